@@ -137,8 +137,8 @@ pub trait StreamScheme: Scheme {
 /// and its answer have the same sizes. [`crate::ParamsReport::failure_log2`] bounds the failure of
 /// a whole answer.
 pub trait BatchScheme: Scheme {
-    /// Number of buckets, at least 1. Bucket `b` has the records `b * R..(b + 1) * R`, for `R =
-    /// records / buckets`.
+    /// Number of buckets, at least 1. Bucket `b` has the records `b * R..(b + 1) * R`, for
+    /// `R = records / buckets`.
     fn buckets(params: &Self::Params) -> u64;
 
     /// Makes the query for one record of each bucket: `places[b]` is the record's number within

@@ -48,7 +48,6 @@ impl<'a> QueryTarget<'a> {
     /// Coefficient 2 i is selector i, coefficient 2 i + 1 is bit row i; without bits, coefficient i
     /// is selector i. Each is divided by the power of two that expansion multiplies it by. Bit rows
     /// carry a factor q', which the switch to q removes.
-    /// factor q' that the switch to q takes off again.
     pub(crate) fn packed(&self) -> Option<Zeroizing<Vec<u128>>> {
         let (params, ring) = (self.params, &self.params.ring);
         let expansion = params.expansion()?;

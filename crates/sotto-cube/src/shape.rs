@@ -6,8 +6,9 @@
 //! answered unit by unit from the start.
 //!
 //! In the plain and packed forms a region holds `rows` by `n² 2^nu2` polynomials: polynomial k of a
-//! record's unit is in column `k 2^nu2 + column`. In the matrix form it holds `rows n` by `n
-//! 2^nu2`: entry (i, j) of the unit's matrix is in row `row n + i` and column `j 2^nu2 + column`.
+//! record's unit is in column `k 2^nu2 + column`. In the matrix form it holds `rows n` by
+//! `n 2^nu2`: entry (i, j) of the unit's matrix is in row `row n + i` and column
+//! `j 2^nu2 + column`.
 
 use crate::literal::{Literal, TableForm};
 use crate::params::units_of;

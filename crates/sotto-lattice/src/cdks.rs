@@ -1,17 +1,21 @@
-//! CDKS: `n` LWE samples become one ring-LWE ciphertext by merging pairs (Chen, Dai, Kim and Song, ACNS 2021, eprint 2020/015,
-//! algorithm 2), as YPIR packs. There are `log2 n` switching keys, one for each level of merges.
+//! CDKS: packs `n` LWE samples into one ring-LWE ciphertext by merging pairs (Chen, Dai, Kim and
+//! Song, ACNS 2021, eprint 2020/015, algorithm 2), as YPIR does. There are `log2 n` switching keys,
+//! one for each level of merges.
 //!
-//! A node of level `l` holds `2^l` messages, in the coefficients that `n / 2^l` divides. It is made of an even and an odd one:
+//! A node of level `l` holds `2^l` messages, in the coefficients that `n / 2^l` divides. It is made
+//! of an even and an odd node:
 //!
 //! ```text
 //! c = (even + X^(n / 2^l) odd) + tau(even - X^(n / 2^l) odd)     tau: X -> X^(2^l + 1)
 //! ```
 //!
-//! Messages double, so that samples are divided by `n` beforehand; errors of switches double too, level by level.
+//! Messages double, so samples are divided by `n` beforehand; errors of switches double too, level
+//! by level.
 //!
-//! **With masks known beforehand**, as YPIR has it, all digits are known: they are written down, and only bodies go up the
-//! tree, with a product of a digit and a key's body for each digit of each of the `n - 1` nodes. Leaves' bodies are constants, of
-//! which the whole tree makes a sum of monomials, so that they are added at the end.
+//! **With masks known beforehand**, as in YPIR, all digits are known: they are stored, and only
+//! bodies go up the tree, with a product of a digit and a key's body for each digit of each of the
+//! `n - 1` nodes. Leaves' bodies are constants, of which the whole tree makes a sum of monomials,
+//! so they are added at the end.
 
 use crate::automorphism::AutomorphismKey;
 use crate::ciphertext::Ciphertext;
@@ -22,7 +26,8 @@ use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::{Automorphism, NttPlan};
 
-/// Packing for one ring, under one seed of key masks. Every level of merges has a gadget of its own.
+/// CDKS packing for one ring, under one seed of key masks. Every level of merges has a gadget of
+/// its own.
 #[derive(Debug, Clone)]
 pub struct Cdks {
     ring: Ring,
@@ -36,27 +41,29 @@ struct MergeLevel {
     automorphism: Automorphism,
     /// The slots of `X^(n / 2^l)`.
     monomial: Vec<u64>,
-    /// Masks of the key, digit by digit.
+    /// Masks of the level's key, digit by digit.
     masks: Vec<Vec<u64>>,
 }
 
-/// What follows from the masks of `n` samples.
+/// The values that are derived from the masks of `n` samples.
 #[derive(Debug, Clone)]
 pub struct PreparedMasks {
-    /// The mask of the packed ciphertext, in slots.
+    /// Mask of the packed ciphertext, in slots.
     pub mask: Vec<u64>,
-    /// The digits of all switches in slots, node by node, each after the two that it is made of.
+    /// Digits of all switches in slots, node by node, each after its two children.
     pub digits: Vec<Vec<u64>>,
 }
 
-/// The last so many levels of merges, which are by `X -> X^(2^l + 1)` for `l` up to log2 n.
+/// The exponents of the last `levels` levels of merges, whose automorphisms are `X -> X^(2^l + 1)`
+/// for `l` up to log2 n.
 fn elements(ring: &Ring, levels: usize) -> impl Iterator<Item = usize> {
     let top = ring.n().trailing_zeros() as usize;
     (top.saturating_sub(levels) + 1..=top).map(|l| (1 << l) + 1)
 }
 
-/// Makes a client's keys, level `Main`: the bodies of all, level by level of merges. Fewer gadgets are those of the last levels,
-/// for [`pack`]ing fewer ciphertexts.
+/// Makes a client's keys, level `Main`: the bodies of all keys, level by level of merges. If there
+/// are fewer gadgets than levels, they are those of the last levels, for [`pack`]ing fewer
+/// ciphertexts.
 pub fn generate(
     ring: &Ring,
     gadgets: &[Gadget],
@@ -72,7 +79,7 @@ pub fn generate(
     bodies
 }
 
-/// The keys put together, for [`pack`]; `None` unless there is a body for each digit.
+/// Assembles the keys for [`pack`]; `None` unless there is a body for each digit.
 pub fn assemble(
     ring: &Ring,
     gadgets: &[Gadget],
@@ -89,13 +96,15 @@ pub fn assemble(
     Some(keys)
 }
 
-/// Packs ciphertexts of rank 1 and level `Main`, merge by merge: what a server does that knows nothing beforehand.
+/// Packs ciphertexts of rank 1 and level `Main`, merge by merge, as a server does that has no masks
+/// beforehand.
 ///
-/// Of `n` ciphertexts the constant coefficients become the coefficients of one. Of fewer, `r` of them, with the keys of the last
-/// levels, those are packed that `r` divides, and coefficient `i` of number `k` becomes coefficient `i + k` (algorithm 4).
+/// The constant coefficients of `n` ciphertexts become the coefficients of one. Of `r < n`
+/// ciphertexts, with the keys of the last levels, the coefficients whose index `r` divides are
+/// packed, and coefficient `i` of ciphertext `k` becomes coefficient `i + k` (algorithm 4).
 ///
 /// # Panics
-/// Unless the ciphertexts are as many as merges make one, by so many keys.
+/// Unless the number of ciphertexts is the one that merges by that many keys pack.
 pub fn pack(
     ring: &Ring,
     keys: &[AutomorphismKey],
@@ -123,8 +132,8 @@ pub fn pack(
 }
 
 impl Cdks {
-    /// Packing in a ring, level `Main`, with keys whose masks are these. `None` unless there is a gadget for each level that
-    /// reaches the modulus.
+    /// Makes the packing for a ring, level `Main`, with keys of these masks. `None` unless there is
+    /// a gadget for each level that reaches the modulus.
     pub fn new(ring: &Ring, gadgets: &[Gadget], mut masks: MaskSource<'_>) -> Option<Self> {
         let (n, plan) = (ring.n(), ring.plan());
         if 1 << gadgets.len() != n || gadgets.iter().any(|g| !g.fits(ring.q().bits())) {
@@ -144,7 +153,7 @@ impl Cdks {
         Some(Cdks { ring: ring.clone(), levels })
     }
 
-    /// Goes up the tree with the masks of `n` samples alone, in slots and one after the other.
+    /// Computes the tree for the masks of `n` samples, in slots and concatenated.
     ///
     /// # Panics
     /// Unless these are `n` polynomials of `n` reduced slots.
@@ -156,7 +165,7 @@ impl Cdks {
         PreparedMasks { mask, digits }
     }
 
-    /// The mask of a node.
+    /// Computes the mask of a node.
     fn mask(&self, level: usize, node: usize, samples: &[u64], known: &mut Vec<Vec<u64>>) -> Vec<u64> {
         let (n, plan) = (self.ring.n(), self.ring.plan());
         let Some((below, merge)) =
@@ -180,7 +189,8 @@ impl Cdks {
         sum
     }
 
-    /// The body of the packed ciphertext, coefficient by coefficient, from a client's keys and the bodies of its samples.
+    /// Computes the body of the packed ciphertext, coefficient by coefficient, from a client's keys
+    /// and the bodies of its samples.
     ///
     /// # Panics
     /// Unless there is a body for each digit of each level, and a sample for each coefficient.
@@ -196,13 +206,14 @@ impl Cdks {
         body
     }
 
-    /// What switches add to the body of a node: those below it, whose keys come first, and its own.
+    /// Computes what switches add to the body of a node: those below it, whose keys come first, and
+    /// its own.
     fn switched<'a>(&self, keys: &[Vec<&[u64]>], digits: &mut impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
         let plan = self.ring.plan();
         let Some((own, below)) = keys.split_last() else {
             return vec![0; plan.n()];
         };
-        // Leaves are zero, and so is what becomes of them.
+        // Leaves are zero, and so is their merge.
         let mut sum = vec![0; plan.n()];
         if let Some(merge) = self.levels.get(below.len()).filter(|_| !below.is_empty()) {
             let even = self.switched(below, digits);
@@ -218,7 +229,7 @@ impl Cdks {
 }
 
 impl MergeLevel {
-    /// `even + X^(n / 2^l) odd`, and `tau` of the difference.
+    /// Computes `even + X^(n / 2^l) odd`, and `tau` of the difference.
     fn pair(&self, plan: &NttPlan, mut even: Vec<u64>, mut odd: Vec<u64>) -> [Vec<u64>; 2] {
         plan.mul(&mut odd, &self.monomial);
         let mut sum = even.clone();

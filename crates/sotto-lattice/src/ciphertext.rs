@@ -1,8 +1,9 @@
-//! Ciphertexts: one mask `a` and one body `b_i` per secret.
+//! Ciphertexts: one mask `a`, and one body `b_i` for each secret.
 //!
-//! Under secrets `s_1, ..., s_k` a ciphertext of rank `k` is `(a, b_1, ..., b_k)` with `b_i = a s_i + e_i + m_i`; its
-//! *phase* `b_i - a s_i` is the message and the error. Rank 1 is ordinary ring-LWE. Higher ranks share one mask
-//! among several messages, which makes answers shorter (the matrix Regev encryption of Spiral, one column of it).
+//! Under secrets `s_1, ..., s_k` a ciphertext of rank `k` is `(a, b_1, ..., b_k)` with
+//! `b_i = a s_i + e_i + m_i`; its *phase* `b_i - a s_i` is the message plus the error. Rank 1 is
+//! ordinary ring-LWE. Higher ranks share one mask among several messages, which makes answers
+//! shorter (the matrix Regev encryption of Spiral, one column of it).
 
 use crate::aligned_words::AlignedWords;
 use crate::encrypt::MaskSource;
@@ -11,7 +12,7 @@ use crate::ring::{ModulusLevel, Ring};
 /// Bytes of a word.
 const WORD: usize = size_of::<u64>();
 
-/// A ciphertext, in slots.
+/// A ring-LWE ciphertext, in slots.
 #[derive(Debug, Clone)]
 pub struct Ciphertext {
     level: ModulusLevel,
@@ -22,22 +23,22 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// The ciphertext of zeroes.
+    /// Makes the ciphertext of zeros.
     pub fn zero(ring: &Ring, level: ModulusLevel, rank: usize) -> Self {
         let stride = ring.words(level);
         Ciphertext { level, rank, stride, words: AlignedWords::zero((rank + 1) * stride) }
     }
 
-    /// A ciphertext for somebody who sets all of it: what is in it is what another one left.
+    /// Makes a ciphertext for a caller that sets all of it: it has arbitrary contents.
     pub fn room(ring: &Ring, level: ModulusLevel, rank: usize) -> Self {
         let stride = ring.words(level);
         Ciphertext { level, rank, stride, words: AlignedWords::room((rank + 1) * stride) }
     }
 
-    /// A ciphertext from its mask and bodies.
+    /// Makes a ciphertext of its mask and bodies.
     ///
     /// # Panics
-    /// If a component is not as long as the level says.
+    /// If a component is not as long as the level requires.
     pub fn new<'a>(
         ring: &Ring,
         level: ModulusLevel,
@@ -50,7 +51,7 @@ impl Ciphertext {
         out
     }
 
-    /// The rows of a gadget ciphertext, from `rank` bodies each and the seed of their masks.
+    /// Makes the rows of a gadget ciphertext, from `rank` bodies each and the seed of their masks.
     pub(crate) fn rows(
         ring: &Ring,
         level: ModulusLevel,
@@ -64,17 +65,18 @@ impl Ciphertext {
         (0..).zip(bodies.chunks_exact(rank)).map(row).collect()
     }
 
-    /// Bytes of a ciphertext of this rank, as servers send it to each other.
+    /// Bytes of an encoded ciphertext of this rank, in the form in which servers send it to each
+    /// other.
     pub fn sent_bytes(ring: &Ring, level: ModulusLevel, rank: usize) -> usize {
         (rank + 1) * ring.words(level) * WORD
     }
 
-    /// Appends all words.
+    /// Appends all words to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.components().flatten().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// A ciphertext modulo q of this rank from its words; `None` unless there are as many, and all are reduced.
+    /// Decodes a ciphertext modulo q of this rank; `None` unless all words are present and reduced.
     pub fn take(ring: &Ring, rank: usize, bytes: &[u8]) -> Option<Self> {
         let mut out = Ciphertext::room(ring, ModulusLevel::Main, rank);
         let (words, rest) = bytes.as_chunks::<WORD>();
@@ -89,12 +91,12 @@ impl Ciphertext {
         reduced.then_some(out)
     }
 
-    /// The level.
+    /// The level of the ciphertext.
     pub fn level(&self) -> ModulusLevel {
         self.level
     }
 
-    /// How many messages it holds.
+    /// Number of messages that the ciphertext holds.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -104,7 +106,7 @@ impl Ciphertext {
         &self.words[i * self.stride..][..self.stride]
     }
 
-    /// The same, to write to.
+    /// Mutable access to [`comp`](Self::comp).
     pub fn comp_mut(&mut self, i: usize) -> &mut [u64] {
         &mut self.words[i * self.stride..][..self.stride]
     }
@@ -114,7 +116,7 @@ impl Ciphertext {
         self.words.chunks_exact(self.stride)
     }
 
-    /// The same, to write to.
+    /// Mutable access to [`components`](Self::components).
     pub fn components_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
         self.words.chunks_exact_mut(self.stride)
     }

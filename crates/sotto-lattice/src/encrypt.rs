@@ -1,4 +1,4 @@
-//! Encryption, the masks that follow from seeds, and decryption.
+//! Encryption, the masks that are derived from seeds, and decryption.
 
 mod truncate;
 
@@ -14,9 +14,10 @@ use zeroize::Zeroizing;
 
 /// The mask of one index: a uniform polynomial that both ends derive from a public seed.
 ///
-/// The transform is a bijection, so uniform slots are drawn and nothing is transformed. Each limb takes words of
-/// eight bytes (little-endian) from the stream, in slot order, keeps as many low bits as its modulus has, and skips what
-/// is not below the modulus; the second limb goes on where the first one stopped.
+/// The transform is a bijection, so uniform slots are drawn and nothing is transformed. Each limb
+/// takes words of eight bytes (little-endian) from the stream, in slot order, keeps as many low
+/// bits as its modulus has, and skips values that are not below the modulus; the second limb
+/// continues where the first one stopped.
 pub fn mask(
     ring: &Ring,
     level: ModulusLevel,
@@ -34,30 +35,31 @@ pub fn mask(
     out
 }
 
-/// Where the masks of a key come from: row `j` has the mask of index `first + j`.
+/// The source of the masks of a key: row `j` has the mask of index `first + j`.
 #[derive(Debug, Clone, Copy)]
 pub struct MaskSource<'a> {
     /// The seed, public and fresh for each client.
     pub seed: &'a PublicSeed,
-    /// What the masks are for.
+    /// Label of the masks' stream.
     pub label: &'static str,
-    /// The index of the first one.
+    /// Index of the first mask.
     pub first: u64,
 }
 
 impl MaskSource<'_> {
-    /// The mask of row `j`. Who makes a key, or puts one together, has come a [piece](pieces) further.
+    /// Derives the mask of row `j`. It is a [yield point](sotto_core::cooperative::yield_point) for
+    /// making and assembling keys.
     pub fn mask(&self, ring: &Ring, level: ModulusLevel, j: u64) -> Vec<u64> {
         cooperative::yield_point();
         mask(ring, level, self.seed, self.label, self.first + j)
     }
 }
 
-/// Where errors come from when a key is made.
+/// The source of errors for making a key.
 pub struct ErrorSource<'a> {
-    /// Their law.
+    /// Distribution of the errors.
     pub law: &'a Gaussian,
-    /// The secret randomness.
+    /// Source of secret randomness.
     pub rng: &'a mut dyn CryptoRng,
 }
 
@@ -92,12 +94,14 @@ impl StreamWords {
     }
 }
 
-/// Encrypts one message per secret under one mask: the bodies `b_i = a s_i + e_i + m_i`.
+/// Encrypts one message for each secret under one mask, and returns the bodies
+/// `b_i = a s_i + e_i + m_i`.
 ///
-/// A mask must be fresh for each call: two bodies under one mask and one secret differ by their messages.
+/// A mask must be fresh for each call: two bodies under one mask and one secret differ by their
+/// messages.
 ///
 /// # Panics
-/// If the mask or a message is not as long as the level says.
+/// If the mask or a message is not as long as the level requires.
 pub fn encrypt(
     ring: &Ring,
     level: ModulusLevel,
@@ -120,10 +124,10 @@ pub fn encrypt(
     secrets.iter().zip(messages).map(&mut body).collect()
 }
 
-/// The coefficients of `b - a s`: message and error, centered around zero.
+/// Computes the coefficients of `b - a s`: message plus error, centered around zero.
 ///
 /// # Panics
-/// If `a` or `b` is not as long as the level says.
+/// If `a` or `b` is not as long as the level requires.
 pub fn phase(
     ring: &Ring,
     level: ModulusLevel,

@@ -1,14 +1,17 @@
-//! Expansion: one ciphertext of a polynomial becomes many, each of one of its coefficients.
+//! Expansion of one ciphertext of a polynomial to ciphertexts of its coefficients.
 //!
-//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `tau` with `k = n / 2^j + 1` its even
-//! powers (of `X^(2^j)`) stay and its odd ones change sign, so with `t = tau(c)` the ciphertext `c + t` has twice the
-//! even ones, and `X^(-2^j) (c - t)` twice the odd ones, moved to even places (Angel, Chen, Laine, Setty, S&P 2018).
-//! Spiral and FSpiral switch keys for both halves. One switch is enough, since `tau` negates `X^(-2^j)`: the odd half
-//! of their algorithm, `X^(-2^j) c + tau(X^(-2^j) c)`, is exactly `X^(-2^j) (c - t)`, with the noise of `t` the same.
+//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `tau` with
+//! `k = n / 2^j + 1` its even powers (of `X^(2^j)`) stay and its odd ones change sign, so with
+//! `t = tau(c)` the ciphertext `c + t` has twice the even ones, and `X^(-2^j) (c - t)` twice the
+//! odd ones, moved to even positions (Angel, Chen, Laine, Setty, S&P 2018). Spiral and FSpiral
+//! switch keys for both halves. One switch is enough, since `tau` negates `X^(-2^j)`: the odd half
+//! of their algorithm, `X^(-2^j) c + tau(X^(-2^j) c)`, is exactly `X^(-2^j) (c - t)`, with the same
+//! noise as `t`.
 //!
-//! A query carries two lists: coefficient `2i` is value `i` on the left, `2i + 1` is value `i` on the right. Round 0
-//! takes them apart, and two trees follow, of different depths and possibly with keys of different gadgets. A node whose
-//! residue has no coefficient below it is never computed. A query without right values is one tree over all coefficients.
+//! A query carries two lists: coefficient `2i` is value `i` on the left, `2i + 1` is value `i` on
+//! the right. Round 0 separates them, and two trees follow, of different depths and possibly with
+//! keys of different gadgets. A node whose residue has no coefficient below it is never computed. A
+//! query without right values is one tree over all coefficients.
 
 use crate::automorphism::AutomorphismKey;
 use crate::ciphertext::Ciphertext;
@@ -17,7 +20,7 @@ use crate::scratch::Scratch;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many values a query carries.
+/// The numbers of values that a query carries in its two lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelectorCounts {
     /// Values in even coefficients, or in all if there are none on the right.
@@ -26,7 +29,7 @@ pub struct SelectorCounts {
     pub right: usize,
 }
 
-/// Which value of a query a ciphertext holds.
+/// The value of a query that a ciphertext holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpandedLeaf {
     /// A value of the left list.
@@ -40,19 +43,21 @@ pub fn element(n: usize, round: u32) -> usize {
     (n >> round) + 1
 }
 
-/// Expansion for one shape of query: everything that no key and no query changes.
+/// Expansion for one shape of query, with everything that depends on neither keys nor queries.
 #[derive(Debug, Clone)]
 pub struct Expansion {
     ring: Ring,
     counts: SelectorCounts,
     /// For each round `j`, the slots of `X^(-2^j)`.
     monomials: Vec<Vec<u64>>,
-    /// Working memory of earlier runs. A thread's megabyte, fresh from the system, costs as much as ten splits.
+    /// Working memory of earlier runs. A thread's megabyte, fresh from the system, costs as much as
+    /// ten splits.
     idle: Arc<Mutex<Vec<ThreadScratch>>>,
 }
 
 impl Expansion {
-    /// An expansion, or `None` if there is no left value or the lists need more than `n` coefficients.
+    /// Makes an expansion; `None` if there is no left value or the lists need more than `n`
+    /// coefficients.
     pub fn new(ring: &Ring, counts: SelectorCounts) -> Option<Self> {
         let longer = counts.left.max(counts.right);
         let room = if counts.right == 0 { ring.n() } else { ring.n() / 2 };
@@ -69,26 +74,30 @@ impl Expansion {
         Some(expansion)
     }
 
-    /// The rounds that need a key for the left values; these come out multiplied by 2 to the power of its end.
+    /// The rounds that need a key for the left values, which are multiplied by 2 to the power of
+    /// the range's end.
     pub fn left_rounds(&self) -> Range<u32> {
         let first = u32::from(self.counts.right > 0);
         first..first + depth(self.counts.left)
     }
 
-    /// The rounds that need a key for the right values; these come out multiplied by 2 to the power of its end.
+    /// The rounds that need a key for the right values, which are multiplied by 2 to the power of
+    /// the range's end.
     ///
-    /// The first of them is round 0, which splits left from right and so serves both.
+    /// The first of them is round 0, which separates left from right and so serves both.
     pub fn right_rounds(&self) -> Range<u32> {
         if self.counts.right == 0 { 0..0 } else { 0..1 + depth(self.counts.right) }
     }
 
-    /// Expands a query. `finish` gets every leaf once, and what it makes of them is returned in order.
+    /// Expands a query. `finish` receives every leaf once, and its results are returned in order.
     ///
-    /// Keys are those of [`left_rounds`](Self::left_rounds) and [`right_rounds`](Self::right_rounds), in that order. With
-    /// the feature `server`, subtrees run on the current rayon pool.
+    /// Keys are those of [`left_rounds`](Self::left_rounds) and
+    /// [`right_rounds`](Self::right_rounds), in that order. With the feature `server`, subtrees run
+    /// on the current rayon pool.
     ///
     /// # Panics
-    /// If there is not one key of level `Full` per round, or the query is not of rank 1 and level `Full`.
+    /// If there is not one key of level `Full` for each round, or the query is not of rank 1 and
+    /// level `Full`.
     pub fn run<T: Send>(
         &self,
         left: &[AutomorphismKey],
@@ -110,7 +119,7 @@ impl Expansion {
         both(|| left.grow(query), || right.grow(odd))
     }
 
-    /// Lends working memory for one thread, with one ciphertext per round.
+    /// Runs `f` with working memory for one thread, which has one ciphertext for each round.
     fn with_work<T>(&self, f: impl FnOnce(&mut SplitScratch, &mut [Ciphertext]) -> T) -> T {
         let found = self.idle().pop();
         let mut work = found.unwrap_or_else(|| ThreadScratch::new(&self.ring, self.monomials.len()));
@@ -119,7 +128,8 @@ impl Expansion {
         out
     }
 
-    /// What is in there has no state that a panic elsewhere could have left half changed.
+    /// Locks the unused working memory. It has no state that a panic elsewhere could have left half
+    /// changed.
     fn idle(&self) -> MutexGuard<'_, Vec<ThreadScratch>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -134,7 +144,7 @@ impl Expansion {
         ExpansionTree { expansion: self, keys, round, count, finish }
     }
 
-    /// One split. The even half stays in `c`; the odd one is left out if nothing is in it.
+    /// Splits `c` once. The even half stays in `c`; the odd one is omitted if it has no values.
     fn split(
         &self,
         round: u32,
@@ -161,7 +171,7 @@ impl Expansion {
     }
 }
 
-/// What one split works with.
+/// Working memory of one split.
 #[derive(Debug)]
 struct SplitScratch {
     scratch: Scratch,
@@ -172,7 +182,7 @@ struct SplitScratch {
 #[derive(Debug)]
 struct ThreadScratch {
     tools: SplitScratch,
-    /// Odd halves that wait, one per round.
+    /// Odd halves that wait for their turn, one for each round.
     odds: Vec<Ciphertext>,
 }
 
@@ -184,7 +194,7 @@ impl ThreadScratch {
     }
 }
 
-/// A tree of one list: node `(j, rho)` has the values whose index is `rho` modulo `2^j`.
+/// The tree of one list: node `(j, rho)` has the values whose index is `rho` modulo `2^j`.
 struct ExpansionTree<'a, F> {
     expansion: &'a Expansion,
     keys: &'a [AutomorphismKey],
@@ -204,7 +214,7 @@ impl<F> ExpansionTree<'_, F> {
         leaves.into_iter().map(|(_, leaf)| leaf).collect()
     }
 
-    /// All leaves of a node, with working memory of their own.
+    /// Computes all leaves of a node, with working memory of its own.
     fn branch<T: Send>(&self, j: usize, rho: usize, c: &mut Ciphertext) -> Vec<(usize, T)>
     where
         F: Fn(usize, &mut Ciphertext) -> T + Sync,
@@ -214,8 +224,8 @@ impl<F> ExpansionTree<'_, F> {
         leaves
     }
 
-    /// All leaves of a node. `odds` has a ciphertext for each level below it: a node's even half replaces it, and its odd
-    /// half waits there while the even one is finished.
+    /// Computes all leaves of a node. `odds` has a ciphertext for each level below it: a node's
+    /// even half replaces it, and its odd half waits there while the even one is finished.
     fn node<T: Send>(
         &self,
         j: usize,
@@ -257,7 +267,8 @@ fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
     (a(), b())
 }
 
-/// Whether half of a node's leaves are enough work for another thread, and the others have not enough yet.
+/// Whether half of a node's leaves are enough work for another thread, and other threads do not
+/// have enough yet.
 ///
 /// Sharing costs working memory of a few megabytes, so it stops at some eight branches per thread.
 fn worth_sharing(j: usize, leaves: usize) -> bool {
@@ -268,7 +279,7 @@ fn worth_sharing(j: usize, leaves: usize) -> bool {
     threads > 1 && leaves >= 8 && 1usize << j < 8 * threads
 }
 
-/// The levels below a node of `count` leaves.
+/// Number of levels below a node of `count` leaves.
 fn depth(count: usize) -> u32 {
     count.next_power_of_two().trailing_zeros()
 }

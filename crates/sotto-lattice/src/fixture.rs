@@ -23,7 +23,8 @@ pub(crate) fn masks(first: u64) -> MaskSource<'static> {
     MaskSource { seed: &SEED, label: "test", first }
 }
 
-/// Two 50-bit primes; FSpiral's composite with its special prime; each main modulus alone.
+/// Rings of two 50-bit primes, of FSpiral's composite with its special prime, and of each main
+/// modulus alone.
 pub(crate) fn rings(n: usize) -> Vec<Ring> {
     let prime = |q| Modulus::new(q).unwrap();
     let narrow = prime(1125899904679937);
@@ -55,7 +56,7 @@ pub(crate) fn with_errors<T>(seed: u8, f: impl FnOnce(&mut ErrorSource<'_>) -> T
     f(&mut ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut rng(seed) })
 }
 
-/// A secret, ternary.
+/// Draws a ternary secret.
 pub(crate) fn secret(ring: &Ring, seed: u8) -> SecretKey {
     SecretKey::sample(ring, Distribution::Ternary, &mut rng(seed))
 }
@@ -88,7 +89,7 @@ pub(crate) fn phases(ring: &Ring, secrets: &[&SecretKey], c: &Ciphertext) -> Vec
     secrets.iter().zip(bodies).map(|(s, b)| phase(ring, c.level(), s, c.comp(0), b).to_vec()).collect()
 }
 
-/// The binary logarithm of the standard deviation of what is not the message.
+/// log2 of the standard deviation of a phase without its message.
 pub(crate) fn noise_log2(ring: &Ring, level: ModulusLevel, phase: &[i128], message: &[i128]) -> f64 {
     let modulus = ring.modulus(level) as i128;
     let squares = phase.iter().zip(message).map(|(x, m)| {
@@ -98,7 +99,7 @@ pub(crate) fn noise_log2(ring: &Ring, level: ModulusLevel, phase: &[i128], messa
     (squares.sum::<f64>() / phase.len() as f64).sqrt().log2()
 }
 
-/// A gadget, as the noise formulas take it.
+/// Converts a gadget to the form of the noise formulas.
 pub(crate) fn digits(gadget: &Gadget) -> GadgetNoise {
     GadgetNoise { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() }
 }
@@ -108,7 +109,7 @@ pub(crate) fn norm(n: usize) -> f64 {
     n as f64 * Distribution::Ternary.variance()
 }
 
-/// So many LWE samples of small messages: masks in slots, bodies, and the messages.
+/// Makes LWE samples of small messages: masks in slots, bodies, and the messages.
 pub(crate) fn samples(
     ring: &Ring,
     secret: &SecretKey,

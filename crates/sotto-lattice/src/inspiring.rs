@@ -1,38 +1,47 @@
-//! InspiRING: `n` LWE samples become one ring-LWE ciphertext, with two switching keys and almost all work done before any
-//! query (InsPIRe, Google, 2025, eprint 2025/1352, section 4).
+//! InspiRING: packs `n` LWE samples into one ring-LWE ciphertext, with two switching keys and
+//! almost all work done before any query (InsPIRe, Google, 2025, eprint 2025/1352, section 4).
 //!
-//! A sample `j` is a polynomial `a_j` and a number `b_j` with `b_j = c(a_j s) + e_j + m_j`, where `c` takes the constant
-//! coefficient. The sum of a polynomial's images under all `n` automorphisms is `n` times its constant coefficient, so
+//! Sample `j` is a polynomial `a_j` and a number `b_j` with `b_j = c(a_j s) + e_j + m_j`, where `c`
+//! is the constant coefficient. The sum of a polynomial's images under all `n` automorphisms is `n`
+//! times its constant coefficient, so
 //!
 //! ```text
 //! sum_j m_j X^j = sum_j b_j X^j - sum_h A_h tau_h(s)     A_h = n^-1 sum_j X^j tau_h(a_j)
 //! ```
 //!
-//! up to the errors: one body, and a mask for each of the secrets `tau_h(s)`. The automorphisms are `X -> X^h` for `h = 5^i`
-//! and `h = -5^i`. A switching key from `tau_5(s)` to `s`, under `tau_h`, brings what `tau_5h(s)` opens to `tau_h(s)`. So each of
-//! the two lists of masks is folded from its last to its first with that one key, and a key of `X -> X^-1` joins the two.
-//! Errors of switches add up, and none of them is multiplied by `n` as where ciphertexts are packed pair by pair.
+//! up to the errors: one body, and a mask for each of the secrets `tau_h(s)`. The automorphisms are
+//! `X -> X^h` for `h = 5^i` and `h = -5^i`. A switching key from `tau_5(s)` to `s`, under `tau_h`,
+//! switches from `tau_5h(s)` to `tau_h(s)`. So each of the two lists of masks is folded from its
+//! last to its first with that one key, and a key of `X -> X^-1` joins the two. Errors of switches
+//! add up, and none of them is multiplied by `n`, as it is where ciphertexts are packed pair by
+//! pair.
 //!
-//! Masks of samples and keys are public, and so is every digit of every switch. Online only the bodies are left:
+//! Masks of samples and keys are public, and so is every digit of every switch. Online only the
+//! bodies are left:
 //!
 //! ```text
 //! b = sum_j b_j X^j + sum_i sum_l tau_i(y_l) d_il
 //! ```
 //!
-//! with the bodies `y_l` of the keys. All but the last switch together are a linear function of the coefficients of the first
-//! key, which is a product of integers: [`WeightColumns`] has it for many samples, and [`PackWeights`] for few.
+//! with the bodies `y_l` of the keys. All switches but the last are together a linear function of
+//! the coefficients of the first key, which is a product of integers: [`WeightColumns`] computes it
+//! for many samples, and [`PackWeights`] for few.
 //!
-//! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` of them, a power of two up to `n / 2`,
-//! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i
-//! A_i tau_h(s)` at `Y^0, ..., Y^(g-1)` are the messages: projecting onto `Z[Y]` commutes with automorphisms, and the sum of `g`
-//! images of an element of `Z[Y]` leaves its constant coefficient and that at `Y^g`, `g` times. So there is one list of `g`
-//! masks, `g - 1` switches of the key of `X -> X^5` fold it, and all other coefficients are nobody's business.
+//! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` samples,
+//! a power of two up to `n / 2`, with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for
+//! `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i A_i tau_h(s)` at
+//! `Y^0, ..., Y^(g-1)` are the messages: projecting onto `Z[Y]` commutes with automorphisms, and
+//! the sum of `g` images of an element of `Z[Y]` leaves its constant coefficient and that at `Y^g`,
+//! `g` times. So there is one list of `g` masks, `g - 1` switches of the key of `X -> X^5` fold it,
+//! and all other coefficients are ignored.
 //!
-//! Masks that depend on a query are [packed](Inspiring::pack) when it comes, at a few transforms for each sample.
+//! Masks that depend on a query are [packed](Inspiring::pack) when it arrives, at a few transforms
+//! for each sample.
 //!
-//! Three things differ from the paper. All `A_h` at once are `2 n` transforms (see `descent`) and no `n^3` products; slots
-//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and bodies come
-//! of a product of integers.
+//! Three things differ from the paper. All `A_h` at once are `2 n` transforms (see
+//! `mask_reduction`) instead of `n^3` products; slots are in the order of cycles, where an
+//! automorphism is a rotation, so that no image of a key is ever stored; and bodies are computed by
+//! a product of integers.
 
 mod columns;
 mod mask_reduction;
@@ -48,30 +57,32 @@ use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
 pub use weights::PackWeights;
 
-/// Packing of so many samples, for one ring and gadget, under one seed of key masks.
+/// InspiRING packing of a number of samples, for one ring and gadget, under one seed of key masks.
 #[derive(Debug, Clone)]
 pub struct Inspiring {
     ring: Ring,
     gadget: Gadget,
     samples: usize,
-    /// Transforms along the samples.
+    /// Transform along the samples.
     along: NttPlan,
-    /// Place by place, which slot comes there.
+    /// Slot number at each position of the order of cycles.
     cycles: Vec<usize>,
-    /// The masks of the keys in the order of cycles, digit by digit. Each cycle is there twice.
+    /// Masks of the keys in the order of cycles, digit by digit. Each cycle is stored twice.
     masks: Vec<Vec<u64>>,
 }
 
 impl Inspiring {
-    /// Packing of so many samples in a ring, level `Main`, with keys whose masks are these.
+    /// Makes the packing of `samples` samples in a ring, level `Main`, with keys of these masks.
     ///
-    /// `None` if the gadget does not reach the modulus, or `samples` is neither `n` nor a power of two up to `n / 2`.
+    /// `None` if the gadget does not reach the modulus, or `samples` is neither `n` nor a power of
+    /// two up to `n / 2`.
     pub fn new(ring: &Ring, gadget: &Gadget, masks: MaskSource<'_>, samples: usize) -> Option<Self> {
         let (n, digits) = (ring.n(), gadget.digits() as usize);
         let full = samples == n;
         let there_is = full || samples.is_power_of_two() && samples <= n / 2;
         (there_is && gadget.fits(ring.q().bits())).then_some(())?;
-        // The shortest transform there is has 64 places. Its root is the power of the ring's that its points are counted in.
+        // The shortest transform has 64 positions. Its root is the power of the ring's root that
+        // its points are counted in.
         let along = NttPlan::new(if full { n } else { (2 * samples).max(SHORTEST) }, *ring.q())?;
         (ring.q().pow(ring.plan().root(), (n / along.n()) as u64) == along.root()).then_some(())?;
         let cycles = ring.plan().cycles();
@@ -92,28 +103,28 @@ impl Inspiring {
         &self.ring
     }
 
-    /// Samples of one packed ciphertext.
+    /// Number of samples of one packed ciphertext.
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Switches of one packed ciphertext.
+    /// Number of switches of one packed ciphertext.
     pub fn steps(&self) -> usize {
         self.samples - 1
     }
 
-    /// Where the messages lie: at multiples of so many coefficients.
+    /// Distance of the messages: they are at multiples of this many coefficients.
     pub fn stride(&self) -> usize {
         if self.samples == self.ring.n() { 1 } else { self.ring.n() / 2 / self.samples }
     }
 
-    /// Digits of a switch.
+    /// Number of digits of a switch.
     pub fn digits(&self) -> usize {
         self.gadget.digits() as usize
     }
 
-    /// Makes a client's keys for packing so many samples: the bodies of the key of `X -> X^5`, and then, if they are `n`, those
-    /// of `X -> X^-1`, in slots.
+    /// Makes a client's keys for packing: the bodies of the key of `X -> X^5`, and then, if `n`
+    /// samples are packed, those of `X -> X^-1`, in slots.
     pub fn generate(
         ring: &Ring,
         gadget: &Gadget,
@@ -138,11 +149,12 @@ impl Inspiring {
         bodies
     }
 
-    /// Packs samples whose masks are known only now: the mask, in slots, and the body at the places of the messages.
+    /// Packs samples whose masks are known only now, and returns the mask, in slots, and the body
+    /// at the positions of the messages.
     ///
     /// # Panics
-    /// Unless there are `n` slots of the mask of each sample, its body, and as many bodies of keys as
-    /// [`generate`](Self::generate) makes, each in `n` slots.
+    /// Unless there are `n` slots of the mask of each sample, its body, and as many bodies of keys
+    /// as [`generate`](Self::generate) makes, each in `n` slots.
     pub fn pack(&self, masks: &[u64], bodies: &[u64], keys: &[Vec<u64>]) -> [Vec<u64>; 2] {
         let n = self.ring.n();
         assert_eq!(keys.len(), self.masks.len(), "the bodies of all keys");
@@ -166,7 +178,7 @@ impl Inspiring {
         [descent.finish(), at_places.map(|(x, b)| self.ring.q().add(*x, *b)).collect()]
     }
 
-    /// From the order of cycles to that of the transform.
+    /// Converts the order of cycles to that of the transform.
     pub fn slots(&self, places: &[u64]) -> Vec<u64> {
         let mut slots = vec![0; places.len()];
         self.cycles.iter().zip(places).for_each(|(slot, x)| slots[*slot] = *x);
@@ -174,37 +186,37 @@ impl Inspiring {
     }
 }
 
-/// What a digit is multiplied by.
+/// The rotated key polynomial that a digit is multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DigitRotation {
-    /// Which polynomial of the keys.
+    /// Number of the polynomial among those of the keys.
     polynomial: usize,
     /// Whether its cycles are swapped.
     swapped: bool,
-    /// By how many slots both are turned: slot `k` takes what slot `k + by` has.
+    /// Number of slots that both cycles are rotated by: slot `k` receives that of slot `k + by`.
     by: usize,
 }
 
-/// Places of the shortest transform.
+/// Length of the shortest transform.
 const SHORTEST: usize = 64;
 
-/// The automorphisms that packing of so many samples has keys for.
+/// The automorphisms that packing of `samples` samples has keys for.
 fn automorphisms(n: usize, samples: usize) -> impl Iterator<Item = usize> {
     let inverse = (samples == n).then_some(2 * n - 1);
     std::iter::once(5).chain(inverse)
 }
 
-/// One switch of the way down to one mask, in the order in which they are made.
+/// One switch of the reduction to one mask, in the order in which they are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PackStep {
-    /// From `tau_h(s)` with `h = 5^(to + 1)` to `h = 5^to`, or both with a minus where cycles are swapped.
+    /// From `tau_h(s)` with `h = 5^(to + 1)` to `h = 5^to`, or with `-h` where cycles are swapped.
     Fold { swapped: bool, to: usize },
     /// From `tau_-1(s)` to `s`.
     Join,
 }
 
 impl PackStep {
-    /// Where there are two lists, they take turns.
+    /// The step of a number. Where there are two lists, they alternate.
     fn of(n: usize, samples: usize, step: usize) -> Self {
         if samples < n {
             return PackStep::Fold { swapped: false, to: samples - 2 - step };
@@ -215,7 +227,7 @@ impl PackStep {
         }
     }
 
-    /// Which polynomial of the keys a digit is multiplied by, out of so many digits.
+    /// The key polynomial that a digit is multiplied by, for a gadget of `digits` digits.
     fn turn(self, digits: usize, digit: usize) -> DigitRotation {
         match self {
             PackStep::Fold { swapped, to } => DigitRotation { polynomial: digit, swapped, by: to },
@@ -224,7 +236,7 @@ impl PackStep {
     }
 }
 
-/// Puts a turned polynomial, of those whose cycles are there twice.
+/// Writes a rotated polynomial, from those whose cycles are stored twice.
 fn put_turned(doubled: &[Vec<u64>], turn: DigitRotation, out: &mut [u64]) {
     let (n, half) = (out.len(), out.len() / 2);
     let (first, second) = doubled[turn.polynomial].split_at(n);
@@ -233,12 +245,12 @@ fn put_turned(doubled: &[Vec<u64>], turn: DigitRotation, out: &mut [u64]) {
     out[half..].copy_from_slice(&second[turn.by..turn.by + half]);
 }
 
-/// Slots in the order of cycles.
+/// Reorders slots to the order of cycles.
 fn ordered(cycles: &[usize], slots: &[u64]) -> Vec<u64> {
     cycles.iter().map(|slot| slots[*slot]).collect()
 }
 
-/// Each cycle twice in a row.
+/// Repeats each cycle twice in a row.
 fn doubled(places: &[u64]) -> Vec<u64> {
     let (first, second) = places.split_at(places.len() / 2);
     [first, first, second, second].concat()

@@ -1,10 +1,11 @@
-//! Key switching: from what only one key opens to what the target secrets open.
+//! Key switching: replaces a ciphertext under a source key by one under the target secrets.
 //!
-//! A switching key holds, for each power `g_j` of a gadget, an encryption of `g_j` times a source polynomial. The digits of
-//! a polynomial `x` times the rows then encrypt `x` times the source, with the digits, which are small, as the only
-//! factor of the rows' errors (Brakerski, Vaikuntanathan, FOCS 2011; approximate digits as in TFHE).
+//! A switching key holds, for each power `g_j` of a gadget, an encryption of `g_j` times a source
+//! polynomial. The digits of a polynomial `x` times the rows then encrypt `x` times the source, and
+//! the digits, which are small, are the only factor of the rows' errors (Brakerski, Vaikuntanathan,
+//! FOCS 2011; approximate digits as in TFHE).
 //!
-//! With more than one target secret there is one source for each, and the rows have that rank.
+//! With several target secrets there is one source for each, and the rows have that rank.
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::{ErrorSource, MaskSource, encrypt};
@@ -14,7 +15,7 @@ use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use zeroize::Zeroizing;
 
-/// A switching key, as the server holds it.
+/// A switching key as the server holds it.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
     level: ModulusLevel,
@@ -24,10 +25,11 @@ pub struct SwitchKey {
 }
 
 impl SwitchKey {
-    /// Makes a key: the bodies of its rows, row by row and within a row secret by secret. The masks follow from the seed.
+    /// Makes a key: the bodies of its rows, row by row and within a row secret by secret. The masks
+    /// are derived from the seed.
     ///
     /// # Panics
-    /// If there is not one source of the level's length per secret.
+    /// If there is not one source of the level's length for each secret.
     pub fn generate(
         ring: &Ring,
         level: ModulusLevel,
@@ -54,10 +56,10 @@ impl SwitchKey {
         bodies
     }
 
-    /// Puts a key together from its bodies and the seed of its masks.
+    /// Assembles a key from its bodies and the seed of its masks.
     ///
     /// # Panics
-    /// If there are not `rank` bodies of the level's length per digit.
+    /// If there are not `rank` bodies of the level's length for each digit.
     pub fn assemble(
         ring: &Ring,
         level: ModulusLevel,
@@ -71,33 +73,34 @@ impl SwitchKey {
         SwitchKey { level, gadget: *gadget, rank, rows }
     }
 
-    /// The level its rows live at.
+    /// The level of the key's rows.
     pub fn level(&self) -> ModulusLevel {
         self.level
     }
 
-    /// How many target secrets it has.
+    /// Number of target secrets.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// `out += sum_j digit_j(a) row_j`: adds an encryption of `a` times the sources, for an `a` in slots.
+    /// Adds an encryption of `a` times the sources, for an `a` in slots:
+    /// `out += sum_j digit_j(a) row_j`.
     ///
     /// # Panics
-    /// If `a` is not as long as the level says, or `out` is of another level or rank.
+    /// If `a` is not as long as the level requires, or `out` is of another level or rank.
     pub fn add_switched(&self, ring: &Ring, a: &[u64], out: &mut Ciphertext, scratch: &mut Scratch) {
         scratch.poly(ring, self.level).copy_from_slice(a);
         self.split(ring, scratch);
         self.add_digits(ring, out, scratch);
     }
 
-    /// Splits the polynomial in the scratch memory as this key wants it.
+    /// Splits the polynomial in the scratch memory by this key's gadget.
     pub(crate) fn split(&self, ring: &Ring, scratch: &mut Scratch) {
         scratch.reserve(ring, self.level, self.gadget.digits() as usize);
         scratch.split(ring, self.level, &self.gadget, 0);
     }
 
-    /// Takes the images of digits that such a key has split into other scratch memory.
+    /// Copies the images of digits, which such a key has split, from other scratch memory.
     pub(crate) fn take(
         &self,
         ring: &Ring,
@@ -108,13 +111,14 @@ impl SwitchKey {
         scratch.take(ring, self.level, self.gadget.digits() as usize, from, image);
     }
 
-    /// Adds the digits in the scratch memory times the rows.
+    /// Adds the digits in the scratch memory times the rows to `out`.
     pub(crate) fn add_digits(&self, ring: &Ring, out: &mut Ciphertext, scratch: &Scratch) {
         self.check(out);
         scratch.sum(ring, &self.rows, out, 0);
     }
 
-    /// The same, but the mask of `out` is overwritten: what was in it counts as zero.
+    /// Adds the digits in the scratch memory times the rows to the bodies of `out`, and overwrites
+    /// its mask.
     pub(crate) fn put_mask_add_bodies(&self, ring: &Ring, out: &mut Ciphertext, scratch: &Scratch) {
         self.check(out);
         scratch.sum(ring, &self.rows, out, 1);

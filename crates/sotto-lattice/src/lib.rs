@@ -1,25 +1,26 @@
-//! Lattice assumptions and the ring-LWE machinery that rests on them.
+//! Lattice assumptions, and ring-LWE encryption based on them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`security`] | the gate every lattice scheme's `Params::check` goes through |
+//! | [`security`] | the security estimate that every lattice scheme's `Params::check` requires |
 //! | [`noise`] | from a variance to a failure probability, and the variance of each step below |
 //! | [`ring`] | `Z[X]/(X^n + 1)` modulo `q`, or modulo `q q'` |
-//! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, masks from seeds, bodies truncated for the wire |
+//! | [`secret`], [`ciphertext`], [`encrypt`] | keys, ciphertexts, masks from seeds, truncated bodies |
 //! | [`keyswitch`], [`automorphism`] | switching keys, and ciphertexts under `X -> X^k` |
-//! | [`expand`] | one ciphertext becomes many, with one key switch per split |
-//! | [`lower`](mod@lower) | from `q q'` down to `q` |
-//! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
-//! | [`pack`](mod@pack) | several ciphertexts under one mask |
-//! | [`cdks`] | many LWE samples packed into one ciphertext, merge by merge, or by digits that are known beforehand |
-//! | [`inspiring`] | the same with two keys, by digits that are known beforehand |
-//! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, coefficients that expand |
+//! | [`expand`] | expansion of one ciphertext to many, with one key switch per split |
+//! | [`mod_down`] | modulus switching from `q q'` to `q` |
+//! | [`rgsw`], [`rgsw_conversion`] | external products and CMUX; RGSW from ring-LWE |
+//! | [`pack`](mod@pack) | several ciphertexts packed under one mask |
+//! | [`cdks`] | CDKS packing of LWE samples: merge by merge, or by digits known beforehand |
+//! | [`inspiring`] | InspiRING packing of LWE samples, with two keys, by digits known beforehand |
+//! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, expansion |
 //! | [`scratch`] | the working memory of all these |
-//! | [`spare`] | memory from one answer to the next |
-//! | `words` | words that start on a cache line |
+//! | [`buffer_pool`] | buffers that one answer leaves to the next |
+//! | `aligned_words` | words that start on a cache line |
 //!
-//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are `(c0, c1)` or
-//! `(c0, c1, c2)` with the phase `c0 + c1 s + c2 s^2`. The feature `server` lets expansion use the current rayon pool.
+//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are
+//! `(c0, c1)` or `(c0, c1, c2)` with the phase `c0 + c1 s + c2 s^2`. The feature `server` lets
+//! expansion use the current rayon pool.
 #![forbid(unsafe_code)]
 
 mod aligned_words;

@@ -1,15 +1,17 @@
-//! From `Q = q q'` down to `q`: a ciphertext divided by the special modulus.
+//! Modulus switching from `Q = q q'` to `q`: a ciphertext divided by the special modulus.
 //!
-//! Each coefficient `x` becomes `x / q'`, rounded: with `r` its residue modulo `q'`, centered around zero, that is
-//! `(x - r) / q'`, exact modulo `q`. Rounding errors of mask and body add the variance `(H + 1) / 12` to the phase, `H`
-//! being the squared norm of the secret, and everything that was in it is divided by `q'`. FSpiral's program does not
-//! center, which costs it about one bit.
+//! Each coefficient `x` becomes `x / q'`, rounded: with `r` its residue modulo `q'`, centered
+//! around zero, that is `(x - r) / q'`, exact modulo `q`. Rounding errors of mask and body add the
+//! variance `(H + 1) / 12` to the phase, where `H` is the squared norm of the secret, and
+//! everything else in the phase is divided by `q'`. FSpiral's program does not center, which costs
+//! it about one bit.
 
 use crate::ciphertext::Ciphertext;
 use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
 
-/// `out = c / q'`, from level `Full` to level `Main`; a copy if there is no special modulus.
+/// Computes `out = c / q'`, from level `Full` to level `Main`; a copy if there is no special
+/// modulus.
 ///
 /// # Panics
 /// If the levels are others, or the ranks differ.

@@ -48,12 +48,14 @@ pub fn failure_log2(margin: f64, variance: f64, count: f64) -> f64 {
     (1.0 + count.log2() - deviations * deviations / 2.0 * LOG2_E).min(0.0)
 }
 
-/// Of how many summands of a column at most one may be written under one mask on the data. More would be of little use: by then
-/// encoding the table anew costs hardly more than the changes did.
+/// Inverse of the largest share of a column's summands that may be written under one whitening
+/// seed. A larger share would be of little use: by then re-encoding the table costs hardly more
+/// than the changes did.
 pub const WRITTEN_SHARE: u64 = 8;
 
-/// The most summands of a column that may be written by somebody who knows the mask on the data: as many as are `reliable`, and
-/// at most one in [`WRITTEN_SHARE`]. What is reliable with more is so with fewer.
+/// The largest number of summands of a column that may be written by somebody who knows the
+/// whitening stream: as many as are `reliable`, and at most one in [`WRITTEN_SHARE`]. `reliable`
+/// must be monotonic: what holds for more summands holds for fewer.
 pub fn most_written(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
     let (mut least, mut past) = (0, summands.div_ceil(WRITTEN_SHARE) + 1);
     while past - least > 1 {
@@ -63,18 +65,20 @@ pub fn most_written(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
     least
 }
 
-/// What [`tail_log2`] is of a variance of which a part hangs on a secret: `fixed`, and `aligned` times a factor whose mean is 1.
-/// The bound is over the drawing of the secret too, and over `count` variables.
+/// Bound of [`failure_log2`] for a variance that depends in part on a secret: `fixed`, and
+/// `aligned` times a factor whose mean is 1. The probability is also over the drawing of the
+/// secret, and over `count` variables.
 ///
-/// Data that somebody chose meets a secret as the squared norm of their product, a quadratic form of the secret's coefficients
-/// whose eigenvalues come in equal pairs, one for each two roots that are conjugate. In the worst case there is one pair: all
-/// of the data's weight is on one frequency. See [`alignment`].
+/// Data that somebody chose meets a secret as the squared norm of their product, a quadratic form
+/// of the secret's coefficients whose eigenvalues come in equal pairs, one for each two conjugate
+/// roots. In the worst case there is one pair: all of the data's weight is on one frequency. See
+/// [`alignment`].
 pub fn aligned_failure_log2(margin: f64, fixed: f64, aligned: f64, count: f64) -> f64 {
     if aligned == 0.0 {
         return failure_log2(margin, fixed, count);
     }
-    // The mean over the factor: for each stretch of x, the probability to be past its start times the tail at its end. What is
-    // past the last counts as certain failure.
+    // The mean over the factor: for each interval of x, the probability to be past its start times
+    // the tail at its end. Values past the last interval count as certain failure.
     let (mut sum, mut x) = (0.0, 0.0f64);
     while (-x).exp() > sum * ENOUGH && x < MAX_X {
         let next = x + STEP;
@@ -84,22 +88,24 @@ pub fn aligned_failure_log2(margin: f64, fixed: f64, aligned: f64, count: f64) -
     (sum + (-x).exp()).log2().min(0.0)
 }
 
-/// Steps of the sum over x; where it ends, at 2^-288 of what a client may meet; and what more of it would not change.
+/// Steps of the sum over x; its end, at a probability of 2^-288; and a cutoff below which terms do
+/// not matter.
 const STEP: f64 = 0.25;
 const MAX_X: f64 = 200.0;
 const ENOUGH: f64 = 1e-3;
 
-/// The factor that a quadratic form of independent sub-Gaussian numbers exceeds its mean by with probability at most e^-x, if
-/// it has two equal eigenvalues and no others: 1 + sqrt(2 x) + x (Hsu, Kakade and Zhang, 2012). With more or smaller ones it is
-/// less.
+/// The factor by which a quadratic form of independent sub-Gaussian numbers exceeds its mean with
+/// probability at most e^-x, if it has two equal eigenvalues and no others: 1 + sqrt(2 x) + x (Hsu,
+/// Kakade and Zhang, 2012). With more or smaller eigenvalues it is less.
 pub fn alignment(x: f64) -> f64 {
     1.0 + (2.0 * x).sqrt() + x
 }
 
-/// As [`failure_log2`], for sums of two variables of these proxies of which nothing is known *together*.
+/// Bound of [`failure_log2`] for sums of two variables of these proxies whose joint distribution is
+/// unknown.
 ///
-/// Each gets a share of the margin in proportion to its deviation, and the sum is beyond the margin only if one of
-/// them is beyond its share.
+/// Each variable gets a share of the margin in proportion to its deviation, and the sum exceeds the
+/// margin only if one of them exceeds its share.
 pub fn failure_apart_log2(margin: f64, variances: [f64; 2], count: f64) -> f64 {
     let deviations = variances.map(f64::sqrt);
     let share = margin / (deviations[0] + deviations[1]);
@@ -114,7 +120,7 @@ pub fn failure_apart_log2(margin: f64, variances: [f64; 2], count: f64) -> f64 {
 /// log2 (2^a + 2^b): two probabilities, or two costs, in log2.
 pub fn log2_sum(a: f64, b: f64) -> f64 {
     let (high, low) = (a.max(b), a.min(b));
-    // Nothing is added to what is infinite, and two times nothing is nothing.
+    // An infinite term decides the sum, and twice zero is zero.
     if high.is_infinite() { high } else { high + (low - high).exp2().ln_1p() * LOG2_E }
 }
 
@@ -184,12 +190,14 @@ mod tests {
         }
         assert_eq!(aligned_failure_log2(0.0, 1.0, 1.0, 1.0), 0.0);
         assert_eq!(aligned_failure_log2(1.0, f64::NAN, 1.0, 1.0), 0.0);
-        // Exponential and Gaussian: P(|X| > t) of a product of the two falls as exp(-t sqrt 2), and the bound is not below that.
+        // Exponential and Gaussian: P(|X| > t) of a product of the two falls as exp(-t sqrt 2), and
+        // the bound must not be below it.
         let far = aligned_failure_log2(30.0, 0.0, 1.0, 1.0);
         assert!(far > -30.0 * 2f64.sqrt() * LOG2_E && far < -30.0, "{far}");
     }
 
-    /// Sums of products with one secret, all at one frequency: a complex Gaussian's square times a Gaussian.
+    /// Simulates sums of products with one secret, all at one frequency: a complex Gaussian's
+    /// square times a Gaussian.
     #[test]
     fn a_simulation_of_aligned_data_stays_below_the_bound() {
         let mut state = 1u64;
@@ -231,7 +239,7 @@ mod tests {
 
     #[test]
     fn apart_costs_what_the_deviations_lose_by_adding_up() {
-        // Deviations 3 and 4: 7 in the place of 5, and one factor 2.
+        // Deviations 3 and 4: 7 instead of 5, and one factor 2.
         let apart = failure_apart_log2(70.0, [9.0, 16.0], 1.0);
         assert!((apart - (1.0 + failure_log2(50.0, 25.0, 1.0))).abs() < 1e-9);
         assert_eq!(failure_apart_log2(-1.0, [9.0, 16.0], 1.0), 0.0);

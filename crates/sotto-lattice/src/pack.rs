@@ -1,8 +1,9 @@
-//! Packing: `k` ring-LWE ciphertexts under one secret become one of rank `k` under `k` secrets.
+//! Packing of `k` ring-LWE ciphertexts under one secret into one of rank `k` under `k` secrets.
 //!
-//! The mask is what makes small answers long. After packing, `k` messages share one: `k + 1` polynomials are sent, and
-//! not `2 k` (Spiral, section 4.3 of the paper; its scalar-to-matrix key is the same map). Packing key `i` encrypts
-//! `-s~ g_j` at place `i` and zero elsewhere, so that it brings what `s~` opens to place `i`.
+//! The mask is what makes small answers long. After packing, `k` messages share one: `k + 1`
+//! polynomials are sent instead of `2 k` (Spiral, section 4.3 of the paper; its scalar-to-matrix
+//! key is the same map). Packing key `i` encrypts `-s~ g_j` at position `i` and zero elsewhere, so
+//! that it switches a ciphertext under `s~` to position `i`.
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::{ErrorSource, MaskSource};
@@ -13,7 +14,8 @@ use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use zeroize::Zeroizing;
 
-/// Makes packing key `place` (counted from 1): the bodies of its rows, row by row, secret by secret.
+/// Makes the packing key for position `place` (counted from 1): the bodies of its rows, row by row,
+/// secret by secret.
 ///
 /// # Panics
 /// If `place` is not one of the secrets'.
@@ -35,7 +37,7 @@ pub fn generate(
     SwitchKey::generate(ring, level, gadget, &sources, secrets, masks, errors)
 }
 
-/// Adds the message of a ciphertext of rank 1 to place `place` of `out`.
+/// Adds the message of a ciphertext of rank 1 to position `place` of `out`.
 ///
 /// # Panics
 /// If levels or ranks do not fit.
@@ -51,7 +53,7 @@ pub fn add_at(
     key.add_switched(ring, c.comp(0), out, scratch);
 }
 
-/// Packs as many ciphertexts of rank 1 as there are keys, which are those of all places in order.
+/// Packs ciphertexts of rank 1, with one key for each position, in order.
 ///
 /// # Panics
 /// If the numbers differ, or levels or ranks do not fit.

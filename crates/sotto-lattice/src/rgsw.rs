@@ -1,10 +1,12 @@
-//! RGSW encryptions of a bit or a small polynomial, and what they are for: products with ciphertexts.
+//! RGSW encryptions of a bit or a small polynomial, and their products with ciphertexts.
 //!
-//! An RGSW encryption of `m` has a row for each component `i = 0..=k` of a ciphertext and each gadget digit `j`. Masks and bodies
-//! may have gadgets of their own: what is dropped of a mask meets a secret, and what is dropped of a body does not. Row `(0, j)`
-//! has the phases `-s_1 m g_j, ..., -s_k m g_j`; row `(i, j)` has the phase `m g_j` at place `i` and zero elsewhere. The
-//! digits of all components of a ciphertext times these rows then have the phases `m (b_i - a s_i)`: the message times
-//! `m`, with only the rows' errors multiplied, by digits (Gentry, Sahai, Waters, CRYPTO 2013, in its ring form).
+//! An RGSW encryption of `m` has a row for each component `i = 0..=k` of a ciphertext and each
+//! gadget digit `j`. Masks and bodies may have different gadgets: the dropped part of a mask is
+//! multiplied by a secret, and that of a body is not. Row `(0, j)` has the phases
+//! `-s_1 m g_j, ..., -s_k m g_j`; row `(i, j)` has the phase `m g_j` at position `i` and zero
+//! elsewhere. The digits of all components of a ciphertext times these rows then have the phases
+//! `m (b_i - a s_i)`: the message times `m`, with only the rows' errors multiplied, by digits
+//! (Gentry, Sahai, Waters, CRYPTO 2013, in its ring form).
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::{ErrorSource, MaskSource, encrypt};
@@ -14,19 +16,20 @@ use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use zeroize::Zeroizing;
 
-/// An RGSW encryption.
+/// An RGSW encryption of a bit or a small polynomial.
 #[derive(Debug, Clone)]
 pub struct RgswCiphertext {
     level: ModulusLevel,
-    /// Of masks and of bodies.
+    /// Gadgets of masks and of bodies.
     gadgets: [Gadget; 2],
     rank: usize,
-    /// Component by component, digit by digit.
+    /// Rows component by component, digit by digit.
     rows: Vec<Ciphertext>,
 }
 
 impl RgswCiphertext {
-    /// An RGSW encryption from its rows, component by component and digit by digit; `None` unless there are all, of one shape.
+    /// Makes an RGSW encryption of its rows, component by component and digit by digit; `None`
+    /// unless there are all, of one shape.
     pub fn from_rows(gadgets: [&Gadget; 2], rows: Vec<Ciphertext>) -> Option<Self> {
         let (level, rank) = rows.first().map(|row| (row.level(), row.rank()))?;
         let alike = rows.iter().all(|row| (row.level(), row.rank()) == (level, rank));
@@ -38,12 +41,14 @@ impl RgswCiphertext {
         })
     }
 
-    /// Encrypts a message given in slots: the bodies of the rows, row by row, secret by secret.
+    /// Encrypts a message given in slots: returns the bodies of the rows, row by row, secret by
+    /// secret.
     ///
-    /// Spiral's streaming variants upload these. Elsewhere the server makes them by [conversion](crate::convert).
+    /// Spiral's streaming variants upload these. Elsewhere the server makes them by
+    /// [conversion](crate::rgsw_conversion).
     ///
     /// # Panics
-    /// If the message is not as long as the level says.
+    /// If the message is not as long as the level requires.
     pub fn generate(
         ring: &Ring,
         level: ModulusLevel,
@@ -74,7 +79,7 @@ impl RgswCiphertext {
         bodies
     }
 
-    /// Puts an encryption together from the bodies that [`generate`](Self::generate) made.
+    /// Assembles an encryption from the bodies that [`generate`](Self::generate) made.
     ///
     /// # Panics
     /// If there is not a body of the level's length for each row and secret.
@@ -96,7 +101,7 @@ impl RgswCiphertext {
         &self.rows
     }
 
-    /// `out = C x ct`: the encrypted message times that of `ct`.
+    /// Computes the external product `out = C x ct`: the encrypted message times that of `ct`.
     ///
     /// # Panics
     /// If a ciphertext is of another level or rank.
@@ -113,9 +118,10 @@ impl RgswCiphertext {
         scratch.sum(ring, &self.rows, out, self.rank + 1);
     }
 
-    /// `zero += C x (one - zero)`: for an encrypted bit, `zero` becomes the ciphertext that the bit chooses.
+    /// Replaces `zero` by the ciphertext that an encrypted bit selects: `zero += C x (one - zero)`.
     ///
-    /// One product, where Spiral's and FSpiral's programs compute `C x one` and `(1 - C) x zero`.
+    /// This is one product, where Spiral's and FSpiral's programs compute `C x one` and
+    /// `(1 - C) x zero`.
     ///
     /// # Panics
     /// If a ciphertext is of another level or rank.
@@ -146,12 +152,12 @@ impl RgswCiphertext {
     }
 }
 
-/// How many rows there are at a rank.
+/// Number of rows at a rank.
 fn count([mask, bodies]: [&Gadget; 2], rank: usize) -> usize {
     (mask.digits() + bodies.digits() * rank as u32) as usize
 }
 
-/// `-s m`, in slots.
+/// Computes `-s m`, in slots.
 fn times_minus(ring: &Ring, level: ModulusLevel, secret: &SecretKey, message: &[u64]) -> Zeroizing<Vec<u64>> {
     let mut product = Zeroizing::new(message.to_vec());
     ring.mul(level, &mut product, secret.slots(ring, level));

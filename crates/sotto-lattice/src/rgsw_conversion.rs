@@ -1,12 +1,14 @@
-//! Conversion: ring-LWE ciphertexts of `m g_j` become an RGSW encryption of `m`.
+//! Conversion of ring-LWE ciphertexts of `m g_j` to an RGSW encryption of `m`.
 //!
-//! Let `c = (a, b)` be the ciphertext of `m g_j` under `s`. At rank 1, row `(1, j)` is `c` itself. Row `(0, j)` needs the phase
-//! `-s m g_j = -s (b - a s) = -b s + a s^2`: the ciphertext with `b` in the mask's place has the phase `-b s`, and
-//! switching `a` with a key whose source is `s^2` adds `a s^2` (Chen, Chillotti, Ren, CCS 2019; Spiral, section 4.2).
+//! Let `c = (a, b)` be the ciphertext of `m g_j` under `s`. At rank 1, row `(1, j)` is `c` itself.
+//! Row `(0, j)` needs the phase `-s m g_j = -s (b - a s) = -b s + a s^2`: the ciphertext with `b`
+//! in the mask's position has the phase `-b s`, and switching `a` with a key whose source is `s^2`
+//! adds `a s^2` (Chen, Chillotti, Ren, CCS 2019; Spiral, section 4.2).
 //!
-//! At rank `k`, under `s_1, ..., s_k`, row `(i, j)` is `c` brought to place `i` by a packing key. Row `(0, j)` needs
-//! `-s_i (b - a s)` at each place `i`: again `b` in the mask's place, and `a` switched by a key of sources `s s_i`.
-//! All these switches take the same digits of the same `a`.
+//! At rank `k`, under `s_1, ..., s_k`, row `(i, j)` is `c` switched to position `i` by a packing
+//! key. Row `(0, j)` needs `-s_i (b - a s)` at each position `i`: again `b` in the mask's position,
+//! and `a` switched by a key of sources `s s_i`. All these switches use the same digits of the same
+//! `a`.
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::{ErrorSource, MaskSource};
@@ -20,7 +22,8 @@ use sotto_math::gadget::Gadget;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The key that makes rows `(0, j)`, and at rank above 1 the packing keys that make the others.
+/// The keys of a conversion: one makes rows `(0, j)`, and at rank above 1 the packing keys make the
+/// others.
 #[derive(Debug, Clone)]
 pub struct ConversionKey {
     products: SwitchKey,
@@ -28,7 +31,7 @@ pub struct ConversionKey {
 }
 
 impl ConversionKey {
-    /// Makes the key of the products `s s_i`: one body per digit and secret.
+    /// Makes the key of the products `s s_i`: one body for each digit and secret.
     pub fn generate(
         ring: &Ring,
         level: ModulusLevel,
@@ -44,21 +47,25 @@ impl ConversionKey {
         SwitchKey::generate(ring, level, gadget, &products, secrets, masks, errors)
     }
 
-    /// The key for rank 1, where the target secret is that of the ciphertexts; `None` if `square` is of another rank.
+    /// Makes the conversion key for rank 1, where the target secret is that of the ciphertexts;
+    /// `None` if `square` is of another rank.
     pub fn plain(square: SwitchKey) -> Option<Self> {
         (square.rank() == 1).then(|| ConversionKey { products: square, packing: Arc::default() })
     }
 
-    /// The key for several secrets, with the packing keys of all places in order; `None` if the keys are not of one
-    /// rank, level and gadget. Selectors are packed with the same keys, which are megabytes: so they are shared.
+    /// Makes the conversion key for several secrets, with the packing keys of all positions in
+    /// order; `None` if the keys do not share rank, level and gadget. Selectors are packed with the
+    /// same keys, which are megabytes, so the keys are shared.
     pub fn packed(products: SwitchKey, packing: Arc<Vec<SwitchKey>>) -> Option<Self> {
         let fits = packing.iter().all(|key| key.rank() == products.rank() && key.splits_like(&products));
         (fits && packing.len() == products.rank()).then_some(ConversionKey { products, packing })
     }
 
-    /// Converts the ciphertexts of `m g_j`, one per digit of `gadget`, and lowers what comes out.
+    /// Converts the ciphertexts of `m g_j`, one for each digit of `gadget`, and switches the rows
+    /// to level `Main`.
     ///
-    /// `None` if there is not one ciphertext per digit. `gadget` is the one of later external products.
+    /// `None` if there is not one ciphertext for each digit. `gadget` is the one of later external
+    /// products.
     ///
     /// # Panics
     /// If the ciphertexts are not of rank 1 and of level `Full`, or the keys are of level `Main`.
@@ -78,7 +85,8 @@ impl ConversionKey {
         let mut high = Ciphertext::room(ring, ModulusLevel::Full, rank);
         for (j, c) in ciphers.iter().enumerate() {
             self.first_row(ring, c, &mut high, scratch);
-            // The other rows take the same digits, which are gone from the scratch memory after lowering.
+            // The other rows use the same digits, which modulus switching removes from the scratch
+            // memory.
             let others =
                 self.packing.iter().zip(1..).map(|(key, place)| placed(ring, key, place, c, scratch));
             let others: Vec<Ciphertext> = others.collect();
@@ -93,7 +101,7 @@ impl ConversionKey {
         RgswCiphertext::from_rows([gadget; 2], rows)
     }
 
-    /// Row `(0, j)`, modulo `Q`. It leaves the digits of the mask in the scratch memory.
+    /// Computes row `(0, j)`, modulo `Q`. It leaves the digits of the mask in the scratch memory.
     fn first_row(&self, ring: &Ring, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         out.components_mut().for_each(|comp| comp.fill(0));
         out.comp_mut(0).copy_from_slice(c.comp(1));
@@ -101,7 +109,7 @@ impl ConversionKey {
     }
 }
 
-/// Row `(place, j)`, modulo `Q`, from the digits in the scratch memory.
+/// Computes row `(place, j)`, modulo `Q`, from the digits in the scratch memory.
 fn placed(ring: &Ring, key: &SwitchKey, place: usize, c: &Ciphertext, scratch: &Scratch) -> Ciphertext {
     let mut out = Ciphertext::zero(ring, ModulusLevel::Full, key.rank());
     out.comp_mut(place).copy_from_slice(c.comp(1));

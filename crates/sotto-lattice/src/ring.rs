@@ -1,19 +1,19 @@
-//! The ring everything here lives in: `R = Z[X]/(X^n + 1)` modulo `q`, or modulo `Q = q q'`.
+//! The ring of this crate: `R = Z[X]/(X^n + 1)` modulo `q`, or modulo `Q = q q'`.
 //!
-//! Ciphertexts start out modulo `Q`, where keys are large and their noise is small against the modulus, and
-//! are switched down to the main modulus `q` once expanded (the idea of FSpiral, which spends a special modulus
-//! `q'` on that). Without a special modulus both levels are the same one.
+//! Ciphertexts are first modulo `Q`, where keys are large and their noise is small against the
+//! modulus, and are switched to the main modulus `q` once expanded (the idea of FSpiral, which
+//! spends a special modulus `q'` on that). Without a special modulus both levels are the same.
 //!
-//! A polynomial is a flat slice of words, limb by limb: `n` words modulo `q`, then `n` words modulo `q'`. So
-//! the first limb of a polynomial modulo `Q` is that polynomial modulo `q`. Unless something else is said,
-//! words are slots of the number-theoretic transform.
+//! A polynomial is a flat slice of words, limb by limb: `n` words modulo `q`, then `n` words modulo
+//! `q'`. So the first limb of a polynomial modulo `Q` is that polynomial modulo `q`. Unless stated
+//! otherwise, words are slots of the number-theoretic transform.
 
 use sotto_math::modulus::Modulus;
 use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
 use std::sync::Arc;
 
-/// Which modulus a polynomial is taken modulo.
+/// The modulus of a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModulusLevel {
     /// Modulo `Q = q q'`; the same as `Main` in a ring without a special modulus.
@@ -22,7 +22,7 @@ pub enum ModulusLevel {
     Main,
 }
 
-/// One ring with its transforms. Clones share them.
+/// A ring with its transforms. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Ring {
     inner: Arc<Inner>,
@@ -35,8 +35,8 @@ struct Inner {
 }
 
 impl Ring {
-    /// The ring of dimension `n`, or `None` if a modulus has no transform of that length, the two are not
-    /// coprime, or their product is too large.
+    /// Makes the ring of dimension `n`; `None` if a modulus has no transform of that length, the
+    /// two are not coprime, or their product is too large.
     pub fn new(n: usize, q: Modulus, special: Option<Modulus>) -> Option<Self> {
         let main = NttPlan::new(n, q)?;
         let special = match special {
@@ -80,12 +80,12 @@ impl Ring {
         std::iter::once(self.plan()).chain(special)
     }
 
-    /// How many limbs a polynomial has.
+    /// Number of limbs of a polynomial.
     pub fn limbs(&self, level: ModulusLevel) -> usize {
         self.plans(level).count()
     }
 
-    /// How many words a polynomial has.
+    /// Number of words of a polynomial.
     pub fn words(&self, level: ModulusLevel) -> usize {
         self.limbs(level) * self.n()
     }
@@ -95,42 +95,42 @@ impl Ring {
         self.plans(level).map(|plan| u128::from(plan.modulus().value())).product()
     }
 
-    /// How many bits the modulus has.
+    /// Number of bits of the modulus.
     pub fn bits(&self, level: ModulusLevel) -> u32 {
         128 - self.modulus(level).leading_zeros()
     }
 
-    /// The logarithm of the modulus.
+    /// log2 of the modulus.
     pub fn log2_q(&self, level: ModulusLevel) -> f64 {
         self.plans(level).map(|plan| (plan.modulus().value() as f64).log2()).sum()
     }
 
-    /// Turns coefficients into slots, in place.
+    /// Transforms coefficients to slots, in place.
     pub fn forward(&self, level: ModulusLevel, x: &mut [u64]) {
         self.plans(level).zip(x.chunks_exact_mut(self.n())).for_each(|(plan, x)| plan.forward(x));
     }
 
-    /// Turns slots into coefficients, in place.
+    /// Transforms slots to coefficients, in place.
     pub fn inverse(&self, level: ModulusLevel, x: &mut [u64]) {
         self.plans(level).zip(x.chunks_exact_mut(self.n())).for_each(|(plan, x)| plan.inverse(x));
     }
 
-    /// `x += y`, slot by slot.
+    /// Computes `x += y`, slot by slot.
     pub fn add(&self, level: ModulusLevel, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.add(x, y));
     }
 
-    /// `x -= y`, slot by slot.
+    /// Computes `x -= y`, slot by slot.
     pub fn sub(&self, level: ModulusLevel, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.sub(x, y));
     }
 
-    /// `x *= y`, slot by slot.
+    /// Computes `x *= y`, slot by slot.
     pub fn mul(&self, level: ModulusLevel, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.mul(x, y));
     }
 
-    /// `x *= constant`, for a constant below the modulus.
+    /// Computes `x *= constant`, for a constant below the modulus.
     pub fn scale(&self, level: ModulusLevel, x: &mut [u64], constant: u128) {
         for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.n())) {
             let (q, constant) = (plan.modulus(), plan.modulus().reduce_u128(constant));
@@ -138,21 +138,21 @@ impl Ring {
         }
     }
 
-    /// `x = -x`.
+    /// Computes `x = -x`.
     pub fn negate(&self, level: ModulusLevel, x: &mut [u64]) {
         for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.n())) {
             x.iter_mut().for_each(|x| *x = plan.modulus().neg(*x));
         }
     }
 
-    /// Slots of a polynomial with small signed coefficients, in time that does not depend on them.
+    /// Transforms small signed coefficients to slots, in time that does not depend on them.
     ///
     /// Small means smaller than each modulus in absolute value.
     pub fn from_small(&self, level: ModulusLevel, coefficients: &[i32]) -> Vec<u64> {
         let mut out = Vec::with_capacity(self.words(level));
         for plan in self.plans(level) {
             let q = plan.modulus().value();
-            // Adds q to what is negative: the sign, spread over the word, is a mask.
+            // Adds q to negative numbers: the sign, spread over the word, is a mask.
             out.extend(coefficients.iter().map(|x| {
                 let x = i64::from(*x);
                 (x as u64).wrapping_add(q & (x >> 63) as u64)
@@ -162,7 +162,7 @@ impl Ring {
         out
     }
 
-    /// Slots of a polynomial with coefficients in `0..modulus`, in time that does not depend on them.
+    /// Transforms coefficients in `0..modulus` to slots, in time that does not depend on them.
     pub fn from_integers(&self, level: ModulusLevel, coefficients: &[u128]) -> Vec<u64> {
         let mut out = Vec::with_capacity(self.words(level));
         for plan in self.plans(level) {
@@ -172,7 +172,7 @@ impl Ring {
         out
     }
 
-    /// The coefficients in `0..modulus` of a polynomial in slots, which are overwritten.
+    /// Transforms slots, which are overwritten, to coefficients in `0..modulus`.
     pub fn to_integers(&self, level: ModulusLevel, slots: &mut [u64]) -> Vec<u128> {
         self.inverse(level, slots);
         match (level, self.pair()) {
@@ -192,8 +192,8 @@ impl Ring {
     }
 }
 
-/// A number modulo `q`. Division takes a time that depends on the numbers, and queries are secret: this is Horner's rule,
-/// with as many bits at a time as are below `q` whatever they are.
+/// Reduces a number modulo `q`. The time of a division depends on the numbers, and queries are
+/// secret: this is Horner's rule, with as many bits at a time as are always below `q`.
 fn reduce(q: &Modulus, x: u128) -> u64 {
     let bits = q.bits() - 1;
     let digits = u128::BITS.div_ceil(bits);

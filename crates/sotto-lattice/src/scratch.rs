@@ -1,7 +1,8 @@
-//! The working memory of everything that takes digits, so that no step allocates.
+//! Working memory of all operations on digits, so that no step allocates.
 //!
-//! Key switching and external products have one shape: bring a polynomial to coefficients, split each into `l` small
-//! digits, transform the digits, and sum their products with `l` rows of a key.
+//! Key switching and external products have one shape: transform a polynomial to coefficients,
+//! split each into `l` small digits, transform the digits, and sum their products with `l` rows of
+//! a key.
 
 use crate::aligned_words::AlignedWords;
 use crate::ciphertext::Ciphertext;
@@ -9,10 +10,11 @@ use crate::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
 
-/// Terms of one sum of products that are handed down at a time.
+/// Terms of one sum of products that are passed to a kernel at a time.
 const TERMS: usize = 16;
 
-/// Room for one polynomial and the digits of some. It grows with the first use, and is then reused.
+/// Working memory for one polynomial and for digits. It grows with the first use, and is then
+/// reused.
 #[derive(Debug)]
 pub struct Scratch {
     poly: AlignedWords,
@@ -21,7 +23,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Working memory for a ring.
+    /// Allocates working memory for a ring.
     pub fn new(ring: &Ring) -> Self {
         Scratch {
             poly: AlignedWords::room(ring.words(ModulusLevel::Full)),
@@ -29,12 +31,12 @@ impl Scratch {
         }
     }
 
-    /// The polynomial to be split next.
+    /// The buffer of the polynomial to be split next.
     pub(crate) fn poly(&mut self, ring: &Ring, level: ModulusLevel) -> &mut [u64] {
         &mut self.poly[..ring.words(level)]
     }
 
-    /// Makes room for `count` digits.
+    /// Reserves memory for `count` digits.
     pub(crate) fn reserve(&mut self, ring: &Ring, level: ModulusLevel, count: usize) {
         for digits in self.digits.iter_mut().take(ring.limbs(level)) {
             if digits.len() < count * ring.n() {
@@ -43,7 +45,8 @@ impl Scratch {
         }
     }
 
-    /// Splits the polynomial, which is in slots and is overwritten, into digits in slots, as digits `first..`.
+    /// Splits the polynomial, which is in slots and is overwritten, into digits in slots, stored as
+    /// digits `first..`.
     pub(crate) fn split(&mut self, ring: &Ring, level: ModulusLevel, gadget: &Gadget, first: usize) {
         let n = ring.n();
         let poly = &mut self.poly[..ring.words(level)];
@@ -63,7 +66,7 @@ impl Scratch {
         forward_all(ring.plan(), main);
     }
 
-    /// Takes the images of so many digits that other scratch memory has.
+    /// Copies the images of digits from other scratch memory.
     pub(crate) fn take(
         &mut self,
         ring: &Ring,
@@ -79,11 +82,12 @@ impl Scratch {
         }
     }
 
-    /// Into every component of `out`, puts the sum over `j` of digit `j` times that component of row `j`. Components from
-    /// `added` on keep what they had, and the sum is added.
+    /// Writes the sum over `j` of digit `j` times row `j` to every component of `out`. To
+    /// components from `added` on, the sum is added.
     pub(crate) fn sum(&self, ring: &Ring, rows: &[Ciphertext], out: &mut Ciphertext, added: usize) {
         let n = ring.n();
-        // Limb by limb, so that what all components read, the digits of one limb, is still in a cache.
+        // Limb by limb, so that the digits of one limb, which all components read, are still in a
+        // cache.
         for (limb, plan) in ring.plans(out.level()).enumerate() {
             let words = limb * n..(limb + 1) * n;
             for comp in 0..=out.rank() {
@@ -100,7 +104,7 @@ impl Scratch {
     }
 }
 
-/// A sum of any number of products, put or added into `out`.
+/// Writes or adds a sum of any number of products to `out`.
 pub(crate) fn sum_of_products<'a>(
     plan: &NttPlan,
     products: impl Iterator<Item = (&'a [u64], &'a [u64])>,
@@ -108,7 +112,7 @@ pub(crate) fn sum_of_products<'a>(
     mut add: bool,
 ) {
     let mut products = products.peekable();
-    // Without any products the sum is put all the same.
+    // Without any products the sum, zero, is still written.
     while !add || products.peek().is_some() {
         let (mut a, mut b, mut count) = ([&[][..]; TERMS], [&[][..]; TERMS], 0);
         for (x, y) in products.by_ref().take(TERMS) {

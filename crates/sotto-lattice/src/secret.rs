@@ -1,4 +1,4 @@
-//! Secret keys: small polynomials, and the laws they are drawn from.
+//! Secret keys: small polynomials, and the distributions they are drawn from.
 
 use crate::ring::{ModulusLevel, Ring};
 use crate::security;
@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use sotto_math::sample::Gaussian;
 use zeroize::Zeroizing;
 
-/// The law that each coefficient of a secret is drawn from.
+/// The distribution of each coefficient of a secret.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
     /// Uniform in {-1, 0, 1}.
@@ -24,7 +24,7 @@ impl Distribution {
         }
     }
 
-    /// Draws numbers of this law, in time that does not depend on them.
+    /// Draws numbers of this distribution, in time that does not depend on them.
     ///
     /// # Panics
     /// If a Gaussian's standard deviation is out of range.
@@ -48,7 +48,7 @@ impl From<Distribution> for security::SecretDistribution {
 /// A secret key, overwritten when dropped.
 pub struct SecretKey {
     coefficients: Zeroizing<Vec<i32>>,
-    /// Modulo Q; its first limb is the secret modulo q.
+    /// Slots modulo Q; the first limb is the secret modulo q.
     slots: Zeroizing<Vec<u64>>,
 }
 
@@ -64,7 +64,7 @@ impl SecretKey {
         SecretKey { coefficients, slots }
     }
 
-    /// The coefficients.
+    /// The coefficients of the secret.
     pub fn coefficients(&self) -> &[i32] {
         &self.coefficients
     }
@@ -88,7 +88,7 @@ impl std::fmt::Debug for SecretKey {
     }
 }
 
-/// Three times a word, less its low 64 bits, is 0, 1 or 2: uniform up to 2^-63, and nothing is ever drawn again.
+/// Three times a word, divided by 2^64, is 0, 1 or 2: uniform up to 2^-63, without rejection.
 pub(crate) fn ternary(rng: &mut dyn CryptoRng, out: &mut [i32]) {
     let mut bytes = Zeroizing::new([0u8; 4096]);
     for out in out.chunks_mut(bytes.len() / 8) {

@@ -1,5 +1,5 @@
-//! Time of masking a row, and of an evaluation at both ends: `cargo run --release -p sotto-oprf
-//! --example cost`.
+//! Time of masking a row, and of an evaluation at both ends:
+//! `cargo run --release -p sotto-oprf --example cost`.
 //!
 //! Times are of one thread, the minimum of several runs, since other programs can only add to it.
 

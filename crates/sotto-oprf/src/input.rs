@@ -26,7 +26,6 @@ impl Input {
     ///
     /// # Errors
     /// [`OprfError::Input`] for a table's name of more than 255 bytes.
-    /// [`OprfError::Input`] for a table's name of more than 255 bytes.
     pub fn row(table: &str, row: u64, version: MaskVersion) -> Result<Self> {
         let mut bytes = start(ROW, table, 16)?;
         bytes.extend_from_slice(&row.to_le_bytes());

@@ -135,8 +135,8 @@ impl RingContext {
         Ok(first.into_iter().zip(second).enumerate().map(one).collect())
     }
 
-    /// Makes the selectors under node `i` of a round, which stands for coefficients `i`, `i +
-    /// 2^round`, `i + 2 2^round` and so on.
+    /// Makes the selectors under node `i` of a round, which stands for coefficients `i`,
+    /// `i + 2^round`, `i + 2 2^round` and so on.
     ///
     /// The expansion is depth first: so there are only a few ciphertexts at a time, which fit a
     /// cache.

@@ -18,7 +18,6 @@ impl Keys {
     /// # Errors
     /// [`PeerMisbehaved::Malformed`] unless there is a key for each of `elements`: they determine
     /// the number of key switches, and no client makes a server do more.
-    /// makes a server do more.
     pub fn new(
         kit: &RingContext,
         elements: &[usize],

@@ -1,11 +1,11 @@
 //! Expansion of one ciphertext of a polynomial to ciphertexts of its coefficients.
 //!
-//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `X -> X^(n / 2^j
-//! + 1)` its even powers (of `X^(2^j)`) stay and its odd ones change sign: with `t` the image of
-//! `c`, `c + t` has twice the even ones, and `X^(-2^j) (c - t)` twice the odd ones, moved to even
-//! positions (Angel, Chen, Laine and Setty, S&P 2018, section 3.3), with one key switch for both as
-//! in [`crate::expand`]. So `rounds` rounds multiply by `2^rounds`, which the encryption [divides
-//! by](super::encrypt::encrypt_divided).
+//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under
+//! `X -> X^(n / 2^j + 1)` its even powers (of `X^(2^j)`) stay and its odd ones change sign: with
+//! `t` the image of `c`, `c + t` has twice the even ones, and `X^(-2^j) (c - t)` twice the odd
+//! ones, moved to even positions (Angel, Chen, Laine and Setty, S&P 2018, section 3.3), with one
+//! key switch for both as in [`crate::expand`]. So `rounds` rounds multiply by `2^rounds`, which
+//! the encryption [divides by](super::encrypt::encrypt_divided).
 //!
 //! Rounds are sequential, and the splits of a round are independent: callers distribute them over
 //! their pool.

@@ -106,10 +106,10 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     /// The variance of reduced coefficients, where those of the cyclic representation have variance
     /// 1.
     ///
-    /// Noise is counted in a representation that products and rotations do not spread: modulo `X^n
-    /// + 1` that is the coefficients themselves, and this is 1. Modulo the polynomial of a prime
-    /// `m` it is `m` coefficients of which only differences matter; in the reduced form the last is
-    /// subtracted from all others, and this is 2.
+    /// Noise is counted in a representation that products and rotations do not spread: modulo
+    /// `X^n + 1` that is the coefficients themselves, and this is 1. Modulo the polynomial of a
+    /// prime `m` it is `m` coefficients of which only differences matter; in the reduced form the
+    /// last is subtracted from all others, and this is 2.
     fn spread(&self) -> f64;
 
     /// Number of words of a limb: a power of two, at least the degree.

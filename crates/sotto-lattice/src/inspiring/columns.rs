@@ -1,45 +1,49 @@
-//! What keys add to the bodies of samples, as a product of integers: [`PackWeights`](super::PackWeights) by transforms, for many
-//! samples.
+//! What keys add to the bodies of samples, as a product of integers: like
+//! [`PackWeights`](super::PackWeights), but by transforms, for many samples.
 //!
-//! All switches but the one that joins two lists, which has a key of its own, add up to a linear function of the coefficients
-//! of the key of `X -> X^5`. What `X^m` of its body `y_l` counts is the polynomial
+//! All switches but the one that joins two lists, which has a key of its own, add up to a linear
+//! function of the coefficients of the key of `X -> X^5`. The weight of `X^m` of its body `y_l` is
+//! the polynomial
 //!
 //! ```text
 //! B_lm(X) = sum_h X^(m h) d_hl(X)
 //! ```
 //!
-//! over the images `h` of that key. Its coefficients are sums of digits: three bytes each, where a digit in slots takes 6.4.
-//! In the slot of `psi^e` it is `sum_f psi^(m f) d_(f/e)l(psi^e)` over the odd exponents `f`: a transform for each slot gives
-//! it there for all `m`, and one for each `m` gives its coefficients. Of fewer than `n` samples the projection onto powers of
-//! `Y` is wanted, which has in each of its slots the mean of what `B_lm` has in some; these have different `f`, and one
-//! transform takes them together.
+//! over the images `h` of that key. Its coefficients are sums of digits: three bytes each, where a
+//! digit in slots takes 6.4. In the slot of `psi^e` it is `sum_f psi^(m f) d_(f/e)l(psi^e)` over
+//! the odd exponents `f`: a transform for each slot gives it there for all `m`, and one for each
+//! `m` gives its coefficients. For fewer than `n` samples the projection onto powers of `Y` is
+//! needed, which has in each of its slots the mean of `B_lm` in some slots; these have different
+//! `f`, and one transform takes them together.
 
 use super::{Inspiring, MaskReduction, PackStep};
 use crate::ring::ModulusLevel;
 
-/// Switches of a list whose digits are placed together: a line of each row.
+/// Switches of a list whose digits are placed together: a cache line of each row.
 const TOGETHER: usize = 8;
 
-/// Words between two columns' ends and starts: columns of a power of two would all fall into the same few places of a cache.
+/// Padding words between columns: columns of a power of two would all fall into the same few sets
+/// of a cache.
 const GAP: usize = 8;
 
 /// The weights of one packed ciphertext, column by column.
 #[derive(Debug)]
 pub struct WeightColumns<'a> {
     packing: &'a Inspiring,
-    /// Digit by digit, a row for each slot of bodies, in the order of cycles, and in it a word for each `m`.
+    /// Values digit by digit: a row for each slot of bodies, in the order of cycles, and in it a
+    /// word for each `m`.
     values: Vec<u64>,
-    /// The digits of the switch that joins two lists, in slots; none where there is one list.
+    /// Digits of the switch that joins two lists, in slots; none where there is one list.
     pub last: Vec<Vec<u64>>,
-    /// The mask of the packed ciphertext, in slots.
+    /// Mask of the packed ciphertext, in slots.
     pub mask: Vec<u64>,
 }
 
 impl<'a> WeightColumns<'a> {
-    /// From the masks of samples, in slots, one after the other.
+    /// Computes the weights from the masks of samples, in slots, concatenated.
     ///
     /// # Panics
-    /// Unless these are `n` reduced slots of each sample, and if fewer than 32 samples are packed.
+    /// Unless these are `n` reduced slots of each sample, or if fewer than 32 samples are packed.
     pub fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
         let (n, l, rows) = (packing.ring.n(), packing.digits(), packing.along.n());
         assert!(rows == n || rows == 2 * packing.samples, "samples for which there are transforms");
@@ -62,7 +66,7 @@ impl<'a> WeightColumns<'a> {
             }
         }
         let plan = packing.ring.plan();
-        // A transform divides by n, and a sum over all slots, or a mean over some, is wanted.
+        // A transform divides by n, and a sum over all slots, or a mean over some, is needed.
         let scale = vec![plan.modulus().reduce(rows as u64); n];
         let mut slots = vec![0; n];
         for row in values.chunks_exact_mut(n) {
@@ -74,11 +78,11 @@ impl<'a> WeightColumns<'a> {
         WeightColumns { packing, values, last, mask: descent.finish() }
     }
 
-    /// Puts columns of one digit, from `first` on, as many as there is room for: what coefficients `first..` of a key count
-    /// in the body of each sample.
+    /// Writes columns of one digit, from `first` on, as many as fit `out`: the weights of
+    /// coefficients `first..` of a key in the body of each sample.
     ///
     /// # Panics
-    /// If there are no such columns, or `out` is not room for whole ones.
+    /// If there are no such columns, or `out` does not fit whole ones.
     pub fn put(&self, digit: usize, first: usize, out: &mut [i32]) {
         let (n, along, samples) = (self.packing.ring.n(), &self.packing.along, self.packing.samples);
         let (rows, count) = (along.n(), out.len() / samples);
@@ -99,8 +103,8 @@ impl<'a> WeightColumns<'a> {
 }
 
 impl Inspiring {
-    /// What the switch that joins two lists adds to bodies, coefficient by coefficient: its digits, and the key of `X ->
-    /// X^-1`, both in slots.
+    /// Computes what the switch that joins two lists adds to bodies, coefficient by coefficient,
+    /// from its digits and the key of `X -> X^-1`, both in slots.
     ///
     /// # Panics
     /// If these are not `n` slots each.
@@ -116,8 +120,9 @@ impl Inspiring {
     }
 }
 
-/// Places the digits of some switches of a list, from one on: in the row of what a slot of `psi^e` belongs to, those of `h`
-/// come to `-e h`, since the transform that follows takes powers of the inverse.
+/// Places the digits of some switches of a list, from number `to` on: in the row of the slot of
+/// `psi^e`, those of `h` are at `-e h`, since the transform that follows uses powers of the
+/// inverse.
 fn place([n, rows]: [usize; 2], (swapped, to): (bool, usize), ahead: &[u64], values: &mut [u64]) {
     let half = n / 2;
     for (digit, values) in values.chunks_exact_mut(rows * n).enumerate() {

@@ -1,42 +1,47 @@
-//! From the masks of samples to digits and one mask: all that depends on no query.
+//! Reduction of the samples' masks to digits and one mask: all work that depends on no query.
 //!
-//! The masks `A_h = n^-1 sum_j X^j tau_h(a_j)` come all at once. In the slot of `psi^e` the mask is
-//! `sum_j a_j(psi^(e h)) psi^(e j)` over `n`. For each exponent `r`, the numbers `a_j(psi^r)` are the coefficients of a
-//! polynomial, whose transform has at `psi^e` what `A_h` has there for `h = r / e`. So the matrix of the samples' slots is
-//! transposed, and each row of that is transformed. Of fewer than `n` samples, `X` is `Y` and there are as many points as powers
-//! of `Y`: a row has the samples and zeros, and half of its transform, that at powers of one sign, is used.
+//! The masks `A_h = n^-1 sum_j X^j tau_h(a_j)` are computed all at once. In the slot of `psi^e` the
+//! mask is `sum_j a_j(psi^(e h)) psi^(e j)` over `n`. For each exponent `r`, the numbers
+//! `a_j(psi^r)` are the coefficients of a polynomial, whose transform has at `psi^e` the value of
+//! `A_h` there for `h = r / e`. So the matrix of the samples' slots is transposed, and each row of
+//! the result is transformed. For fewer than `n` samples, `X` is `Y` and there are as many points
+//! as powers of `Y`: a row has the samples and zeros, and half of its transform, that at powers of
+//! one sign, is used.
 
 use super::{Inspiring, PackStep, put_turned};
 use crate::ring::ModulusLevel;
 
-/// Slots that are transposed together: eight lines of each row.
+/// Slots that are transposed together: eight cache lines of each row.
 const TOGETHER: usize = 64;
 
-/// Masks that are collected together, and the side of the squares in which values lie: a mask is a diagonal, and eight of them
-/// side by side go through two squares at a time.
+/// Masks that are collected together, and the side of the squares in which values are stored: a
+/// mask is a diagonal, and eight adjacent masks cross two squares at a time.
 const AHEAD: usize = 8;
 
-/// Words between two rows' ends and starts: rows of a power of two would all fall into the same few places of a cache.
+/// Padding words between rows: rows of a power of two would all fall into the same few sets of a
+/// cache.
 const GAP: usize = 8;
 
-/// The way down of the samples of one packed ciphertext. The digits of one switch follow from those before.
+/// The reduction of the masks of one packed ciphertext's samples. The digits of a switch depend on
+/// those before.
 #[derive(Debug)]
 pub(super) struct MaskReduction<'a> {
     packing: &'a Inspiring,
-    /// A row for each place of a mask's slot, a column for each place in the transform of that row; see [`square`].
+    /// Values with a row for each position of a mask's slot, and a column for each position in the
+    /// transform of that row; see [`square`].
     values: Vec<u64>,
-    /// Of each list, the masks that come next, in the order of cycles.
+    /// Next masks of each list, in the order of cycles.
     ahead: [Vec<u64>; 2],
-    /// What the next switch of each list takes, in the order of cycles.
+    /// Input of the next switch of each list, in the order of cycles.
     masks: [Vec<u64>; 2],
     step: usize,
-    /// A turned key mask, and a polynomial in the order of its transform.
+    /// Scratch for a rotated key mask, and for a polynomial in the order of its transform.
     turned: Vec<u64>,
     slots: Vec<u64>,
 }
 
 impl<'a> MaskReduction<'a> {
-    /// From the masks of samples, in slots, one after the other.
+    /// Transforms the masks of samples, in slots, concatenated.
     ///
     /// # Panics
     /// Unless these are as many polynomials as are packed, of `n` reduced slots.
@@ -47,7 +52,8 @@ impl<'a> MaskReduction<'a> {
         packing.cycles.iter().zip(0..).for_each(|(slot, place)| place_of[*slot] = place);
         let points = along.cycles();
         let inverse = vec![along.modulus().inv(packing.samples as u64); along.n()];
-        // With fewer samples than half the places, powers of Y are powers of what the places are the powers of.
+        // With fewer samples than half the positions, powers of Y are powers of the root that the
+        // positions count.
         let apart = (along.n() / 2 / packing.samples).max(1);
         let mut values = vec![0; n * along.n()];
         let mut rows = vec![0; TOGETHER * (along.n() + GAP)];
@@ -88,7 +94,8 @@ impl<'a> MaskReduction<'a> {
         descent
     }
 
-    /// The mask of `h = 5^i`, or of `-5^i` where cycles are swapped. Those of one list are asked for from the last on.
+    /// Returns the mask of `h = 5^i`, or of `-5^i` where cycles are swapped. Those of one list are
+    /// requested from the last on.
     fn mask(&mut self, swapped: bool, i: usize) -> Vec<u64> {
         let n = self.packing.ring.n();
         let (list, within) = (usize::from(swapped), i % AHEAD);
@@ -98,7 +105,7 @@ impl<'a> MaskReduction<'a> {
         self.ahead[list][within * n..][..n].to_vec()
     }
 
-    /// Collects the masks from `first` on.
+    /// Collects the masks from number `first` on.
     fn collect(&mut self, swapped: bool, first: usize) {
         let (n, points) = (self.packing.ring.n(), self.packing.along.n());
         let half = n / 2;
@@ -107,7 +114,7 @@ impl<'a> MaskReduction<'a> {
             let other = if swapped { half - cycle } else { cycle };
             for k in 0..half {
                 for i in 0..AHEAD {
-                    // The length of a cycle is a power of two, and a mask is no division.
+                    // The length of a cycle is a power of two, and a bit mask avoids a division.
                     let row = other + ((k + first + i) & (half - 1));
                     let col = point + (k & (points / 2 - 1));
                     ahead[i * n + cycle + k] = self.values[square(points, row, col)];
@@ -116,16 +123,17 @@ impl<'a> MaskReduction<'a> {
         }
     }
 
-    /// Puts the digits of the next switch, in the order of cycles, one after the other; false once there is none left.
+    /// Writes the digits of the next switch, in the order of cycles, concatenated; false once there
+    /// is none left.
     ///
     /// # Panics
-    /// If there is not room for exactly these digits.
+    /// If `digits` does not fit exactly these digits.
     pub(super) fn next(&mut self, digits: &mut [u64]) -> bool {
         self.next_seen(digits, |_, _| ())
     }
 
-    /// [`next`](Self::next), where `see` sees the digits before they are transformed, as residues, and by how much a key is
-    /// turned for them.
+    /// Does the work of [`next`](Self::next), and calls `see` with the digits before they are
+    /// transformed, as residues, and with the rotation of the key for them.
     pub(super) fn next_seen(&mut self, digits: &mut [u64], see: impl FnOnce(usize, &[u64])) -> bool {
         let (packing, n) = (self.packing, self.packing.ring.n());
         assert_eq!(digits.len(), n * packing.digits(), "room for the digits of a switch");
@@ -150,7 +158,7 @@ impl<'a> MaskReduction<'a> {
         true
     }
 
-    /// The mask of the packed ciphertext, in slots.
+    /// Returns the mask of the packed ciphertext, in slots.
     ///
     /// # Panics
     /// If a switch is left.
@@ -160,13 +168,15 @@ impl<'a> MaskReduction<'a> {
     }
 }
 
-/// Where a value lies: in a square of eight rows and columns, and these one row of squares after the other.
+/// The index of a value: values are stored in squares of eight rows and columns, and these in order
+/// of rows of squares.
 fn square(cols: usize, row: usize, col: usize) -> usize {
     ((row / AHEAD) * (cols / AHEAD) + col / AHEAD) * (AHEAD * AHEAD) + row % AHEAD * AHEAD + col % AHEAD
 }
 
 impl Inspiring {
-    /// The digits of a mask, both in the order of cycles. `slots` is room for one polynomial, and `see` sees digits as residues.
+    /// Splits a mask into digits, both in the order of cycles. `slots` is scratch for one
+    /// polynomial, and `see` receives the digits as residues.
     fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64], see: impl FnOnce(&[u64])) {
         self.cycles.iter().zip(mask).for_each(|(slot, x)| slots[*slot] = *x);
         self.ring.inverse(ModulusLevel::Main, slots);

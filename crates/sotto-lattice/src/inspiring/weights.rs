@@ -1,46 +1,52 @@
 //! What keys add to the bodies of few samples, as a product of integers.
 //!
-//! The body at `Y^j` is `b_j` plus a sum over switches of what `tau_i(y_l) d_il` has there, which is a linear function of the
-//! coefficients of `y_l`: all switches together are one row of integers for each sample and digit. In the terms of
-//! [`super`], with `D = n / 2g`, what `X^m` of a key counts at `Y^j` is
+//! The body at `Y^j` is `b_j` plus a sum over switches of the coefficient of `tau_i(y_l) d_il`
+//! there, which is a linear function of the coefficients of `y_l`: all switches together are one
+//! row of integers for each sample and digit. In the terms of [`super`], with `D = n / 2g`, the
+//! weight of `X^m` of a key at `Y^j` is
 //!
 //! ```text
 //! T_jl[m] = sum_i what d_il(X) X^(m 5^i) has at X^(j D) = sum_i what tau_-i(d_il) X^m has at X^(j D / 5^i)
 //! ```
 //!
-//! a sum of turned images of the digits. It has the `g l n` numbers of as many digits in slots, but they are sums of less than
-//! `g` digits, three bytes in the place of 6.4; and the product gives the bodies themselves, without any transform.
+//! a sum of rotated images of the digits. It has the `g l n` numbers of as many digits in slots,
+//! but they are sums of fewer than `g` digits, three bytes instead of 6.4; and the product gives
+//! the bodies themselves, without any transform.
 //!
-//! Half a list further on, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is turned by the same there where j is even, and by `n`
-//! more, which changes its sign, where it is odd. For odd `j` differences of two images are added, and for even ones it is the
-//! same again with sums of two: `g^2 / 3` images are added in the place of `g^2`. That is still a square, so of many samples the
-//! same numbers come by transforms, as [`WeightColumns`].
+//! Half a list further, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is rotated by the same number
+//! there where j is even, and by `n` more, which changes its sign, where it is odd. For odd `j`
+//! differences of two images are added, and for even ones the same applies again to sums of two:
+//! `g^2 / 3` images are added instead of `g^2`. That is still a square, so for many samples
+//! [`WeightColumns`] computes the same numbers by transforms.
 
 use super::{Inspiring, MaskReduction, WeightColumns};
 
-/// Switches whose digits are added together: what they add lies in the second cache, and a row in the first.
+/// Switches whose digits are added together: they fit the second-level cache, and a row fits the
+/// first.
 const TOGETHER: usize = 4;
 
-/// From so many samples on, transforms take less time than additions do. At 256 they take as much, at 128 more.
+/// Number of samples from which on transforms take less time than additions. At 256 they take the
+/// same time, at 128 more.
 const BY_TRANSFORMS: usize = 512;
 
-/// Columns that are brought into rows together, and rows that they are brought into at once: a line of each.
+/// Columns that are transposed into rows together, and rows at once: a cache line of each.
 const TURNED: [usize; 2] = [64, 16];
 
-/// The weights of one packed ciphertext.
+/// The weights of one packed ciphertext, row by row.
 #[derive(Debug)]
 pub struct PackWeights {
-    /// For each sample, digit by digit, what each coefficient of a key counts.
+    /// Weights of each coefficient of a key, for each sample, digit by digit.
     pub rows: Vec<i32>,
-    /// The mask of the packed ciphertext, in slots.
+    /// Mask of the packed ciphertext, in slots.
     pub mask: Vec<u64>,
 }
 
 impl PackWeights {
-    /// Weights of the first `count` samples. Only packing with one key has any.
+    /// Computes the weights of the first `count` samples, for packing with one key only.
     ///
     /// # Panics
-    /// Unless these are `n` reduced slots of each sample; if there are not so many samples, or as many as coefficients.
+    /// Unless these are `n` reduced slots of each sample; if there are not `count` samples, or as
+    /// many as coefficients.
     pub fn new(packing: &Inspiring, samples: &[u64], count: usize) -> Self {
         let n = packing.ring.n();
         assert!(count <= packing.samples && packing.samples < n, "samples that are packed with one key");
@@ -62,7 +68,7 @@ impl PackWeights {
         while descent.next_seen(&mut digits, |i, digits| {
             let images = images[i * l * n..][..l * n].chunks_exact_mut(n);
             images.zip(digits.chunks_exact(n)).for_each(|(image, digits)| {
-                // A power of two, and a mask is no division.
+                // A power of two, and a bit mask avoids a division.
                 let minus = 2 * n - powers[i];
                 for (power, x) in digits.iter().enumerate() {
                     let (at, x) = ((power * minus) & (2 * n - 1), centered(*x));
@@ -99,7 +105,8 @@ impl PackWeights {
         let columns = WeightColumns::new(packing, samples);
         let mut rows = vec![0; count * len];
         let mut piece = vec![0; cols * packing.samples];
-        // Rows are a power of two long, and columns too: what is turned between them goes through a place without gaps.
+        // Rows have the length of a power of two, and columns too: the transposition goes through a
+        // buffer without gaps.
         let mut turned = vec![0; lines * cols];
         for start in (0..len).step_by(cols) {
             columns.put(start / packing.ring.n(), start % packing.ring.n(), &mut piece);
@@ -121,18 +128,20 @@ impl PackWeights {
     }
 }
 
-/// The powers of the inverse of 5 modulo `2n`, which is 5 to the power of the order of its group, less one.
+/// The powers of the inverse of 5 modulo `2n`, which is 5 to the power of the order of its group,
+/// less one.
 fn powers(n: usize, count: usize) -> Vec<usize> {
     let inverse = (1..n / 2).fold(1, |power, _| power * 5 % (2 * n));
     std::iter::successors(Some(1), |k| Some(k * inverse % (2 * n))).take(count).collect()
 }
 
-/// What a polynomial has at minus each power of X, over three halves of the powers' period `2n`.
+/// The value of a polynomial at minus each power of X, over three halves of the powers' period
+/// `2n`.
 fn thrice(image: &[i32]) -> impl Iterator<Item = i32> {
     image.iter().copied().chain(image.iter().map(|x| -x)).chain(image.iter().copied())
 }
 
-/// Adds images of polynomials of `n` coefficients, digit by digit, turned by a power of X.
+/// Adds images of polynomials of `n` coefficients, digit by digit, rotated by a power of X.
 fn add(n: usize, row: &mut [i32], over: &[i32], power: usize) {
     let start = power.wrapping_neg() & (2 * n - 1);
     for (row, over) in row.chunks_exact_mut(n).zip(over.chunks_exact(3 * n)) {

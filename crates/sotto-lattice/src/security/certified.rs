@@ -1,58 +1,60 @@
-//! Parameter sets with figures from the lattice estimator.
+//! Parameter sets with figures of the lattice estimator.
 //!
-//! log2 of ring operations under the MATZOV cost model, from malb/lattice-estimator at commit 27a581b;
-//! `dual` is the cheapest of its dual attacks, plain, hybrid and MATZOV's. Sets that fall short are kept in
-//! the table, so that the gate refuses them, and everything easier, by name and figure instead of by silence.
+//! Figures are log2 of ring operations under the MATZOV cost model, from malb/lattice-estimator at
+//! commit 27a581b; `dual` is the cheapest of its dual attacks, plain, hybrid and MATZOV's. The
+//! table includes sets that fall short, so that the gate refuses them, and everything easier, by
+//! name and figure.
 
 use super::SecretDistribution;
 
-/// Where the figures come from.
+/// Source of the figures.
 const ESTIMATOR: &str = "lattice-estimator 27a581b, MATZOV";
-/// Where the floors of the degree table come from.
+/// Source of the floors of the degree table.
 const FLOOR: &str = "lattice-estimator 27a581b, MATZOV: largest q with usvp and bdd at least 128";
 
-/// Attack costs in bits.
+/// Costs of attacks, in bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CertifiedCosts {
-    /// Primal attack, unique shortest vector.
+    /// Cost of the primal attack, unique shortest vector.
     pub usvp: f64,
-    /// Primal attack, bounded distance decoding.
+    /// Cost of the primal attack, bounded distance decoding.
     pub bdd: f64,
-    /// Dual attacks, where they were run.
+    /// Cost of the cheapest dual attack; `None` if none was estimated.
     pub dual: Option<f64>,
     /// The program and commit that gave the figures.
     pub source: &'static str,
 }
 
 impl CertifiedCosts {
-    /// The cheapest attack.
+    /// Cost of the cheapest attack.
     pub fn bits(&self) -> f64 {
         self.usvp.min(self.bdd).min(self.dual.unwrap_or(f64::INFINITY))
     }
 }
 
-/// An LWE instance and what is known of it.
+/// An LWE instance with its certified costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LweSet {
-    /// Short name, stable.
+    /// Short name, which never changes.
     pub name: &'static str,
-    /// Dimension.
+    /// Dimension of the secret.
     pub n: usize,
     /// log2 of the modulus.
     pub log2_q: f64,
-    /// Law of the secret.
+    /// Distribution of the secret.
     pub secret: SecretDistribution,
     /// Standard deviation of the error.
     pub sigma: f64,
-    /// The figures.
+    /// Certified costs of attacks.
     pub certified: CertifiedCosts,
 }
 
 impl LweSet {
-    /// Whether an attacker on `self` is in no coordinate better off than on `other`.
+    /// Whether an attacker on `self` is not better off than on `other` in any coordinate.
     ///
-    /// A larger dimension, a smaller modulus, a wider error and a wider secret each only add work, so the
-    /// certificate of `other` then holds for `self`, and a shortfall of `self` holds for `other`.
+    /// A larger dimension, a smaller modulus, a wider error and a wider secret each only add work,
+    /// so the certificate of `other` then holds for `self`, and a shortfall of `self` holds for
+    /// `other`.
     pub(super) fn at_least_as_hard_as(&self, other: &LweSet) -> bool {
         self.n >= other.n
             && self.log2_q <= other.log2_q
@@ -61,17 +63,18 @@ impl LweSet {
     }
 }
 
-/// The set of that name.
+/// Finds the set of a name.
 pub fn certified(name: &str) -> Option<&'static LweSet> {
     SETS.iter().find(|set| set.name == name)
 }
 
-/// Every set of the table, those that fall short of 128 bits included.
+/// All sets of the table, including those that fall short of 128 bits.
 pub fn certified_sets() -> &'static [LweSet] {
     SETS
 }
 
-/// Largest log2 q at which a ternary secret with sigma 3.2 has 128 bits, by degree; degree rounded down.
+/// Largest log2 q at which a ternary secret with sigma 3.2 has 128 bits, by degree; a degree
+/// between two of the table is rounded down.
 pub(super) fn ternary_limit(n: usize) -> f64 {
     SETS.iter()
         .filter(|set| set.certified.source == FLOOR && set.n <= n)
@@ -117,7 +120,7 @@ static SETS: &[LweSet] = &[
     set("n1275-q32-t", 1275, 32.0, SecretDistribution::Ternary, 6.4, [139.7, 138.0], Some(137.3)),
     set("n1408-q32-t", 1408, 32.0, SecretDistribution::Ternary, 6.4, [155.1, 153.3], Some(152.2)),
     set("n1774-q32-tt", 1774, 32.0, SecretDistribution::Ternary, TERNARY_SIGMA, [180.0, 178.3], Some(176.0)),
-    // SimplePIR's published set, and what it would be with a ternary secret.
+    // SimplePIR's published set, and the same with a ternary secret.
     set("n1024-q32-s6.4", 1024, 32.0, SecretDistribution::Uniform, 6.4, [123.2, 121.5], Some(125.2)),
     set("n1024-q32-s6.4-gauss", 1024, 32.0, SecretDistribution::Gaussian(6.4), 6.4, [123.2, 121.5], Some(125.2)),
     set("n1024-q32-t", 1024, 32.0, SecretDistribution::Ternary, 6.4, [111.5, 110.0], Some(110.3)),
@@ -145,7 +148,7 @@ static SETS: &[LweSet] = &[
     ternary("n8190-q200-t", 8190, 200.0, 138.0, 137.7, 138.4),
     ternary("n8190-q210-t", 8190, 210.0, 131.0, 130.7, 131.6),
     ternary("n8190-q220-t", 8190, 220.0, 124.6, 124.4, 125.2),
-    // Largest log2 q by degree: known to have at least 128 bits, by how much more was not recorded.
+    // Largest log2 q by degree: at least 128 bits are known; by how much more was not recorded.
     floor("n1024-q26-t", 1024, 26.0),
     floor("n2048-q53-t", 2048, 53.0),
     floor("n4096-q106-t", 4096, 106.0),

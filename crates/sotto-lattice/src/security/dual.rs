@@ -1,37 +1,42 @@
-//! The dual attacks: short vectors of the dual lattice turn samples into ones that are not quite uniform.
+//! Dual attacks: short vectors of the dual lattice turn samples into ones that are not quite
+//! uniform.
 //!
-//! Two of them, by the formulas of the lattice estimator (`lwe_dual.py` at commit 27a581b), each at its best for the
-//! attacker over block size and guessed coordinates, with as many samples as it wants:
+//! There are two of them, by the formulas of the lattice estimator (`lwe_dual.py` at commit
+//! 27a581b), each optimized for the attacker over block size and guessed coordinates, with as many
+//! samples as it wants:
 //!
-//! - [`DualAttack::Hybrid`]: guess some coordinates of the secret by exhaustive search and distinguish on the others, with
-//!   the best number of samples (Espitau, Joux, Kharchenko, INDOCRYPT 2020). Guessing none is the plain dual attack
-//!   (Micciancio, Regev 2009), which needs fewer samples since it only distinguishes.
-//! - [`DualAttack::Fourier`]: guess some and transform others modulo a small p, with n samples (Guo, Johansson, ASIACRYPT
-//!   2021; MATZOV 2022, theorem 7.6). This is the one that is best against ternary secrets.
+//! - [`DualAttack::Hybrid`]: guess some coordinates of the secret by exhaustive search and
+//!   distinguish on the others, with the best number of samples (Espitau, Joux, Kharchenko,
+//!   INDOCRYPT 2020). Guessing none is the plain dual attack (Micciancio, Regev 2009), which needs
+//!   fewer samples since it only distinguishes.
+//! - [`DualAttack::Fourier`]: guess some and transform others modulo a small p, with n samples
+//!   (Guo, Johansson, ASIACRYPT 2021; MATZOV 2022, theorem 7.6). This is the best attack against
+//!   ternary secrets.
 //!
-//! Whether distinguishing works as well as the formulas assume is doubted (Ducas, Pulles, CRYPTO 2023); where they
-//! err, they err on the safe side.
+//! Whether distinguishing works as well as the formulas assume is doubted (Ducas, Pulles, CRYPTO
+//! 2023); where they err, they err on the safe side.
 
 use super::{SecretDistribution, reduction};
 use crate::noise::log2_sum;
 use std::f64::consts::{E, LN_2, LOG2_E, PI};
 
-/// Block sizes searched: the largest as in [`super::usvp`], the least where the formulas begin.
+/// Block sizes searched: the largest as in [`super::usvp`], the smallest where the formulas begin.
 const BETAS: (u32, u32) = (50, 4096);
 
-/// Most coordinates guessed or transformed. A sum of 3^400 is far beyond every limit.
+/// Largest number of coordinates guessed or transformed. A sum of 3^400 is far beyond every limit.
 const MAX_COORDINATES: u32 = 400;
 
-/// Most values of p tried: beyond some ten, the transform only grows.
+/// Largest value of p tried: beyond some ten, the transform only grows.
 const LARGEST_P: u32 = 16;
 
-/// The search of the estimator takes guessed and transformed coordinates ten at a time.
+/// Step of guessed and transformed coordinates, which the estimator also searches ten at a time.
 const STEP: u32 = 10;
 
-/// Bits taken off so that the figure never exceeds the estimator's by more than the rounding of its tables.
+/// Bits subtracted so that the figure never exceeds the estimator's by more than the rounding of
+/// its tables.
 pub const SAFE_SIDE: f64 = 0.1;
 
-/// Which attack.
+/// The kind of a dual attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DualAttack {
     /// Guessing and distinguishing, or distinguishing alone.
@@ -40,12 +45,12 @@ pub enum DualAttack {
     Fourier,
 }
 
-/// An attack at its best.
+/// The optimized cost of a dual attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DualAttackCost {
-    /// Which.
+    /// Kind of the attack.
     pub kind: DualAttack,
-    /// log2 of its gates, as the formulas have them.
+    /// log2 of the attack's gates, by the formulas.
     pub matzov: f64,
     /// BKZ block size.
     pub beta: u32,
@@ -94,7 +99,7 @@ pub fn fourier(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) ->
     (2..=LARGEST_P).filter_map(with).min_by(|a, b| a.matzov.total_cmp(&b.matzov))
 }
 
-/// An instance in the terms of the formulas.
+/// An LWE instance in the terms of the formulas.
 struct Lwe {
     n: f64,
     log2_q: f64,
@@ -110,7 +115,8 @@ impl Lwe {
         let width = secret.sigma(error);
         let values = match secret {
             SecretDistribution::Ternary => 3.0,
-            // Twice a cut at two Gaussian parameters, sqrt(2 pi) sigma, on each side: the estimator's count.
+            // Twice a cutoff at two Gaussian parameters, sqrt(2 pi) sigma, on each side: the
+            // estimator's count.
             SecretDistribution::Gaussian(_) | SecretDistribution::Uniform => {
                 8.0 * (2.0 * PI).sqrt() * width + 3.0
             }
@@ -118,24 +124,26 @@ impl Lwe {
         Lwe { n: n as f64, log2_q, secret: width, error, values: values.log2() }
     }
 
-    /// How many there are to guess, all but one.
+    /// Largest number of coordinates to guess: all but one.
     fn coordinates(&self) -> u32 {
         self.n as u32 - 1
     }
 
-    /// Gates of the attack that guesses so many coordinates by exhaustive search.
+    /// Gates of the attack that guesses `guessed` coordinates by exhaustive search.
     fn hybrid(&self, beta: f64, guessed: u32) -> f64 {
         let rest = self.n - f64::from(guessed);
         let log2_delta = reduction::log2_delta(beta);
         let log2_c = self.secret.log2() + self.log2_q - self.error.log2();
         let samples = ((rest * log2_c / log2_delta).sqrt().ceil() - rest).max(1.0);
         let d = samples + rest;
-        // Width of what is left of the error, as a share of q. The estimator takes the second sieve in 2 beta here.
+        // Width of the remaining error, as a share of q. The estimator runs the second sieve in 2
+        // beta here.
         let longer = reduction::log2_longer(beta, 2.0 * beta);
         let width = (longer + self.secret.log2() + d * log2_delta - log2_c * samples / d).exp2();
         let nats = 4.0 * (PI * width).powi(2);
         let candidates = f64::from(guessed) * self.values;
-        // Success 0.99: its square root each for search and for distinguishing where there is a search.
+        // Success 0.99: its square root each for search and for distinguishing where there is a
+        // search.
         let count = match guessed {
             0 => nats * LOG2_E + (2.0 * 50.0_f64.ln()).log2(),
             _ => nats * LOG2_E + 3.0 + (candidates * LN_2 - (-0.5 * 0.99_f64.ln()).ln()).log2(),
@@ -174,14 +182,15 @@ impl Lwe {
 
 /// The block size of least cost, and that cost, where it is finite.
 ///
-/// Too small a block needs more vectors than there are, too large a one costs more than it saves: one valley, but for
-/// the steps of whole dimensions, which the neighborhood at the end evens out.
+/// Too small a block needs more vectors than there are, too large a one costs more than it saves.
+/// The cost has one minimum, except for the steps of whole dimensions, which the neighborhood at
+/// the end evens out.
 fn best_beta(cost: impl Fn(f64) -> f64) -> Option<(u32, f64)> {
     let at = |beta: u32| cost(f64::from(beta));
     let (mut low, mut high) = BETAS;
     while high - low > 8 {
         let (left, right) = (low + (high - low) / 3, high - (high - low) / 3);
-        // Where both are infinite, the valley lies above.
+        // Where both are infinite, the minimum is above.
         if at(left) < at(right) { high = right } else { low = left }
     }
     let near = low.saturating_sub(6).max(BETAS.0)..=(high + 6).min(BETAS.1);
@@ -189,7 +198,8 @@ fn best_beta(cost: impl Fn(f64) -> f64) -> Option<(u32, f64)> {
     best.filter(|(_, cost)| cost.is_finite())
 }
 
-/// The least of `at(0)`, `at(step)`, ..., up to `most`; given up when `patience` in a row were no better.
+/// The smallest of `at(0)`, `at(step)`, ..., up to `most`; the search stops after `patience` values
+/// in a row that are no better.
 fn descend(
     most: u32,
     step: u32,

@@ -1,4 +1,4 @@
-//! The decision.
+//! The decision whether an instance is secure enough.
 
 use super::certified::{CertifiedCosts, LweSet, certified_sets, ternary_limit};
 use super::{SecretDistribution, dual, usvp};
@@ -11,32 +11,35 @@ const MIN_BETA: u32 = 342;
 /// Smallest standard deviation of a secret or an error: just under that of a ternary one.
 const NARROWEST: f64 = 0.8;
 
-/// Bits between the two primal attacks, uSVP and BDD: 1.8 at their largest in the table of certified sets. BDD has no
-/// calculator here, so this is taken off uSVP where no certificate backs the figure.
+/// Bits between the two primal attacks, uSVP and BDD: 1.8 at most in the table of certified sets.
+/// There is no calculator for BDD here, so this is subtracted from uSVP where no certificate backs
+/// the figure.
 const BDD: f64 = 2.0;
 
-/// Accepts an LWE instance of at least [`REQUIRED_SECURITY_BITS`] bits and says how many it has.
+/// Accepts an LWE instance of at least [`REQUIRED_SECURITY_BITS`] bits, and returns its security.
 ///
-/// An instance is accepted if a certified set that is at least as easy has enough bits. Without one, three
-/// conditions must hold at once: a primal block size of at least 342, a modulus within the largest that is
-/// certified for ternary secrets at this degree, and an estimate that is enough: the cheapest of the dual attacks,
-/// uSVP, and uSVP less the largest distance that BDD has shown from it.
+/// An instance is accepted if a certified set that is at least as easy has enough bits. Without
+/// one, three conditions must hold at once: a primal block size of at least 342, a modulus within
+/// the largest that is certified for ternary secrets at this degree, and an estimate that is
+/// enough: the cheapest of the dual attacks, uSVP, and uSVP less the largest distance that BDD has
+/// shown from it.
 ///
 /// # Errors
-/// [`ParamsError::Insecure`] with the figure found; [`ParamsError::Field`] for numbers that describe no
-/// instance.
+/// [`ParamsError::Insecure`] with the figure found; [`ParamsError::Field`] for numbers that
+/// describe no instance.
 pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> Result<Security, ParamsError> {
     let in_range = |x: f64, most: f64| x.is_finite() && x > 0.0 && x <= most;
     let secret_sigma = secret.sigma(sigma);
     if n == 0 || n > 1 << 20 || !in_range(log2_q, 65536.0) {
         return Err(field("n, log2 q", "n must lie in 1..=2^20, log2 q in (0, 65536]"));
     }
-    // Narrower than ternary is sparse under another name, and the formulas do not cover sparse vectors.
+    // Narrower than ternary is sparse in effect, and the formulas do not cover sparse vectors.
     if !in_range(sigma, 1e9) || !in_range(secret_sigma, 1e9) || sigma.min(secret_sigma) < NARROWEST {
         return Err(field("sigma", "secret and error must have standard deviations in [0.8, 1e9]"));
     }
 
-    // A wider secret than the error is worth no more than one drawn like it: see `SecretKey::sigma`.
+    // A secret that is wider than the error is worth no more than one drawn like it: see
+    // `SecretDistribution::sigma`.
     let secret = match *secret {
         SecretDistribution::Gaussian(wide) if wide > sigma => SecretDistribution::Gaussian(sigma),
         other => other,
@@ -59,7 +62,7 @@ pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> R
     let by_primal = primal.map_or(f64::INFINITY, |attack| attack.matzov_below() - BDD);
     let by_dual =
         dual::attack(n, log2_q, secret, sigma).map_or(f64::INFINITY, |attack| attack.matzov_below());
-    // A harder set that is known to fall short settles the matter, whatever the estimate says.
+    // A harder set that is known to fall short decides, whatever the estimate is.
     let bits = certified_sets()
         .iter()
         .filter(|set| set.at_least_as_hard_as(&asked))

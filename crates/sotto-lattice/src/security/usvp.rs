@@ -1,16 +1,17 @@
-//! The primal attack: LWE as a unique shortest vector problem, under the geometric series assumption.
+//! The primal attack: LWE as a unique shortest vector problem, under the geometric series
+//! assumption.
 //!
-//! The condition is that of Alkim, Ducas, Pöppelmann and Schwabe (USENIX Security 2016, section 6.3),
-//! with secret and error scaled to one width; the lattice dimension is the one that is best for the
-//! attacker, with as many samples as it wants. It gives the same block size as the lattice estimator on
-//! every set of [`super::certified_sets`] (see the tests).
+//! The condition is that of Alkim, Ducas, Pöppelmann and Schwabe (USENIX Security 2016, section
+//! 6.3), with secret and error scaled to one width; the lattice dimension is optimized for the
+//! attacker, with as many samples as it wants. The block size equals that of the lattice estimator
+//! on every set of [`super::certified_sets`] (see the tests).
 
 use super::reduction;
 
-/// No block size above this is searched: its cost is beyond 2^1100.
+/// Largest block size searched: the cost of larger ones is beyond 2^1100.
 const LARGEST_BETA: u32 = 4096;
 
-/// The attack at its best: block size and lattice dimension.
+/// The optimized cost of the primal attack: block size and lattice dimension.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrimalAttackCost {
     /// BKZ block size.
@@ -35,10 +36,10 @@ impl PrimalAttackCost {
     }
 }
 
-/// Bits taken off so that the figure never exceeds the estimator's.
+/// Bits subtracted so that the figure never exceeds the estimator's.
 pub const SAFE_SIDE: f64 = 0.2;
 
-/// The least block size at which the primal attack succeeds, or `None` if it is beyond 2^1100.
+/// The smallest block size at which the primal attack succeeds, or `None` if it is beyond 2^1100.
 ///
 /// `secret` and `error` are standard deviations. All arguments must be positive and finite.
 pub fn attack(n: usize, log2_q: f64, secret: f64, error: f64) -> Option<PrimalAttackCost> {
