@@ -1,11 +1,13 @@
 //! What each step of an answer takes: medians, every record compared with the table's.
 //!
-//! `cargo run --release -p bgvpir --example steps -- SET LOG2_BITS ROW_BYTES [THREADS] [LOOKUPS]`
+//! `cargo run --release -p sotto-bgvpir --example steps -- SET LOG2_BITS ROW_BYTES [THREADS] [LOOKUPS]`
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a program to measure with")]
 
-use bgvpir::{BgvPir, client::Client, client::Prepare, order::ProductOrder, params::Params, server::Server};
 use rand_core::Rng;
+use sotto_bgvpir::{
+    BgvPir, client::Client, client::Prepare, order::ProductOrder, params::Params, server::Server,
+};
 use sotto_core::{Client as _, OneServer, Params as _, Prepare as _, RecordIndex, Server as _, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;

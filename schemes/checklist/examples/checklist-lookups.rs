@@ -1,10 +1,10 @@
 //! What hints and lookups cost:
-//! `cargo run --release -p checklist --example checklist-lookups -- [ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
+//! `cargo run --release -p sotto-checklist --example checklist-lookups -- [ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
 //!
 //! AGE is how many lookups the key has made before those that are timed.
 
 use sotto_testkit::lookups::Lookups;
 
 fn main() -> sotto_core::Result<()> {
-    Lookups::of_command_line().measure(&checklist::ENTRY)
+    Lookups::of_command_line().measure(&sotto_checklist::ENTRY)
 }

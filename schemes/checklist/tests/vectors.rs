@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_hints(&checklist::ENTRY, include_str!("../vectors/checklist-1.json"));
+    sotto_testkit::vectors::known_hints(&sotto_checklist::ENTRY, include_str!("../vectors/checklist-1.json"));
 }

@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&fastpir::ENTRY, include_str!("../vectors/fastpir-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_fastpir::ENTRY, include_str!("../vectors/fastpir-1.json"));
 }

@@ -1,10 +1,10 @@
 //! What hints and lookups cost:
-//! `cargo run --release -p lp-treepir --example lp-treepir-lookups -- [ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
+//! `cargo run --release -p sotto-lp-treepir --example lp-treepir-lookups -- [ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
 //!
 //! AGE is how many lookups the key has made before those that are timed.
 
 use sotto_testkit::lookups::Lookups;
 
 fn main() -> sotto_core::Result<()> {
-    Lookups::of_command_line().measure(&lp_treepir::ENTRY)
+    Lookups::of_command_line().measure(&sotto_lp_treepir::ENTRY)
 }

@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_hints(&lp_treepir::ENTRY, include_str!("../vectors/lp-treepir-1.json"));
+    sotto_testkit::vectors::known_hints(
+        &sotto_lp_treepir::ENTRY,
+        include_str!("../vectors/lp-treepir-1.json"),
+    );
 }

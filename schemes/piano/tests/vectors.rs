@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_hints(&piano::ENTRY, include_str!("../vectors/piano-1.json"));
+    sotto_testkit::vectors::known_hints(&sotto_piano::ENTRY, include_str!("../vectors/piano-1.json"));
 }

@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&pirana::ENTRY, include_str!("../vectors/pirana-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_pirana::ENTRY, include_str!("../vectors/pirana-1.json"));
 }

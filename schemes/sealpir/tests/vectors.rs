@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&sealpir::ENTRY, include_str!("../vectors/sealpir-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_sealpir::ENTRY, include_str!("../vectors/sealpir-1.json"));
 }

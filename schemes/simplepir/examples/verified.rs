@@ -1,13 +1,13 @@
 //! What verifying costs: `simplepir/1` and `verisimplepir/1` on the same table, in turns, on one thread:
-//! `cargo run --release -p simplepir --example verified -- [ROWS [ROW_BYTES]]`.
+//! `cargo run --release -p sotto-simplepir --example verified -- [ROWS [ROW_BYTES]]`.
 //!
 //! Bytes in to bytes out, medians; every answer is checked. A refusal is of an answer with one bit flipped: `verisimplepir/1`
 //! then reads nothing, so its time is that of verifying.
 
 #![allow(clippy::indexing_slicing, clippy::panic, reason = "a wrong record ends the program")]
 
-use simplepir::{ENTRY, VERIFIED};
 use sotto_core::{AnyClient, AnyServer, Error, ParamsReport, RecordIndex, SchemeEntry, TableShape};
+use sotto_simplepir::{ENTRY, VERIFIED};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&spiral::ENTRY, include_str!("../vectors/spiral-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_spiral::ENTRY, include_str!("../vectors/spiral-1.json"));
 }

@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&vbpir::ENTRY, include_str!("../vectors/vbpir-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_vbpir::ENTRY, include_str!("../vectors/vbpir-1.json"));
 }

@@ -27,7 +27,9 @@ fn missing(graph: &Graph, scheme: &str) -> Vec<String> {
     let lines = [
         (
             WORKSPACE,
-            format!("{scheme} = {{ version = \"0.1.0\", path = \"schemes/{scheme}\" }}"),
+            format!(
+                "{scheme} = {{ package = \"sotto-{scheme}\", version = \"0.1.0\", path = \"schemes/{scheme}\" }}"
+            ),
             "[workspace.dependencies]",
         ),
         (REGISTRY, format!("\"{scheme}\","), "the feature `default`"),

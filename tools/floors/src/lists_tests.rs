@@ -6,7 +6,9 @@ use crate::graph::{Crate, Source};
 /// The files that name schemes, with all the lines these need.
 pub(crate) fn files(schemes: &[&str]) -> Vec<Source> {
     let all = |line: &dyn Fn(&str) -> String| schemes.iter().map(|scheme| line(scheme)).collect::<String>();
-    let workspace = all(&|s| format!("{s} = {{ version = \"0.1.0\", path = \"schemes/{s}\" }}\n"));
+    let workspace = all(&|s| {
+        format!("{s} = {{ package = \"sotto-{s}\", version = \"0.1.0\", path = \"schemes/{s}\" }}\n")
+    });
     let registry = all(&|s| {
         format!("    \"{s}\",\n    \"{s}?/server\",\n{s} = {{ workspace = true, optional = true }}\n")
     });
@@ -37,7 +39,8 @@ fn schemes_that_are_listed_everywhere_break_nothing() {
 fn a_new_scheme_is_told_each_line_it_needs() {
     let told = broken(&graph(&["dpf", "new-pir"], &["dpf"]));
     let lines = [
-        "add the line `new-pir = { version = \"0.1.0\", path = \"schemes/new-pir\" }` to [workspace.dependencies] in Cargo.toml",
+        "add the line `new-pir = { package = \"sotto-new-pir\", version = \"0.1.0\", path = \"schemes/new-pir\" }` to \
+         [workspace.dependencies] in Cargo.toml",
         "add the line `\"new-pir\",` to the feature `default` in crates/sotto-registry/Cargo.toml",
         "add the line `\"new-pir?/server\",` to the feature `server` in crates/sotto-registry/Cargo.toml",
         "add the line `new-pir = { workspace = true, optional = true }` to [dependencies]",

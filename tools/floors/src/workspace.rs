@@ -10,6 +10,9 @@ use std::{env, fs};
 /// The crate that depends on the client as its users do.
 const FIRST_LOOKUP: &str = "first-lookup";
 
+/// The folder of schemes, whose packages are named `sotto-` and their folder.
+const SCHEMES: &str = "schemes";
+
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Reads the workspace in the current folder.
@@ -31,12 +34,13 @@ pub(crate) fn read() -> Fallible<Graph> {
 
 fn read_crate(metadata: &Metadata, package: &Package) -> Fallible<Crate> {
     let home = package.manifest_path.parent().ok_or("a manifest lies in no folder")?;
-    let ours = |name: &str| metadata.workspace_packages().iter().any(|other| other.name.as_str() == name);
+    let ours =
+        |name: &str| metadata.workspace_packages().into_iter().find(|other| other.name.as_str() == name);
     let mut needs: Vec<String> = package
         .dependencies
         .iter()
-        .filter(|edge| edge.kind != DependencyKind::Development && ours(&edge.name))
-        .map(|edge| edge.name.clone())
+        .filter(|edge| edge.kind != DependencyKind::Development)
+        .filter_map(|edge| ours(&edge.name).map(crate_name))
         .collect();
     needs.sort();
     needs.dedup();
@@ -52,12 +56,21 @@ fn read_crate(metadata: &Metadata, package: &Package) -> Fallible<Crate> {
         }
     }
     Ok(Crate {
-        name: package.name.to_string(),
+        name: crate_name(package),
         folder: home.parent().and_then(Utf8Path::file_name).unwrap_or_default().into(),
         needs,
         roots,
         sources,
     })
+}
+
+/// The name of a crate in the rules: a scheme is its folder, since bare names are not ours to take for its package.
+fn crate_name(package: &Package) -> String {
+    let mut folders = package.manifest_path.ancestors().skip(1).filter_map(Utf8Path::file_name);
+    match (folders.next(), folders.next()) {
+        (Some(scheme), Some(SCHEMES)) => scheme.to_owned(),
+        _ => package.name.to_string(),
+    }
 }
 
 fn read_source(home: &Utf8Path, path: &Utf8Path) -> Fallible<Source> {
@@ -86,9 +99,10 @@ fn read_sources(home: &Utf8Path, folder: &Utf8Path, into: &mut Vec<Source>) -> F
 fn client_half(crates: &[Crate]) -> Fallible<Vec<LinkedPackage>> {
     let mut tree = tree();
     tree.args(["--target", "wasm32-unknown-unknown", "--no-default-features"]);
-    let half = crates.iter().filter(|krate| krate.name == "sotto-client" || krate.folder == "schemes");
-    half.for_each(|krate| {
-        tree.args(["-p", &krate.name]);
+    let schemes = crates.iter().filter(|krate| krate.folder == SCHEMES);
+    let half = schemes.map(|krate| format!("sotto-{}", krate.name)).chain(["sotto-client".to_owned()]);
+    half.for_each(|package| {
+        tree.args(["-p", &package]);
     });
     linked(&mut tree)
 }
@@ -111,7 +125,12 @@ fn linked(tree: &mut Command) -> Fallible<Vec<LinkedPackage>> {
 /// Parses `name v1.2.3 (path)|feature,feature`.
 fn parse_linked(line: &str) -> Option<LinkedPackage> {
     let (package, features) = line.split_once('|')?;
-    let name = package.split_whitespace().next()?.to_owned();
+    let scheme = package
+        .trim_end_matches(" (*)")
+        .strip_suffix(')')
+        .and_then(|package| package.rsplit_once("/schemes/"));
+    let name =
+        scheme.map_or_else(|| package.split_whitespace().next(), |(_, scheme)| Some(scheme))?.to_owned();
     // A package seen before is marked with a trailing ` (*)`.
     let features = features.trim_end_matches(" (*)").split(',').filter(|feature| !feature.is_empty());
     Some(LinkedPackage { name, features: features.map(str::to_owned).collect() })
@@ -125,6 +144,7 @@ mod tests {
     fn lines_of_the_tree_are_read() {
         let linked = parse_linked("serde v1.0.2 (/a b/c)|derive,std (*)").unwrap();
         assert_eq!((linked.name.as_str(), linked.features), ("serde", vec!["derive".into(), "std".into()]));
+        assert_eq!(parse_linked("sotto-dpf v1.0.0 (/a/schemes/dpf)|").unwrap().name, "dpf");
         assert!(parse_linked("either v1.0.0|").unwrap().features.is_empty());
         assert!(parse_linked("").is_none());
     }

@@ -26,8 +26,8 @@ fn each_vector(ring: &str) {
 
         let (literal, sink) = (params.to_string().into_bytes(), MemorySink::new());
         let rows = MemoryRows::new(bytes, records.clone());
-        (bgvpir::ENTRY.server.encode)(&literal, &rows, &sink).unwrap();
-        let server = (bgvpir::ENTRY.server.open)(&literal, Arc::new(sink.into_image())).unwrap();
+        (sotto_bgvpir::ENTRY.server.encode)(&literal, &rows, &sink).unwrap();
+        let server = (sotto_bgvpir::ENTRY.server.open)(&literal, Arc::new(sink.into_image())).unwrap();
         let session = server.admit(&client.keys()).unwrap();
         let query = client.query(index);
         let answer = server.answer_many(&[(&session, query.as_slice())]).remove(0).unwrap();

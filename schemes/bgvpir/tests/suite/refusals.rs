@@ -1,7 +1,7 @@
 //! Which parameters are refused, by what they say.
 
-use bgvpir::literal::{Literal, NO_TABLES_MASK, RowFormat};
-use bgvpir::params::Params;
+use sotto_bgvpir::literal::{Literal, NO_TABLES_MASK, RowFormat};
+use sotto_bgvpir::params::Params;
 use sotto_core::{Error, Goal, Params as _, ParamsError, TableShape};
 
 fn good() -> Literal {

@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&bgvpir::ENTRY, include_str!("../../vectors/bgvpir-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_bgvpir::ENTRY, include_str!("../../vectors/bgvpir-1.json"));
 }

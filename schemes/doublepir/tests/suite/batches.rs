@@ -1,8 +1,8 @@
 //! Strangers in one pass get what each would have got alone, and records of all shapes come back.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
-use doublepir::message::Query;
 use sotto_core::{Client as _, OneServer, RecordIndex, Server as _};
+use sotto_doublepir::message::Query;
 use sotto_testkit::rng::seeded;
 
 #[test]

@@ -2,8 +2,8 @@
 //! test alone: it draws them a second time from the generator the client was given.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
-use doublepir::client::Client;
 use sotto_core::{Artifact, Params as _, Wire};
+use sotto_doublepir::client::Client;
 use sotto_math::bits::{packed_len, unpack_words};
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::{N, Q, Ring, switch};

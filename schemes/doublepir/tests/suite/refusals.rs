@@ -1,15 +1,15 @@
 //! What is refused, and how.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
-use doublepir::DoublePir;
-use doublepir::client::Prepare;
-use doublepir::message::{Answer, Query};
-use doublepir::params::{Params, ParamsLiteral};
-use doublepir::server::Server;
 use sotto_core::{
     Artifact, Client as _, Error, Image as _, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved,
     Prepare as _, RecordChange, RecordIndex, Section, Server as _, UpdateImage, Wire,
 };
+use sotto_doublepir::DoublePir;
+use sotto_doublepir::client::Prepare;
+use sotto_doublepir::message::{Answer, Query};
+use sotto_doublepir::params::{Params, ParamsLiteral};
+use sotto_doublepir::server::Server;
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

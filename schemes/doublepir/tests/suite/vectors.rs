@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&doublepir::ENTRY, include_str!("../../vectors/doublepir-1.json"));
+    sotto_testkit::vectors::known_answers(
+        &sotto_doublepir::ENTRY,
+        include_str!("../../vectors/doublepir-1.json"),
+    );
 }

@@ -1,8 +1,8 @@
 //! Answers do not depend on how many queries share a pass, or on how many threads share a table.
 
 use crate::setup::Table;
-use dpf::message::{Answer, Query};
 use sotto_core::{Client as _, RecordIndex, Server as _, TwoServers};
+use sotto_dpf::message::{Answer, Query};
 use sotto_testkit::rng::seeded;
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {

@@ -57,7 +57,7 @@ fn a_key_of_any_bytes_is_answered() {
         let mut bytes = vec![fill; good.len()];
         // The control bits are seven: one for the root and two for each of three levels.
         *bytes.last_mut().unwrap() &= 0x7F;
-        let query = dpf::message::Query::take(&table.params, &bytes).unwrap();
+        let query = sotto_dpf::message::Query::take(&table.params, &bytes).unwrap();
         table.server.answer(&(), query).unwrap();
     }
     assert_eq!(params(3000, 16).depth(), 3);

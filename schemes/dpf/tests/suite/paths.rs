@@ -1,14 +1,14 @@
 //! Nodes that several records share: kept once, read back and looked up as if each record had them.
 
 use crate::setup::bytes;
-use dpf::Dpf;
-use dpf::client::Client;
-use dpf::params::{MAX_PATH, Params, ParamsLiteral};
-use dpf::server::Server;
 use sotto_core::{
     Client as _, Image as _, Params as _, Prepare as _, RecordChange, RecordIndex, Section, Server as _,
     TwoServers, UpdateImage, Wire,
 };
+use sotto_dpf::Dpf;
+use sotto_dpf::client::Client;
+use sotto_dpf::params::{MAX_PATH, Params, ParamsLiteral};
+use sotto_dpf::server::Server;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn records_with_paths_come_back_one_by_one_and_together() {
             indices.iter().map(|index| client.query(RecordIndex(*index), rng).unwrap()).unzip();
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let together = |of: fn(&TwoServers<_>) -> &dpf::message::Query| {
+            let together = |of: fn(&TwoServers<_>) -> &sotto_dpf::message::Query| {
                 let asks = pairs.iter().map(|pair| (&(), of(pair).clone())).collect();
                 pool.install(|| server.answer_many(asks))
             };
@@ -117,7 +117,7 @@ fn drawn(records: &[u8], record_bytes: usize, path: u32) -> Vec<u8> {
     section
 }
 
-fn of_bytes(params: &Params, answer: &dpf::message::Answer) -> Vec<u8> {
+fn of_bytes(params: &Params, answer: &sotto_dpf::message::Answer) -> Vec<u8> {
     let mut bytes = Vec::new();
     answer.put(params, &mut bytes);
     bytes

@@ -1,11 +1,11 @@
 //! A table of this scheme through its typed interface, for tests that look inside messages.
 
-use dpf::Dpf;
-use dpf::client::Client;
-use dpf::message::{Answer, Query};
-use dpf::params::{Params, ParamsLiteral};
-use dpf::server::Server;
 use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Server as _, TwoServers, Wire};
+use sotto_dpf::Dpf;
+use sotto_dpf::client::Client;
+use sotto_dpf::message::{Answer, Query};
+use sotto_dpf::params::{Params, ParamsLiteral};
+use sotto_dpf::server::Server;
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

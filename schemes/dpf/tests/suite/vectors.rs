@@ -3,12 +3,12 @@
 use crate::setup::{Table, answer_bytes, bytes};
 use ::aes::Aes128;
 use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
-use dpf::{Dpf, ENTRY};
 use serde_json::{Value, json};
 use sotto_core::{
     Client as _, Image as _, ParamsDigest, RecordIndex, Scheme, Section, Server as _, TwoServers,
 };
 use sotto_core::{Params as _, Wire};
+use sotto_dpf::{Dpf, ENTRY};
 use sotto_testkit::rng::seeded;
 
 fn part(bytes: &[u8]) -> Value {
@@ -97,7 +97,7 @@ fn answers_are_what_the_definition_selects() {
                 let mask = 0u8.wrapping_sub(bit(&key, depth, record as usize));
                 sum.iter_mut().zip(table.record(record)).for_each(|(sum, byte)| *sum ^= byte & mask);
             }
-            let query = dpf::message::Query::take(&table.params, &key).unwrap();
+            let query = sotto_dpf::message::Query::take(&table.params, &key).unwrap();
             assert_eq!(
                 answer_bytes(&table.params, &table.server.answer(&(), query).unwrap()),
                 sum,

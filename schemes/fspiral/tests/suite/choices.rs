@@ -1,8 +1,8 @@
 //! What is chosen for a table: the sizes and goals that are promised.
 
-use fspiral::{ENTRY, FSpiral};
 use sotto_core::{Goal, Params as _, ParamsReport, TableShape};
 use sotto_cube::{Params, TableForm};
+use sotto_fspiral::{ENTRY, FSpiral};
 
 fn chosen(shape: &TableShape) -> (Params<FSpiral>, ParamsReport) {
     let params = Params::<FSpiral>::check(Params::<FSpiral>::select(shape).unwrap()).unwrap();

@@ -1,8 +1,8 @@
 //! Messages that no honest client sends.
 
-use fspiral::{ENTRY, FSpiral};
 use sotto_core::{Error, Params as _, PeerMisbehaved, RecordIndex, TableShape, Wire as _};
 use sotto_cube::{Keys, Params, Query};
+use sotto_fspiral::{ENTRY, FSpiral};
 use sotto_testkit::rng::seeded;
 
 fn params() -> Params<FSpiral> {

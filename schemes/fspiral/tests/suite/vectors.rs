@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&fspiral::ENTRY, include_str!("../../vectors/fspiral-1.json"));
+    sotto_testkit::vectors::known_answers(
+        &sotto_fspiral::ENTRY,
+        include_str!("../../vectors/fspiral-1.json"),
+    );
 }

@@ -1,13 +1,13 @@
 //! What a server and a client refuse, and whose fault it is.
 
 use crate::setup::{Table, bytes, literal};
-use hintless::Hintless;
-use hintless::message::{Answer, Query};
-use hintless::params::{Params, ParamsLiteral};
 use sotto_core::{
     Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, RecordChange, Section, UpdateImage,
     Wire,
 };
+use sotto_hintless::Hintless;
+use sotto_hintless::message::{Answer, Query};
+use sotto_hintless::params::{Params, ParamsLiteral};
 use sotto_testkit::memory::MemorySink;
 
 #[test]

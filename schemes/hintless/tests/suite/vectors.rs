@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&hintless::ENTRY, include_str!("../../vectors/hintless-1.json"));
+    sotto_testkit::vectors::known_answers(
+        &sotto_hintless::ENTRY,
+        include_str!("../../vectors/hintless-1.json"),
+    );
 }

@@ -2,9 +2,9 @@
 //! from the generator the client was given.
 
 use crate::setup::{Table, bytes, literal};
-use inspire_two::params::ParamsLiteral;
-use inspire_two::sizes::GROUP;
 use sotto_core::Wire;
+use sotto_inspire_two::params::ParamsLiteral;
+use sotto_inspire_two::sizes::GROUP;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::{ModulusLevel, Ring};

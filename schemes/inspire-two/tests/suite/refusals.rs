@@ -1,14 +1,14 @@
 //! What a server and a client refuse, and whose fault it is.
 
 use crate::setup::{Table, bytes, literal};
-use inspire_two::InspireTwo;
-use inspire_two::client::Prepare;
-use inspire_two::message::{Answer, Query};
-use inspire_two::params::{Params, ParamsLiteral};
 use sotto_core::{
     Client as _, Error, Image as _, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved,
     Prepare as _, RecordChange, RecordIndex, Section, Server as _, UpdateImage, Wire,
 };
+use sotto_inspire_two::InspireTwo;
+use sotto_inspire_two::client::Prepare;
+use sotto_inspire_two::message::{Answer, Query};
+use sotto_inspire_two::params::{Params, ParamsLiteral};
 use sotto_math::bits::pack_words;
 use sotto_silent::unit_vector::largest;
 use sotto_testkit::memory::MemorySink;

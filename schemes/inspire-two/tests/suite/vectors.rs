@@ -3,7 +3,7 @@
 #[test]
 fn known_answers() {
     sotto_testkit::vectors::known_answers(
-        &inspire_two::ENTRY,
+        &sotto_inspire_two::ENTRY,
         include_str!("../../vectors/inspire-two-1.json"),
     );
 }

@@ -2,11 +2,11 @@
 //! generator the client was given.
 
 use crate::setup::{Table, bytes, literal};
-use inspire::bound::variances_and_margin;
-use inspire::numbers::{self, NUMBER_BITS, P};
-use inspire::params::Params;
-use inspire::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_core::{Params as _, Wire};
+use sotto_inspire::bound::variances_and_margin;
+use sotto_inspire::numbers::{self, NUMBER_BITS, P};
+use sotto_inspire::params::Params;
+use sotto_inspire::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::ModulusLevel;

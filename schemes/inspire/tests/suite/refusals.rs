@@ -1,11 +1,11 @@
 //! What a server and a client refuse, and whose fault it is.
 
 use crate::setup::{Table, bytes, literal};
-use inspire::message::{Answer, Query};
-use inspire::params::{Params, ParamsLiteral};
 use sotto_core::{
     Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Wire,
 };
+use sotto_inspire::message::{Answer, Query};
+use sotto_inspire::params::{Params, ParamsLiteral};
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
 use sotto_silent::unit_vector::largest;

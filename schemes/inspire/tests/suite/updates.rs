@@ -1,12 +1,12 @@
 //! Strangers' queries in one batch, records read back, and changed bytes.
 
 use crate::setup::{Table, bytes, literal};
-use inspire::Inspire;
-use inspire::server::Server;
 use sotto_core::{
     Client as _, Error, Image as _, Misuse, OneServer, RecordChange, RecordIndex, Section, Server as _,
     UpdateImage,
 };
+use sotto_inspire::Inspire;
+use sotto_inspire::server::Server;
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

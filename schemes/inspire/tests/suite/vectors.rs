@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&inspire::ENTRY, include_str!("../../vectors/inspire-1.json"));
+    sotto_testkit::vectors::known_answers(
+        &sotto_inspire::ENTRY,
+        include_str!("../../vectors/inspire-1.json"),
+    );
 }

@@ -2,10 +2,10 @@
 //! generator the client was given.
 
 use crate::setup::{Table, literal};
-use kspir::bound::Variances;
-use kspir::params::Literal;
-use kspir::ring::{LAW, N, NORM, T, log2_q, ring};
 use sotto_core::Wire;
+use sotto_kspir::bound::Variances;
+use sotto_kspir::params::Literal;
+use sotto_kspir::ring::{LAW, N, NORM, T, log2_q, ring};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::secret::SecretKey;

@@ -1,13 +1,13 @@
 //! What a server and a client refuse, and whose fault it is.
 
 use crate::setup::{literal, table};
-use kspir::message::{Answer, Keys, Query};
-use kspir::params::{Literal, Params};
-use kspir::ring::{N, PRIMES, ring};
 use sotto_core::{
     Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex,
     Server as _, Wire,
 };
+use sotto_kspir::message::{Answer, Keys, Query};
+use sotto_kspir::params::{Literal, Params};
+use sotto_kspir::ring::{N, PRIMES, ring};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits::pack;
 use sotto_testkit::rng::seeded;

@@ -1,8 +1,8 @@
 //! Tables of small literals, for tests that look inside messages.
 
-use kspir::KsPir;
-use kspir::params::Literal;
-use kspir::ring::SET;
+use sotto_kspir::KsPir;
+use sotto_kspir::params::Literal;
+use sotto_kspir::ring::SET;
 use sotto_testkit::served::InProcessServer;
 use sotto_testkit::vectors::bytes;
 

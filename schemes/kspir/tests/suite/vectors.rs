@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&kspir::ENTRY, include_str!("../../vectors/kspir-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_kspir::ENTRY, include_str!("../../vectors/kspir-1.json"));
 }

@@ -1,8 +1,8 @@
 //! What is chosen for a table: the sizes and goals that are promised.
 
-use onionpir::{ENTRY, OnionPir};
 use sotto_core::{Goal, Params as _, ParamsReport, TableShape};
 use sotto_cube::{Literal, Params};
+use sotto_onionpir::{ENTRY, OnionPir};
 
 fn chosen(shape: &TableShape) -> (Literal, ParamsReport) {
     let params = Params::<OnionPir>::check(Params::<OnionPir>::select(shape).unwrap()).unwrap();

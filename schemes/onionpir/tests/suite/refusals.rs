@@ -1,9 +1,9 @@
 //! What is refused: the published sets, and what is another scheme's.
 
-use onionpir::OnionPir;
 use sotto_core::{Error, Params as _, ParamsError, TableShape};
 use sotto_cube::{Literal, Params, TableForm, Upload, rings};
 use sotto_lattice::security::{SecretDistribution, gate};
+use sotto_onionpir::OnionPir;
 
 /// N, log2 of a modulus that version 2's program encrypts under, and the bits that the gate finds at ternary secrets and sigma
 /// 3.2: the moduli of queries, as published, and then those of the keys of expansion, which have one prime of 60 bits more.

@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&onionpir::ENTRY, include_str!("../../vectors/onionpir-1.json"));
+    sotto_testkit::vectors::known_answers(
+        &sotto_onionpir::ENTRY,
+        include_str!("../../vectors/onionpir-1.json"),
+    );
 }

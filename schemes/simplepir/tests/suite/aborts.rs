@@ -5,9 +5,9 @@
 
 use crate::noise::noise;
 use crate::setup::{Table, literal, words};
-use simplepir::client::Client;
-use simplepir::message::{Answer, Query};
 use sotto_core::{Client as _, OneServer, RecordIndex, Server as _, Wire};
+use sotto_simplepir::client::Client;
+use sotto_simplepir::message::{Answer, Query};
 use sotto_testkit::rng::seeded;
 
 /// Words of answers here have no bits cut off: a host can answer as finely as it likes.

@@ -1,8 +1,8 @@
 //! Answers do not depend on how many queries share a pass, or on how many threads share a matrix.
 
 use crate::setup::{Table, literal};
-use simplepir::message::{Answer, Query};
 use sotto_core::{Client as _, OneServer, RecordIndex, Server as _};
+use sotto_simplepir::message::{Answer, Query};
 use sotto_testkit::rng::seeded;
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {

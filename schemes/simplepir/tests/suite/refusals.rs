@@ -2,15 +2,15 @@
 
 use crate::setup::{Table, frodo, literal};
 use proptest::prelude::*;
-use simplepir::SimplePir;
-use simplepir::client::Prepare;
-use simplepir::message::{Answer, Query};
-use simplepir::params::{Params, ParamsLiteral};
-use simplepir::server::Server;
 use sotto_core::{
     Artifact, Error, Misuse, Params as _, ParamsError, PeerMisbehaved, Prepare as _, RecordIndex,
 };
 use sotto_core::{Client as _, OneServer, Section, Server as _, Wire};
+use sotto_simplepir::SimplePir;
+use sotto_simplepir::client::Prepare;
+use sotto_simplepir::message::{Answer, Query};
+use sotto_simplepir::params::{Params, ParamsLiteral};
+use sotto_simplepir::server::Server;
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
@@ -193,7 +193,7 @@ proptest! {
         for result in [
             Query::take(&params, &bytes).map(drop),
             Answer::take(&params, &bytes).map(drop),
-            simplepir::delta::Delta::take(&params, &bytes).map(drop),
+            sotto_simplepir::delta::Delta::take(&params, &bytes).map(drop),
         ] {
             prop_assert!(matches!(result, Ok(()) | Err(Error::Peer(_))));
         }

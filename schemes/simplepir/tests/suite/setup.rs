@@ -1,13 +1,13 @@
 //! A table of SimplePIR through its typed interface, for tests that look inside messages.
 
-use simplepir::SimplePir;
-use simplepir::client::{Client, Prepare};
-use simplepir::params::{Params, ParamsLiteral, SET};
-use simplepir::server::Server;
 use sotto_core::{Artifact, OneServer, RecordIndex, Section, Wire};
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::PUBLIC_SEED;
+use sotto_simplepir::SimplePir;
+use sotto_simplepir::client::{Client, Prepare};
+use sotto_simplepir::params::{Params, ParamsLiteral, SET};
+use sotto_simplepir::server::Server;
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

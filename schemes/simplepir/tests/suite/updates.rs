@@ -2,9 +2,9 @@
 
 use crate::setup::{HINT, Table, frodo, literal};
 use proptest::prelude::*;
-use simplepir::SimplePir;
-use simplepir::delta::{Delta, most_entries};
 use sotto_core::{Artifact, Error, Image, PatchArtifact, RecordChange, Section, UpdateImage};
+use sotto_simplepir::SimplePir;
+use sotto_simplepir::delta::{Delta, most_entries};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 
 const DELTA: Section = Section::Public(Artifact::HintDelta);

@@ -2,11 +2,11 @@
 
 use crate::setup::{HINT, Table, frodo, literal, words};
 use serde_json::{Value, json};
-use simplepir::params::{Params, ParamsLiteral, SET};
-use simplepir::{ENTRY, SimplePir};
 use sotto_core::{Artifact, Image, Params as _, ParamsDigest, RecordChange, Scheme, Section, UpdateImage};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
+use sotto_simplepir::params::{Params, ParamsLiteral, SET};
+use sotto_simplepir::{ENTRY, SimplePir};
 use sotto_testkit::memory::MemorySink;
 
 fn digest(bytes: &[u8]) -> String {

@@ -1,18 +1,18 @@
 //! Answers of `verisimplepir/1`: exact, and refused whenever they are not.
 
 use proptest::prelude::*;
-use simplepir::params::SET;
-use simplepir::verisimplepir::client::{Client, Pending, Prepare};
-use simplepir::verisimplepir::message::{Answer, Query};
-use simplepir::verisimplepir::params::{Params, ParamsLiteral};
-use simplepir::verisimplepir::server::Server;
-use simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
 use sotto_core::{
     Artifact, Error, Misuse, OneServer, ParamsError, PeerMisbehaved, RecordChange, RecordIndex, Section,
     UpdateImage, Wire,
 };
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, Q};
+use sotto_simplepir::params::SET;
+use sotto_simplepir::verisimplepir::client::{Client, Pending, Prepare};
+use sotto_simplepir::verisimplepir::message::{Answer, Query};
+use sotto_simplepir::verisimplepir::params::{Params, ParamsLiteral};
+use sotto_simplepir::verisimplepir::server::Server;
+use sotto_simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::vectors::known_answers;
@@ -310,7 +310,7 @@ fn hostile_literals() {
     ] {
         assert!(serde_json::from_str::<ParamsLiteral>(&good.replacen(from, to, 1)).is_err(), "{to}");
     }
-    let most = (simplepir::params::MAX_RECORD_BYTES, simplepir::params::MAX_RECORDS);
+    let most = (sotto_simplepir::params::MAX_RECORD_BYTES, sotto_simplepir::params::MAX_RECORDS);
     let other_set = ParamsLiteral { set: "n512".into(), ..literal(1, 1) };
     let other_seed = ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..literal(1, 1) };
     for (literal, refused) in [

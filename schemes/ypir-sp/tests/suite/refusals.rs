@@ -9,9 +9,9 @@ use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
 use sotto_silent::unit_vector::largest;
 use sotto_testkit::memory::MemorySink;
-use ypir_sp::YpirSp;
-use ypir_sp::message::{Answer, Query};
-use ypir_sp::params::Params;
+use sotto_ypir_sp::YpirSp;
+use sotto_ypir_sp::message::{Answer, Query};
+use sotto_ypir_sp::params::Params;
 
 fn table() -> Table {
     Table::checked(literal(5000, 9, [50, 50], [37, 30]), bytes(5000 * 9))
@@ -61,8 +61,8 @@ fn literals_that_promise_too_much_are_refused() {
     let wide = literal(4096, 1 << 20, [42, 46], [26, 18]);
     assert!(matches!(refused(wide), ParamsError::Unreliable { .. }));
     for (name, bad) in [
-        ("set", ypir_sp::params::ParamsLiteral { set: "n1024".into(), ..good() }),
-        ("seed", ypir_sp::params::ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
+        ("set", sotto_ypir_sp::params::ParamsLiteral { set: "n1024".into(), ..good() }),
+        ("seed", sotto_ypir_sp::params::ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
         ("record_bytes", literal(0, 10, [42, 46], [26, 18])),
         ("record_bytes", literal((1 << 20) + 1, 10, [42, 46], [26, 18])),
         ("records", literal(4096, (1 << 20) + 1, [42, 46], [26, 18])),

@@ -2,5 +2,8 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&ypir_sp::ENTRY, include_str!("../../vectors/ypir-sp-1.json"));
+    sotto_testkit::vectors::known_answers(
+        &sotto_ypir_sp::ENTRY,
+        include_str!("../../vectors/ypir-sp-1.json"),
+    );
 }

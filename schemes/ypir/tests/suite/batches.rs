@@ -3,7 +3,7 @@
 use crate::setup::{Table, WIDEST, bytes, literal};
 use sotto_core::{Client as _, OneServer, RecordIndex, Server as _};
 use sotto_testkit::rng::seeded;
-use ypir::message::Query;
+use sotto_ypir::message::Query;
 
 #[test]
 fn records_of_all_shapes_come_back() {

@@ -15,7 +15,7 @@ use sotto_silent::lwe::ring::Ring;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
-use ypir::client::Client;
+use sotto_ypir::client::Client;
 
 /// What an answer's numbers are off by, in units of 1 modulo q: the packed ones, and the fresh ones.
 fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f64>; 2] {

@@ -7,11 +7,11 @@ use sotto_core::{
 };
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
+use sotto_ypir::Ypir;
+use sotto_ypir::message::{Answer, Query};
+use sotto_ypir::params::{Params, ParamsLiteral};
+use sotto_ypir::server::Server;
 use std::sync::Arc;
-use ypir::Ypir;
-use ypir::message::{Answer, Query};
-use ypir::params::{Params, ParamsLiteral};
-use ypir::server::Server;
 
 #[test]
 fn literals_that_promise_too_much_are_refused() {

@@ -2,5 +2,5 @@
 
 #[test]
 fn known_answers() {
-    sotto_testkit::vectors::known_answers(&ypir::ENTRY, include_str!("../../vectors/ypir-1.json"));
+    sotto_testkit::vectors::known_answers(&sotto_ypir::ENTRY, include_str!("../../vectors/ypir-1.json"));
 }
