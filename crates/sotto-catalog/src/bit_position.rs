@@ -10,7 +10,7 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 /// byte on.
 ///
 /// ```
-/// # use sotto_catalog::BitPosition;
+/// use sotto_catalog::BitPosition;
 /// let bit = BitPosition::locate(19, 4, 2).unwrap();
 /// assert_eq!((bit.row(), bit.of(&[0b1000, 0])), (1, true));
 /// ```

@@ -54,6 +54,14 @@ pub trait Layer {
 ///
 /// Bounds that cover all lookups of a client's budget at once, as those of hints that are used up,
 /// count like others: the sum then overestimates the failure probability of one request.
+///
+/// ```
+/// use sotto_core::layer::failure_log2;
+///
+/// // Two lookups in the first shard and one in the second.
+/// let bound = failure_log2(&[0, 0, 1], &[-43.0, -42.0]);
+/// assert_eq!(bound, -41.0);
+/// ```
 pub fn failure_log2(visits: &[usize], of_rows: &[f64]) -> f64 {
     let of = |shard: &usize| of_rows.get(*shard).copied().filter(|bound| !bound.is_nan()).unwrap_or(0.0);
     let bounds = || visits.iter().map(of);

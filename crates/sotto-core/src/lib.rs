@@ -1,6 +1,38 @@
 //! The contract between schemes and everything else: the types and traits that every other crate
 //! uses. It has no mathematics, no I/O, no clocks and no ambient randomness.
 //!
+//! ```
+//! use sotto_core::{Error, Misuse, RecordIndex, Result, Wire, wire};
+//!
+//! /// A query in the clear: the index itself, of which tables of any size send eight bytes.
+//! struct Query(RecordIndex);
+//!
+//! impl Wire<u64> for Query {
+//!     fn size(_records: &u64) -> usize {
+//!         8
+//!     }
+//!     fn put(&self, _records: &u64, out: &mut Vec<u8>) {
+//!         out.extend(self.0.0.to_le_bytes());
+//!     }
+//!     fn take(records: &u64, bytes: &[u8]) -> Result<Self> {
+//!         wire::exact("query", bytes, 8)?;
+//!         let index = bytes.iter().rev().fold(0, |index, byte| index << 8 | u64::from(*byte));
+//!         if index >= *records {
+//!             return Err(Misuse::IndexPastEnd { index, len: *records }.into());
+//!         }
+//!         Ok(Query(RecordIndex(index)))
+//!     }
+//! }
+//!
+//! let mut bytes = Vec::new();
+//! Query(RecordIndex(300)).put(&1000, &mut bytes);
+//! assert_eq!(bytes.len(), Query::size(&1000));
+//! assert_eq!(Query::take(&1000, &bytes)?.0, RecordIndex(300));
+//! assert!(matches!(Query::take(&100, &bytes), Err(Error::Misuse(_))));
+//! assert!(matches!(Query::take(&1000, &bytes[1..]), Err(Error::Peer(_))));
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`error`] | errors by whose fault they are, without secrets |

@@ -11,6 +11,18 @@ pub const REQUIRED_SECURITY_BITS: u32 = 128;
 pub const REQUIRED_FAILURE_LOG2: i32 = -40;
 
 /// The shape of the table that parameters are selected for, and the goal of the selection.
+///
+/// ```
+/// use sotto_core::{Goal, TableShape};
+///
+/// // A million rows of 32 bytes; a client makes about ten lookups before the table changes.
+/// let shape = TableShape::new(1_000_000, 32, 10);
+/// assert_eq!((shape.goal, shape.set.is_none()), (Goal::ServerTime, true));
+///
+/// // Sixteen lookups for each request: each may fail sixteen times less often.
+/// let batch = TableShape { lookups_per_request: 16, goal: Goal::TotalBytes, ..shape };
+/// assert_eq!(batch.required_failure_log2(), -44.0);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableShape {
     /// Rows in the table, at least 1.

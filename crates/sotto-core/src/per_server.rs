@@ -6,6 +6,17 @@
 pub struct OneServer<T>(pub T);
 
 /// A value for each of two servers that do not collude.
+///
+/// ```
+/// use sotto_core::{PerServer, TwoServers};
+///
+/// let queries = TwoServers("share of the first", "share of the second");
+/// assert_eq!(<TwoServers<&str> as PerServer<&str>>::SERVERS, 2);
+/// let sent = queries.into_vec();
+/// assert_eq!(sent.len(), 2);
+/// assert!(TwoServers::from_vec(sent).is_some());
+/// assert!(TwoServers::from_vec(vec!["one is not two"]).is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwoServers<T>(pub T, pub T);
 

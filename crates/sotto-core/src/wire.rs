@@ -34,6 +34,13 @@ impl<P> Wire<P> for () {
 
 /// Checks that a message has exactly `want` bytes.
 ///
+/// ```
+/// use sotto_core::{Error, wire};
+///
+/// assert!(wire::exact("session id", &[0; 16], 16).is_ok());
+/// assert!(matches!(wire::exact("session id", &[0; 15], 16), Err(Error::Peer(_))));
+/// ```
+///
 /// # Errors
 /// [`PeerMisbehaved::Length`].
 pub fn exact(what: &'static str, bytes: &[u8], want: usize) -> Result<()> {

@@ -44,6 +44,50 @@ pub fn element(n: usize, round: u32) -> usize {
 }
 
 /// Expansion for one shape of query, with everything that depends on neither keys nor queries.
+///
+/// ```
+/// use sotto_lattice::automorphism::AutomorphismKey;
+/// use sotto_lattice::ciphertext::Ciphertext;
+/// use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, mask, phase};
+/// use sotto_lattice::expand::{Expansion, SelectorCounts, element};
+/// use sotto_lattice::ring::{ModulusLevel, Ring};
+/// use sotto_lattice::secret::{Distribution, SecretKey};
+/// use sotto_math::{gadget::Gadget, modulus::Modulus, sample::Gaussian};
+/// use sotto_prg::{PublicSeed, system_rng};
+///
+/// let q = Modulus::new(1_125_899_904_679_937).ok_or("not a prime")?;
+/// let ring = Ring::new(64, q, None).ok_or("no such ring")?;
+/// let (level, law, rng) = (ModulusLevel::Full, Gaussian::new(3.2), &mut system_rng()?);
+/// let seed = PublicSeed::fresh(rng);
+/// let secret = SecretKey::sample(&ring, Distribution::Ternary, rng);
+///
+/// // The client: a key for each round, and one ciphertext that selects the third of four.
+/// let counts = SelectorCounts { left: 4, right: 0 };
+/// let expansion = Expansion::new(&ring, counts).ok_or("too many")?;
+/// let gadget = Gadget::new(5, 10, 0).ok_or("no such gadget")?;
+/// let mut keys = Vec::new();
+/// for round in expansion.left_rounds() {
+///     let masks = MaskSource { seed: &seed, label: "keys", first: 5 * u64::from(round) };
+///     let (k, errors) = (element(64, round), &mut ErrorSource { law: &law, rng });
+///     let bodies = AutomorphismKey::generate(&ring, level, &gadget, k, &secret, masks, errors);
+///     let key = AutomorphismKey::assemble(&ring, level, &gadget, k, &bodies, masks);
+///     keys.push(key.ok_or("an even exponent")?);
+/// }
+/// let mut selector = vec![0; 64];
+/// selector[2] = 1 << 40;
+/// let message = ring.from_integers(level, &selector);
+/// let a = mask(&ring, level, &seed, "query", 0);
+/// let b = encrypt(&ring, level, &[&secret], &a, &[&message], &law, rng);
+/// let query = Ciphertext::new(&ring, level, &a, b.iter().map(Vec::as_slice));
+///
+/// // The server: four ciphertexts, multiplied by 2 in each of the two rounds.
+/// let (selectors, _) = expansion.run(&keys, &[], query, |_, leaf| leaf.clone());
+/// for (i, leaf) in selectors.iter().enumerate() {
+///     let value = phase(&ring, level, &secret, leaf.comp(0), leaf.comp(1))[0];
+///     assert_eq!((value + (1 << 41)) >> 42, i128::from(i == 2));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Expansion {
     ring: Ring,

@@ -16,6 +16,47 @@ use sotto_math::gadget::Gadget;
 use zeroize::Zeroizing;
 
 /// A switching key as the server holds it.
+///
+/// ```
+/// use sotto_lattice::ciphertext::Ciphertext;
+/// use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, mask, phase};
+/// use sotto_lattice::keyswitch::SwitchKey;
+/// use sotto_lattice::ring::{ModulusLevel, Ring};
+/// use sotto_lattice::scratch::Scratch;
+/// use sotto_lattice::secret::{Distribution, SecretKey};
+/// use sotto_math::{gadget::Gadget, modulus::Modulus, sample::Gaussian};
+/// use sotto_prg::{PublicSeed, system_rng};
+///
+/// let q = Modulus::new(1_125_899_904_679_937).ok_or("not a prime")?;
+/// let ring = Ring::new(64, q, None).ok_or("no such ring")?;
+/// let (level, law, rng) = (ModulusLevel::Main, Gaussian::new(3.2), &mut system_rng()?);
+/// let seed = PublicSeed::fresh(rng);
+/// let old = SecretKey::sample(&ring, Distribution::Ternary, rng);
+/// let new = SecretKey::sample(&ring, Distribution::Ternary, rng);
+///
+/// // 7, encrypted under the old secret.
+/// let mut message = vec![0; 64];
+/// message[0] = 7 << 40;
+/// let message = ring.from_integers(level, &message);
+/// let a = mask(&ring, level, &seed, "ciphertext", 0);
+/// let b = encrypt(&ring, level, &[&old], &a, &[&message], &law, rng);
+///
+/// // A key from -old to new. (0, b), and the digits of a times its rows, open under the new one.
+/// let gadget = Gadget::new(5, 10, 0).ok_or("no such gadget")?;
+/// let mut source = old.slots(&ring, level).to_vec();
+/// ring.negate(level, &mut source);
+/// let masks = MaskSource { seed: &seed, label: "key", first: 0 };
+/// let errors = &mut ErrorSource { law: &law, rng };
+/// let bodies = SwitchKey::generate(&ring, level, &gadget, &[&source], &[&new], masks, errors);
+/// let key = SwitchKey::assemble(&ring, level, &gadget, 1, &bodies, masks);
+///
+/// let zero = vec![0; a.len()];
+/// let mut switched = Ciphertext::new(&ring, level, &zero, b.iter().map(Vec::as_slice));
+/// key.add_switched(&ring, &a, &mut switched, &mut Scratch::new(&ring));
+/// let value = phase(&ring, level, &new, switched.comp(0), switched.comp(1))[0];
+/// assert_eq!((value + (1 << 39)) >> 40, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
     level: ModulusLevel,

@@ -1,5 +1,38 @@
 //! Lattice assumptions, and ring-LWE encryption based on them.
 //!
+//! ```
+//! use sotto_lattice::encrypt::{encrypt, mask, phase};
+//! use sotto_lattice::ring::{ModulusLevel, Ring};
+//! use sotto_lattice::secret::{Distribution, SecretKey};
+//! use sotto_math::modulus::Modulus;
+//! use sotto_math::sample::Gaussian;
+//! use sotto_prg::{PublicSeed, system_rng};
+//!
+//! // A toy: security needs a dimension of 2048 at this modulus.
+//! let q = Modulus::new(1_125_899_904_679_937).ok_or("not a prime")?;
+//! let ring = Ring::new(64, q, None).ok_or("no such ring")?;
+//! let level = ModulusLevel::Main;
+//! let rng = &mut system_rng()?;
+//! let secret = SecretKey::sample(&ring, Distribution::Ternary, rng);
+//!
+//! // The message 42 X, scaled above the noise.
+//! let scale = 1 << 40;
+//! let mut coefficients = vec![0; 64];
+//! coefficients[1] = 42;
+//! let mut message = ring.from_small(level, &coefficients);
+//! ring.scale(level, &mut message, scale);
+//!
+//! let a = mask(&ring, level, &PublicSeed::fresh(rng), "example", 0);
+//! let b = encrypt(&ring, level, &[&secret], &a, &[&message], &Gaussian::new(3.2), rng);
+//!
+//! // Message and noise: rounding takes the noise off.
+//! let noisy = phase(&ring, level, &secret, &a, &b[0]);
+//! let scale = scale as i128;
+//! assert_eq!((noisy[1] + scale / 2).div_euclid(scale), 42);
+//! assert_eq!((noisy[0] + scale / 2).div_euclid(scale), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`security`] | the security estimate that every lattice scheme's `Params::check` requires |

@@ -23,6 +23,28 @@ pub enum ModulusLevel {
 }
 
 /// A ring with its transforms. Clones share them.
+///
+/// ```
+/// use sotto_lattice::ring::{ModulusLevel, Ring};
+/// use sotto_math::modulus::Modulus;
+///
+/// let prime = |q| Modulus::new(q).ok_or("not a prime");
+/// let ring = Ring::new(64, prime(1_125_899_904_679_937)?, Some(prime(1_125_899_903_991_809)?))
+///     .ok_or("no such ring")?;
+/// assert_eq!((ring.bits(ModulusLevel::Main), ring.bits(ModulusLevel::Full)), (50, 100));
+///
+/// // (1 + X) (1 - X) = 1 - X^2, modulo q q'.
+/// let level = ModulusLevel::Full;
+/// let polynomial = |low: &[i32]| {
+///     let mut all = [0; 64];
+///     all[..low.len()].copy_from_slice(low);
+///     ring.from_small(level, &all)
+/// };
+/// let mut product = polynomial(&[1, 1]);
+/// ring.mul(level, &mut product, &polynomial(&[1, -1]));
+/// assert_eq!(product, polynomial(&[1, 0, -1]));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Ring {
     inner: Arc<Inner>,

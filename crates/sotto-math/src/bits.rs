@@ -22,6 +22,17 @@ pub fn pack(words: &[u128], width: u32, out: &mut Vec<u8>) {
 
 /// [`pack`] for words of at most 64 bits.
 ///
+/// ```
+/// use sotto_math::bits::{pack_words, packed_len, unpack_words};
+///
+/// let words = [5, 1023, 0, 700];
+/// let mut bytes = Vec::new();
+/// pack_words(&words, 10, &mut bytes);
+/// assert_eq!(Some(bytes.len()), packed_len(10, words.len()));
+/// assert_eq!(unpack_words(&bytes, 10, 4).as_deref(), Some(&words[..]));
+/// assert_eq!(unpack_words(&bytes[1..], 10, 4), None);
+/// ```
+///
 /// # Panics
 /// If `width` is not in 1..=64.
 pub fn pack_words(words: &[u64], width: u32, out: &mut Vec<u8>) {

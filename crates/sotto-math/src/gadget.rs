@@ -14,6 +14,24 @@ use crate::modulus_pair::ModulusPair;
 use crate::simd::{self, Kernels};
 
 /// A base, a number of digits, and how many low bits are dropped.
+///
+/// ```
+/// use sotto_math::gadget::Gadget;
+/// use sotto_math::modulus::Modulus;
+///
+/// // Numbers modulo a prime of 28 bits, as four signed digits of 7 bits.
+/// let q = Modulus::new(268_369_921).ok_or("not a prime")?;
+/// let gadget = Gadget::new(4, 7, 0).ok_or("no such gadget")?;
+/// assert!(gadget.fits(q.bits()));
+///
+/// let (x, mut digits) = ([123_456_789; 8], [0; 4 * 8]);
+/// gadget.decompose(&q, &x, &mut digits);
+/// let powers = gadget.powers();
+/// let terms = (0..4).map(|j| q.mul(digits[8 * j], powers[j] as u64));
+/// assert_eq!(terms.fold(0, |sum, term| q.add(sum, term)), x[0]);
+/// assert!(digits.iter().all(|digit| q.centered(*digit).abs() <= 64));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gadget {
     digits: u32,

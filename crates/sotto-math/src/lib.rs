@@ -1,5 +1,23 @@
 //! Moduli, transforms, matrices, samplers, and the SIMD kernels under them.
 //!
+//! ```
+//! use sotto_math::modulus::Modulus;
+//! use sotto_math::ntt::NttPlan;
+//!
+//! // Multiplication modulo X^64 + 1 and q: X times X^63 is -1.
+//! let q = Modulus::new(1_125_899_904_679_937).ok_or("a prime below 2^50")?;
+//! let plan = NttPlan::new(64, q).ok_or("q is 1 modulo 128")?;
+//! let (mut a, mut b, mut product) = (vec![0; 64], vec![0; 64], vec![0; 64]);
+//! (a[1], b[63]) = (1, 1);
+//! plan.forward(&mut a);
+//! plan.forward(&mut b);
+//! plan.mul_acc(&mut product, &a, &b);
+//! plan.inverse(&mut product);
+//! assert_eq!(product[0], q.neg(1));
+//! assert!(product[1..].iter().all(|coefficient| *coefficient == 0));
+//! # Ok::<(), &str>(())
+//! ```
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`aes`] | AES-128 over whole slices: a pseudo-random function, and trees of seeds |

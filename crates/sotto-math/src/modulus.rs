@@ -4,6 +4,16 @@
 ///
 /// The ceiling of primes leaves two bits of headroom in the 52-bit multipliers of AVX-512 IFMA,
 /// that of products four in 64-bit words.
+///
+/// ```
+/// use sotto_math::modulus::Modulus;
+///
+/// let q = Modulus::new(268_369_921).ok_or("not a prime")?;
+/// assert_eq!(q.mul(q.inv(3), 3), 1);
+/// assert_eq!(q.centered(q.neg(5)), -5);
+/// assert!(Modulus::new(15).is_none());
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modulus {
     q: u64,

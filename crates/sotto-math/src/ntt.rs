@@ -33,6 +33,26 @@ pub(crate) use tables::{Factor, Tables, transpose};
 pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
 
 /// Everything precomputed to transform polynomials of one length modulo one modulus.
+///
+/// ```
+/// use sotto_math::modulus::Modulus;
+/// use sotto_math::ntt::NttPlan;
+///
+/// let q = Modulus::new(268_369_921).ok_or("not a prime")?;
+/// let plan = NttPlan::new(64, q).ok_or("no transform of this length")?;
+/// let coefficients: Vec<u64> = (0..64).collect();
+/// let mut slots = coefficients.clone();
+/// plan.forward(&mut slots);
+///
+/// // Each slot is the polynomial's value at an odd power of the root.
+/// let x = q.pow(plan.root(), plan.exponent(9) as u64);
+/// let value = coefficients.iter().rev().fold(0, |sum, c| q.add(q.mul(sum, x), *c));
+/// assert_eq!(slots[9], value);
+///
+/// plan.inverse(&mut slots);
+/// assert_eq!(slots, coefficients);
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct NttPlan {
     tables: Tables,

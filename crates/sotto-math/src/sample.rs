@@ -17,6 +17,16 @@ const BATCH: usize = 512;
 
 /// A sampler of the discrete Gaussian over the integers, centered at zero: the
 /// probability of `x` is proportional to `exp(-x^2 / (2 sigma^2))`.
+///
+/// ```
+/// use sotto_math::sample::Gaussian;
+///
+/// let law = Gaussian::new(3.2);
+/// let mut errors = [0; 1000];
+/// law.fill(&mut sotto_prg::system_rng()?, &mut errors);
+/// assert!(errors.iter().all(|error| error.abs() <= law.bound()));
+/// # Ok::<(), sotto_prg::EntropyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Gaussian {
     thresholds: Vec<u64>,

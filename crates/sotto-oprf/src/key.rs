@@ -58,6 +58,16 @@ impl SecretKey {
 
     /// Writes the text of a key file: a comment line and the key. The caller stores it with mode
     /// 0600.
+    ///
+    /// ```
+    /// use sotto_oprf::SecretKey;
+    ///
+    /// let key = SecretKey::generate(&mut sotto_prg::system_rng()?)?;
+    /// let again = SecretKey::from_file(&key.to_file())?;
+    /// assert_eq!(again.public().bytes(), key.public().bytes());
+    /// assert!(SecretKey::from_file("no key").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_file(&self) -> Zeroizing<String> {
         let both = Zeroizing::new(<[u8; 2 * ELEMENT_BYTES]>::from(self.0.serialize()));
         // The public key follows in `both`; it is recomputed when the file is read.

@@ -1,5 +1,22 @@
 //! Symmetric lookups for any scheme: a client learns the item that it looked up, and nothing else.
 //!
+//! ```
+//! use sotto_oprf::{Input, MaskVersion, RowMask, SecretKey, blind};
+//!
+//! // The publisher masks row 5 of a table under the key that it shares with the server.
+//! let rng = &mut sotto_prg::system_rng()?;
+//! let (key, version) = (SecretKey::generate(rng)?, MaskVersion(1));
+//! let row = || Input::row("salaries", 5, version);
+//! let masked = RowMask::new(&key.at(&row()?)?).close(version, b"the row");
+//!
+//! // The client blinds the row's name, and the server evaluates it: the output opens this row.
+//! let blinded = blind(vec![row()?], rng)?;
+//! let evaluated = key.evaluate(blinded.elements(), rng)?;
+//! let outputs = blinded.finish(&evaluated.elements, &evaluated.proof, &key.public())?;
+//! assert_eq!(RowMask::new(&outputs[0]).open(&masked)?.as_slice(), b"the row");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A table is masked before it is encoded: each item under a key of its own, which is the output of
 //! an oblivious pseudorandom function (OPRF) at the item's name. A client can fetch any number of
 //! masked rows by any scheme, but opens only one item for each evaluation that the server grants.

@@ -1,5 +1,17 @@
 //! Randomness of two kinds that must never be confused: secret and public.
 //!
+//! ```
+//! use sotto_prg::{PublicSeed, system_rng};
+//!
+//! // Secret: from the operating system. Public: a seed that both ends know.
+//! let seed = PublicSeed::fresh(&mut system_rng()?);
+//! let (mut ours, mut theirs) = ([0; 16], [0; 16]);
+//! seed.stream("matrix", 0).fill(&mut ours);
+//! seed.stream("matrix", 0).fill(&mut theirs);
+//! assert_eq!(ours, theirs);
+//! # Ok::<(), sotto_prg::EntropyError>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`system`] | secret randomness: the only access to the operating system's generator |

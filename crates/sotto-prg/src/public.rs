@@ -32,6 +32,20 @@ impl PublicSeed {
     }
 
     /// Returns the stream of this seed for one purpose and one index.
+    ///
+    /// ```
+    /// use sotto_prg::PublicSeed;
+    ///
+    /// let seed = PublicSeed([7; 32]);
+    /// let words = |label, index| {
+    ///     let mut words = [0; 4];
+    ///     seed.stream(label, index).fill_u32(&mut words);
+    ///     words
+    /// };
+    /// assert_eq!(words("matrix", 3), words("matrix", 3));
+    /// assert_ne!(words("matrix", 3), words("matrix", 4));
+    /// assert_ne!(words("matrix", 3), words("mask", 3));
+    /// ```
     pub fn stream(&self, label: &'static str, index: u64) -> PublicStream {
         let mut h = blake3::Hasher::new_derive_key(CONTEXT);
         h.update(&self.0);
@@ -129,6 +143,15 @@ impl PublicStream {
     }
 
     /// Xors `bytes` with the next bytes of the stream.
+    ///
+    /// ```
+    /// let seed = sotto_prg::PublicSeed([7; 32]);
+    /// let mut row = *b"masked row";
+    /// seed.stream("rows", 5).combine(&mut row);
+    /// assert_ne!(&row, b"masked row");
+    /// seed.stream("rows", 5).combine(&mut row);
+    /// assert_eq!(&row, b"masked row");
+    /// ```
     pub fn combine(&mut self, bytes: &mut [u8]) {
         let mut mask = [0; 4096];
         for chunk in bytes.chunks_mut(mask.len()) {

@@ -23,6 +23,16 @@ pub fn system_rng() -> Result<SystemRng, EntropyError> {
 /// Without fresh bytes both copies would draw the same secrets for two queries, and a server that
 /// receives both queries learns their difference. The time is mixed in too, where there is a clock:
 /// in a restored machine the operating system's generator may repeat itself.
+///
+/// ```
+/// use sotto_prg::{PublicSeed, ReseedingRng};
+///
+/// let mut generator = ReseedingRng::open()?;
+/// let first = PublicSeed::fresh(generator.draw()?);
+/// let second = PublicSeed::fresh(generator.draw()?);
+/// assert_ne!(first, second);
+/// # Ok::<(), sotto_prg::EntropyError>(())
+/// ```
 pub struct ReseedingRng {
     rng: SystemRng,
 }

@@ -1,5 +1,12 @@
 //! The list of schemes: the only crate that names every scheme.
 //!
+//! ```
+//! let scheme = sotto_registry::find("simplepir/1").ok_or("left out of this build")?;
+//! assert_eq!((scheme.id.0, scheme.servers), ("simplepir/1", 1));
+//! assert!(sotto_registry::find("simplepir/999").is_none());
+//! # Ok::<(), &str>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`schemes`] | the list: one line per scheme, each a cargo feature |

@@ -30,6 +30,20 @@ use sotto_core::Result;
 use states::{StateCache, States};
 
 /// A coloring of a perfect tree with `h` colors, a function of the tree's shape alone.
+///
+/// ```
+/// use sotto_tree::{Coloring, PerfectTree};
+///
+/// // A tree of 16 leaves in four colors: a table for each, of about the same size.
+/// let coloring = Coloring::new(PerfectTree::new(2, 4)?);
+/// assert_eq!(coloring.sizes(), [7, 7, 8, 8]);
+///
+/// // A proof needs one row of each table, whichever leaf it is for.
+/// let mut colors: Vec<u8> = coloring.copath(11)?.iter().map(|slot| slot.color).collect();
+/// colors.sort();
+/// assert_eq!(colors, [0, 1, 2, 3]);
+/// # Ok::<(), sotto_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Coloring {
     shape: PerfectTree,

@@ -1,6 +1,23 @@
 //! BGV-PIR (Dong and Chen, "A Fast Single Server PIR Protocol with Low Communication Cost"): one ciphertext asks for a
 //! block of any row of a table, and one comes back.
 //!
+//! ```
+//! use bgvpir::{BgvPir, params::Params};
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<BgvPir>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! README.md has the symbol table, the deviations from the paper, and figures.
 //!
 //! | module | what lives there |

@@ -1,5 +1,24 @@
 //! FastPIR: a query is a one-hot vector in slots, as many ciphertexts as that takes.
 //!
+//! ```
+//! use fastpir::FastPir;
+//! use sotto_bfv::Bfv;
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! type Params = sotto_bfv::Params<FastPir>;
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Bfv<FastPir>>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! What the table's columns come to is rotated into one answer (Ahmad, Yang, Agrawal, El Abbadi, Gupta, "Addra: Metadata-private
 //! voice communication over fully untrusted infrastructure", OSDI 2021).
 //!

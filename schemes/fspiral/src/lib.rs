@@ -1,6 +1,25 @@
 //! FSpiral (Luo, Wang; Cryptography 9(1), 2025): a query is expanded modulo Q = q q', where keys are large and
 //! their noise is small; what comes out is switched to q, and the table is multiplied and folded there.
 //!
+//! ```
+//! use fspiral::FSpiral;
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_cube::CubeScheme;
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! type Params = sotto_cube::params::Params<FSpiral>;
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<CubeScheme<FSpiral>>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! The machinery is [`sotto_cube`]'s, which Spiral shares. README.md has the symbol table, the parameter sets,
 //! the deviations from the paper, and figures.
 //!

@@ -1,5 +1,22 @@
 //! HintlessPIR (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024), a baseline at its paper's parameters.
 //!
+//! ```
+//! use hintless::{Hintless, params::Params};
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Hintless>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! SimplePIR's answer needs the product of a hint H and the query's secret s taken off it. Here the server works `H s` out
 //! itself, on ring-LWE encryptions of s that travel in the query: LinPIR. All of that which depends on public numbers and the
 //! table alone lies in the image. README.md has the symbol table, the deviations from the paper, and what is heuristic.

@@ -1,5 +1,22 @@
 //! InsPIRe^(2) (Google, 2025, eprint 2025/1352): short records for clients that were never seen before.
 //!
+//! ```
+//! use inspire_two::{InspireTwo, params::Params};
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<InspireTwo>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! Records lie in a grid of columns and blocks. A first encrypted unit vector picks a column, and the products with it are packed
 //! into a small ciphertext for each block; a second one picks the block's ciphertext, whose packed copy comes back. README.md has
 //! the symbol table, the deviations from the paper, and what is heuristic.

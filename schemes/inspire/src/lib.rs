@@ -1,6 +1,23 @@
 //! InsPIRe (Google, 2025, eprint 2025/1352) with polynomial evaluation: two dimensions, of which the second costs one RGSW
 //! encryption of a monomial.
 //!
+//! ```
+//! use inspire::{Inspire, params::Params};
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Inspire>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! Records lie in m columns, t to each. The table has, in the place of a column's t polynomials, the polynomial that takes their
 //! values at t roots of unity: its coefficients are t times as many rows. One pass multiplies all columns by an encrypted unit
 //! vector; the products are packed; and what is left is evaluated at the root that the client encrypted, by Horner's rule.

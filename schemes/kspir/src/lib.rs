@@ -1,5 +1,22 @@
 //! KsPIR (Luo, Liu and Wang: *Faster FHE-Based Single-Server Private Information Retrieval*, CCS 2024), as a baseline.
 //!
+//! ```
+//! use kspir::{KsPir, params::Params};
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<KsPir>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! A table is matrices of slots, and an encrypted unit vector is multiplied by all of them with rotations, by baby steps and
 //! giant steps; an external product picks among the records that share a column, and automorphisms pack what is left. README.md
 //! has the symbol table, the deviations from the paper, and figures.

@@ -1,5 +1,24 @@
 //! PIRANA: a query of m ciphertexts selects m (m - 1) / 2 rows, by a product each.
 //!
+//! ```
+//! use pirana::Pirana;
+//! use sotto_bfv::Bfv;
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! type Params = sotto_bfv::Params<Pirana>;
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Bfv<Pirana>>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! Rows are told apart by words of two ones (Liu, Li, Ma, Zheng, Chen, "PIRANA: Faster Multi-query PIR via Constant-weight
 //! Codes", S&P 2025).
 //!

@@ -1,5 +1,38 @@
 //! S3PIR (Ren, Mughees, Sun; "Simple and Practical Amortized Sublinear PIR using Dummy Subsets", CCS 2024), one server.
 //!
+//! ```
+//! use s3pir::ENTRY;
+//! use sotto_core::{RecordIndex, TableShape};
+//! use sotto_testkit::memory::{MemoryRows, MemorySink};
+//! use sotto_testkit::rng::seeded;
+//! use std::sync::Arc;
+//!
+//! // A table of 1000 rows of 8 bytes.
+//! let params = (ENTRY.select)(&TableShape::new(1000, 8, 100))?;
+//! let rows = MemoryRows::new(8, (0..1000u64).flat_map(u64::to_le_bytes).collect());
+//! let sink = MemorySink::new();
+//! (ENTRY.server.encode)(&params, &rows, &sink)?;
+//! let image = Arc::new(sink.into_image());
+//! let server = (ENTRY.server.open)(&params, image.clone())?;
+//!
+//! // The client streams the table once, and keeps hints.
+//! let rng = &mut seeded("client");
+//! let mut prepare = (ENTRY.prepare)(&params, rng)?;
+//! for need in prepare.needs() {
+//!     let table = image.artifact(need.artifact).ok_or("no such artifact")?;
+//!     prepare.absorb(need.artifact, table)?;
+//! }
+//! let mut client = prepare.finish()?;
+//!
+//! // Each lookup spends one.
+//! let session = server.admit(&client.keys())?;
+//! let (queries, secret) = client.query(RecordIndex(42), rng)?;
+//! let answers = server.answer_many(&[(&session, &queries[0])]);
+//! let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+//! assert_eq!(client.recover(secret, &answers)?.bytes(), 42u64.to_le_bytes());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A client streams the whole table once and keeps parities of pseudo-random sets of rows, its hints. To fetch a row it
 //! takes a hint that contains it, leaves the row out, and sends the rest next to a dummy set of the same form; the server
 //! adds up both, one row of each partition, and the difference to the hint is the row. The hint is then spent, and half

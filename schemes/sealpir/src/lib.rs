@@ -1,5 +1,24 @@
 //! SealPIR and MulPIR: one ciphertext is expanded to the selectors of two dimensions.
 //!
+//! ```
+//! use sealpir::SealPir;
+//! use sotto_bfv::Bfv;
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! type Params = sotto_bfv::Params<SealPir>;
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Bfv<SealPir>>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! Angel, Chen, Laine, Setty, "PIR with compressed queries and amortized query processing", S&P 2018; Ali et al., "Communication-
 //! Computation Trade-offs in PIR", USENIX Security 2021.
 //!

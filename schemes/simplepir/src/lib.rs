@@ -1,5 +1,22 @@
 //! SimplePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023).
 //!
+//! ```
+//! use simplepir::{SimplePir, params::Params};
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//!
+//! // Parameters for 1000 rows of 8 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 8, 1))?)?;
+//! let server = InProcessServer::<SimplePir>::new(params);
+//!
+//! // The client downloads the hint once, and then reads a whole column with each answer.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client
 //! holds the hint H = D A for a public matrix A, sends a Regev encryption of a unit vector, gets back
 //! D times it, subtracts H s and rounds: the whole column. A is made of ring blocks, so that H and the
@@ -58,4 +75,39 @@ impl Scheme for SimplePir {
 }
 
 /// What the registry knows of this scheme.
+///
+/// ```
+/// use simplepir::ENTRY;
+/// use sotto_core::{RecordIndex, TableShape};
+/// use sotto_testkit::memory::{MemoryRows, MemorySink};
+/// use std::sync::Arc;
+///
+/// // The publisher chooses parameters, and encodes the table's records.
+/// let params = (ENTRY.select)(&TableShape::new(1000, 8, 1))?;
+/// let report = (ENTRY.report)(&params)?;
+/// assert!(report.security.bits >= 128.0 && report.failure_log2 <= -40.0);
+/// let bytes: Vec<u8> = (0..report.records * report.record_bytes).map(|i| i as u8).collect();
+/// let records = MemoryRows::new(report.record_bytes as usize, bytes);
+/// let sink = MemorySink::new();
+/// (ENTRY.server.encode)(&params, &records, &sink)?;
+/// let image = Arc::new(sink.into_image());
+/// let server = (ENTRY.server.open)(&params, image.clone())?;
+///
+/// // A client downloads what it needs, and asks.
+/// let rng = &mut sotto_prg::system_rng()?;
+/// let mut prepare = (ENTRY.prepare)(&params, rng)?;
+/// for need in prepare.needs() {
+///     prepare.absorb(need.artifact, image.artifact(need.artifact).ok_or("no such artifact")?)?;
+/// }
+/// let mut client = prepare.finish()?;
+/// let (queries, secret) = client.query(RecordIndex(2), rng)?;
+///
+/// // The server answers queries of several clients in one pass.
+/// let session = server.admit(&client.keys())?;
+/// let answers = server.answer_many(&[(&session, &queries[0])]);
+/// let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+/// let width = report.record_bytes as usize;
+/// assert_eq!(client.recover(secret, &answers)?.bytes(), &records.bytes()[2 * width..3 * width]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<SimplePir>();

@@ -20,6 +20,19 @@ pub(crate) const SCANNED_PER_SENT: f64 = 2000.0;
 
 /// The cheapest literal for a table.
 ///
+/// ```
+/// use simplepir::params::Params;
+/// use sotto_core::{Goal, Params as _, TableShape};
+///
+/// let shape = TableShape::new(1_000_000, 32, 1);
+/// let fast = Params::check(Params::select(&shape)?)?.report();
+/// let small = TableShape { goal: Goal::TotalBytes, ..shape };
+/// let small = Params::check(Params::select(&small)?)?.report();
+/// let bytes = |costs: &sotto_core::Costs| costs.query_bytes + costs.answer_bytes;
+/// assert!(bytes(&small.costs) <= bytes(&fast.costs));
+/// # Ok::<(), sotto_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
 pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {

@@ -1,6 +1,25 @@
 //! Spiral (Menon, Wu; IEEE S&P 2022), with its variants: Stream (selectors are sent, not expanded), Pack (n² plain
 //! ciphertexts are folded each on its own and packed at the end), StreamPack (both).
 //!
+//! ```
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_cube::CubeScheme;
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//! use spiral::Spiral;
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! type Params = sotto_cube::params::Params<Spiral>;
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<CubeScheme<Spiral>>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! The machinery is [`sotto_cube`]'s, which FSpiral shares. README.md has the symbol table, the parameter sets,
 //! the deviations from the paper, and figures.
 //!

@@ -1,6 +1,25 @@
 //! VBPIR (Mughees and Ren, "Vectorized Batch Private Information Retrieval", S&P 2023): a query has one-hot vectors of many
 //! buckets in the slots of a ciphertext, which is rotated to all entries of the first dimension and multiplied by the second.
 //!
+//! ```
+//! use sotto_bfv::Bfv;
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//! use vbpir::Vbpir;
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! type Params = sotto_bfv::Params<Vbpir>;
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Bfv<Vbpir>>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! The machinery is [`sotto_bfv`]'s, which SealPIR, FastPIR and PIRANA share. README.md has the symbol table, the deviations
 //! from the paper, and figures.
 //!

@@ -1,5 +1,22 @@
 //! YPIR+SP (Menon and Wu, USENIX Security 2024), with the products packed by InspiRING (InsPIRe, eprint 2025/1352).
 //!
+//! ```
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//! use ypir_sp::{YpirSp, params::Params};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<YpirSp>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client that has never been seen
 //! before sends an encrypted unit vector and the keys that pack the products: nothing is downloaded first, and nothing is kept.
 //! README.md has the symbol table, the deviations from the papers, and what is heuristic.

@@ -1,5 +1,22 @@
 //! YPIR (Menon and Wu, USENIX Security 2024), with the second pass packed by InspiRING: InsPIRe_0 of eprint 2025/1352.
 //!
+//! ```
+//! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//! use ypir::{Ypir, params::Params};
+//!
+//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
+//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<Ypir>::new(params);
+//!
+//! // A query tells the server nothing; its answer is read with the secret that stays here.
+//! let mut client = server.client("client");
+//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
+//! let answer = server.answer(&client, &query);
+//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! DoublePIR without any hint: a first encrypted unit vector multiplies the table, and a second one fetches what of the products
 //! and of their hint belongs to one record. What comes of the hint is packed into few ring-LWE ciphertexts with keys that
 //! travel in the query. So a client that has never been seen before downloads and registers nothing. README.md has the symbol

@@ -24,6 +24,15 @@ const BDD: f64 = 2.0;
 /// enough: the cheapest of the dual attacks, uSVP, and uSVP less the largest distance that BDD has
 /// shown from it.
 ///
+/// ```
+/// use sotto_lattice::security::{SecretDistribution, gate};
+///
+/// let security = gate(2048, 50.0, &SecretDistribution::Ternary, 3.2)?;
+/// assert!(security.bits >= 128.0);
+/// assert!(gate(1024, 50.0, &SecretDistribution::Ternary, 3.2).is_err());
+/// # Ok::<(), sotto_core::ParamsError>(())
+/// ```
+///
 /// # Errors
 /// [`ParamsError::Insecure`] with the figure found; [`ParamsError::Field`] for numbers that
 /// describe no instance.
