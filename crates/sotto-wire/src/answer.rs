@@ -1,4 +1,4 @@
-//! Answers, on their way back.
+//! Frames of answers.
 
 use crate::{
     FrameError, FrameHeader,
@@ -6,7 +6,7 @@ use crate::{
     frame,
 };
 
-/// The first bytes of the frame.
+/// First bytes of an answer frame.
 pub const MAGIC: &[u8; 4] = b"sota";
 
 /// Bytes before the first answer.
@@ -25,10 +25,11 @@ pub fn encode<T: AsRef<[u8]>>(pin: &FrameHeader, answers: &[T]) -> Result<Vec<u8
     Ok(out)
 }
 
-/// Decodes the answers to an ask of `count` queries pinned to `expected`.
+/// Decodes the answers to a query request of `count` queries with the header `expected`.
 ///
 /// # Errors
-/// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of queries.
+/// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of
+/// queries.
 pub fn decode<'a>(
     body: &'a [u8],
     expected: &FrameHeader,

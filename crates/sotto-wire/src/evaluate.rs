@@ -1,4 +1,5 @@
-//! Evaluations of a symmetric table's function: blinded elements on their way to a server, and what they are answered with.
+//! Frames of evaluations of a symmetric table's function: blinded elements, and the server's
+//! response.
 
 use crate::{
     FrameError, FrameHeader,
@@ -6,28 +7,28 @@ use crate::{
     frame,
 };
 
-/// The first bytes of a request.
+/// First bytes of an evaluation request.
 pub const MAGIC: &[u8; 4] = b"sote";
 
-/// The first bytes of the answer to it.
+/// First bytes of an evaluation response.
 pub const RESPONSE_MAGIC: &[u8; 4] = b"sotv";
 
-/// Bytes before the first element, in both.
+/// Bytes before the first element, in requests and responses.
 pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
-/// Bytes of an element.
+/// Bytes of a group element.
 pub const ELEMENT_BYTES: usize = 32;
 
-/// Bytes of the proof that stands at the end of an answer.
+/// Bytes of the proof at the end of a response.
 pub const PROOF_BYTES: usize = 64;
 
-/// Most evaluations of one request: one for each row of an ask, or fewer.
+/// Largest number of evaluations in one request: one for each row of a query request, or fewer.
 pub const MAX_EVALUATIONS: u16 = crate::sizes::MAX_QUERIES;
 
-/// An element.
+/// Encoding of a group element.
 pub type Element = [u8; ELEMENT_BYTES];
 
-/// Encodes a request.
+/// Encodes an evaluation request.
 ///
 /// # Errors
 /// [`FrameError::Count`] for no elements, or more than [`MAX_EVALUATIONS`].
@@ -35,10 +36,10 @@ pub fn encode(pin: &FrameHeader, elements: &[Element]) -> Result<Vec<u8>, FrameE
     frame(MAGIC, pin, elements)
 }
 
-/// Encodes the answer to a request.
+/// Encodes an evaluation response.
 ///
 /// # Errors
-/// As [`encode`].
+/// The errors of [`encode`].
 pub fn encode_response(
     pin: &FrameHeader,
     elements: &[Element],
@@ -57,48 +58,51 @@ fn frame(magic: &[u8; 4], pin: &FrameHeader, elements: &[Element]) -> Result<Vec
     Ok(out)
 }
 
-/// Bytes of a request for so many evaluations.
+/// Bytes of a request for `count` evaluations.
 pub fn request_bytes(count: u16) -> u64 {
     HEAD_BYTES as u64 + u64::from(count) * ELEMENT_BYTES as u64
 }
 
-/// Bytes of the answer to it.
+/// Bytes of the response to a request for `count` evaluations.
 pub fn answer_bytes(count: u16) -> u64 {
     request_bytes(count) + PROOF_BYTES as u64
 }
 
-/// The fixed part of a request.
+/// The fixed part of an evaluation request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvaluationHead {
-    /// Server, epoch and parameters of the table whose function it is.
+    /// Server, epoch and parameters of the table that the function belongs to.
     pub pin: FrameHeader,
-    /// How many elements follow: 1 to [`MAX_EVALUATIONS`].
+    /// Number of elements that follow: 1 to [`MAX_EVALUATIONS`].
     pub count: u16,
 }
 
 impl EvaluationHead {
-    /// Reads the head at the start of `body`, whatever follows it.
+    /// Parses the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
-    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    /// [`FrameError`] for bytes that [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
         let (pin, count) = frame::take_head(&mut FieldReader::new(body), MAGIC)?;
         Ok(EvaluationHead { pin, count: checked(count)? })
     }
 
-    /// The elements of the frame `body` this head was parsed from. That they are of the group is for whoever has it to say.
+    /// The elements of the frame `body` that this head was parsed from. The caller checks that they
+    /// belong to the group.
     ///
     /// # Errors
-    /// [`FrameError::Length`] unless exactly so many follow the head.
+    /// [`FrameError::Length`] unless exactly `count` elements follow the head.
     pub fn elements(&self, body: &[u8]) -> Result<Vec<Element>, FrameError> {
         elements(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, self.count)
     }
 }
 
-/// Decodes the answer to a request of `count` elements pinned to `expected`: evaluations, and their proof.
+/// Decodes the response to a request of `count` elements with the header `expected`: evaluations,
+/// and their proof.
 ///
 /// # Errors
-/// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of elements.
+/// [`FrameError`] for a response from another server, epoch or scheme, or to another number of
+/// elements.
 pub fn decode_answer(
     body: &[u8],
     expected: &FrameHeader,

@@ -1,8 +1,8 @@
-//! Taking fixed fields off the front of a peer's bytes.
+//! Reads fixed fields from the front of a peer's bytes.
 
 use crate::FrameError;
 
-/// A cursor that hands out arrays and never panics.
+/// A cursor that returns arrays and never panics.
 pub(crate) struct FieldReader<'a>(&'a [u8]);
 
 impl<'a> FieldReader<'a> {
@@ -17,7 +17,7 @@ impl<'a> FieldReader<'a> {
     }
 }
 
-/// Cuts `payload` into `count` items of `each` bytes, if that is exactly what it is.
+/// Splits `payload` into `count` items of `each` bytes, if it has exactly that size.
 pub(crate) fn items(payload: &[u8], count: u16, each: usize) -> Result<Vec<&[u8]>, FrameError> {
     let want = u64::from(count).saturating_mul(each as u64);
     if payload.len() as u64 != want {
@@ -33,7 +33,7 @@ pub(crate) fn items(payload: &[u8], count: u16, each: usize) -> Result<Vec<&[u8]
     Ok(out)
 }
 
-/// Appends items that must all have one size, and gives their number.
+/// Appends items that must all have one size.
 pub(crate) fn put_items<T: AsRef<[u8]>>(out: &mut Vec<u8>, items: &[T]) -> Result<(), FrameError> {
     let each = items.first().map_or(0, |item| item.as_ref().len());
     for item in items {
@@ -46,7 +46,7 @@ pub(crate) fn put_items<T: AsRef<[u8]>>(out: &mut Vec<u8>, items: &[T]) -> Resul
     Ok(())
 }
 
-/// The number of items as it stands in a frame: 1 to 65535.
+/// Number of items as a frame encodes it: 1 to 65535.
 pub(crate) fn count<T>(items: &[T]) -> Result<u16, FrameError> {
     match u16::try_from(items.len()) {
         Ok(0) | Err(_) => Err(FrameError::Count { got: items.len() as u64 }),

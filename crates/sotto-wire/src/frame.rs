@@ -1,24 +1,25 @@
-//! The 48 bytes every frame starts with, and why a frame is refused.
+//! The 48 bytes at the start of every frame, and the reasons to refuse a frame.
 
 use crate::{Code, fields::FieldReader};
 use sotto_core::{Epoch, ParamsDigest};
 
-/// The version of every frame.
+/// Version of all frames.
 pub const VERSION: u8 = 1;
 
 /// Bytes before the payload of an answer or keys frame.
 pub const FRAME_HEADER_BYTES: usize = 48;
 
-/// What both ends must agree on before a payload means anything.
+/// Server, epoch and parameters that both ends must agree on before a payload has a meaning.
 ///
-/// The digest covers the scheme's id and its parameters, so a frame of another scheme is refused here too.
+/// The digest covers the scheme's id and its parameters, so a frame of another scheme is refused
+/// here too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// Which of the scheme's servers this frame is for or from, counted from 0.
+    /// Role of the server that the frame is for or from, counted from 0.
     pub server: u8,
-    /// The snapshot asked about.
+    /// Epoch that the frame is about.
     pub epoch: Epoch,
-    /// Scheme and parameters.
+    /// Digest of scheme and parameters.
     pub digest: ParamsDigest,
 }
 
@@ -29,41 +30,41 @@ pub enum FrameError {
     /// The bytes end before the fixed head does.
     #[error("the frame is cut short")]
     Short,
-    /// The first four bytes are not this frame's.
+    /// The first four bytes are those of another kind of frame.
     #[error("the frame does not start with its magic")]
     Magic,
-    /// A frame version this build does not speak.
+    /// This build does not support the frame's version.
     #[error("frame version {0}, this build speaks {VERSION}")]
     Version(u8),
     /// A reserved field is not zero.
     #[error("a reserved field is not zero")]
     Reserved,
-    /// No items, or more than a frame can count.
+    /// The frame has no items, or more than it can count.
     #[error("{got} items in a frame, 1 to 65535 are possible")]
     Count {
-        /// How many.
+        /// Number of items.
         got: u64,
     },
-    /// A payload of another size than the count and the parameters fix.
+    /// The payload's size differs from what the count and the parameters require.
     #[error("{got} bytes where the parameters say {want}")]
     Length {
-        /// Bytes there.
+        /// Bytes found.
         got: u64,
-        /// Bytes due.
+        /// Bytes required.
         want: u64,
     },
-    /// No units, or some that a record does not have.
+    /// The frame requests no units, or units that a record does not have.
     #[error("the frame asks for no units, or for some past the {len} of a record")]
     Units {
-        /// How many a record has.
+        /// Number of units of a record.
         len: u64,
     },
     /// The frame is of another epoch.
     #[error("the frame is of epoch {got}, expected {want}")]
     Epoch {
-        /// In the frame.
+        /// Epoch in the frame.
         got: Epoch,
-        /// Expected.
+        /// Expected epoch.
         want: Epoch,
     },
     /// The frame is of other parameters, or of another scheme.
@@ -72,15 +73,15 @@ pub enum FrameError {
     /// The frame names another server.
     #[error("the frame names server {got}, expected {want}")]
     Server {
-        /// In the frame.
+        /// Role in the frame.
         got: u8,
-        /// Expected.
+        /// Expected role.
         want: u8,
     },
 }
 
 impl FrameError {
-    /// The refusal a server sends for it.
+    /// Code of the refusal that a server sends for this error.
     pub fn code(self) -> Code {
         match self {
             FrameError::Version(_) => Code::WrongVersion,
@@ -92,7 +93,7 @@ impl FrameError {
     }
 }
 
-/// Writes magic, version, pin and count.
+/// Writes magic, version, header and count.
 pub(crate) fn put_head(out: &mut Vec<u8>, magic: &[u8; 4], pin: &FrameHeader, count: u16) {
     out.extend_from_slice(magic);
     out.push(VERSION);
@@ -102,7 +103,7 @@ pub(crate) fn put_head(out: &mut Vec<u8>, magic: &[u8; 4], pin: &FrameHeader, co
     out.extend_from_slice(&pin.digest.0);
 }
 
-/// Reads what [`put_head`] wrote; the count is not judged here.
+/// Parses what [`put_head`] wrote; the count is not checked here.
 pub(crate) fn take_head(
     fields: &mut FieldReader<'_>,
     magic: &[u8; 4],
@@ -122,7 +123,7 @@ pub(crate) fn take_head(
 }
 
 impl FrameHeader {
-    /// Refuses a frame whose pin is not this one; parameters are judged before the epoch.
+    /// Refuses a frame whose header is not this one; parameters are compared before the epoch.
     ///
     /// # Errors
     /// [`FrameError::Server`], [`FrameError::Params`] or [`FrameError::Epoch`].

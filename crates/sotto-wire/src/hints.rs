@@ -1,22 +1,22 @@
-//! Orders of hints, on their way to the server that makes them, and the hints on their way back.
+//! Frames of hint requests, and of the hint server's responses.
 
 use crate::{FrameError, FrameHeader, fields::FieldReader, frame};
 
-/// The first bytes of an order.
+/// First bytes of a hint request.
 pub const MAGIC: &[u8; 4] = b"soto";
 
-/// The first bytes of a supply, which is what an order is answered with.
+/// First bytes of a hint response.
 pub const RESPONSE_MAGIC: &[u8; 4] = b"soth";
 
-/// Bytes before the order, and before the supply.
+/// Bytes before the payload, in requests and responses.
 pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
-/// Encodes an order.
+/// Encodes a hint request.
 pub fn encode(pin: &FrameHeader, order: &[u8]) -> Vec<u8> {
     frame(MAGIC, pin, order)
 }
 
-/// Encodes the supply to an order.
+/// Encodes a hint response.
 pub fn encode_response(pin: &FrameHeader, supply: &[u8]) -> Vec<u8> {
     frame(RESPONSE_MAGIC, pin, supply)
 }
@@ -28,28 +28,28 @@ fn frame(magic: &[u8; 4], pin: &FrameHeader, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes of a frame with so many bytes of payload.
+/// Bytes of a frame with `payload` bytes of payload.
 pub fn frame_bytes(payload: u64) -> u64 {
     payload.saturating_add(HEAD_BYTES as u64)
 }
 
-/// The fixed part of an order.
+/// The fixed part of a hint request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HintRequestHead {
-    /// Server, epoch and parameters the hints are for.
+    /// Server, epoch and parameters that the hints are for.
     pub pin: FrameHeader,
 }
 
 impl HintRequestHead {
-    /// Reads the head at the start of `body`, whatever follows it.
+    /// Parses the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
-    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    /// [`FrameError`] for bytes that [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
         Ok(HintRequestHead { pin: take(body, MAGIC)? })
     }
 
-    /// The order in the frame `body` this head was parsed from.
+    /// Payload of the hint request in the frame `body` that this head was parsed from.
     ///
     /// # Errors
     /// [`FrameError::Length`] unless exactly `order_bytes` bytes follow the head.
@@ -58,10 +58,10 @@ impl HintRequestHead {
     }
 }
 
-/// Decodes the supply to an order pinned to `expected`.
+/// Decodes the response to a hint request with the header `expected`.
 ///
 /// # Errors
-/// [`FrameError`] for a supply from another server, epoch or scheme, or of another size.
+/// [`FrameError`] for a response from another server, epoch or scheme, or of another size.
 pub fn decode_response<'a>(
     body: &'a [u8],
     expected: &FrameHeader,

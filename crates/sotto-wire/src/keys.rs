@@ -1,21 +1,21 @@
-//! A client's keys, and the session id they are exchanged for.
+//! Frames of a client's evaluation keys, and the session id that a server returns for them.
 
 use crate::{FrameError, FrameHeader, fields::FieldReader, frame};
 use std::fmt;
 
-/// The first bytes of the frame.
+/// First bytes of a keys frame.
 pub const MAGIC: &[u8; 4] = b"sotk";
 
 /// Bytes before the keys.
 pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
-/// Names admitted keys. Drawn at random by the server, so it says nothing about the client; but it links
-/// the asks that carry it, so it is not printed.
+/// Id of a session, which names admitted keys. The server draws it at random, so it says nothing
+/// about the client; but it links the query requests that carry it, so it is not printed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId(pub [u8; 16]);
 
 impl SessionId {
-    /// In asks of schemes without keys.
+    /// Session id in query requests of schemes without keys.
     pub const NONE: SessionId = SessionId([0; 16]);
 }
 
@@ -36,15 +36,15 @@ pub fn encode(pin: &FrameHeader, keys: &[u8]) -> Vec<u8> {
 /// The fixed part of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeysHead {
-    /// Server, epoch and parameters the keys were made for.
+    /// Server, epoch and parameters that the keys were made for.
     pub pin: FrameHeader,
 }
 
 impl KeysHead {
-    /// Reads the head at the start of `body`, whatever follows it.
+    /// Parses the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
-    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    /// [`FrameError`] for bytes that [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
         match frame::take_head(&mut FieldReader::new(body), MAGIC)? {
             (pin, 0) => Ok(KeysHead { pin }),
@@ -52,7 +52,7 @@ impl KeysHead {
         }
     }
 
-    /// The keys of the frame `body` this head was parsed from.
+    /// The keys of the frame `body` that this head was parsed from.
     ///
     /// # Errors
     /// [`FrameError::Length`] unless exactly `keys_bytes` bytes follow the head.

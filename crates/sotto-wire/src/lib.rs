@@ -1,22 +1,22 @@
-//! What crosses the network: routes, frames, limits, refusals. Shared by both ends, so that they cannot
-//! disagree. Every byte is drawn in `spec/wire.md`.
+//! The wire protocol: routes, frames, size limits, refusals. Client and server share this crate, so
+//! that they cannot disagree. `spec/wire.md` specifies every byte.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`routes`] | paths and header names |
-//! | [`pin`] | the fixed head of every frame: server, epoch, parameters |
-//! | [`query`] | queries, on their way to a server |
-//! | [`answer`] | answers, on their way back |
+//! | [`frame`] | the fixed head of every frame: server, epoch, parameters |
+//! | [`query`] | query requests |
+//! | [`answer`] | answers |
 //! | [`stream`] | one query, and the units of its record, one after the other |
-//! | [`keys`] | a client's keys, and the session id they are exchanged for |
-//! | [`order`] | hints that one of the servers makes: an order, and what it is answered with |
-//! | [`evaluate`] | evaluations of a symmetric table's function: blinded elements, and what they are answered with |
-//! | [`sizes`] | how large a body may be, known before its first byte |
+//! | [`keys`] | a client's evaluation keys, and the session id that a server returns for them |
+//! | [`hints`] | hint requests and hint responses |
+//! | [`evaluate`] | evaluations of a symmetric table's function: blinded elements, and the server's response |
+//! | [`sizes`] | the largest size of a body, known before its first byte |
 //! | [`problem`] | refusals: a stable code, whose fault, what to do |
-//! | [`timing`] | how long the server took, as a header |
+//! | [`timing`] | the server's time, as a header |
 //!
-//! No length is read from the wire. A frame's count and the parameters fix its size; a frame of any other
-//! size is refused.
+//! No length is read from the wire. A frame's count and the parameters fix its size; a frame of any
+//! other size is refused.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

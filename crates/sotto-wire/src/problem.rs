@@ -1,5 +1,5 @@
-//! Refusals. The body of every response that is not a success is one JSON problem: a stable code for
-//! programs, a message and a fix for people, and where it helps the epoch to move to.
+//! Refusals: the body of every response that is not a success. It is one JSON problem: a stable
+//! code for programs, a message and a fix for people, and the epoch to move to where that helps.
 
 use crate::sizes::MAX_PROBLEM_BYTES;
 use serde::{Deserialize, Serialize};
@@ -13,20 +13,20 @@ macro_rules! codes {
         pub enum Code { $($(#[doc = $doc])+ $name,)+ }
 
         impl Code {
-            /// Every code.
+            /// All codes.
             pub const ALL: &'static [Code] = &[$(Code::$name,)+];
 
-            /// The HTTP status it travels with.
+            /// HTTP status of the response.
             pub fn status(self) -> u16 {
                 match self { $(Code::$name => $status,)+ }
             }
 
-            /// Its stable text.
+            /// Stable text of the code.
             pub fn text(self) -> &'static str {
                 match self { $(Code::$name => $text,)+ }
             }
 
-            /// What the one who asked can do.
+            /// Remedy for the client.
             pub fn fix(self) -> &'static str {
                 match self { $(Code::$name => $fix,)+ }
             }
@@ -35,43 +35,43 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The body is not a frame, or not of the size its count and the parameters fix.
+    /// The body is not a frame, or not of the size that its count and the parameters fix.
     Malformed = 400 "malformed",
         "send a frame of exactly the size the catalog's parameters say (spec/wire.md)";
-    /// A frame version the server does not speak.
+    /// The server does not support the frame's version.
     WrongVersion = 400 "wrong-version",
         "use a client of this server's version";
     /// The frame is for another of the scheme's servers.
     WrongServer = 400 "wrong-server",
         "send each query to the server it was made for";
-    /// A query the parameters do not allow.
+    /// The parameters do not allow the query.
     BadQuery = 400 "bad-query",
         "make the query with a client of this catalog's parameters";
-    /// Keys the parameters do not allow, or for a scheme that has none.
+    /// The parameters do not allow the keys, or the scheme has none.
     BadKeys = 400 "bad-keys",
         "make the keys with a client of this catalog's parameters";
-    /// An element that the group does not have, or its identity.
+    /// The element is not in the group, or is its identity.
     BadElement = 400 "bad-element",
         "blind with a client of this catalog's suite";
-    /// No such path.
+    /// The path does not exist.
     NoSuchRoute = 404 "no-such-route",
         "see spec/wire.md for the routes";
-    /// No table of that name.
+    /// The server has no table of that name.
     NoSuchTable = 404 "no-such-table",
         "`sotto inspect URL` lists the tables of a server";
-    /// No live artifact of that digest.
+    /// The server has no current artifact with that digest.
     NoSuchArtifact = 404 "no-such-artifact",
         "fetch the catalog again: artifacts of old epochs are dropped";
-    /// A table whose scheme answers whole records only.
+    /// The table's scheme answers only whole records.
     CannotStream = 404 "cannot-stream",
         "ask for the whole record instead";
-    /// A table that is not symmetric.
+    /// The table is not symmetric.
     NotSymmetric = 404 "not-symmetric",
         "read the rows as they are: this epoch of the table is not masked";
-    /// No log of this publisher's catalogs, or none that holds the one that is asked about.
+    /// The server has no log of this publisher, or no log that contains the requested catalog.
     NotLogged = 404 "not-logged",
         "ask the publisher why the catalog is not in the log, and the operator whether the log is served";
-    /// A path that exists, asked with another method.
+    /// The path exists, but not with this method.
     WrongMethod = 405 "wrong-method",
         "see spec/wire.md for the method of each route";
     /// The body did not arrive in time.
@@ -83,19 +83,19 @@ codes! {
     /// The epoch is not served yet.
     EpochAhead = 409 "epoch-ahead",
         "wait a little, or fetch the catalog from this server";
-    /// Another scheme or other parameters than the epoch's.
+    /// The scheme or the parameters are not those of the epoch.
     WrongParams = 409 "wrong-params",
         "fetch the catalog again and prepare a new client";
-    /// A catalog of an epoch that is not served any more.
+    /// The catalog is of an epoch that is not served any more.
     EpochExpired = 410 "epoch-expired",
         "fetch the newest catalog";
-    /// A session the server does not hold: expired, evicted, or never made.
+    /// The server does not hold the session: it expired, was evicted, or never existed.
     SessionExpired = 410 "session-expired",
         "register the keys again";
     /// The body is larger than any valid one.
     TooLarge = 413 "too-large",
         "send fewer queries in one ask";
-    /// A range the artifact does not have.
+    /// The artifact does not have the range.
     BadRange = 416 "bad-range",
         "ask for one range inside the artifact";
     /// The queue is full.
@@ -104,14 +104,14 @@ codes! {
     /// The server failed.
     Internal = 500 "internal",
         "tell the operator; the server's log says more";
-    /// The ask waited too long and was dropped before any work.
+    /// The query request waited too long and was dropped before any work.
     Deadline = 503 "deadline",
         "send the same bytes again after Retry-After";
-    /// The table's image is read through before it is served, or is damaged or lost; or nobody serves here yet, which is what a
-    /// client makes of a proxy that has no server behind it.
+    /// The table is not served: its image is being read, or is damaged or lost, or no server is
+    /// running yet, which a client concludes from a proxy without a server behind it.
     NotReady = 503 "not-ready",
         "try again after Retry-After";
-    /// The server is going away.
+    /// The server is shutting down.
     ShuttingDown = 503 "shutting-down",
         "send the same bytes again after Retry-After, or to another server";
 }
@@ -122,12 +122,12 @@ impl Code {
         Self::ALL.iter().copied().find(|code| code.text() == text)
     }
 
-    /// Whether the same bytes may succeed later. Everything else needs another request.
+    /// Whether the same bytes may succeed later. After all other codes the request must change.
     pub fn is_retryable(self) -> bool {
         matches!(self, Code::TooSlow | Code::Busy | Code::Deadline | Code::NotReady | Code::ShuttingDown)
     }
 
-    /// The nearest meaning of a bare status, for refusals that are not ours, a proxy's for example.
+    /// The code that is closest to a bare status, for refusals that are not ours, such as a proxy's.
     fn of_status(status: u16) -> Self {
         match status {
             404 => Code::NoSuchRoute,
@@ -145,16 +145,16 @@ impl Code {
     }
 }
 
-/// The body of a refusal.
+/// Body of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Which.
+    /// Code of the refusal.
     pub code: Code,
-    /// What happened, for a person.
+    /// Description of what happened, for a person.
     pub message: String,
-    /// What to do about it, for a person.
+    /// Remedy, for a person.
     pub fix: String,
-    /// The newest epoch, where moving to it is the fix.
+    /// The newest epoch, if moving to it is the fix.
     pub epoch: Option<Epoch>,
 }
 
@@ -175,7 +175,7 @@ impl Problem {
         Problem { code, message: message.into(), fix: code.fix().to_owned(), epoch: None }
     }
 
-    /// Names the newest epoch.
+    /// Adds the newest epoch.
     pub fn with_epoch(mut self, epoch: Epoch) -> Self {
         self.epoch = Some(epoch);
         self
@@ -192,10 +192,11 @@ impl Problem {
         serde_json::to_vec(&body).expect_or_default("strings and an integer always serialize")
     }
 
-    /// Reads the refusal in a response of `status`.
+    /// Parses the refusal in a response with the given status.
     ///
-    /// Total: a body that is not ours, or of a code this build does not know, becomes the nearest meaning
-    /// of the status. Texts are cut and stripped of control characters, since they end up in terminals.
+    /// Total: a body of another format, or with a code that this build does not know, becomes the
+    /// code closest to the status. Texts are cut and stripped of control characters, since they are
+    /// printed to terminals.
     pub fn read(status: u16, body: &[u8]) -> Self {
         let parsed = (body.len() as u64 <= MAX_PROBLEM_BYTES)
             .then(|| serde_json::from_slice::<ProblemBody>(body).ok())
@@ -221,7 +222,7 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// A peer's text, safe to print: at most 300 characters, none of them control characters.
+/// Makes a peer's text safe to print: at most 300 characters, none of them control characters.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }

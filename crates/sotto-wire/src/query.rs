@@ -1,7 +1,7 @@
-//! Queries, on their way to a server.
+//! Frames of query requests.
 //!
-//! A server decodes in two steps: [`QueryHead::parse`] on the first [`HEAD_BYTES`], which costs nothing and is
-//! where a wrong epoch or scheme ends; then [`QueryHead::queries`] on the rest.
+//! A server decodes in two steps: [`QueryHead::parse`] reads the first [`HEAD_BYTES`], which is
+//! cheap and refuses a wrong epoch or scheme; then [`QueryHead::queries`] reads the rest.
 
 use crate::{
     FrameError, FrameHeader, SessionId,
@@ -9,27 +9,28 @@ use crate::{
     frame,
 };
 
-/// The first bytes of the frame.
+/// First bytes of a query request.
 pub const MAGIC: &[u8; 4] = b"sotq";
 
 /// Bytes before the first query.
 pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES + 16;
 
-/// The fixed part of an ask.
+/// The fixed part of a query request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryHead {
-    /// Server, epoch and parameters the queries were made for.
+    /// Server, epoch and parameters that the queries were made for.
     pub pin: FrameHeader,
-    /// How many queries follow, at least 1.
+    /// Number of queries that follow, at least 1.
     pub count: u16,
-    /// The session whose keys the queries need; [`SessionId::NONE`] for schemes without keys.
+    /// Session with the keys that the queries need; [`SessionId::NONE`] for schemes without keys.
     pub session: SessionId,
 }
 
-/// Encodes an ask of queries that all have one size.
+/// Encodes a query request of queries that all have one size.
 ///
 /// # Errors
-/// [`FrameError::Count`] for no queries or more than 65535; [`FrameError::Length`] for queries of two sizes.
+/// [`FrameError::Count`] for no queries or more than 65535; [`FrameError::Length`] for queries of
+/// two sizes.
 pub fn encode<T: AsRef<[u8]>>(
     pin: &FrameHeader,
     session: &SessionId,
@@ -44,7 +45,8 @@ pub fn encode<T: AsRef<[u8]>>(
     Ok(out)
 }
 
-/// Puts another session's id into a frame, whose queries stay as they are. `false` if it is no ask.
+/// Replaces the session id in a frame, and leaves its queries unchanged. Returns `false` if the
+/// frame is not a query request.
 pub fn replace_session(body: &mut [u8], session: &SessionId) -> bool {
     if QueryHead::parse(body).is_err() {
         return false;
@@ -56,10 +58,10 @@ pub fn replace_session(body: &mut [u8], session: &SessionId) -> bool {
 }
 
 impl QueryHead {
-    /// Reads the head at the start of `body`, whatever follows it.
+    /// Parses the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
-    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    /// [`FrameError`] for bytes that [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
         let mut fields = FieldReader::new(body);
         let (pin, count) = frame::take_head(&mut fields, MAGIC)?;
@@ -70,7 +72,7 @@ impl QueryHead {
         Ok(QueryHead { pin, count, session })
     }
 
-    /// The queries of the frame `body` this head was parsed from.
+    /// The queries of the frame `body` that this head was parsed from.
     ///
     /// # Errors
     /// [`FrameError::Length`] unless exactly `count * query_bytes` bytes follow the head.

@@ -1,7 +1,8 @@
-//! Paths and header names, for both ends.
+//! Paths and header names of the protocol.
 //!
-//! The constants are patterns with `{name}` holes; the functions fill them. Table names hold only
-//! characters that need no escaping in a path (see the catalog), and digests are hexadecimal.
+//! The constants are patterns with `{name}` placeholders; the functions fill them in. Table names
+//! contain only characters that need no escaping in a path (see the catalog), and digests are
+//! hexadecimal.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
@@ -9,30 +10,33 @@ use std::collections::BTreeMap;
 
 /// `GET`: the list of tables, a [`TableList`].
 pub const TABLES: &str = "/v1/tables";
-/// `GET`: a table's signed catalog, the newest, or `?epoch=N`.
+/// `GET`: a table's signed catalog, the newest one or that of `?epoch=N`.
 pub const TABLE: &str = "/v1/tables/{table}";
-/// `POST`: registers keys; answered by 16 bytes of session id.
+/// `POST`: registers keys; the response is a session id of 16 bytes.
 pub const KEYS: &str = "/v1/tables/{table}/keys";
-/// `POST`: asks; answered by an answer frame.
+/// `POST`: a query request; the response is an answer frame.
 pub const QUERY: &str = "/v1/tables/{table}/ask";
-/// `POST`: asks for a record in units; answered by them, as they are made.
+/// `POST`: requests a record in units; the response contains them as they are computed.
 pub const STREAM: &str = "/v1/tables/{table}/stream";
-/// `POST`: orders hints from the server that makes them; answered by a supply frame.
+/// `POST`: requests hints from the hint server; the response is a hint response frame.
 pub const HINTS: &str = "/v1/tables/{table}/hints";
-/// `POST`: asks for evaluations of a symmetric table's function; answered by an evaluation frame.
+/// `POST`: requests evaluations of a symmetric table's function; the response is an evaluation
+/// frame.
 pub const EVALUATE: &str = "/v1/tables/{table}/evaluate";
-/// `GET`: a signed stack: the tables a layer lies on, and its public files.
+/// `GET`: a signed stack: the tables under a layer, and its public files.
 pub const STACK: &str = "/v1/stacks/{stack}";
-/// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
+/// `GET`: an artifact by the hexadecimal BLAKE3 digest of its bytes; ranges are supported.
 pub const ARTIFACT: &str = "/v1/artifacts/{digest}";
-/// `GET`: the proof that a catalog or a stack, by its digest, is in its publisher's log; the log is named by the publisher's key.
+/// `GET`: the proof that a catalog or a stack, named by its digest, is in its publisher's log; the
+/// log is named by the publisher's key.
 pub const LOG_PROOF: &str = "/v1/logs/{key}/proofs/{digest}";
 /// `GET`: a file of a publisher's log (`c2sp.org/tlog-tiles`).
 pub const LOG_FILE: &str = "/v1/logs/{key}/{*path}";
 
 /// Content type of frames and artifacts.
 pub const OCTETS: &str = "application/octet-stream";
-/// What requests to the operator's address that change something have to bring, with any value: no web page can send it.
+/// Header that requests to the operator's address must have if they change something, with any
+/// value: a web page cannot send it.
 pub const ADMIN_HEADER: &str = "sotto-admin";
 /// Content type of catalogs and lists.
 pub const JSON: &str = "application/json";
@@ -43,23 +47,23 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Seconds to wait before the next try, on 429 and 503.
 pub const RETRY_AFTER: &str = "retry-after";
-/// How long the server took; see [`crate::Timing`].
+/// Header with the server's time; see [`crate::Timing`].
 pub const SERVER_TIMING: &str = "server-timing";
 
-/// The tables a server serves.
+/// The tables that a server serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableList {
-    /// Their names, in alphabetical order.
+    /// Names of the tables, in alphabetical order.
     pub tables: Vec<String>,
-    /// The stacks that some of them belong to, in alphabetical order.
+    /// Names of the stacks that some of the tables belong to, in alphabetical order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<String>,
-    /// Which of the scheme's servers this one is, for each table whose scheme asks several.
+    /// Role of this server, for each table whose scheme has several servers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, u8>,
 }
 
-/// The path of a table's catalog.
+/// Path of a table's catalog.
 pub fn table(table: &str, epoch: Option<Epoch>) -> String {
     match epoch {
         None => format!("/v1/tables/{table}"),
@@ -67,47 +71,47 @@ pub fn table(table: &str, epoch: Option<Epoch>) -> String {
     }
 }
 
-/// The path of a stack.
+/// Path of a stack.
 pub fn stack(stack: &str) -> String {
     format!("/v1/stacks/{stack}")
 }
 
-/// The path keys are posted to.
+/// Path that keys are posted to.
 pub fn keys(table: &str) -> String {
     format!("/v1/tables/{table}/keys")
 }
 
-/// The path asks are posted to.
+/// Path that query requests are posted to.
 pub fn query(table: &str) -> String {
     format!("/v1/tables/{table}/ask")
 }
 
-/// The path requests for a record in units are posted to.
+/// Path that requests for a record in units are posted to.
 pub fn stream(table: &str) -> String {
     format!("/v1/tables/{table}/stream")
 }
 
-/// The path hints are ordered at.
+/// Path that hint requests are posted to.
 pub fn hints(table: &str) -> String {
     format!("/v1/tables/{table}/hints")
 }
 
-/// The path evaluations are asked for at.
+/// Path that evaluation requests are posted to.
 pub fn evaluate(table: &str) -> String {
     format!("/v1/tables/{table}/evaluate")
 }
 
-/// The path of an artifact.
+/// Path of an artifact.
 pub fn artifact(digest_hex: &str) -> String {
     format!("/v1/artifacts/{digest_hex}")
 }
 
-/// The path of the proof that a catalog or a stack is in a log.
+/// Path of the proof that a catalog or a stack is in a log.
 pub fn log_proof(key_hex: &str, digest_hex: &str) -> String {
     format!("/v1/logs/{key_hex}/proofs/{digest_hex}")
 }
 
-/// The path of a file of a log.
+/// Path of a file of a log.
 pub fn log_file(key_hex: &str, path: &str) -> String {
     format!("/v1/logs/{key_hex}/{path}")
 }

@@ -1,23 +1,24 @@
-//! How large a body may be, known from a table's parameters before its first byte.
+//! Largest sizes of bodies, which follow from a table's parameters before the first byte arrives.
 
 use crate::{answer, keys, query, stream};
 use sotto_core::Costs;
 
-/// Queries one ask may hold where their answers are small. Sixty-four lookups at once are more than a page needs,
-/// and bound what a stranger can make a server buffer.
+/// Largest number of queries in a query request if answers are small. Sixty-four lookups at once
+/// are more than a page needs, and limit what an unknown client can make a server buffer.
 pub const MAX_QUERIES: u16 = 64;
 
-/// Bytes of answers to one ask, unless a single lookup takes more: a query of kilobytes may stand for a record of
-/// many megabytes.
+/// Largest size in bytes of the answers to one query request, unless a single lookup takes more: a
+/// query of kilobytes may request a record of many megabytes.
 pub const MAX_ANSWERS_BYTES: u64 = 64 << 20;
 
-/// Largest catalog a client reads. Chunk digests of a 4 GiB artifact take 256 KiB.
+/// Largest size in bytes of a catalog that a client reads. Chunk digests of a 4 GiB artifact take
+/// 256 KiB.
 pub const MAX_CATALOG_BYTES: u64 = 16 << 20;
 
-/// Largest refusal a client reads.
+/// Largest size in bytes of a refusal that a client reads.
 pub const MAX_PROBLEM_BYTES: u64 = 4 << 10;
 
-/// Largest list of tables a client reads.
+/// Largest size in bytes of a list of tables that a client reads.
 pub const MAX_TABLES_BYTES: u64 = 1 << 20;
 
 /// Exact message sizes of one table.
@@ -27,17 +28,17 @@ pub struct MessageSizes {
     pub query_bytes: u64,
     /// Bytes of one answer.
     pub answer_bytes: u64,
-    /// Bytes of a client's keys; 0 if the scheme has none.
+    /// Bytes of a client's evaluation keys; 0 if the scheme has none.
     pub keys_bytes: u64,
-    /// Most queries in one ask.
+    /// Largest number of queries in a query request.
     pub max_queries: u16,
 }
 
 impl MessageSizes {
-    /// Sizes of a table whose every lookup takes `lookups` queries.
+    /// Sizes for a table whose every lookup takes `lookups` queries.
     ///
-    /// As many as [`MAX_QUERIES`] and [`MAX_ANSWERS_BYTES`] both allow. One lookup must always fit in one ask, so a
-    /// table of wide rows allows more than either.
+    /// The number of queries is limited by [`MAX_QUERIES`] and [`MAX_ANSWERS_BYTES`]. One lookup
+    /// must always fit into a query request, so a table of wide rows may exceed both.
     pub fn new(costs: &Costs, lookups: usize) -> Self {
         let lookups = u16::try_from(lookups).unwrap_or(u16::MAX).max(1);
         let fitting = MAX_ANSWERS_BYTES / costs.answer_bytes.max(1);
@@ -50,12 +51,12 @@ impl MessageSizes {
         }
     }
 
-    /// How many queries one ask has room for.
+    /// Largest number of queries in a query request.
     pub fn max_queries(costs: &Costs, lookups: usize) -> usize {
         usize::from(MessageSizes::new(costs, lookups).max_queries)
     }
 
-    /// Bytes of an ask of `count` queries.
+    /// Bytes of a query request with `count` queries.
     pub fn query_frame_bytes(&self, count: u16) -> u64 {
         self.query_bytes.saturating_mul(u64::from(count)).saturating_add(query::HEAD_BYTES as u64)
     }
@@ -65,12 +66,12 @@ impl MessageSizes {
         self.query_bytes.saturating_add(stream::HEAD_BYTES as u64)
     }
 
-    /// Bytes of the largest ask.
+    /// Bytes of the largest query request.
     pub fn max_query_frame_bytes(&self) -> u64 {
         self.query_frame_bytes(self.max_queries)
     }
 
-    /// Bytes of the answer to an ask of `count` queries.
+    /// Bytes of the answer to a query request with `count` queries.
     pub fn answer_frame_bytes(&self, count: u16) -> u64 {
         self.answer_bytes.saturating_mul(u64::from(count)).saturating_add(answer::HEAD_BYTES as u64)
     }

@@ -1,14 +1,15 @@
-//! One query on its way to a server, and the units of its record on their way back.
+//! Frames of row streams: one query, and the units of its record.
 //!
-//! Whoever lost the connection asks again with the same query, from the first unit that has not come: the
-//! server learns how far the first try got, which whoever cut the connection knew.
+//! A client that lost the connection sends the same query again, from the first unit that has not
+//! arrived. The server then learns how far the first request got, which whoever cut the connection
+//! already knew.
 
 use crate::{FrameError, FrameHeader, SessionId, fields::FieldReader, frame};
 use sotto_core::UnitLayout;
 
-/// The first bytes of a request.
+/// First bytes of a stream request.
 pub const MAGIC: &[u8; 4] = b"sots";
-/// The first bytes of a response.
+/// First bytes of a stream response.
 pub const ANSWER_MAGIC: &[u8; 4] = b"sotu";
 
 /// Bytes before the query.
@@ -16,20 +17,20 @@ pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES + 32;
 /// Bytes before the first unit's answer.
 pub const ANSWER_HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
-/// The fixed part of a request.
+/// The fixed part of a stream request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamHead {
-    /// Server, epoch and parameters the query was made for.
+    /// Server, epoch and parameters that the query was made for.
     pub pin: FrameHeader,
-    /// The session whose keys the query needs; [`SessionId::NONE`] for schemes without keys.
+    /// Session with the keys that the query needs; [`SessionId::NONE`] for schemes without keys.
     pub session: SessionId,
-    /// The first unit wanted.
+    /// Number of the first requested unit.
     pub first: u64,
-    /// How many, at least 1.
+    /// Number of requested units, at least 1.
     pub units: u64,
 }
 
-/// Encodes a request for some units of the record a query asks for.
+/// Encodes a request for some units of the record that a query selects.
 pub fn encode(head: &StreamHead, query: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEAD_BYTES + query.len());
     frame::put_head(&mut out, MAGIC, &head.pin, 1);
@@ -41,10 +42,10 @@ pub fn encode(head: &StreamHead, query: &[u8]) -> Vec<u8> {
 }
 
 impl StreamHead {
-    /// Reads the head at the start of `body`, whatever follows it.
+    /// Parses the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
-    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    /// [`FrameError`] for bytes that [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
         let mut fields = FieldReader::new(body);
         let (pin, count) = frame::take_head(&mut fields, MAGIC)?;
@@ -56,7 +57,7 @@ impl StreamHead {
         Ok(StreamHead { pin, session, first, units })
     }
 
-    /// Refuses units that a record does not have, and none at all.
+    /// Refuses an empty range of units, and units that a record does not have.
     ///
     /// # Errors
     /// [`FrameError::Units`].
@@ -68,7 +69,7 @@ impl StreamHead {
         }
     }
 
-    /// The query of the frame `body` this head was parsed from.
+    /// The query of the frame `body` that this head was parsed from.
     ///
     /// # Errors
     /// [`FrameError::Length`] unless exactly `query_bytes` bytes follow the head.
@@ -86,14 +87,14 @@ impl StreamHead {
     }
 }
 
-/// The head of a response; as many units as were asked for follow it.
+/// Encodes the head of a response; the requested units follow it.
 pub fn answer_head(pin: &FrameHeader) -> Vec<u8> {
     let mut out = Vec::with_capacity(ANSWER_HEAD_BYTES);
     frame::put_head(&mut out, ANSWER_MAGIC, pin, 0);
     out
 }
 
-/// Checks the head of a response to a request pinned to `expected`.
+/// Checks the head of a response to a request with the header `expected`.
 ///
 /// # Errors
 /// [`FrameError`] for a response from another server, epoch or scheme.

@@ -1,24 +1,26 @@
-//! How long the server took, in a `Server-Timing` header (W3C), so that a client can tell the network's
+//! The server's time in a `Server-Timing` header (W3C), so that a client can separate the network's
 //! share of a round trip from the server's.
 //!
-//! The value has one length for every ask: a response must not differ in size by what was asked.
+//! The value has one length for all query requests: the size of a response must not depend on what
+//! was requested.
 
 use std::time::Duration;
 
-/// Where an ask's time at the server went.
+/// Time that a query request spent at the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
-    /// Waiting for the previous pass, and for company.
+    /// Time in the queue, until the previous pass ended and other requests could join.
     pub queue: Duration,
-    /// The pass over the table that answered it, shared with other asks perhaps.
+    /// Time of the pass over the table that answered the request, which other requests may have
+    /// shared.
     pub pass: Duration,
 }
 
-/// Longest time the fixed width holds, in microseconds.
+/// Longest time that the fixed width can represent, in microseconds.
 const MAX_US: u64 = 9_999_999_999;
 
 impl Timing {
-    /// The header's value, milliseconds with three decimals, zero padded.
+    /// Value of the header: milliseconds with three decimals, zero padded.
     pub fn to_header(&self) -> String {
         let [(queue_ms, queue_us), (pass_ms, pass_us)] = [self.queue, self.pass].map(|time| {
             let us = u64::try_from(time.as_micros()).unwrap_or(MAX_US).min(MAX_US);
@@ -27,7 +29,7 @@ impl Timing {
         format!("queue;dur={queue_ms:07}.{queue_us:03}, pass;dur={pass_ms:07}.{pass_us:03}")
     }
 
-    /// Reads a header; `None` if it is not one of ours.
+    /// Parses a header's value; `None` if it has another form.
     pub fn parse(value: &str) -> Option<Self> {
         let (queue, pass) = value.split_once(", ")?;
         Some(Timing {

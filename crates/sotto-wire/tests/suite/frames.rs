@@ -1,4 +1,5 @@
-//! Laws of the frames: what is encoded is decoded; nothing else is, and nothing panics.
+//! Properties of frames: encoding is inverted by decoding, all other bytes are refused, and nothing
+//! panics.
 
 use proptest::prelude::*;
 use sotto_core::{Epoch, ParamsDigest, UnitLayout};
@@ -113,7 +114,7 @@ proptest! {
 
 const PIN: FrameHeader = FrameHeader { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) };
 
-/// The drawing in `spec/wire.md`, as bytes.
+/// The example in `spec/wire.md`, as bytes.
 #[test]
 fn the_bytes_are_those_of_the_spec() {
     let mut want = b"sotq\x01\x00\x02\x00\x07\0\0\0\0\0\0\0".to_vec();

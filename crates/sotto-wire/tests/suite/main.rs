@@ -1,4 +1,4 @@
-//! Frames and refusals, byte by byte.
+//! Tests of frames and refusals, byte by byte.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

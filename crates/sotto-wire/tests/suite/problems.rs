@@ -1,4 +1,4 @@
-//! Refusals survive the trip, and foreign bodies become something sensible.
+//! Refusals are decoded as they were encoded, and bodies of others get a sensible code.
 
 use proptest::prelude::*;
 use sotto_core::{Costs, Epoch};
