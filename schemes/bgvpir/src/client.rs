@@ -1,7 +1,7 @@
-//! The client: make keys, ask, read the answer.
+//! The client: make keys, query, recover.
 //!
-//! Nothing here branches, indexes or allocates by the record asked for or by a secret; the only exception is
-//! refusing a record past the end.
+//! No branch, index or allocation depends on the requested record or on a secret; the only
+//! exception is refusing a record past the end.
 
 use crate::BgvPir;
 use crate::message::{Answer, Keys, Query};
@@ -17,17 +17,17 @@ use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
 
-/// What the masks of keys are for.
+/// Label of the masks of keys.
 pub(crate) const KEY_MASKS: &str = "bgvpir key";
-/// What the masks of queries are for.
+/// Label of the masks of queries.
 pub(crate) const QUERY_MASKS: &str = "bgvpir query";
 
-/// Where the masks of the keys begin: each has one a prime.
+/// The sources of the keys' masks: each key has one mask for each prime.
 pub(crate) fn masks(seed: &PublicSeed, primes: u8) -> [MaskSource<'_>; 3] {
     [0, 1, 2].map(|key| key * u64::from(primes)).map(|first| MaskSource { seed, label: KEY_MASKS, first })
 }
 
-/// A client about to be: its keys are made at once, since no artifact is needed.
+/// A client in preparation: its keys are made at once, since no artifact is needed.
 pub struct Prepare {
     client: Client,
 }
@@ -42,7 +42,7 @@ impl sotto_core::Prepare<BgvPir> for Prepare {
     }
 }
 
-/// A client with its secret.
+/// A client with its secret key.
 pub struct Client {
     params: Params,
     error: Gaussian,
@@ -50,7 +50,7 @@ pub struct Client {
     keys: Keys,
 }
 
-/// The secret of one query: which record was asked for.
+/// The secret of one query: the number of the requested record.
 pub struct Pending {
     record: Zeroizing<u64>,
 }
@@ -64,7 +64,7 @@ impl sotto_core::Client<BgvPir> for Client {
 
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let len = self.params.literal.records;
-        // As if all of them were one bucket.
+        // All records count as one bucket.
         check_bucket_places(&[index.0], 1, len)?;
         Ok((OneServer(self.ask(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
     }
@@ -112,7 +112,7 @@ impl Client {
         Query { seed, body }
     }
 
-    /// All slots of each layer of an answer, the public mask still on them.
+    /// All slots of each layer of an answer, still whitened.
     pub(crate) fn opened(&self, answer: &Answer) -> Vec<Zeroizing<Vec<u64>>> {
         let slots = |cipher: &sotto_lattice::bgv::Answer| {
             on_ring!(&*self.params.ring, rns => {
@@ -125,7 +125,8 @@ impl Client {
         answer.0.iter().map(slots).collect()
     }
 
-    /// Extract: decrypt each layer, read its slots, take the public mask of the row off, and gather those of the block.
+    /// Extract: decrypt each layer, read its slots, remove the whitening of the row, and gather
+    /// those of the block.
     fn read(&self, record: u64, answer: &Answer) -> Vec<u8> {
         let Inner { layout, set, .. } = &*self.params;
         let (alpha, beta) = layout.place(record);

@@ -1,4 +1,4 @@
-//! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
+//! The costs of a lookup: bytes exactly, time by a model of the machine that the benchmarks run on.
 
 use crate::folding_tree::{FoldingTree, Side};
 use crate::literal::{Literal, RowFormat};
@@ -9,7 +9,7 @@ use sotto_lattice::bgv::CoefficientFormat;
 use sotto_math::bits::packed_len;
 use sotto_math::tiles::WordPacking;
 
-/// Bytes of a ciphertext of two parts modulo so many primes.
+/// Bytes of a ciphertext of two parts modulo `primes` primes.
 #[cfg(feature = "server")]
 pub(crate) fn cipher_bytes(primes: u64) -> u64 {
     primes * 2 * 8 * LIMB as u64
@@ -48,23 +48,24 @@ pub(crate) fn answer_bytes(literal: &Literal, ring: &RingSet) -> usize {
     literal.layers as usize * literal.answer_bits.iter().map(|bits| polynomial(*bits)).sum::<usize>()
 }
 
-/// Bytes the server holds for a client: its keys with their masks.
+/// Bytes that the server holds for a client: its keys with their masks.
 pub(crate) fn session_bytes(literal: &Literal) -> usize {
     let primes = usize::from(literal.primes);
     keys(literal) * primes * (primes + 1) * 2 * LIMB * 8
 }
 
-/// Rows of u: those of the table, not all there is room for.
+/// Number of entries of u that the table needs, without those for rows past its end.
 pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
     literal.layout(ring).rows(literal.records).div_ceil(tree.length(Side::Right))
 }
 
-/// Plaintexts of so many rows of every column of every layer, with the rows that there are not in its last column.
+/// Plaintexts of `rows` rows of every column of every layer, including missing rows of its last
+/// column.
 fn cells(literal: &Literal, ring: &RingSet, tree: &FoldingTree, rows: u64) -> u64 {
     columns(literal, ring, tree).saturating_mul(rows).saturating_mul(literal.layers.into())
 }
 
-/// Bytes of a plaintext as values modulo the primes it is multiplied at, with lines of its own.
+/// Bytes of a plaintext as values modulo the primes of the scan, with cache lines of its own.
 fn values_bytes(literal: &Literal) -> u64 {
     u64::from(literal.scan_primes) * 8 * LIMB as u64
 }
@@ -86,20 +87,21 @@ pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &FoldingTree)
     cells(literal, ring, tree, rows).saturating_mul(each)
 }
 
-/// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum: in one order or the other.
+/// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum, in
+/// the given order.
 pub(crate) fn products(literal: &Literal, ring: &RingSet, tree: &FoldingTree, order: ProductOrder) -> u64 {
     let (rows, columns) = (literal.layout(ring).rows(literal.records), columns(literal, ring, tree));
     let once = order.products(rows, columns).saturating_mul(literal.scan_primes.into());
     once.saturating_mul(literal.layers.into())
 }
 
-/// What the scan reads of an image.
+/// Bytes of an image that the scan reads in a nanosecond.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
 
-/// What it takes to read a limb's coefficients and to put its values where they are multiplied.
+/// Nanoseconds of reading a limb's coefficients and writing its values where they are multiplied.
 const READING: f64 = 3_000.0;
 
-/// What a product of two limbs takes.
+/// Nanoseconds of a product of two limbs.
 const PRODUCT: f64 = 4_000.0;
 
 /// Nanoseconds of an answer on one thread.
@@ -116,7 +118,7 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &FoldingTree)
         turns.splits() as f64 * split(primes) + turns.places.saturating_sub(1) as f64 * apply(primes);
     let mut unfolding = 0.0;
     for side in [Side::Left, Side::Right] {
-        // What half a side is when it is multiplied: its length, and the primes it still has.
+        // The multiplication of half a side: its length, and the primes that it still has.
         let mut down = |entries: u64, from: usize, to: usize| {
             unfolding += (to..from).map(|left| lower(left as f64 + 1.0)).sum::<f64>() * entries as f64;
         };
@@ -152,13 +154,15 @@ pub(crate) fn server_ops(literal: &Literal, ring: &RingSet, tree: &FoldingTree) 
     (nanoseconds(literal, ring, tree) * work::OPS_PER_NANOSECOND as f64) as u64
 }
 
-/// Work of a coefficient of a query: a mask and an error are drawn, and transformed, for each prime.
+/// Operations for a coefficient of a query: a mask and an error are drawn, and transformed, for
+/// each prime.
 const QUERY_WORD_OPS: u64 = 17_500;
 
-/// Work of a coefficient of an answer.
+/// Operations for a coefficient of an answer.
 const ANSWER_WORD_OPS: u64 = 4000;
 
-/// Work of a query and of reading its answer, by what the same steps take in `sotto-cube`.
+/// Operations for a query and for reading its answer, by the times of the same steps in
+/// `sotto-cube`.
 pub(crate) fn client_ops(literal: &Literal) -> u64 {
     let words = u64::from(literal.primes) * QUERY_WORD_OPS + u64::from(literal.layers) * ANSWER_WORD_OPS;
     words * LIMB as u64

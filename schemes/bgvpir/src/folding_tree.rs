@@ -1,21 +1,23 @@
 //! Folding and unfolding: a row's number as a few short one-hot vectors, and back (Dong and Chen, Algorithms 1 and 3).
 //!
-//! A row `alpha` of `n'` is written in a mixed radix. Each digit is one leaf of the tree, a one-hot vector as long as the
-//! digit has values, and the leaves one after the other are the *folded* vector `s` that a query encrypts. The
-//! product of all leaves, entry by entry, is the one-hot vector of `alpha` among all rows. The root's two children are
-//! as far as a server goes (*delayed unfolding*): `u`, the product of the left leaves, and `v`, that of the right.
+//! A row `alpha` of `n'` is written in a mixed radix. Each digit is one leaf of the tree, a one-hot
+//! vector as long as the digit has values, and the leaves one after the other are the *folded*
+//! vector `s` that a query encrypts. The product of all leaves, entry by entry, is the one-hot
+//! vector of `alpha` among all rows. A server stops at the root's two children (*delayed
+//! unfolding*): `u`, the product of the left leaves, and `v`, that of the right.
 //!
-//! The paper halves the exponent of `n' = 2^z` at each node and stops at leaves of two, or where it prunes:
-//! [`FoldingTree::halving`]. Any lengths do as well, and lengths whose product is hardly more than there are rows are
-//! shorter: 65 and 64 instead of 128 and 64 for the 4,098 rows of 2^25 bits.
+//! The paper halves the exponent of `n' = 2^z` at each node and stops at leaves of two, or where it
+//! prunes: [`FoldingTree::halving`]. Any lengths work, and lengths whose product is hardly more
+//! than the number of rows are shorter: 65 and 64 instead of 128 and 64 for the 4,098 rows of 2^25
+//! bits.
 
 use sotto_core::ExpectOrDefault;
 use sotto_math::divide::divide;
 
-/// Leaves on one side of the root, at most: four levels of products.
+/// Maximum leaves on one side of the root: four levels of products.
 pub const MAX_LEAVES: usize = 16;
 
-/// The values a digit may have, at most: slots of a cycle of the larger ring.
+/// Maximum number of values of a digit: slots of a cycle of the larger ring.
 pub const MAX_LENGTH: u32 = 4096;
 
 /// The leaves of a tree, left to right, on each side of its root.
@@ -28,22 +30,22 @@ pub struct FoldingTree {
 /// One side of the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// `u`: the more significant digits.
+    /// The left side, `u`: the more significant digits.
     Left,
-    /// `v`: the less significant ones.
+    /// The right side, `v`: the less significant digits.
     Right,
 }
 
-/// A node below the root, and no leaf.
+/// An inner node below the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
-    /// Its entries, each a product.
+    /// Entries of the node's vector, each a product.
     pub length: u64,
-    /// Levels of products from its deepest leaf up to it.
+    /// Levels of products from the node's deepest leaf up to it.
     pub depth: u32,
 }
 
-/// Levels of products that make one vector of so many leaves.
+/// Levels of products that make one vector of `leaves` leaves.
 pub fn depth(leaves: usize) -> u32 {
     leaves.next_power_of_two().trailing_zeros()
 }
@@ -60,9 +62,10 @@ impl FoldingTree {
         (fits(left) && fits(right)).then(|| FoldingTree { left: left.to_vec(), right: right.to_vec() })
     }
 
-    /// The paper's tree for `2^z` rows, cut `levels` below the root; with more levels than there are, unpruned.
+    /// The paper's tree for `2^z` rows, cut `levels` below the root; with more levels than the tree
+    /// has, unpruned.
     ///
-    /// `None` if a leaf would be too long, or there would be too many.
+    /// `None` if a leaf would be too long, or there would be too many leaves.
     pub fn halving(z: u32, levels: u32) -> Option<Self> {
         fn leaves(z: u32, levels: u32, out: &mut Vec<u32>) -> Option<()> {
             if z <= 1 || levels == 0 {
@@ -78,33 +81,39 @@ impl FoldingTree {
         FoldingTree::new(&left, &right)
     }
 
-    /// The tree with one more leaf, of one entry, at the end of the right side: a *guard* (design notes, section 1.9).
+    /// The tree with one more leaf, of one entry, at the end of the right side: a *guard* (design
+    /// notes, section 1.9).
     ///
-    /// Where slots read their own leaves, a leaf of one entry reads its one and changes nothing. What it is for are the slots of
-    /// other records: see [`selects_nothing_else`](Self::selects_nothing_else). `None` if there would be too many leaves.
+    /// For slots that read their own leaves, a leaf of one entry changes nothing. It serves the
+    /// slots of other records: see [`selects_nothing_else`](Self::selects_nothing_else). `None` if
+    /// there would be too many leaves.
     pub fn guarded(&self) -> Option<Self> {
         let mut right = self.right.clone();
         right.push(1);
         FoldingTree::new(&self.left, &right)
     }
 
-    /// Slots of a period that a guarded tree takes: its leaves, and after the guard twice the longest but one, which are zero.
+    /// Slots of a period that a guarded tree takes: its leaves, and after the guard twice the
+    /// longest leaf minus one, which are zero.
     pub fn guarded_slots(&self) -> usize {
         let longest = self.left.iter().chain(&self.right).max().copied().unwrap_or(1);
         self.folded() + 2 * longest as usize - 1
     }
 
-    /// Whether a query that repeats after `period` slots selects a row nowhere but in the slots of its record.
+    /// Whether a query that repeats after `period` slots selects a row only in the slots of its
+    /// record.
     ///
-    /// That is so if the last leaf is a guard and [`guarded_slots`](Self::guarded_slots) fit. *Proof.* Say there are
-    /// `k` leaves of at most `m` entries, which lie in the slots up to `S`, and the guard in slot `S`; of a period `p`
-    /// the last `p - S - 1` are zero. Slots `j` places further read the same windows `j` slots further. If they select
-    /// a row, each of those `k + 1` windows holds a one. The windows have no slot in common, and there are `k + 1`
-    /// ones, so each holds one of them, in the order around the period: window `i` holds one number `i + c`, modulo
-    /// `k + 1`, for some `c`. `c = 0` would leave the guard's window, of one slot, where it is. Otherwise leaf window
-    /// `k - c` holds the guard's one, and what comes next holds that of the first leaf. These ones have the `p - S - 1`
-    /// zeroes between them. If what comes next is the guard's window, or a leaf's, there are at most `m - 1`, or
-    /// `2 m - 2`, slots between two ones in them. So `p - S - 1` is less than `2 m - 1`.
+    /// That is so if the last leaf is a guard and [`guarded_slots`](Self::guarded_slots) fit.
+    /// *Proof.* Say there are `k` leaves of at most `m` entries, in the slots up to `S`, and the
+    /// guard in slot `S`; of a period `p` the last `p - S - 1` are zero. Slots `j` places further
+    /// read the same windows `j` slots further. If they select a row, each of those `k + 1` windows
+    /// holds a one. The windows have no slot in common, and there are `k + 1` ones, so each holds
+    /// one of them, in the order around the period: window `i` holds one number `i + c`, modulo
+    /// `k + 1`, for some `c`. `c = 0` would leave the guard's window, of one slot, where it is.
+    /// Otherwise leaf window `k - c` holds the guard's one, and the next window holds that of the
+    /// first leaf. These ones have the `p - S - 1` zeroes between them. If the next window is the
+    /// guard's, or a leaf's, there are at most `m - 1`, or `2 m - 2`, slots between two ones in
+    /// them. So `p - S - 1` is less than `2 m - 1`.
     pub fn selects_nothing_else(&self, period: usize) -> bool {
         self.right.len() > 1 && self.right.last() == Some(&1) && period >= self.guarded_slots()
     }
@@ -122,7 +131,7 @@ impl FoldingTree {
         product(self.leaves(side))
     }
 
-    /// Rows there is room for: n'.
+    /// Number of rows that the tree can address, n'.
     pub fn rows(&self) -> u64 {
         self.length(Side::Left) * self.length(Side::Right)
     }
@@ -132,7 +141,7 @@ impl FoldingTree {
         self.left.iter().chain(&self.right).map(|length| *length as usize).sum()
     }
 
-    /// Where a side's leaves begin in the folded vector.
+    /// The position of a side's first leaf in the folded vector.
     pub fn start(&self, side: Side) -> usize {
         match side {
             Side::Left => 0,
@@ -140,7 +149,8 @@ impl FoldingTree {
         }
     }
 
-    /// Levels of products on a side: each multiplies two ciphertexts that were products themselves.
+    /// Levels of products on a side: each level multiplies two ciphertexts that were products
+    /// themselves.
     pub fn depth(&self, side: Side) -> u32 {
         depth(self.leaves(side).len())
     }
@@ -150,8 +160,8 @@ impl FoldingTree {
         self.walk(side, &|_| 0, &mut |left, right, node| left + right + node.length)
     }
 
-    /// From the leaves of a side to its root, in the order of [`unfold`](Self::unfold): `leaf` gets the length of a leaf, `join`
-    /// what came of both halves of a node.
+    /// Walks from the leaves of a side to its root, in the order of [`unfold`](Self::unfold):
+    /// `leaf` gets the length of a leaf, `join` the results of both halves of a node.
     pub fn walk<T>(&self, side: Side, leaf: &dyn Fn(u32) -> T, join: &mut dyn FnMut(T, T, Node) -> T) -> T {
         fn inner<T>(leaves: &[u32], leaf: &dyn Fn(u32) -> T, join: &mut dyn FnMut(T, T, Node) -> T) -> T {
             if let [length] = leaves {
@@ -164,9 +174,9 @@ impl FoldingTree {
         inner(self.leaves(side), leaf, join)
     }
 
-    /// Fold: where in the folded vector the ones of row `alpha` lie, one in each leaf.
+    /// Fold: the positions of the ones of row `alpha` in the folded vector, one in each leaf.
     ///
-    /// In time that does not depend on `alpha`, which is below [`rows`](Self::rows).
+    /// The time does not depend on `alpha`, which is below [`rows`](Self::rows).
     pub fn fold(&self, alpha: u64) -> Vec<u64> {
         let lengths: Vec<u32> = self.left.iter().chain(&self.right).copied().collect();
         let mut ones = vec![0; lengths.len()];
@@ -180,10 +190,11 @@ impl FoldingTree {
         ones
     }
 
-    /// Unfold: a side's vector out of its leaves, by products of pairs, `q[a d + b] = left[a] right[b]`.
+    /// Unfold: a side's vector from its leaves, by products of pairs,
+    /// `q[a d + b] = left[a] right[b]`.
     ///
     /// # Errors
-    /// The first that a product gives.
+    /// The first error of a product.
     pub fn unfold<T, E>(
         leaves: Vec<Vec<T>>,
         multiply: &mut dyn FnMut(&T, &T) -> Result<T, E>,

@@ -1,9 +1,10 @@
-//! Where a record's bits lie: strided slots of one row, the same in each layer.
+//! The positions of a record's bits: strided slots of one row, the same in each layer.
 //!
-//! A row is a plaintext: `cycles` cycles of `cycle` slots of `slot_bits` bits. Queries repeat with a period `p` that divides the
-//! cycle, so that all slots `beta`, `beta + p`, `beta + 2 p`, ... of all cycles read the same folded vector and come back
-//! together: a *strided block* (design notes, section 1.9), for which nothing is sent and nothing computed. `layers` tables of
-//! rows share a query. So a row has `p` records, and record `j` is block `j mod p` of row `j div p`.
+//! A row is a plaintext: `cycles` cycles of `cycle` slots of `slot_bits` bits. Queries repeat with
+//! a period `p` that divides the cycle, so that all slots `beta`, `beta + p`, `beta + 2 p`, ... of
+//! all cycles read the same folded vector and come back together: a *strided block* (design notes,
+//! section 1.9), without further communication or computation. `layers` tables of rows share a
+//! query. So a row has `p` records, and record `j` is block `j mod p` of row `j div p`.
 //!
 //! ```text
 //! record    the bits of its slots, least significant bit first:
@@ -23,7 +24,7 @@ pub struct Layout {
     pub cycles: u32,
     /// Bits of data in a slot.
     pub slot_bits: u32,
-    /// After how many slots a query repeats.
+    /// Slots after which a query repeats.
     pub period: u32,
     /// Tables of rows that share a query.
     pub layers: u32,
@@ -35,22 +36,22 @@ impl Layout {
         (self.cycle / self.period * self.cycles) as usize
     }
 
-    /// Whole bytes that fit the slots of a record.
+    /// Whole bytes of a record's slots.
     pub fn record_bytes(&self) -> usize {
         self.layers as usize * self.record_slots() * self.slot_bits as usize / 8
     }
 
-    /// Rows that hold so many records.
+    /// Number of rows that hold `records` records.
     pub fn rows(&self, records: u64) -> u64 {
         records.div_ceil(self.period.into())
     }
 
-    /// The row alpha of a record and its block beta, in time that does not depend on them.
+    /// The row alpha of a record and its block beta, in time that does not depend on the record.
     pub fn place(&self, record: u64) -> (u64, u64) {
         divide(record, self.period.into())
     }
 
-    /// Slot number `i` of block `beta`: of the whole plaintext, cycle after cycle.
+    /// Slot number `i` of block `beta` in the whole plaintext, cycle after cycle.
     fn slot(&self, beta: usize, i: usize) -> usize {
         let each = (self.cycle / self.period) as usize;
         i / each * self.cycle as usize + beta + i % each * self.period as usize
@@ -73,7 +74,8 @@ impl Layout {
         }
     }
 
-    /// The record in block `beta` of the layers of one row; what is read does not depend on `beta`.
+    /// The record in block `beta` of the layers of one row, with reads that do not depend on
+    /// `beta`.
     ///
     /// # Panics
     /// If there is not one plaintext for each layer.
@@ -93,7 +95,7 @@ impl Layout {
         record
     }
 
-    /// The record in block `beta`, of layers that are public: what is read depends on `beta`.
+    /// The record in block `beta` of public layers, with reads that depend on `beta`.
     pub fn get(&self, layers: &[Vec<u64>], beta: usize) -> Vec<u8> {
         let mut record = vec![0u8; self.record_bytes() + 8];
         for (layer, slots) in layers.iter().enumerate() {
@@ -106,8 +108,8 @@ impl Layout {
         record
     }
 
-    /// The slots of a query for block `beta` whose folded vector has these ones: 1 at `ones + beta` and a period further,
-    /// 0 elsewhere. In time that does not depend on them.
+    /// The slots of a query for block `beta` whose folded vector has these ones: 1 at `ones + beta`
+    /// and a period further, 0 elsewhere. The time does not depend on them.
     pub fn query(&self, ones: &[u64], beta: u64) -> Vec<u64> {
         let period = u64::from(self.period);
         // Both are below the period, so one subtraction at most is needed.
@@ -125,13 +127,13 @@ fn equal(a: u64, b: u64) -> u64 {
     black_box((x | x.wrapping_neg()) >> 63).wrapping_sub(1)
 }
 
-/// Some bits of a record, at most 17; what lies past its end is zero.
+/// Some bits of a record, at most 17; bits past its end are zero.
 fn bits(record: &[u8], at: usize, count: u32) -> u64 {
     let bytes = (0..3).map(|i| u64::from(record.get(at / 8 + i).copied().unwrap_or(0)) << (8 * i));
     (bytes.sum::<u64>() >> (at % 8)) & ((1 << count) - 1)
 }
 
-/// Sets bits of a record that are zero so far; there are three bytes from there on.
+/// Sets bits of a record that are zero so far; the record has three bytes from there on.
 fn set_bits(record: &mut [u8], at: usize, value: u64) {
     for (i, byte) in record[at / 8..][..3].iter_mut().enumerate() {
         *byte |= ((value << (at % 8)) >> (8 * i)) as u8;

@@ -1,5 +1,5 @@
-//! BGV-PIR (Dong and Chen, "A Fast Single Server PIR Protocol with Low Communication Cost"): one ciphertext asks for a
-//! block of any row of a table, and one comes back.
+//! BGV-PIR (Dong and Chen, "A Fast Single Server PIR Protocol with Low Communication Cost"): one
+//! ciphertext selects a block of any row of a table, and one ciphertext returns it.
 //!
 //! ```
 //! use bgvpir::{BgvPir, params::Params};
@@ -20,20 +20,20 @@
 //!
 //! README.md has the symbol table, the deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`rings`] | the two rings a table may be in |
-//! | [`literal`], [`params`] | what a catalog holds, and what was checked of it |
-//! | [`tree`] | a row's number folded into short one-hot vectors, and unfolded |
-//! | [`order`] | which products come first, rows or selectors |
-//! | [`turns`] | the query turned to every place of what was folded |
-//! | [`layout`] | where a record's bits lie: strided slots of a row |
-//! | [`whiten`](mod@whiten) | the public mask on the data |
-//! | [`sets`] | the parameter sets that can be named |
-//! | `noise`, `cost`, `select`, `report` | how much noise, what it costs, which parameters, what a person reads of them |
+//! | [`rings`] | the two rings that a table may be in |
+//! | [`literal`], [`params`] | the parameters in a catalog, and their checked form |
+//! | [`folding_tree`] | a row's number folded into short one-hot vectors, and unfolded |
+//! | [`order`] | the order of products: rows or selectors first |
+//! | [`rotations`] | the rotations of a query to every place of the folded vector |
+//! | [`layout`] | the positions of a record's bits: strided slots of a row |
+//! | [`whitening`](mod@whitening) | the public mask on the data |
+//! | [`sets`] | the named parameter sets |
+//! | `noise`, `cost`, `select`, `report` | noise bounds, costs, choice of parameters, reports |
 //! | [`message`] | keys, queries, answers |
-//! | [`client`] | make keys, ask, read |
-//! | `server` | encode, open, admit, answer, revise (feature `server`) |
+//! | [`client`] | make keys, query, recover |
+//! | `server` | encode, open, admit, answer, update (feature `server`) |
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -56,7 +56,7 @@ pub mod whitening;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The BGV-PIR scheme.
 pub struct BgvPir;
 
 impl Scheme for BgvPir {
@@ -74,5 +74,5 @@ impl Scheme for BgvPir {
     const CAPS: Caps<Self> = Caps::NONE.update_image().whitening().steps().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<BgvPir>();

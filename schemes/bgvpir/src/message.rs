@@ -1,6 +1,7 @@
 //! Keys, queries and answers, and their bits on the wire.
 //!
-//! Masks are never sent: 32 bytes of seed stand for all of a message's. spec/bgvpir.md draws the bytes.
+//! Masks are never sent: 32 bytes of seed determine all masks of a message. spec/bgvpir.md draws
+//! the bytes.
 #![deny(clippy::indexing_slicing)]
 
 use crate::cost::{self, SEED_BYTES, answer_bytes, keys_bytes, query_bytes};
@@ -12,23 +13,24 @@ use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Answer as Cipher, Level};
 use sotto_prg::PublicSeed;
 
-/// What a client registers: of each key one body a prime, modulo all primes and the special one.
+/// The keys that a client registers: for each key one body a prime, modulo all primes and the
+/// special one.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// Of the masks.
+    /// Seed of the keys' masks.
     pub seed: PublicSeed,
-    /// Of the rotation by one.
+    /// Bodies of the key for the rotation by one.
     pub rotation: Vec<Vec<u64>>,
-    /// Of relinearization.
+    /// Bodies of the key for relinearization.
     pub square: Vec<Vec<u64>>,
-    /// Of the rotation by a stride; none if there is no such key.
+    /// Bodies of the key for the rotation by a stride; empty if there is no such key.
     pub stride: Vec<Vec<u64>>,
 }
 
 /// One query: a body modulo all primes but the special one.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Of the mask.
+    /// Seed of the query's mask.
     pub seed: PublicSeed,
     /// The body.
     pub body: Vec<u64>,

@@ -1,7 +1,7 @@
 //! The noise of a lookup, step by step, as bounds on variances (`sotto_lattice::bgv::noise`).
 //!
-//! A figure is the variance proxy of a coefficient of the error, in units of the last place of whatever modulus the
-//! ciphertext has there.
+//! A figure is the variance proxy of a coefficient of the error, in units of the last place of the
+//! modulus that the ciphertext has at that step.
 
 use crate::folding_tree::{FoldingTree, Side};
 use crate::literal::Literal;
@@ -13,26 +13,27 @@ use sotto_lattice::bgv::{AnswerBits, Level, RnsRing, SlotRing};
 /// log2 of the probability that a polynomial's norm exceeds its bound. A lookup has fewer than 2^24 polynomials.
 const NORM_LOG2: f64 = -90.0;
 
-/// What that leaves of a lookup's failure probability, for all its polynomials together.
+/// log2 of the part of a lookup's failure probability that all norm bounds take together.
 const NORMS_LOG2: f64 = NORM_LOG2 + 24.0;
 
 /// Variances after each step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// Of the last rotation of the query.
+    /// Variance after the last rotation of the query.
     pub rotated: f64,
-    /// Of the entries of u, and of v, at the level of the table.
+    /// Variances of the entries of u, and of v, at the level of the table.
     pub unfolded: [f64; 2],
-    /// Of the sums over b of `v[b] X[a, b]`.
+    /// Variance of the sums over b of `v[b] X[a, b]`.
     pub first: f64,
-    /// Of the products `u[a] v[b]`, before the paper's order multiplies them by rows.
+    /// Variance of the products `u[a] v[b]`, before the paper's order multiplies them by rows.
     pub raw: f64,
-    /// Of the whole sum before it is relinearized: as each [`ProductOrder`](crate::order::ProductOrder) comes to it. It is the
-    /// same sum.
+    /// Bounds on the variance of the whole sum before relinearization, for each
+    /// [`ProductOrder`](crate::order::ProductOrder). Both bound the same sum.
     pub sums: [f64; 2],
-    /// Of the answer modulo the last prime.
+    /// Variance of the answer modulo the last prime.
     pub answer: f64,
-    /// A bound on what chosen rows add to the sum, and to the answer: see [`sotto_lattice::bgv::noise`].
+    /// Bounds on the contributions of adversarial rows to the sum, and to the answer: see
+    /// [`sotto_lattice::bgv::noise`].
     pub chosen: [f64; 2],
     /// log2 of the probability that noise passes half a step of the message in unfolding, or at the table's level.
     inner_log2: f64,
@@ -45,7 +46,7 @@ struct VectorEntry {
     level: Level,
 }
 
-/// The steps of one ring, and how far ciphertexts are lowered.
+/// The noise steps of one ring, and the level to which ciphertexts are lowered.
 struct NoiseModel<'a, R: SlotRing> {
     rns: &'a RnsRing<R>,
     steps: Steps,
@@ -60,7 +61,8 @@ impl<R: SlotRing> NoiseModel<'_, R> {
         entry
     }
 
-    /// A side of the tree, as the server unfolds it; the worst of what nodes come to is kept in `inner_log2`.
+    /// The variance of a side of the tree, as the server unfolds it; `inner_log2` keeps the worst
+    /// failure probability of its nodes.
     fn side(
         &self,
         literal: &Literal,
@@ -94,10 +96,12 @@ impl<R: SlotRing> NoiseModel<'_, R> {
         let first = steps.rows(v, vs);
         let raw = steps.tensor(u, v, 1.0);
         let sums = [steps.tensor(u, first, us), steps.rows(raw, us * vs)];
-        // Nothing is rounded before the sum is whole, so that both orders have the same error, and either bound is one of it.
+        // Nothing is rounded before the sum is complete, so both orders have the same error, and
+        // either bound holds for it.
         let sum = sums[0] + steps.key_switch(self.scan);
         let answer = self.lower_to(VectorEntry { variance: sum, level: self.scan }, 1).variance;
-        // Of all rows so many may have been written by somebody who knew the mask, in whichever sums over b.
+        // Up to `written` rows may have been written by someone who knew the mask, in any sums over
+        // b.
         let row = steps.chosen_rows(v, 1.0, NORM_LOG2);
         let written = steps.chosen_tensor(u, row, f64::from(literal.written), NORM_LOG2);
         let inner_log2 = steps.failure_log2(sum, written, self.scan).max(unfolding_log2);
@@ -115,7 +119,8 @@ fn steps(ring: &Ring) -> Steps {
 }
 
 impl Noise {
-    /// The noise of a lookup in the table of a literal. The ring has as many primes as the literal says.
+    /// The noise of a lookup in a table with this literal. The ring has as many primes as the
+    /// literal states.
     pub fn of(literal: &Literal, ring: &Ring, tree: &FoldingTree) -> Self {
         on_ring!(ring, rns => {
             let scan = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
@@ -129,12 +134,12 @@ impl Noise {
         let answer = steps.answer_failure_log2(steps.answer(self.answer, bits), self.chosen[1], bits);
         let layers = f64::from(literal.layers).log2();
         let worst = (answer + layers).max(self.inner_log2 + layers).max(NORMS_LOG2);
-        // The sum of three is at most three times the largest. What is no number ends as certain failure.
+        // The sum of three is at most three times the largest. NaN becomes certain failure.
         (worst + 3f64.log2()).min(0.0)
     }
 }
 
-/// What parameters without margin are refused with.
+/// The error for parameters without margin.
 pub(crate) fn unreliable(log2: f64) -> ParamsError {
     ParamsError::Unreliable { log2, required: sotto_core::params::REQUIRED_FAILURE_LOG2 }
 }

@@ -20,20 +20,20 @@ pub struct Params {
     inner: Arc<Inner>,
 }
 
-/// What client and server need to know.
+/// The checked parameters that client and server share.
 #[derive(Debug)]
 pub struct Inner {
-    /// The numbers this was made from.
+    /// The literal that was checked.
     pub literal: Literal,
-    /// The ring's facts.
+    /// The ring's constants.
     pub set: &'static RingSet,
     /// The ring, with its transforms.
     pub ring: Arc<Ring>,
-    /// The tree.
+    /// The folding tree.
     pub tree: FoldingTree,
-    /// Where records lie.
+    /// The positions of records.
     pub layout: Layout,
-    /// Bits of an answer.
+    /// Bits of an answer's coefficients.
     pub bits: AnswerBits,
     /// The noise of a lookup.
     pub noise: Noise,
@@ -92,7 +92,7 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Every number of a literal against the ring and the tree.
+/// Checks every number of a literal against the ring and the tree.
 fn in_range(literal: &Literal, set: &RingSet, tree: &FoldingTree) -> Result<(), ParamsError> {
     let check = |field: &'static str, holds: bool, why: &str| {
         if holds { Ok(()) } else { Err(ParamsError::Field { field, why: why.into() }) }
@@ -128,7 +128,7 @@ impl Inner {
         self.layout.record_bytes()
     }
 
-    /// Rows of u: those of the table.
+    /// Number of entries of u that the table needs.
     pub fn columns(&self) -> usize {
         cost::columns(&self.literal, self.set, &self.tree) as usize
     }

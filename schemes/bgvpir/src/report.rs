@@ -1,4 +1,4 @@
-//! What checked parameters promise and cost, as a person reads it.
+//! The report of checked parameters: guarantees and costs, for people.
 
 use crate::cost;
 use crate::folding_tree::Side;
@@ -30,7 +30,7 @@ pub(crate) fn of(params: &Inner) -> ParamsReport {
     }
 }
 
-/// Facts in groups: what names share before a colon is the group.
+/// Facts in groups: names that share a prefix before a colon are a group.
 fn details(params: &Inner) -> Vec<(&'static str, String)> {
     let (literal, tree, layout) = (&params.literal, &params.tree, &params.layout);
     let products = tree.products(Side::Left) + tree.products(Side::Right);

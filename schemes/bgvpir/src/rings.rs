@@ -1,37 +1,38 @@
-//! The rings a table may be in, by name.
+//! The rings that a table may be in, by name.
 //!
-//! The list is closed on purpose: whoever signs a catalog picks a name, and no modulus.
+//! The list is closed on purpose: the signer of a catalog chooses a name, and no modulus.
 
 use sotto_core::ParamsError;
 use sotto_lattice::bgv::{M8191, Pow2, RnsRing};
 use std::sync::{Arc, OnceLock};
 
-/// Facts of a ring that need no transforms.
+/// Constants of a ring that need no transforms.
 #[derive(Debug, PartialEq)]
 pub struct RingSet {
-    /// What is written into catalogs.
+    /// The name in catalogs.
     pub name: &'static str,
-    /// One line for a person.
+    /// One line for people.
     pub about: &'static str,
     /// Coefficients of a polynomial.
     pub degree: usize,
-    /// t.
+    /// The plain modulus, t.
     pub plain: u64,
     /// Slots of a cycle.
     pub cycle: u32,
-    /// Cycles.
+    /// Cycles of a plaintext.
     pub cycles: u32,
     /// Bits of data in a slot.
     pub slot_bits: u32,
-    /// Periods a query may have: divisors of a cycle.
+    /// Possible periods of a query: divisors of a cycle.
     pub periods: &'static [u32],
     /// Nanoseconds of one transform, for choosing among trees.
     pub transform: f64,
 }
 
-/// Most primes of a fresh ciphertext: with the special one as many as security leaves room for at these degrees.
+/// Maximum primes of a fresh ciphertext: with the special one as many as security allows at these
+/// degrees.
 pub const MAX_PRIMES: u8 = 3;
-/// Words of a limb in either ring.
+/// Words of a limb in each ring.
 pub const LIMB: usize = 8192;
 /// Standard deviation of errors.
 pub const SIGMA: f64 = 3.2;
@@ -67,7 +68,7 @@ pub static RINGS: [RingSet; 2] = [
     },
 ];
 
-/// The ring of that name.
+/// The ring with a name.
 ///
 /// # Errors
 /// [`ParamsError::Field`] if there is none.
@@ -81,11 +82,11 @@ pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
 pub enum Ring {
     /// The ring of a power of two.
     Pow2(RnsRing<Pow2>),
-    /// The paper's.
+    /// The paper's ring.
     M8191(RnsRing<M8191>),
 }
 
-/// Evaluates an expression that is generic in the ring for whichever it is.
+/// Evaluates an expression that is generic in the ring for either ring.
 macro_rules! on_ring {
     ($ring:expr, $rns:ident => $body:expr) => {
         match $ring {
@@ -96,7 +97,8 @@ macro_rules! on_ring {
 }
 pub(crate) use on_ring;
 
-/// The ring of that name with so many primes besides the special one. Made once: its tables take milliseconds.
+/// The ring with a name and `primes` primes besides the special one. It is made once: its tables
+/// take milliseconds.
 ///
 /// # Errors
 /// [`ParamsError::Field`] if there is no such ring, or none with as many primes.

@@ -1,7 +1,9 @@
-//! How a query is turned to every place of what was folded: by one place at a time, and with a second key by a *stride* too.
+//! The rotations of a query to every place of the folded vector: by one place at a time, and with a
+//! second key by a *stride* too.
 //!
-//! With one key, turns are a chain: each waits for the one before, and the last has the noise of all. With two, place
-//! `k = i g + j` is in row `i` and column `j` of a grid, `g` being the stride:
+//! With one key, rotations are a chain: each waits for the one before, and the last has the noise
+//! of all. With two, place `k = i g + j` is in row `i` and column `j` of a grid, `g` being the
+//! stride:
 //!
 //! ```text
 //!  0 - 1 - 2 - 3 - ...     even rows: by one place, from left to right
@@ -11,16 +13,17 @@
 //!  2g - . - . - ...        the first column: by a stride
 //! ```
 //!
-//! So no place is more than `i + j` turns away, pairs of rows do not wait for each other, and both turns of a
-//! ciphertext of an even row share its digits, which are half of a turn's work (Halevi and Shoup, CRYPTO 2018): half of
-//! the places are never split at all.
+//! So no place is more than `i + j` rotations away, pairs of rows do not wait for each other, and
+//! both rotations of a ciphertext of an even row share its digits, which are half of a rotation's
+//! work (Halevi and Shoup, CRYPTO 2018): half of the places are never split at all.
 
-/// The turns of a query: how many places there are, and the stride, which is 1 where there is no second key.
+/// The rotations of a query: the number of places, and the stride, which is 1 where there is no
+/// second key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotations {
-    /// Places, the query's own among them.
+    /// Number of places, including the query's own.
     pub places: usize,
-    /// Places that the second key turns by.
+    /// Places by which the second key rotates.
     pub stride: usize,
 }
 
@@ -30,7 +33,8 @@ impl Rotations {
         self.stride > 1
     }
 
-    /// The stride for so many places with which the way to the last of them is about the shortest.
+    /// The stride for `places` places that about minimizes the chain of rotations to the last of
+    /// them.
     pub fn best_stride(places: usize) -> u32 {
         (places as f64).sqrt().ceil().max(1.0) as u32
     }
@@ -45,18 +49,18 @@ impl Rotations {
         self.places.saturating_sub(i * self.stride).min(self.stride)
     }
 
-    /// Turns one after the other that the farthest place takes.
+    /// Consecutive rotations to the farthest place.
     pub fn depth(self) -> usize {
         (0..self.rows()).map(|i| i + self.row(i).saturating_sub(1)).max().unwrap_or(0)
     }
 
-    /// Ciphertexts that are split into digits.
+    /// Number of ciphertexts that are split into digits.
     pub fn splits(self) -> usize {
         if !self.has_stride() {
             return self.places.saturating_sub(1);
         }
-        // Of an even row those with a place to the right, or below the ones after the first; and the first column for itself, so
-        // that its leaps need not wait for turns.
+        // In an even row, the places with a place to the right, or below, after the first; and the
+        // first column by itself, so that its strides need not wait for rotations.
         let row = |i: usize| self.row(i).saturating_sub(1).max(self.row(i + 1));
         self.rows() - 1 + (0..self.rows()).step_by(2).map(row).sum::<usize>()
     }

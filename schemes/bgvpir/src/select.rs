@@ -1,4 +1,5 @@
-//! Choosing parameters for a table: every period, tree and number of primes that is reliable, the cheapest of them.
+//! Choosing parameters for a table: every reliable period, tree and number of primes, and the
+//! cheapest of them.
 
 use crate::cost;
 use crate::folding_tree::{FoldingTree, Side};
@@ -11,22 +12,23 @@ use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use sotto_lattice::noise::most_written;
 
-/// Leaves to a side that are tried. More would cost more products than rotations they save.
+/// Numbers of leaves on a side that are tried. More would cost more products than they save
+/// rotations.
 const LEAVES: std::ops::RangeInclusive<u32> = 1..=4;
 
-/// Bits of an answer's body above log2 t that are tried.
+/// Numbers of bits of an answer's body above log2 t that are tried.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
 
-/// Most bits of an answer's mask.
+/// Maximum bits of an answer's mask.
 const MASK_BITS: u8 = 32;
 
-/// Bits of failure probability kept back for what the bound averages over.
+/// Bits of failure probability in reserve, for quantities that the bound averages over.
 const RESERVE: f64 = 1.0;
 
-/// The cheapest literal for a table: of the set named, or of those whose trees are chosen by cost.
+/// The cheapest literal for a table: of the named set, or of those whose trees are chosen by cost.
 ///
 /// # Errors
-/// [`ParamsError::NoFit`] if no ring can hold it, or none is reliable.
+/// [`ParamsError::NoFit`] if no ring can hold the table, or none is reliable.
 pub(crate) fn select(shape: &TableShape) -> Result<Literal> {
     let wanted = |set: &&Set| match &shape.set {
         Some(name) => set.name == name,
@@ -48,7 +50,8 @@ pub(crate) fn select(shape: &TableShape) -> Result<Literal> {
     written(literal, shape.required_failure_log2())
 }
 
-/// The literal with as many rows to be written in place as the noise has room for: nothing is made larger for them.
+/// The literal with as many rewritable rows as the noise margin allows; no other number grows for
+/// them.
 fn written(literal: Literal, required: f64) -> Result<Literal> {
     let (ring, tree) = (rings::ring(&literal.ring, literal.primes)?, literal.tree()?);
     let with = |written: u64| Literal { written: written.try_into().unwrap_or(u32::MAX), ..literal.clone() };
@@ -63,10 +66,10 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
     Ok(with(most_written(rows, reliable)))
 }
 
-/// What was found so far.
+/// The state of the search.
 struct Search<'a> {
     shape: &'a TableShape,
-    /// The cheapest, and its price.
+    /// The cheapest literal so far, with its price.
     best: Option<(f64, Literal)>,
 }
 
@@ -75,7 +78,7 @@ impl Search<'_> {
     fn period(&mut self, set: &Set, ring: &RingSet, period: u32) {
         let shape = self.shape;
         let slots = u64::from(ring.cycle / period * ring.cycles);
-        // As many layers as a row needs: all of it comes with one query.
+        // As many layers as a row needs: the whole row comes with one query.
         let layers = shape.row_bytes.saturating_mul(8).div_ceil(slots * u64::from(ring.slot_bits)).max(1);
         if layers > u64::from(MAX_LAYERS) {
             return;
@@ -116,9 +119,9 @@ impl Search<'_> {
         }
     }
 
-    /// Tries every number of primes, and where products leave them, for one tree.
+    /// Tries every number of primes, and all levels at which products drop them, for one tree.
     fn primes(&mut self, set: &Set, ring: &RingSet, draft: &Literal, tree: &FoldingTree) {
-        // Where few leaves are multiplied, a prime for each level is as good as any.
+        // Where few leaves are multiplied, dropping a prime at each level is as good as any choice.
         let levels = if set.pruning == Pruning::ByCost { 1 } else { MAX_LEVELS };
         for primes in 1..=MAX_PRIMES {
             let strides = strides(&Literal { primes, ..draft.clone() }, ring, tree);
@@ -132,7 +135,8 @@ impl Search<'_> {
                 if cost::image_bytes(&draft, ring, tree) > MAX_BYTES {
                     continue;
                 }
-                // No answer has fewer bits than this, and noise takes longer to work out than a price.
+                // No answer has fewer bits than this, and computing noise takes longer than
+                // computing a price.
                 let least = Literal { answer_bits: [1; 2], ..draft.clone() };
                 let dearer = |best: &(f64, Literal)| price(&least, ring, tree, self.shape) >= best.0;
                 if self.best.as_ref().is_some_and(dearer) {
@@ -150,10 +154,10 @@ impl Search<'_> {
     }
 }
 
-/// Bytes that the keys of a client may take with a second one of rotation.
+/// Maximum bytes of a client's keys with a second one of rotation.
 const MAX_KEYS: usize = 1_000_000;
 
-/// Strides that are tried: the one with which the last rotation is reached soonest, and none.
+/// Strides that are tried: the one that reaches the last rotation soonest, and none.
 fn strides(draft: &Literal, ring: &RingSet, tree: &FoldingTree) -> Vec<u32> {
     let best = Rotations::best_stride(tree.folded());
     let small = |stride: u32| {
@@ -163,20 +167,23 @@ fn strides(draft: &Literal, ring: &RingSet, tree: &FoldingTree) -> Vec<u32> {
     Some(best).filter(|stride| small(*stride)).into_iter().chain([1]).collect()
 }
 
-/// Bytes of values at most, where server time is what matters: what a machine of 32 GB holds besides everything else.
+/// Maximum bytes of values where server time is the goal: they fit into a machine of 32 GB besides
+/// everything else.
 const MAX_VALUES: u64 = 16 << 30;
 
-/// The same where bytes on the wire are: a server that is not in a hurry need not have such a machine.
+/// Maximum bytes of values for other goals, which need no machine with much memory.
 const MAX_VALUES_OF_OTHERS: u64 = 1 << 30;
 
-/// What the image holds: values, unless the set says otherwise or they are too many for the goal.
+/// The form of rows in the image: values, unless the set says otherwise or they are too large for
+/// the goal.
 fn form(draft: &Literal, set: &Set, ring: &RingSet, tree: &FoldingTree, goal: Goal) -> RowFormat {
     let most = if goal == Goal::ServerTime { MAX_VALUES } else { MAX_VALUES_OF_OTHERS };
     let many = cost::image_bytes(&Literal { form: RowFormat::Values, ..draft.clone() }, ring, tree) > most;
     if set.streamed || many { RowFormat::Coefficients } else { RowFormat::Values }
 }
 
-/// Trees for so many rows: lengths of v from a few to many, each side cut into a few nearly equal leaves.
+/// Trees for `rows` rows: lengths of v from a few to many, each side divided into a few nearly
+/// equal leaves.
 fn trees(rows: u64, period: u32) -> Vec<FoldingTree> {
     let mut out: Vec<[Vec<u32>; 2]> = Vec::new();
     let root = (rows as f64).sqrt();
@@ -193,12 +200,13 @@ fn trees(rows: u64, period: u32) -> Vec<FoldingTree> {
     out.iter().filter_map(|[left, right]| FoldingTree::new(left, right)).collect()
 }
 
-/// Nearly equal lengths whose product is at least `length`, none longer than a period; fewer where they would be of one entry.
+/// Nearly equal lengths whose product is at least `length`, none longer than a period; fewer
+/// lengths where some would be 1.
 fn cut(length: u64, count: u32, period: u32) -> Option<Vec<u32>> {
     let mut rest = length;
     let mut out = Vec::new();
     for left in (1..=count).rev() {
-        // The least whole number whose power is enough, which floating point may miss by one.
+        // The least integer whose power suffices, which floating point may miss by one.
         let mut each = (rest as f64).powf(1.0 / f64::from(left)).floor().max(1.0) as u64;
         while each.checked_pow(left).is_some_and(|power| power < rest) {
             each += 1;
@@ -228,13 +236,13 @@ fn answer_bits(draft: &Literal, ring: &RingSet, tree: &FoldingTree, required: f6
 /// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 100 Mbit/s.
 const BYTE_NANOSECONDS: f64 = 80.0;
 
-/// What a goal minimizes. Small terms of the others break ties.
+/// The price that a goal minimizes. Small terms of the other goals break ties.
 fn price(literal: &Literal, ring: &RingSet, tree: &FoldingTree, shape: &TableShape) -> f64 {
     let lookups = shape.lookups_per_client.max(1) as f64;
     let (query, answer) = (cost::query_bytes(literal, ring) as f64, cost::answer_bytes(literal, ring) as f64);
     let keys = cost::keys_bytes(literal, ring) as f64 / lookups;
     let time = cost::nanoseconds(literal, ring, tree);
-    // What a table takes of the server's memory is worth something too: as much as reading it once more.
+    // The table's memory at the server has a price too: as much as reading it once more.
     let memory = cost::image_bytes(literal, ring, tree) as f64 / 20.0;
     match shape.goal {
         Goal::ServerTime => time + memory + BYTE_NANOSECONDS * (query + answer + keys),

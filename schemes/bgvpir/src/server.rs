@@ -1,15 +1,15 @@
 //! The server: rotations, unfolding, one pass over the table for up to four queries, and the last products.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`session`] | a client's keys, ready to switch with |
-//! | [`image`] | where rows lie in the image |
-//! | [`encode`], [`revise`] | rows into the image, and changes of them |
-//! | `read` | records out of the image |
+//! | [`image`] | the positions of rows in the image |
+//! | [`encode`], [`revise`] | writing rows into the image, and changing them |
+//! | `read` | records of the image |
 //! | `part` | tables in parts |
-//! | `rooms` | memory from one answer to the next |
-//! | [`prepare`] | a query becomes u and v |
-//! | [`answer`] | sums over rows, products with u, and what is sent |
+//! | `buffers` | memory that is reused from one answer to the next |
+//! | [`prepare`] | from a query to u and v |
+//! | [`answer`] | sums over rows, products with u, and the messages that result |
 //! | [`paper`] | the paper's order of products |
 //! | [`steps`] | one answer step by step, in either order |
 
@@ -60,12 +60,12 @@ impl Server {
         with_keys!(params, session, (rns, keys) => prepare::prepare(&self.table, rns, keys, query))
     }
 
-    /// The second: one pass over the table for several queries.
+    /// The second step of an answer: one pass over the table for several queries.
     pub fn first_dimension(&self, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
         answer::first_dimension(&self.table, queries)
     }
 
-    /// The third: products with u, and what is sent.
+    /// The third step of an answer: products with u, and rounding for the wire.
     ///
     /// # Errors
     /// None for the session, the query and the sums of one client.

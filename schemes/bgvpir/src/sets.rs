@@ -1,4 +1,4 @@
-//! The parameter sets that can be named: a ring, and where its trees are pruned.
+//! The named parameter sets: a ring, and the pruning of its trees.
 
 use crate::folding_tree::FoldingTree;
 use crate::rings::{M8191_NAME, POW2_NAME};
@@ -6,28 +6,31 @@ use crate::rings::{M8191_NAME, POW2_NAME};
 /// A named set.
 #[derive(Debug, PartialEq)]
 pub struct Set {
-    /// What is typed.
+    /// The name to type.
     pub name: &'static str,
-    /// One line for a person.
+    /// One line for people.
     pub about: &'static str,
     /// The ring's name.
     pub ring: &'static str,
-    /// Which trees it has.
+    /// The pruning of the set's trees.
     pub pruning: Pruning,
     /// Whether a guard follows the leaves: see [`FoldingTree::guarded`].
     pub guard: bool,
-    /// Whether images hold rows as coefficients whatever their size, and not only where values would be too many.
+    /// Whether images hold rows as coefficients for any size, and not only where values would be
+    /// too many.
     pub streamed: bool,
 }
 
-/// Where trees are cut.
+/// The level at which trees are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruning {
-    /// Wherever it costs least, with leaves of any length. Of these the best is taken where no set is named.
+    /// Wherever it costs least, with leaves of any length. Without a named set, the best of these
+    /// is taken.
     ByCost,
-    /// As in the paper: lengths are powers of two, halved level by level, down to the first level whose leaves fit a cycle.
+    /// As in the paper: lengths are powers of two, halved level by level, down to the first level
+    /// whose leaves fit a cycle.
     Halving,
-    /// Nowhere: leaves of two.
+    /// No pruning: leaves of two.
     Not,
 }
 
@@ -108,10 +111,10 @@ pub static SETS: [Set; 9] = [
 ];
 
 impl Set {
-    /// The paper's tree for so many rows in a ring of cycles of so many slots; `None` where trees are chosen by cost, or it
-    /// has none.
+    /// The paper's tree for `rows` rows in a ring with cycles of `cycle` slots; `None` where trees
+    /// are chosen by cost, or the set has none.
     pub(crate) fn tree(&self, rows: u64, cycle: u32) -> Option<FoldingTree> {
-        // n', the next power of two. With a single leaf one side would have nothing to select.
+        // n' is the next power of two. With a single leaf one side would have nothing to select.
         let z = rows.checked_next_power_of_two()?.trailing_zeros().max(2);
         match self.pruning {
             Pruning::ByCost => None,
@@ -122,7 +125,7 @@ impl Set {
         }
     }
 
-    /// The tree as the set has it, if it fits a period: with a guard and the zeroes it needs, or as it is.
+    /// The set's tree if it fits a period: with a guard and the zeroes that it needs, or without.
     pub(crate) fn within(&self, tree: FoldingTree, period: u32) -> Option<FoldingTree> {
         let tree = if self.guard { tree.guarded()? } else { tree };
         let slots = if self.guard { tree.guarded_slots() } else { tree.folded() };

@@ -1,19 +1,20 @@
-//! The public mask on the data.
+//! The public whitening of the data.
 //!
-//! Each slot is combined by exclusive or with a public stream, before it is encoded and after it is recovered. That
-//! hides nothing. It makes the coefficients of every table uniform, whatever it is filled with, which the
-//! noise bound rests on: noise grows with the table's coefficients, and a table of equal bytes has all its weight in
-//! few of them.
+//! Each slot is combined by exclusive or with a public stream, before it is encoded and after it is
+//! recovered. That hides nothing. It makes the coefficients of every table uniform, for any
+//! content, which the noise bound requires: noise grows with the table's coefficients, and a table
+//! of equal bytes has all its weight in few of them.
 //!
-//! The seed is in the literal, and each table has its own: it follows from the rows and the publisher's secret, when the table
-//! is encoded. So the bound holds against whoever contributes rows and does not know that secret. Of rows that are written
-//! after that, in place, the bound takes as many of the table at their worst as the literal's `written` says, and with the next
-//! one the table is encoded anew under another mask. The publisher can make a table against the mask, and have lookups in it
-//! fail; who publishes a table can always spoil it.
+//! The seed is in the literal, and each table has its own: it follows from the rows and the
+//! publisher's secret, when the table is encoded. So the bound holds against anyone who contributes
+//! rows and does not know that secret. Of rows that are written after that, in place, the bound
+//! takes as many in the worst case as the literal's `written` allows, and with the next one the
+//! table is encoded from scratch under another mask. The publisher can make a table against the
+//! mask, and have lookups in it fail; but publishers can always spoil their own tables.
 
 use sotto_prg::PublicSeed;
 
-/// Applies the mask of one layer of a row to its slots, in place. Applying it twice changes nothing.
+/// Whitens the slots of one layer of a row, in place. Applying it twice restores them.
 pub fn whiten(seed: &PublicSeed, row: u64, layer: u32, slot_bits: u32, slots: &mut [u64]) {
     // A table has fewer than 2^48 rows, and fewer layers than 2^16.
     let mut stream = seed.stream("bgvpir row", row << 16 ^ u64::from(layer));

@@ -1,4 +1,4 @@
-//! What makes the scheme: sets of s different places among n, with their members told apart by nothing.
+//! The family of Checklist: sets of s different places among n, whose members all look alike.
 
 use crate::message::Query;
 use crate::request::{FIRST, QueryPair, SECOND, SPEND, build};
@@ -14,16 +14,16 @@ use std::hint::black_box;
 use std::ops::Range;
 use zeroize::Zeroize;
 
-/// Sets with one member punctured out.
+/// The family of sets with one member punctured out.
 #[derive(Debug, Clone, Copy)]
 pub struct PuncturedSets;
 
-/// What is kept of a query.
+/// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct QueryPlan {
-    /// Which of the three forms it has.
+    /// The form of the query, one of three.
     pub(crate) form: u8,
-    /// The slot where a hint was spent; M for none.
+    /// The slot in which a hint was spent; M for none.
     pub(crate) slot: u32,
 }
 
@@ -42,7 +42,8 @@ impl Plan<PuncturedSets> for QueryPlan {
     }
 }
 
-/// Work of a member of a set, when all sets are grown for a query: a third of a block, and the comparison.
+/// Operations for a member of a set, when all sets are grown for a query: a third of a block, and
+/// the comparison.
 const NUMBER_OPS: u64 = work::AES_BLOCK / 3 + 90;
 
 impl Family for PuncturedSets {

@@ -1,4 +1,4 @@
-//! A request. `spec/checklist.md` draws the bytes.
+//! A query on the wire. `spec/checklist.md` draws the bytes.
 #![deny(clippy::indexing_slicing)]
 
 use crate::Params;
@@ -13,13 +13,13 @@ use sotto_math::aes::Aes;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) shift: u32,
-    /// The position that is punctured out.
+    /// The position of the punctured member.
     pub(crate) position: u16,
-    /// A place whose row is wanted too.
+    /// A place whose row is requested too.
     pub(crate) extra: u32,
-    /// The numbers beside the position in its leaf.
+    /// The other numbers in the leaf of the position.
     pub(crate) others: Vec<u32>,
-    /// The tree's key.
+    /// The public key of the tree.
     pub(crate) salt: [u8; 16],
     /// The seeds beside the path to that leaf, the highest first.
     pub(crate) beside: Vec<Seed>,
@@ -33,7 +33,7 @@ impl Query {
         Query { shift: set.shift, position: position as u16, extra, others, salt: set.root.salt, beside }
     }
 
-    /// Gives the members to `each`, some at a time: which position they have makes no difference.
+    /// Passes the members to `each`, in runs that do not reveal the position.
     #[cfg(feature = "server")]
     pub(crate) fn members(&self, trees: &Trees<u32>, mut each: impl FnMut(&mut dyn Iterator<Item = usize>)) {
         let (key, mut room, mut beside) =

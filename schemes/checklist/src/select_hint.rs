@@ -1,10 +1,11 @@
-//! A hint that contains a row: one of all that do, each with the same probability.
+//! Choosing a hint that contains a row: uniformly among all hints that do.
 //!
-//! The sets of all hints are grown anew for each query, about n (ln Q + 28) numbers, and that is most of what a client does.
-//! A map from rows to hints, as in the authors' program, would be quicker. But it takes memory for each row; it knows the
-//! first hint of each row only until that one is spent, and then either the time of a query would tell
-//! whether its row was in a set that was spent before, or the choice would. Here time and addresses depend on
-//! sizes alone, and the choice on nothing but which hints contain the row.
+//! The sets of all hints are grown for each query, about n (ln Q + 28) numbers, and that is most of
+//! a client's work. A map from rows to hints, as in the authors' program, would be quicker. But it
+//! takes memory for each row, and it knows the first hint of each row only until that one is spent;
+//! then either the time of a query or the choice would reveal whether its row was in a set that was
+//! spent before. Here time and addresses depend on sizes alone, and the choice only on the hints
+//! that contain the row.
 
 use crate::set::{NOWHERE, find};
 use sotto_hints::two_server::{Hint, TreeScratch, Trees};
@@ -28,7 +29,7 @@ pub(crate) fn choose(
             positions.push(position);
         }
     }
-    // Which of `count`: off from uniform by less than 2^-32.
+    // The number of the chosen one among `count`, within 2^-32 of uniform.
     let wanted = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
     let (mut seen, mut chosen, mut at) = (0, 0, 0);
     for (slot, position) in (0u32..).zip(&positions) {
@@ -39,7 +40,7 @@ pub(crate) fn choose(
         seen += u64::from(here);
     }
     positions.zeroize();
-    // No less than 1 and no more than 2^24 hints.
+    // At least 1 and at most 2^24 hints.
     let none = u32::from(count == 0).wrapping_neg();
     (chosen | hints.len() as u32 & none, at | NOWHERE & none)
 }

@@ -1,9 +1,10 @@
-//! Sets without repetition: of a key and an id, and punctured.
+//! Sets without repetition: derived from a key and an id, and punctured.
 //!
-//! A set is a tree and a shift: its members are the tree's numbers, each xor the shift. Trees with equal numbers are passed
-//! over, so that the s members are different ones and every sequence of different places is as likely as any other.
-//! A shift turns a random set into one that contains a given place at a given position, and changes nothing about
-//! repetitions: whether a tree is passed over does not depend on what is asked.
+//! A set is a tree and a shift: its members are the tree's numbers, each xor the shift. Trees with
+//! equal numbers are skipped, so that the s members are different and every sequence of different
+//! places is equally likely. A shift turns a random set into one that contains a given place at a
+//! given position, and changes nothing about repetitions: whether a tree is skipped does not depend
+//! on what is requested.
 
 use crate::{Params, PuncturedSets};
 use sotto_core::CryptoRng;
@@ -28,7 +29,7 @@ pub(crate) fn either(bit: u32, [zero, one]: [u32; 2]) -> u32 {
     zero ^ (zero ^ one) & bit.wrapping_neg()
 }
 
-/// A bit for each place, by which repetitions are seen; all zero between two uses.
+/// A bit for each place, to detect repetitions; all zero between two uses.
 pub struct SeenBits {
     bits: Vec<u64>,
     mask: u32,
@@ -36,18 +37,19 @@ pub struct SeenBits {
     sorted: Vec<u32>,
 }
 
-/// log2 of the most places that have a bit each. In larger universes places share bits.
+/// log2 of the maximum number of places with a bit each. In larger universes places share bits.
 const MAX_BITS: u32 = 22;
 
 impl SeenBits {
-    /// Room for the places of these parameters.
+    /// Bits for the places of these parameters.
     pub fn new(params: &Params) -> Self {
         let bits = params.bits().min(MAX_BITS);
         let (mask, whole) = ((1 << bits) - 1, bits == params.bits());
         SeenBits { bits: vec![0; (1usize << bits).div_ceil(64)], mask, whole, sorted: Vec::new() }
     }
 
-    /// Whether these numbers are different ones. Not constant in time: it tells of random trees whether they are used.
+    /// Whether these numbers are all different. Not constant in time: it reveals whether random
+    /// trees are used.
     pub fn differ(&mut self, numbers: &[u32]) -> bool {
         let mut repeated = 0;
         for number in numbers {
@@ -75,8 +77,8 @@ impl SeenBits {
     }
 }
 
-/// Gives the sets of some ids to `each`, with the numbers of their trees, in any order. The set of an id is the first of its
-/// candidates without repetition.
+/// Passes the sets of some ids to `each`, with the numbers of their trees, in any order. The set of
+/// an id is the first of its candidates without repetition.
 pub(crate) fn each(
     keyed: &KeyedSets<u32>,
     ids: Range<u32>,
@@ -86,7 +88,7 @@ pub(crate) fn each(
     let (trees, room, places) = (&tools.trees, &mut tools.room, &mut tools.own);
     let mut left: Vec<u32> = ids.collect();
     let mut attempt = 0;
-    // Of eight candidates, two and a half or more are without repetition, so this ends soon.
+    // At least 2.5 of eight candidates are without repetition on average, so this ends soon.
     while !left.is_empty() {
         let mut again = Vec::new();
         for ids in left.chunks(trees.together()) {
@@ -123,7 +125,8 @@ pub(crate) fn containing(
         rng.fill_bytes(&mut root.seed);
         let position = rng.next_u32() & (tools.trees.numbers() as u32 - 1);
         let numbers = tools.trees.grow([root].into_iter(), &mut tools.room);
-        // No repetition comes or goes with a shift, so how often this loops does not depend on the place.
+        // A shift adds or removes no repetition, so the number of iterations does not depend on the
+        // place.
         if tools.own.differ(numbers) {
             let shift = at(numbers, position) ^ place;
             return (Set { root, shift }, position);
@@ -143,24 +146,24 @@ pub(crate) fn outside(
     loop {
         let place = rng.next_u32() & trees.mask();
         let found = find(numbers, place ^ set.shift);
-        // The place that is punctured out is as good as any that was never in. That this loops once more happens equally
-        // often for every set.
+        // The punctured place is as good as any that was never in the set. That this loops once
+        // more happens equally often for every set.
         if found == NOWHERE || found == position {
             return place;
         }
     }
 }
 
-/// What is at a position.
+/// The number at a position.
 pub(crate) fn at(numbers: &[u32], position: u32) -> u32 {
     let places = (0..).zip(numbers);
     places.fold(0, |sum, (at, number)| sum | number & u32::from(at == position).wrapping_neg())
 }
 
-/// The position of a number nowhere.
+/// The position of a number that does not occur.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// Where a number is among different ones, in constant time.
+/// The position of a number among different ones, in constant time.
 pub(crate) fn find(numbers: &[u32], sought: u32) -> u32 {
     let (mut place, mut found) = (0, 0);
     for (at, number) in (0u32..).zip(numbers) {

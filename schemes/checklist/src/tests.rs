@@ -1,7 +1,9 @@
-//! What either server sees: every request is uniform, whatever is asked and whatever was asked before.
+//! The view of either server: every query is uniform, whatever is requested and whatever was
+//! requested before.
 //!
-//! Among eight places there are 56 sets of three, each with five places outside: few enough to count them. A sum of squares
-//! over a few hundred cells and 12,000 clients moves by more than four of its deviations if the cells' probabilities differ
+//! Among eight places there are 56 sets of three, each with five places outside: few enough to
+//! count them. A sum of squares over a few hundred cells and 12,000 clients moves by more than four
+//! of its deviations if the cells' probabilities differ from uniform ones by some percent.
 //! from uniform ones by some percent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
@@ -15,7 +17,7 @@ use sotto_testkit::uniform::off;
 
 const CLIENTS: u64 = 12_000;
 
-/// A client of a table of zeros: what it sends does not depend on rows.
+/// A client of a table of zeros, since its queries do not depend on rows.
 fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::PuncturedSets> {
     let mut client = Prepare::begin(params, rng).unwrap().finish().unwrap();
     while Checklist::next_hint_request(&mut client).unwrap().is_some() {
@@ -36,7 +38,7 @@ fn members(params: &Params, query: &Query) -> usize {
     members
 }
 
-/// What one server is sent for a sequence of indices: each request alone, and next to the one before.
+/// The queries to one server for a sequence of indices: each alone, and next to the one before.
 struct ObservedQuery {
     /// Members and extra place: 56 * 5 of 256 * 8.
     sets: Vec<u32>,
@@ -104,7 +106,8 @@ fn requests_for_several_rows_are_uniform() {
     check(&[3, 0, 3, 7]);
 }
 
-/// The statistic would see a client that never sends a set with the row, and one that spends a hint twice.
+/// The statistic detects a client that never sends a set with the row, and one that spends a hint
+/// twice.
 #[test]
 fn the_statistic_sees_leaks() {
     let (params, rng) = (params(), &mut seeded("leaks"));
@@ -123,7 +126,7 @@ fn the_statistic_sees_leaks() {
     assert!(off(&twice.pairs, 56 * 56) > 20.0);
 }
 
-/// The hints a client has after queries are as random as before them: it finds a row in as many.
+/// The hints of a client are as random after queries as before: it finds a row in as many.
 #[test]
 fn hints_contain_rows_as_often_after_queries_as_before() {
     let (params, rng) = (params(), &mut seeded("hints"));
@@ -151,7 +154,7 @@ fn hints_contain_rows_as_often_after_queries_as_before() {
     }
 }
 
-/// The rare forms come as often as they have to.
+/// The rare forms are as frequent as they must be.
 #[test]
 fn all_three_forms_are_sent() {
     let hints = bound::least_hints(900, -40.0, 16);

@@ -1,7 +1,7 @@
-//! The client: take in the hint of the second matrix, ask, read the answer.
+//! The client: absorb the hint of the second matrix, query, recover.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
-//! index past the end.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end.
 
 use crate::DoublePir;
 use crate::message::{Answer, Query};
@@ -16,7 +16,7 @@ use sotto_silent::lwe::ring::{N, Ring, switch};
 use sotto_silent::two_pass::record;
 use zeroize::Zeroizing;
 
-/// A client that is taking in its hint.
+/// A client in preparation, which downloads its hint.
 pub struct Prepare {
     params: Params,
     hint: HintDownload,
@@ -54,9 +54,9 @@ pub struct Client {
 
 /// The secrets of one query.
 pub struct Pending {
-    /// Those of both vectors.
+    /// The secrets of both vectors.
     secrets: [Zeroizing<Vec<i32>>; 2],
-    /// The hint times the second of them, switched to modulus 2^32.
+    /// The hint times the second secret, switched to modulus 2^32.
     mask: Zeroizing<Vec<u32>>,
 }
 

@@ -1,27 +1,11 @@
 //! DoublePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023, section 5).
 //!
-//! ```
-//! use doublepir::{DoublePir, params::Params};
-//! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_testkit::{rng::seeded, served::InProcessServer};
+//! SimplePIR twice: a first encrypted unit vector multiplies the table, and a second one fetches
+//! the products and hint rows that belong to one record. So the only hint that a client holds is
+//! that of the second table, whose size does not depend on the number of records. README.md has the
+//! symbol table, the deviations from the paper, and what is revealed.
 //!
-//! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<DoublePir>::new(params);
-//!
-//! // A query tells the server nothing; its answer is read with the secret that stays here.
-//! let mut client = server.client("client");
-//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
-//! let answer = server.answer(&client, &query);
-//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
-//! # Ok::<(), sotto_core::Error>(())
-//! ```
-//!
-//! SimplePIR twice: a first encrypted unit vector multiplies the table, and a second one fetches what of the products and of
-//! their hint belongs to one record. So the only hint that a client holds is that of the second table, whose size does not
-//! depend on the number of records. README.md has the symbol table, the deviations from the paper, and what is given away.
-//!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing blocks and word sizes for a table |
@@ -29,7 +13,7 @@
 //! | [`client`] | prepare, query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changed bytes, and what follows of them (feature `server`) |
+//! | `update_image` | changing bytes of an image, and everything that depends on them (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -46,7 +30,7 @@ pub mod update_image;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The DoublePIR scheme.
 pub struct DoublePir;
 
 impl Scheme for DoublePir {
@@ -64,5 +48,5 @@ impl Scheme for DoublePir {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<DoublePir>();

@@ -1,21 +1,21 @@
-//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
-//! last byte of a part are zero.
+//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit
+//! first; unused bits of a part's last byte are zero.
 
 use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::lwe::ring::N;
 
-/// Both encrypted unit vectors: of the column, and of the block of rows.
+/// A query: the encrypted unit vectors of the column, and of the block of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query(pub(crate) [Vec<u32>; 2]);
 
-/// What the second query gives.
+/// The answer to the second unit vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The products of the second matrix, then those of the fresh rows: the lower bytes of all words, then the upper ones.
     pub(crate) words: Vec<u32>,
-    /// For each fresh row its mask, n words.
+    /// The mask of each fresh row, n words.
     pub(crate) masks: Vec<u32>,
 }
 
@@ -58,13 +58,13 @@ impl Wire<Params> for Answer {
     }
 }
 
-/// Puts words of so many bits.
+/// Appends words of `width` bits.
 pub(crate) fn put(words: &[u32], width: u32, out: &mut Vec<u8>) {
     let words: Vec<u64> = words.iter().map(|word| u64::from(*word)).collect();
     bits::pack_words(&words, width, out);
 }
 
-/// Two parts of so many words of so many bits.
+/// Splits bytes into two parts of words, each with its bits and its number of words.
 pub(crate) fn two_parts(bytes: &[u8], [first, second]: [(u32, usize); 2]) -> Option<[Vec<u32>; 2]> {
     let part = |bytes: &[u8], (width, count)| {
         let words = bits::unpack_words(bytes, width, count)?;

@@ -1,4 +1,4 @@
-//! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
+//! Parameters: the layout of the table in two matrices, and the bits of all messages.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
@@ -11,19 +11,19 @@ use sotto_silent::two_pass::bound::{self, WordNoise};
 use sotto_silent::two_pass::{FRESH_BITS, HINT_BITS, TwoPassLayout};
 use std::ops::RangeInclusive;
 
-/// Bits of a word of a fresh row's mask.
+/// The range of the bits of a word of a fresh row's mask.
 pub const MASK_BITS: RangeInclusive<u8> = 16..=32;
 
 /// Fresh rows for each byte of a record: a word of the first pass has two bytes.
 pub const FRESH_ROWS: usize = FRESH_BITS as usize / 8;
 
-/// Work of drawing an error and of the transforms for one query word, by measurement.
+/// Operations for one query word: drawing an error, and the transforms; measured.
 const SAMPLE_OPS: u64 = 1500;
 
-/// Work of one transform of a fresh row.
+/// Operations for one transform of a fresh row.
 const TRANSFORM_OPS: u64 = 700_000;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -31,11 +31,11 @@ pub struct ParamsLiteral {
     pub set: String,
     /// Bytes in a record, `w`.
     pub record_bytes: u64,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
     /// Blocks of rows, `B`: columns of the second matrix.
     pub blocks: u64,
-    /// Bits of a word of the first query, and of the second.
+    /// Bits of a word of the first query vector, and of the second.
     pub query_bits: [u8; 2],
     /// Bits of a word of an answer.
     pub answer_bits: u8,
@@ -46,12 +46,12 @@ pub struct ParamsLiteral {
 }
 
 impl ParamsLiteral {
-    /// How the table lies in both matrices.
+    /// The layout of the table in both matrices.
     pub fn cut(&self) -> TwoPassLayout {
         TwoPassLayout { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
     }
 
-    /// Bytes of the hint that clients fetch: a row of n words for each of the second matrix.
+    /// Bytes of the hint that clients fetch: a row of n words for each row of the second matrix.
     pub fn hint_bytes(&self) -> u64 {
         self.cut().second_rows() * N as u64 * 4
     }
@@ -62,12 +62,12 @@ impl ParamsLiteral {
         packed_bytes(self.cut().columns(), first) + packed_bytes(self.blocks, second)
     }
 
-    /// Words of an answer: of the second matrix, and of the fresh rows.
+    /// Words of an answer: those of the second matrix, and those of the fresh rows.
     pub fn answer_words(&self) -> u64 {
         self.cut().second_rows() + self.fresh_rows()
     }
 
-    /// Fresh rows.
+    /// Number of fresh rows.
     pub fn fresh_rows(&self) -> u64 {
         self.record_bytes * FRESH_ROWS as u64
     }
@@ -78,7 +78,7 @@ impl ParamsLiteral {
             + packed_bytes(self.fresh_rows() * N as u64, self.mask_bits)
     }
 
-    /// Bound on log2 of the probability that a byte of a record comes out wrong: of what a record is read from, in either pass.
+    /// Bound on log2 of the probability that a byte of a record comes out wrong, over both passes.
     pub fn failure_log2(&self) -> f64 {
         let [first, second] = self.words();
         let read = bound::failure_log2(self.record_bytes, &first);
@@ -87,7 +87,7 @@ impl ParamsLiteral {
         sotto_silent::log2_sum([read, fixed, fresh])
     }
 
-    /// What the words of both passes are read from.
+    /// The sizes that determine the noise of both passes.
     pub fn words(&self) -> [WordNoise; 2] {
         let [first, second] = self.query_bits;
         let (columns, answer_bits) = (self.cut().columns(), FRESH_BITS as u8);
@@ -114,11 +114,11 @@ pub struct Params {
 }
 
 impl Params {
-    /// How the table lies in both matrices.
+    /// The layout of the table in both matrices.
     pub fn cut(&self) -> TwoPassLayout {
         self.literal.cut()
     }
-    /// Bits of a word of the first query, and of the second.
+    /// Bits of a word of the first query vector, and of the second.
     pub fn query_bits(&self) -> [u32; 2] {
         self.literal.query_bits.map(u32::from)
     }
@@ -143,7 +143,8 @@ impl sotto_core::Params for Params {
         if literal.set != SET {
             return Err(field("set", format!("must be \"{SET}\"")));
         }
-        // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+        // A server that chose A could choose one with a trapdoor, so the seed is fixed for
+        // everyone.
         if literal.seed != PUBLIC_SEED {
             return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
         }
@@ -197,7 +198,7 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// What a lookup takes.
+/// The costs of a lookup.
 pub(crate) fn costs(literal: &ParamsLiteral) -> Costs {
     let cut = literal.cut();
     let resident = cut.first_bytes() + cut.second_bytes();

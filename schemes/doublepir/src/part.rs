@@ -1,5 +1,6 @@
-//! Tables in parts: a part has some rows of both matrices, and its partial is what both passes make of them. The rows that are
-//! made of the first pass need all of it, and so are those of whoever joins.
+//! Tables in parts: a part has some rows of both matrices, and its partial answer is the result of
+//! both passes. The rows that depend on the first pass need all of it, so the coordinator
+//! multiplies them.
 
 use crate::DoublePir;
 use crate::message::{Answer, Query, put, two_parts};
@@ -17,7 +18,7 @@ fn stretches(params: &Params, cut: PartIndex) -> [RowRange; 2] {
     [params.cut().first(), params.cut().second()].map(|layout| RowRange::of(&layout, cut))
 }
 
-/// Bits and words of a partial: of fresh words, and of those of the second matrix.
+/// Bits and words of a partial answer: of fresh words, and of those of the second matrix.
 fn widths(params: &Params, cut: PartIndex) -> [(u32, usize); 2] {
     let [first, second] = stretches(params, cut);
     [(FRESH_BITS, first.rows.len()), (params.answer_bits(), second.rows.len())]
@@ -28,7 +29,7 @@ impl PartScheme for DoublePir {
     type Joiner = FreshMasks;
 
     fn max_parts(params: &Params) -> u32 {
-        // Of the second matrix there are at least as many panels as can be parts of a small table.
+        // The second matrix has at least as many panels as a small table can have parts.
         RowRange::most(&params.cut().first()).min(RowRange::most(&params.cut().second()))
     }
 

@@ -1,4 +1,4 @@
-//! Choosing blocks of rows for a table: many of them make the second matrix large, few of them the first query.
+//! Choosing blocks of rows for a table: many make the second matrix large, few the first query.
 
 use crate::params::{MASK_BITS, ParamsLiteral, costs};
 use sotto_core::{Result, TableShape};
@@ -18,8 +18,9 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     })
 }
 
-/// The word sizes with the fewest bytes in query and answer together. The first pass may fail with half of what is required, the
-/// rows of the second matrix with a quarter, and the fresh ones with an eighth.
+/// The word sizes with the fewest bytes in query and answer together. The first pass may use half
+/// of the required failure probability, the rows of the second matrix a quarter, and the fresh ones
+/// an eighth.
 fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
     let LayoutCandidate { cut, required, .. } = *candidate;
     let literal = |query_bits, answer_bits, mask_bits| ParamsLiteral {

@@ -12,31 +12,32 @@ use sotto_silent::matrix::{BATCH, SectionOffset};
 use sotto_silent::two_pass::{TwoPassTables, write};
 use std::sync::Arc;
 
-/// Where a client's hint lies in an image.
+/// The section of the client's hint in an image.
 pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
 
-/// An open table, which is one part.
+/// An open table as a single part.
 pub struct Server {
     part: PartServer,
     fresh: FreshMasks,
 }
 
-/// Some rows of both matrices.
+/// An open part: some rows of both matrices.
 pub struct PartServer {
     pub(crate) params: Params,
     pub(crate) tables: TwoPassTables,
 }
 
-/// What both passes give: words of the second matrix, rounded, and those of the first, which are fresh rows of it.
+/// The results of both passes: rounded words of the second matrix, and those of the first, which
+/// are its fresh rows.
 pub(crate) struct PassOutput {
     pub(crate) words: Vec<u32>,
     pub(crate) fresh: Vec<u16>,
 }
 
-/// What makes the masks of fresh rows.
+/// Computes the masks of fresh rows.
 pub struct FreshMasks {
     ring: Ring,
-    /// Values of a_k(1/X).
+    /// Values of a_k(1/X), block by block.
     blocks: Vec<Vec<u64>>,
 }
 
@@ -53,7 +54,7 @@ impl sotto_core::Server<DoublePir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        // Clients fetch the hint, and none of it is needed here.
+        // Clients fetch the hint, and the server itself does not use it.
         ImageSection::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
         let tables = TwoPassTables::open(params.cut(), 0, Section::Resident, image)?;
         Ok(Server { part: PartServer { params: params.clone(), tables }, fresh: FreshMasks::new(params)? })
@@ -67,8 +68,8 @@ impl sotto_core::Server<DoublePir> for Server {
         Ok(())
     }
 
-    /// Answer, for eight queries in one pass: the table times the first vectors; then the second matrix, and the rows that are
-    /// made of those products, times the second ones.
+    /// Answer, for eight queries in one pass: the table times the first vectors; then the second
+    /// matrix, and the rows made of those products, times the second vectors.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let passed = self.part.passes(&queries);
@@ -95,7 +96,7 @@ impl PartServer {
             .collect();
         let products = matrix.times(&planes, 1, scan_u32);
         let passed = |(mut words, fresh): (Vec<u32>, Vec<u16>)| {
-            // Panels of this matrix are full: there are no rows of padding.
+            // Panels of this matrix are full, without rows of padding.
             round(&mut words, second, self.params.answer_bits());
             PassOutput { words, fresh }
         };
@@ -111,7 +112,7 @@ impl FreshMasks {
         Ok(FreshMasks { ring, blocks })
     }
 
-    /// The rest of one answer, from what both passes gave for all rows.
+    /// Completes one answer from the results of both passes for all rows.
     pub(crate) fn answer(&self, params: &Params, Query([_, c]): &Query, passed: PassOutput) -> Answer {
         let (mut words, fresh) = (passed.words, params.cut().by_byte(&passed.fresh));
         let mut products = Vec::with_capacity(FRESH_ROWS * fresh.len());
@@ -130,7 +131,7 @@ impl FreshMasks {
     }
 }
 
-/// One byte of each word.
+/// The given byte of each word, signed.
 fn signed(words: &[u16], byte: usize) -> Vec<i8> {
     words.iter().map(|word| (word >> (8 * byte)) as i8).collect()
 }

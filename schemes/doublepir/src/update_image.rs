@@ -1,5 +1,6 @@
-//! Moving an image to the next epoch: the changed bytes, the columns of the second matrix that follow from them, and the rows of
-//! its hint. Queries do not depend on the table, but clients fetch that hint anew.
+//! Moving an image to the next epoch: the changed bytes, the columns of the second matrix that
+//! follow from them, and the rows of its hint. Queries do not depend on the table, but clients
+//! fetch the hint again.
 
 use crate::DoublePir;
 use crate::params::Params;
@@ -12,8 +13,8 @@ use sotto_silent::matrix::ByteChange;
 use sotto_silent::two_pass::revise;
 
 impl UpdateImage for DoublePir {
-    /// Each column that changes adds to every row of the hint. Where a good part of them does, encoding the table afresh is
-    /// cheaper.
+    /// Each changed column adds to every row of the hint. Where many columns change, encoding the
+    /// table from scratch is cheaper.
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (cut, ring) = (params.cut(), Ring::new()?);
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;

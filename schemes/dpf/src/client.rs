@@ -1,7 +1,7 @@
 //! The client: make two keys, add two answers.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for; the only exception is refusing one past the
-//! end.
+//! No branch, index or allocation depends on the requested index; the only exception is refusing
+//! one past the end.
 
 use crate::Dpf;
 use crate::generator::Generator;
@@ -26,7 +26,7 @@ impl<const PROVEN: bool> sotto_core::Prepare<Dpf<PROVEN>> for Client<PROVEN> {
     }
 }
 
-/// That a query was asked. The two answers together are the record, so there is nothing to keep.
+/// Evidence of a query. The two answers together are the record, so there is nothing to remember.
 pub struct Pending(());
 
 impl<const PROVEN: bool> sotto_core::Client<Dpf<PROVEN>> for Client<PROVEN> {
@@ -50,7 +50,7 @@ impl<const PROVEN: bool> sotto_core::Client<Dpf<PROVEN>> for Client<PROVEN> {
 /// The nodes of both trees on the path to the record: the only ones that differ.
 struct Path {
     seeds: Zeroizing<[[u8; 16]; 2]>,
-    /// Control bits, one of which is set.
+    /// Control bits of the two nodes, one of which is set.
     bits: [Choice; 2],
 }
 
@@ -74,8 +74,8 @@ fn keys(index: u64, depth: usize, rng: &mut dyn CryptoRng) -> TwoServers<Query> 
 }
 
 impl Path {
-    /// Steps to the right child if `right`, else to the left one, and gives the word that makes the other children
-    /// of both trees equal.
+    /// Steps to the right child if `right`, else to the left one, and returns the correction word
+    /// that makes the other children of both trees equal.
     fn descend(&mut self, generator: &Generator, right: Choice) -> CorrectionWord {
         let mut children = Zeroizing::new([[0; 16]; 4]);
         let mut control = Zeroizing::new([[0; 16]; 2]);
@@ -100,7 +100,7 @@ impl Path {
         CorrectionWord { seed: word.to_le_bytes(), left: left_bit.unwrap_u8(), right: right_bit.unwrap_u8() }
     }
 
-    /// The word that makes the two leaves differ in one bit, which is the record's.
+    /// The correction word that makes the two leaves differ in one bit, which is the record's.
     fn leaf(&self, generator: &Generator, place: u64) -> [u8; 64] {
         let mut leaves = Zeroizing::new([[0; 16]; 8]);
         generator.leaves(&self.seeds[..], &mut leaves[..]);

@@ -1,4 +1,4 @@
-//! The table in bit slices, and changes to it.
+//! The table in bit slices, and changes of it.
 
 use crate::Dpf;
 use crate::params::{Params, SubTable};
@@ -13,7 +13,8 @@ use std::ops::Range;
 /// Bytes of records that are in memory at once, unless one block has more; blocks take as many again.
 const SLAB: usize = 8 << 20;
 
-/// Writes the only section of an image: layer by layer in blocks of eight, the last one of each filled up with zeros.
+/// Writes the only section of an image: layer by layer in blocks of eight, the last block of each
+/// filled up with zeros.
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than `params`; storage errors.
@@ -60,7 +61,8 @@ impl<'a> Writer<'a> {
         self.held.extend_from_slice(part.expect_or_default("a layer is part of a record"));
     }
 
-    /// Writes what is held, if that is much; at last all of it, also what does not fill a block.
+    /// Writes the buffered records, if they are many; at the end all of them, including those that
+    /// fill no block.
     fn write(&mut self, out: &dyn Sink, last: bool) -> Result<()> {
         let (block, held) = (self.layer.block_bytes(), self.held.len());
         let whole = if last { held.next_multiple_of(block) } else { held / block * block };
@@ -79,8 +81,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Where bytes of a record lie: for each layer that has some, the first byte of their slices in the image, which record of its
-/// block it is, and which of the bytes.
+/// The positions of a record's bytes: for each layer that has some, the first byte of their slices
+/// in the image, the record's number in its block, and the range of the bytes.
 fn places(
     params: &Params,
     record: u64,
@@ -110,7 +112,7 @@ pub(crate) fn records(params: &Params, held: ImageSection) -> Box<dyn RecordSour
 }
 
 impl<const PROVEN: bool> UpdateImage for Dpf<PROVEN> {
-    /// Reads and writes eight bytes for each that changes.
+    /// Reads and writes eight bytes for each changed byte.
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         changes.iter().try_for_each(|change| inside(params, change))?;
         out.reserve(Section::Resident, params.table_bytes())?;
@@ -129,7 +131,7 @@ impl<const PROVEN: bool> UpdateImage for Dpf<PROVEN> {
     }
 }
 
-/// Refuses a change of which a part lies outside the records.
+/// Refuses a change that is partly outside the records.
 fn inside(params: &Params, change: &RecordChange) -> Result<()> {
     if change.record >= params.records() {
         return Err(Misuse::IndexPastEnd { index: change.record, len: params.records() }.into());

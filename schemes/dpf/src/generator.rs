@@ -3,15 +3,16 @@
 //! Both are AES-128 in the mode of Matyas, Meyer and Oseas: `E_k(s) + s`, which stays hard to invert although everyone
 //! knows the key. There are four keys: for left seeds, right seeds, control bits and leaves.
 //!
-//! Two things are unlike the usual implementations. *Control bits have a block of their own*, where others take a bit
-//! of the seed; so a seed has 128 unknown bits and not 127. *Keys belong to the query*: they are derived from a salt
-//! that both keys of a query hold. Under keys that were the same for all, one search would go through the seeds of all
-//! queries that a server ever saw, and find one of 2^40 for 2^88 (Guo, Katz, Wang, Yu; "Efficient and Secure Multiparty
-//! Computation from Fixed-Key Block Ciphers", S&P 2020).
+//! Two things differ from common implementations. *Control bits have a block of their own*, where
+//! others take a bit of the seed; so a seed has 128 unknown bits and not 127. *Keys belong to the
+//! query*: they are derived from a salt that both keys of a query hold. With global keys, one
+//! search would go through the seeds of all queries that a server ever saw, and find one of 2^40
+//! for 2^88 (Guo, Katz, Wang, Yu; "Efficient and Secure Multiparty Computation from Fixed-Key Block
+//! Ciphers", S&P 2020).
 
 use sotto_math::aes::{self, Aes};
 
-/// What the keys of a query are derived under, with BLAKE3, from its salt.
+/// The BLAKE3 context in which the keys of a query are derived from its salt.
 pub const CONTEXT: &str = "sotto 2026 dpf/1 tree keys v1";
 
 /// A node's seed.

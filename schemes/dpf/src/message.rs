@@ -1,7 +1,7 @@
 //! Key and answer.
 //!
-//! A key is canonical: its control bits fill whole bytes, and the bits left over are zero. Every other string of
-//! its length is a key.
+//! A key is canonical: its control bits fill whole bytes, and the unused bits are zero. Every other
+//! string of its length is a key.
 #![deny(clippy::indexing_slicing)]
 
 use crate::generator::Seed;
@@ -9,11 +9,11 @@ use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// What a server is sent: the paper's key `k_b`. One alone tells nothing; both together tell the record, so they are
-/// wiped.
+/// The key that a server is sent: the paper's key `k_b`. One alone reveals nothing; both together
+/// reveal the record, so they are wiped.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Query {
-    /// What the generator's keys are derived from; the same in both keys.
+    /// The salt that the generator's keys are derived from; the same in both keys.
     pub(crate) salt: [u8; 16],
     /// The root's seed, `s_b`.
     pub(crate) root: Seed,
@@ -28,11 +28,11 @@ pub struct Query {
 /// The correction word of a level: `CW^(i)`.
 #[derive(Clone, PartialEq, Eq, Zeroize)]
 pub(crate) struct CorrectionWord {
-    /// What is added to the seeds of both children.
+    /// The value that is added to the seeds of both children.
     pub(crate) seed: Seed,
-    /// What is added to the left child's control bit: 0 or 1.
+    /// The bit that is added to the left child's control bit.
     pub(crate) left: u8,
-    /// What is added to the right child's.
+    /// The bit that is added to the right child's control bit.
     pub(crate) right: u8,
 }
 
@@ -86,7 +86,7 @@ fn next<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N]> {
     Ok(*first)
 }
 
-/// What a server sends back: the exclusive or of the records that its key selects.
+/// The answer of a server: the exclusive or of the records that its key selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<u8>);
 

@@ -1,36 +1,39 @@
-//! Parameters: how many records there are, and how wide they are. Everything else follows.
+//! Parameters: the number of records and their width. Everything else follows.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, work};
 
-/// Most records: at this many a key is still under 700 bytes.
+/// Maximum number of records: with this many a key is still under 700 bytes.
 pub const MAX_RECORDS: u64 = 1 << 40;
 
-/// Most bytes in a record. Wider rows are spread over several, each of which costs a pass over the table.
+/// Maximum bytes of a record. Wider rows are spread over several records, each of which costs a
+/// pass over the table.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Bytes of a node.
 pub const NODE_BYTES: usize = 32;
 
-/// Most nodes in a record. Those of the last level are kept once for 2^11 records, fewer than are selected from in one turn.
+/// Maximum number of nodes in a record. Those of the last level are stored once for 2^11 records,
+/// fewer than one step selects from.
 pub const MAX_PATH: u32 = 12;
 
 /// Records whose bits are one leaf of the tree.
 pub const LEAF_RECORDS: u64 = 512;
 
-/// Work of growing a leaf of the tree, and the nodes above: four blocks of bits, one of control and one for the nodes.
+/// Operations for growing a leaf of the tree, and the nodes above: four blocks of bits, one of
+/// control and one for the nodes.
 const LEAF_OPS: u64 = 6 * work::AES_BLOCK;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// How many records, N.
+    /// Number of records, N.
     pub records: u64,
     /// Bytes in a record, B: a multiple of 8.
     pub record_bytes: u64,
-    /// Nodes of 32 bytes at the end of each record, where there are some: node l is the same in all records whose numbers agree
-    /// but for their l lowest bits, and kept once for them.
+    /// Number of nodes of 32 bytes at the end of each record: node l is the same in all records
+    /// whose numbers agree except for their l lowest bits, and is stored once for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub path: u32,
 }
@@ -39,29 +42,29 @@ fn is_zero(path: &u32) -> bool {
     *path == 0
 }
 
-/// What the server keeps of records as a table of its own: part of each, for all records whose numbers agree but for some low
-/// bits.
+/// A table with a piece of each record, stored once for all records whose numbers agree except for
+/// some low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubTable {
-    /// How many bits those are.
+    /// Number of those low bits.
     pub shift: u32,
-    /// Which bytes of a record it has.
+    /// The first byte of a record that the table has.
     pub start: usize,
-    /// And how many.
+    /// Number of the record's bytes.
     pub width: usize,
-    /// Where it lies in the image.
+    /// Offset in the image.
     pub at: u64,
-    /// How many parts it has.
+    /// Number of pieces.
     pub items: u64,
 }
 
 impl SubTable {
-    /// Bytes of eight parts in bit slices.
+    /// Bytes of eight pieces in bit slices.
     pub fn block_bytes(&self) -> usize {
         8 * self.width
     }
 
-    /// Bytes of all of it: whole blocks.
+    /// Bytes of the whole sub-table, in whole blocks.
     pub fn bytes(&self) -> u64 {
         self.items.next_multiple_of(8) * self.width as u64
     }
@@ -75,7 +78,7 @@ pub struct Params {
     layers: Vec<SubTable>,
 }
 
-/// The layers of sound parameters.
+/// The layers of valid parameters.
 fn layers(literal: &ParamsLiteral, record_bytes: usize) -> Vec<SubTable> {
     // The first node belongs to one record alone.
     let shared = literal.path.saturating_sub(1);
@@ -91,11 +94,11 @@ fn layers(literal: &ParamsLiteral, record_bytes: usize) -> Vec<SubTable> {
 }
 
 impl Params {
-    /// How many records, N.
+    /// Number of records, N.
     pub fn records(&self) -> u64 {
         self.literal.records
     }
-    /// Bytes in a record, B.
+    /// Bytes of a record, B.
     pub fn record_bytes(&self) -> usize {
         self.record_bytes
     }
@@ -107,15 +110,17 @@ impl Params {
     pub fn depth(&self) -> usize {
         self.leaves().next_power_of_two().ilog2() as usize
     }
-    /// What the server keeps: records without the nodes that are kept once for several, and then those, level by level.
+    /// The tables at the server: records without shared nodes, and then the shared nodes, level by
+    /// level.
     pub fn layers(&self) -> &[SubTable] {
         &self.layers
     }
-    /// Bytes of the table as the server keeps it.
+    /// Bytes of the table at the server.
     pub fn table_bytes(&self) -> u64 {
         self.layers.iter().map(SubTable::bytes).sum()
     }
-    /// Bytes of a key: salt, root, one word for each level and one for the leaves, and the control bits.
+    /// Bytes of a key: salt, root, one word for each level and one for the leaves, and the control
+    /// bits.
     pub fn key_bytes(&self) -> usize {
         16 + 16 + 16 * self.depth() + 64 + (1 + 2 * self.depth()).div_ceil(8)
     }
@@ -195,8 +200,9 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Work of a byte of records so wide. Sums of records of more than 1 KiB leave the innermost cache before the next record comes,
-/// and from 4 KiB on none of them is there: measured, 36, 66 and 92 picoseconds a byte at 1, 2 and 4 KiB and more.
+/// Operations for a byte of records of this width. Sums of records of more than 1 KiB leave the
+/// innermost cache before the next record comes, and from 4 KiB on none of them is there: measured,
+/// 36, 66 and 92 picoseconds a byte at 1, 2 and 4 KiB and more.
 fn byte_ops(record_bytes: u64) -> u64 {
     match record_bytes {
         0..=1024 => work::READ_BYTE,

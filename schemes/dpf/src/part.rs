@@ -1,5 +1,5 @@
-//! Tables in parts: the leaves of the tree are divided, and the records under them. A part grows its leaves alone; partials are
-//! added like answers of threads.
+//! Tables in parts: the leaves of the tree are divided, and the records under them. A part grows
+//! its leaves alone; partial answers are added as those of threads are.
 
 use crate::Dpf;
 use crate::message::{Answer, Query};
@@ -10,10 +10,10 @@ use sotto_core::{Image, ImageSection, Params as _, PartIndex, PartScheme, Result
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts differ by one of so many pieces at most.
+/// Pieces of a part, by at most one of which parts differ.
 const PIECES: u64 = 8;
 
-/// A stretch of a table: its first leaf, and the parameters that its records alone would have.
+/// A range of a table: its first leaf, and the parameters of its records as a table.
 pub(crate) struct LeafRange {
     pub(crate) first: u64,
     /// A power of two that divides `first`.
@@ -22,14 +22,14 @@ pub(crate) struct LeafRange {
 }
 
 impl LeafRange {
-    /// All of a table.
+    /// The range of all leaves.
     pub(crate) fn all(params: &Params) -> Self {
         LeafRange { first: 0, align: MAX_LEAVES as u64, of: params.clone() }
     }
 }
 
 impl Params {
-    /// Leaves that are not divided: those of a block of every layer.
+    /// Number of leaves that are not divided: those of a block of every layer.
     fn least_leaves(&self) -> u64 {
         let shift = self.layers().last().map_or(0, |layer| layer.shift);
         (8u64 << shift).div_ceil(crate::params::LEAF_RECORDS)
@@ -44,7 +44,7 @@ impl Params {
         (share.start * piece..(share.end * piece).min(self.leaves()), piece)
     }
 
-    /// The part's stretch of the table.
+    /// The part's range of the table.
     fn stretch(&self, cut: PartIndex) -> Result<LeafRange> {
         let (leaves, align) = self.leaves_of(cut);
         let records = records(&leaves, self.records());

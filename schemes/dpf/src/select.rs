@@ -1,16 +1,17 @@
-//! How many rows a record holds.
+//! Choosing the number of rows of a record.
 //!
-//! A record is what an answer consists of, so wide records cost bytes; but every record has a bit that the server
-//! must grow from the key, and records are padded to 8 bytes, so narrow ones cost time. Which weighs more depends on
-//! [`TableShape::goal`].
+//! An answer has the size of a record, so wide records cost bytes; but the server grows a bit for
+//! every record from the key, and records are padded to 8 bytes, so narrow ones cost time.
+//! [`TableShape::goal`] decides which weighs more.
 
 use crate::params::{LEAF_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, Params, ParamsLiteral};
 use sotto_core::{Goal, Params as _, ParamsError, Result, TableShape};
 
-/// Table bytes a server scans at the price of one byte on the wire, as in other schemes: it breaks ties.
+/// Table bytes that a server scans at the price of one byte on the wire, as in other schemes: it
+/// breaks ties.
 const SCANNED_PER_SENT: f64 = 2000.0;
 
-/// Table bytes that can be scanned, for one query of a full batch, in the time in which a leaf is grown.
+/// Table bytes that can be scanned, for one query of a full batch, in the time of growing a leaf.
 const SCANNED_PER_LEAF: f64 = 2500.0;
 
 /// Rows are not packed into records wider than this: an answer then has the size of a key.
@@ -27,7 +28,7 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         return Err(no_fit("a table has at least one row of at least one byte"));
     }
     if row_bytes > MAX_RECORD_BYTES {
-        // Evened out, so that the last record of a row is not mostly padding.
+        // Heights are evened out, so that the last record of a row is not mostly padding.
         let pieces = row_bytes.div_ceil(MAX_RECORD_BYTES);
         let record_bytes = row_bytes.div_ceil(pieces).next_multiple_of(8);
         let literal = rows.checked_mul(pieces).filter(|_| shape.proof_nodes == 0);
@@ -52,7 +53,7 @@ fn fits(literal: &ParamsLiteral) -> bool {
     literal.records <= MAX_RECORDS
 }
 
-/// What the goal wants least of, and what decides where that is equal.
+/// The quantity that the goal minimizes, and the one that breaks ties.
 fn price(literal: &ParamsLiteral, goal: Goal) -> Option<(f64, f64)> {
     let costs = Params::check(literal.clone()).ok()?.report().costs;
     let leaves = literal.records.div_ceil(LEAF_RECORDS) as f64;

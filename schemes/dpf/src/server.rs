@@ -11,7 +11,7 @@ use sotto_math::bitslice::{GROUP, RUN_RECORDS, SelectionMatrices, SelectionShare
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Queries in one pass: as many as have their sums in registers.
+/// Queries in one pass: as many as can have their sums in registers.
 const BATCH: usize = 48;
 
 /// Bytes of matrices that are made and used in turn: what is left of a second-level cache beside the table that

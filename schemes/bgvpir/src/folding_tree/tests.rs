@@ -83,7 +83,8 @@ fn selects_elsewhere(tree: &FoldingTree, period: usize) -> bool {
     })
 }
 
-/// The plain model, every row of every tree: unpruned ones, pruned ones, and some that no halving makes.
+/// The plain model, every row of every tree: unpruned ones, pruned ones, and some that halving does
+/// not make.
 #[test]
 fn a_guard_leaves_other_columns_nothing() {
     let unpruned = (2..=10).map(|z| FoldingTree::halving(z, z));
@@ -154,7 +155,8 @@ fn figure_3() {
     assert_eq!(columns[0], (vec![0, 0, 1, 1], vec![0, 0, 0, 0], 0));
     assert_eq!(columns[1], (vec![0, 1, 1, 0], vec![0, 0, 1, 0], 0b10));
     assert_eq!(columns[2], (vec![1, 1, 0, 0], vec![0, 0, 0, 0], 0));
-    // The honest client also learns this entry of row 2: a fact about the scheme that symmetric tables must deal with.
+    // The honest client also learns this entry of row 2, which symmetric tables must take into
+    // account.
     assert_eq!(columns[3], (vec![1, 0, 0, 1], vec![0, 1, 0, 0], 0b10));
 }
 

@@ -1,4 +1,4 @@
-//! The pass over the table, the last products, and what is sent.
+//! The pass over the table, the last products, and the messages that result.
 
 use super::buffers::AnswerBuffers;
 use super::image::{Coefficients, PlaintextTable};
@@ -17,11 +17,11 @@ use sotto_math::tiles::Selectors;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Sums of one query over the table: a ciphertext to each column.
+/// Sums of one query over the table: a ciphertext for each column.
 #[derive(Default)]
 pub struct ColumnSums {
     parts: Vec<ColumnPart>,
-    /// Where their memory came from.
+    /// The pool that their memory came from.
     rooms: Option<Arc<AnswerBuffers>>,
 }
 
@@ -33,7 +33,7 @@ impl Drop for ColumnSums {
     }
 }
 
-/// Sums over some columns that follow each other, modulo each prime, block by block.
+/// Sums over some consecutive columns, modulo each prime, block by block.
 struct ColumnPart {
     cols: Range<usize>,
     limbs: Vec<Vec<u64>>,
@@ -47,7 +47,7 @@ pub(super) fn first_dimension(table: &PlaintextTable, queries: &[&ExpandedQuery]
     }
 }
 
-/// Of rows that are values in the image.
+/// Sums of rows that the image has as values.
 fn resident(table: &PlaintextTable, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
     let cols = 0..table.shape.layout().cols();
     let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.v.as_slice()).collect();
@@ -61,7 +61,8 @@ fn resident(table: &PlaintextTable, queries: &[&ExpandedQuery]) -> Vec<ColumnSum
     pass_sums.into_iter().map(sums).collect()
 }
 
-/// Of rows that are coefficients: each becomes values once, for all queries. Threads of the current pool take columns.
+/// Sums of rows that the image has as coefficients: each is converted once, for all queries.
+/// Threads of the current pool take columns.
 fn streamed<R: SlotRing>(
     table: &PlaintextTable,
     rns: &RnsRing<R>,
@@ -110,7 +111,8 @@ impl ColumnSums {
     }
 }
 
-/// `r = sum over a of u[a] w_a` for each layer of which the table has columns, and over these; of three parts.
+/// `r = sum over a of u[a] w_a` for each layer of which the table has columns, and over these
+/// columns; r has three parts.
 pub(super) fn products<R: SlotRing>(
     table: &PlaintextTable,
     rns: &RnsRing<R>,
@@ -121,12 +123,12 @@ pub(super) fn products<R: SlotRing>(
     layers.map(|layer| dot(table, rns, query, sums, layer)).collect()
 }
 
-/// The layers that some columns are of.
+/// The layers of some columns.
 pub(super) fn layers_of(params: &Inner, cols: &Range<usize>) -> Range<usize> {
     cols.start / params.columns()..cols.end.div_ceil(params.columns())
 }
 
-/// Each layer's sum relinearized, left with one prime, and rounded: what is sent.
+/// Relinearizes each layer's sum, leaves one prime, and rounds, for the wire.
 pub(super) fn finish<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
@@ -146,10 +148,11 @@ pub(super) fn finish<R: SlotRing>(
     Answer(products.into_par_iter().map_init(|| Scratch::new(rns), one).collect())
 }
 
-/// Columns that are multiplied together: taken out of the sums together they share pages, and their products are reduced once.
+/// Columns that are multiplied together: taken out of the sums together they share pages, and their
+/// products are reduced once.
 const TOGETHER: usize = 16;
 
-/// The three parts of `sum over a of u[a] w_a` in one layer, over the columns that there are.
+/// The three parts of `sum over a of u[a] w_a` in one layer, over the present columns.
 fn dot<R: SlotRing>(
     table: &PlaintextTable,
     rns: &RnsRing<R>,

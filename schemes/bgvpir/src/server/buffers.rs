@@ -1,4 +1,4 @@
-//! Memory that answers leave to the next: see [`BufferPool`].
+//! Memory that is reused from one answer to the next: see [`BufferPool`].
 
 use crate::cost;
 use crate::params::Inner;
@@ -6,16 +6,16 @@ use sotto_lattice::bgv::{Ciphertext, RnsRing, SlotRing};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_math::tiles::{SelectorBuffer, Selectors};
 
-/// Queries whose memory is kept at most.
+/// Maximum number of queries whose memory is pooled.
 const KEPT: u64 = 2 * super::BATCH as u64;
 
-/// Bytes of each kind that are kept at most.
+/// Maximum bytes of each kind that are pooled.
 const KEPT_BYTES: u64 = 256 << 20;
 
-/// Memory between answers.
+/// The pooled memory of answers.
 pub(super) struct AnswerBuffers {
     primes: usize,
-    /// Of the top level, and of two parts.
+    /// Ciphertexts of the top level, with two parts.
     ciphers: BufferPool<Ciphertext>,
     selectors: BufferPool<SelectorBuffer>,
     pub(super) sums: BufferPool<Vec<u64>>,
@@ -39,23 +39,23 @@ impl AnswerBuffers {
         }
     }
 
-    /// A ciphertext of the top level and of two parts, of anything.
+    /// A ciphertext of the top level, with two parts, of arbitrary content.
     pub(super) fn cipher<R: SlotRing>(&self, rns: &RnsRing<R>) -> Ciphertext {
         self.ciphers.take().unwrap_or_else(|| Ciphertext::zero(rns, rns.top(), 2))
     }
 
-    /// Keeps ciphertexts that are of that shape.
+    /// Returns ciphertexts of that shape to the pool.
     pub(super) fn keep(&self, ciphers: impl IntoIterator<Item = Ciphertext>) {
         let fits = |c: &Ciphertext| (c.level().primes(), c.parts()) == (self.primes, 2);
         ciphers.into_iter().filter(fits).for_each(|c| self.ciphers.keep(c));
     }
 
-    /// Room for selectors.
+    /// Memory for selectors.
     pub(super) fn selectors(&self) -> SelectorBuffer {
         self.selectors.take().unwrap_or_default()
     }
 
-    /// Keeps the room of selectors that are not needed any more.
+    /// Returns the memory of selectors that are no longer needed.
     pub(super) fn keep_selectors(&self, selectors: &mut [Selectors]) {
         selectors.iter_mut().for_each(|some| self.selectors.keep(some.take_room()));
     }

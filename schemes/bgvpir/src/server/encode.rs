@@ -1,5 +1,6 @@
-//! Encoding: records to whitened slots to coefficients, and where the image holds values to those, written as the pass reads
-//! them. Memory is bounded whatever the table's size, and each byte is written once.
+//! Encoding: records to whitened slots to coefficients and, where the image holds values, to those,
+//! written in the order in which the pass reads them. Memory is bounded for any size of the table,
+//! and each byte is written once.
 
 use super::image::{bytes, offset, owner, shape, stored};
 use crate::literal::RowFormat;
@@ -44,7 +45,7 @@ pub(super) fn encode<R: SlotRing>(
     }
 }
 
-/// What one strip needs.
+/// The state of writing one strip.
 struct Writer<'a, R: SlotRing> {
     params: &'a Inner,
     rns: &'a RnsRing<R>,
@@ -53,11 +54,11 @@ struct Writer<'a, R: SlotRing> {
     out: &'a dyn Sink,
 }
 
-/// A polynomial's cell and its words modulo one prime.
+/// The cell of a polynomial and its words modulo one prime.
 type Limb = ((usize, usize), Vec<u64>);
 
 impl<R: SlotRing> Writer<'_, R> {
-    /// Writes every part, on all threads there are.
+    /// Writes every part, on all available threads.
     fn all<T: Sync>(&self, parts: &[T], write: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
         let (done, total) = (AtomicU64::new(0), parts.len() as u64);
         parts.par_iter().try_for_each(|part| {
@@ -136,8 +137,8 @@ impl<R: SlotRing> Writer<'_, R> {
     }
 }
 
-/// The values of a layer of a row modulo each prime of the table, for its slots in clear. Primes are below 2^50, so that values
-/// are stored as they are.
+/// The values of a layer of a row modulo each prime of the table, from its slots in the clear.
+/// Primes are below 2^50, so values are stored as they are.
 fn limbs<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
@@ -151,7 +152,7 @@ fn limbs<R: SlotRing>(
     values.chunks_exact(rns.ring().words()).map(<[u64]>::to_vec).collect()
 }
 
-/// The coefficients of a layer of a row, for its slots in clear.
+/// The coefficients of a layer of a row, from its slots in the clear.
 pub(super) fn coefficients<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,

@@ -1,10 +1,11 @@
-//! Where rows lie in the image.
+//! The positions of rows in the image.
 //!
-//! **Values.** Modulo each prime that the table is multiplied at, the image has a table of tiles, one after the other.
-//! Row `alpha` of a layer is the polynomial at `b = alpha mod d2`, `layer columns + alpha div d2`: the sum over b is
-//! the pass, and its columns are the entries of u, layer after layer.
+//! **Values.** Modulo each prime of the scan, the image has a table of tiles, one after the other.
+//! Row `alpha` of a layer is the polynomial at `b = alpha mod d2`, `layer columns + alpha div d2`:
+//! the sum over b is the pass, and its columns are the entries of u, layer after layer.
 //!
-//! **Coefficients.** The same polynomials as [`CoefficientFormat`], column after column, each from row 0 to the last.
+//! **Coefficients.** The same polynomials as [`CoefficientFormat`], column after column, each from
+//! row 0 to the last.
 
 use super::buffers::AnswerBuffers;
 use crate::cost;
@@ -18,7 +19,7 @@ use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The shape of the table, modulo each prime it is multiplied at.
+/// The shape of the table, modulo each prime of the scan.
 ///
 /// # Errors
 /// None for checked parameters.
@@ -31,7 +32,7 @@ pub(super) fn columns(params: &Inner) -> usize {
     params.columns() * params.literal.layers as usize
 }
 
-/// The shape of so many columns.
+/// The shape of `cols` columns.
 fn shape_of(params: &Inner, cols: usize) -> Result<Shape> {
     let rows = params.tree.length(Side::Right) as usize;
     let shape = on_ring!(&*params.ring, rns => {
@@ -46,18 +47,18 @@ pub(super) fn cell(params: &Inner, alpha: u64, layer: usize) -> (usize, usize) {
     ((alpha % rows) as usize, layer * params.columns() + (alpha / rows) as usize)
 }
 
-/// The row and the layer in a cell, whether there is such a row or not.
+/// The row and the layer of a cell, whether the table has the row or not.
 pub(super) fn owner(params: &Inner, (row, col): (usize, usize)) -> (u64, usize) {
     let columns = params.columns();
     ((col % columns) as u64 * params.tree.length(Side::Right) + row as u64, col / columns)
 }
 
-/// How a plaintext is stored as coefficients.
+/// The storage format of a plaintext as coefficients.
 pub(super) fn stored(params: &Inner) -> CoefficientFormat {
     on_ring!(&*params.ring, rns => CoefficientFormat::new(rns.ring()))
 }
 
-/// Where the coefficients of a cell lie, in an image that holds those.
+/// The offset of a cell's coefficients, in an image of coefficients.
 pub(super) fn offset(params: &Inner, (row, col): (usize, usize)) -> u64 {
     let cells = col as u64 * params.tree.length(Side::Right) + row as u64;
     cells * stored(params).bytes() as u64
@@ -74,12 +75,12 @@ pub struct PlaintextTable {
     bytes: ImageSection,
     pub(super) shape: Shape,
     pub(super) rooms: Arc<AnswerBuffers>,
-    /// Which of all columns these are.
+    /// The columns of this part.
     pub(super) cols: Range<usize>,
 }
 
 impl PlaintextTable {
-    /// Opens an image.
+    /// Opens an image of a whole table.
     ///
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
@@ -90,7 +91,7 @@ impl PlaintextTable {
     /// Opens an image that has some columns.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub(super) fn open_some(params: &Params, cols: Range<usize>, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape_of(params, cols.len())?;
         let bytes = match params.literal.form {
@@ -119,12 +120,12 @@ impl PlaintextTable {
         (self.params.literal.form != RowFormat::Values).then_some(Coefficients { rows, each, bytes })
     }
 
-    /// The table modulo each of its primes, of an image that holds values.
+    /// The table modulo each of its primes, for an image of values.
     pub(super) fn values(&self) -> &[u8] {
         self.bytes.bytes()
     }
 
-    /// The table modulo one of the primes, of an image that holds values.
+    /// The table modulo one of the primes, for an image of values.
     ///
     /// # Panics
     /// If the table is not multiplied at that prime.
@@ -135,7 +136,7 @@ impl PlaintextTable {
     }
 }
 
-/// The rows of an image that holds coefficients.
+/// The rows of an image of coefficients.
 #[derive(Clone, Copy)]
 pub(super) struct Coefficients<'a> {
     rows: usize,

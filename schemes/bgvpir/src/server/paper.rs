@@ -1,9 +1,8 @@
 //! The paper's order: for each row the raw product `u[a] v[b]`, of three parts, times the row (Algorithm 3, with
 //! delayed unfolding).
-//!
-//! It takes seven products of polynomials where the distributed order takes two, and is here to be measured against
-//! that: messages, image and levels are the same. As there, products are summed before they are reduced, and no step
-//! allocates; rows are read once, but a polynomial at a time.
+//! It takes seven products of polynomials where the distributed order takes two, and exists for
+//! comparison: messages, image and levels are the same. As there, products are summed before they
+//! are reduced, and no step allocates; rows are read once, one polynomial at a time.
 
 use super::image::{Coefficients, PlaintextTable, stored};
 use rayon::prelude::*;
@@ -11,8 +10,8 @@ use sotto_lattice::bgv::{Ciphertext, CoefficientFormat, RnsRing, SlotRing};
 use sotto_math::ntt::NttPlan;
 use std::ops::Range;
 
-/// Rows of a column that are multiplied together: their lines share pages, and their products with the selectors are
-/// reduced once.
+/// Rows of a column that are multiplied together: their lines share pages, and their products with
+/// the selectors are reduced once.
 const TOGETHER: usize = 8;
 
 /// `r = sum over a, b of (u[a] v[b]) X[a, b]` for each layer, of three parts. Threads of the current pool take columns.
@@ -54,7 +53,7 @@ pub(super) fn products<R: SlotRing>(
         a.sums.iter_mut().zip(&b.sums).for_each(|(a, b)| a.add(rns, b));
         a
     };
-    // One part to a thread: each has sums of its own.
+    // One part for each thread, with sums of its own.
     let each = u.len().div_ceil(rayon::current_num_threads()).max(1);
     let mut sums = u.par_iter().enumerate().with_min_len(each).fold(zero, some).reduce(zero, add).sums;
     // The factor t of BGV's product, once for the whole sum.
@@ -64,7 +63,7 @@ pub(super) fn products<R: SlotRing>(
     sums
 }
 
-/// What the image holds of the table modulo one prime.
+/// The table of the image, modulo one prime.
 enum Source<'a> {
     Values(&'a [u8]),
     Coefficients(Coefficients<'a>, CoefficientFormat),
@@ -96,13 +95,13 @@ fn gather(table: &PlaintextTable, bytes: &[u8], rows: Range<usize>, col: usize, 
     }
 }
 
-/// What a thread works in.
+/// The working memory of a thread.
 struct ThreadScratch {
-    /// Of each layer.
+    /// Sums, one for each layer.
     sums: Vec<Ciphertext>,
-    /// Modulo one prime: the three parts of a few products, part after part.
+    /// The three parts of a few products modulo one prime, part after part.
     products: [Vec<Vec<u64>>; 3],
-    /// Modulo the same prime: as many rows.
+    /// Rows modulo the same prime.
     rows: Vec<Vec<u64>>,
 }
 
@@ -124,7 +123,7 @@ impl ThreadScratch {
         }
     }
 
-    /// Adds those products, each times its row, to the sum of a layer.
+    /// Adds the products, each times its row, to the sum of a layer.
     fn add(&mut self, plan: &NttPlan, limb: usize, layer: usize, count: usize) {
         let Some(sum) = self.sums.get_mut(layer) else { return };
         let mut rows = [&[][..]; TOGETHER];

@@ -1,5 +1,6 @@
-//! Tables in parts: a part has some columns of all layers, and its partial is the sum of their products with u, of three parts,
-//! for each layer of which it has some. Whoever joins adds these, and relinearizes.
+//! Tables in parts: a part has some columns of all layers, and its partial answer is the sum of
+//! their products with u, of three parts, for each layer of which it has some. The coordinator adds
+//! these, and relinearizes.
 //!
 //! Every part rotates and unfolds for itself.
 
@@ -21,10 +22,10 @@ use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts of a product that was not relinearized.
+/// Parts of a product that is not relinearized.
 const PARTS: usize = 3;
 
-/// Columns that are not divided: as values they lie in groups.
+/// Number of columns that are not divided: as values they are stored in groups.
 fn together_of(params: &Inner) -> usize {
     if params.literal.form == RowFormat::Values { TileLayout::GROUP_COLS } else { 1 }
 }
@@ -37,17 +38,17 @@ fn columns_of(params: &Inner, cut: PartIndex) -> Range<usize> {
     place(share.start)..place(share.end)
 }
 
-/// The level of a partial.
+/// The level of a partial answer.
 fn level<R: SlotRing>(params: &Inner, rns: &RnsRing<R>) -> Level {
     rns.level(params.literal.scan_primes.into()).unwrap_or(rns.top())
 }
 
-/// Bytes of a layer in a partial.
+/// Bytes of a layer in a partial answer.
 fn layer_bytes(params: &Inner) -> usize {
     on_ring!(&*params.ring, rns => PARTS * body_bytes(rns, level(params, rns)))
 }
 
-/// The sums of all layers, of the products that parts sent; `None` for what is none.
+/// The sums of all layers over the partial answers; `None` if one is malformed.
 fn added<R: SlotRing>(params: &Inner, rns: &RnsRing<R>, partials: &[Vec<u8>]) -> Option<Vec<Ciphertext>> {
     let level = level(params, rns);
     let mut sums = vec![Ciphertext::zero(rns, level, PARTS); params.literal.layers as usize];

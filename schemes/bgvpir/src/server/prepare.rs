@@ -17,17 +17,17 @@ use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, RotationKey, Scratch, SlotR
 use sotto_math::tiles::Selectors;
 use std::sync::Arc;
 
-/// A query as the server works with it.
+/// A query in the form that the pass uses.
 pub struct ExpandedQuery {
-    /// Entries of u, as many as the table has rows for.
+    /// Entries of u, as many as the table needs for its rows.
     pub(super) u: Vec<Ciphertext>,
-    /// Entries of v, modulo each prime of the table in the order the pass reads them.
+    /// Entries of v, modulo each prime of the table in the order in which the pass reads them.
     pub(super) v: Vec<Selectors>,
     rooms: Arc<AnswerBuffers>,
 }
 
 impl ExpandedQuery {
-    /// Lays v out as the pass reads it.
+    /// Arranges v in the order in which the pass reads it.
     pub(super) fn new(table: &PlaintextTable, [u, v]: [Vec<Ciphertext>; 2]) -> Self {
         let rooms = table.rooms.clone();
         let laid = table.shape.selectors_in(&v, &|| rooms.selectors());
@@ -43,7 +43,7 @@ impl Drop for ExpandedQuery {
     }
 }
 
-/// Rotates and unfolds, and lays v out as the pass reads it.
+/// Rotates and unfolds, and arranges v in the order in which the pass reads it.
 ///
 /// # Errors
 /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
@@ -57,7 +57,7 @@ pub(super) fn prepare<R: SlotRing>(
     Ok(ExpandedQuery::new(table, sides(table.params(), rns, keys, leaves)))
 }
 
-/// The query rotated to every place of what was folded: all leaves, one after the other.
+/// The query rotated to every place of the folded vector: all leaves, one after the other.
 ///
 /// # Errors
 /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
@@ -74,7 +74,8 @@ pub(super) fn leaves<R: SlotRing>(
     Ok(rotations(table, rns, keys, Ciphertext::new(rns, rns.top(), &[&query.body, &mask])))
 }
 
-/// u, as many entries as the table has rows for, and v, out of their leaves, modulo the primes of the table.
+/// u, with the entries that the table needs, and v, from their leaves, modulo the primes of the
+/// table.
 pub(super) fn sides<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
@@ -88,14 +89,14 @@ pub(super) fn sides<R: SlotRing>(
         let leaves = leaves.map(|length| entries.by_ref().take(*length as usize).collect()).collect();
         work.unfold(leaves)
     };
-    // In this order: the leaves of u come first in what is folded.
+    // The leaves of u come first in the folded vector.
     let (mut u, v) = (side(Side::Left), side(Side::Right));
     u.truncate(params.columns());
     [u, v].map(|side| work.lower_all(side, params.literal.scan_primes.into()))
 }
 
-/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Rotations`], of which
-/// threads of the current pool take pairs of rows.
+/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of
+/// [`Rotations`], of which threads of the current pool take pairs of rows.
 fn rotations<R: SlotRing>(
     table: &PlaintextTable,
     rns: &RnsRing<R>,
@@ -140,10 +141,10 @@ struct Grid<'a, R: SlotRing> {
 }
 
 impl<R: SlotRing> Grid<'_, R> {
-    /// All places: the first column in turn, then pairs of rows.
+    /// All places: the first column in order, then pairs of rows.
     fn all(&self, query: Ciphertext) -> Vec<Ciphertext> {
-        // The first column is a chain too, of leaps. Its even places are split once more for the turn beside the leap, so that
-        // no pair of rows waits for another.
+        // The first column is a chain too, of strides. Its even places are split once more for the
+        // rotation next to the stride, so that no pair of rows waits for another.
         let column = chain(self.rns, self.rooms, self.leap, query, self.turns.rows());
         let mut column = column.into_iter();
         let rows = (0..self.turns.rows()).step_by(2);
@@ -159,7 +160,7 @@ impl<R: SlotRing> Grid<'_, R> {
         let [upper, lower] = [self.turns.row(row), self.turns.row(row + 1)];
         let [mut out, mut odd] = starts.map(|first| first.into_iter().collect::<Vec<_>>());
         for j in 0..upper {
-            // To the right, and down, but where the first column was before.
+            // To the right, and down, except where the first column was before.
             let (right, down) = (j + 1 < upper, j > 0 && j < lower);
             let keys: Vec<&RotationKey<R>> = [(right, self.turn), (down, self.leap)]
                 .iter()
@@ -180,17 +181,17 @@ impl<R: SlotRing> Grid<'_, R> {
     }
 }
 
-/// Products of ciphertexts, and primes left behind.
+/// Products of ciphertexts, and the primes that they drop.
 struct ProductContext<'a, R: SlotRing> {
     rns: &'a RnsRing<R>,
     keys: &'a SwitchKeys<R>,
-    /// Where primes are left behind.
+    /// The literal, which states where primes are dropped.
     literal: &'a Literal,
 }
 
 impl<R: SlotRing> ProductContext<'_, R> {
-    /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearized, and a prime lower where the
-    /// literal says so.
+    /// Unfold (Algorithm 3): one side's vector from its leaves, by full products: relinearized, and
+    /// a prime lower where the literal says so.
     fn unfold(&self, mut leaves: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         let depth = depth(leaves.len());
         let right = leaves.split_off(leaves.len().div_ceil(2));

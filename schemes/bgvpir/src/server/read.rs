@@ -1,4 +1,5 @@
-//! Records out of an image, without the mask: for changes in place, and for encoding a table anew that is nowhere else.
+//! Records of an image without whitening: for changes in place, and for encoding again a table that
+//! exists nowhere else.
 
 use super::image::{bytes, cell, offset, shape, stored};
 use crate::literal::RowFormat;
@@ -11,7 +12,7 @@ use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use sotto_lattice::bgv::{RnsRing, SlotRing};
 use std::sync::Arc;
 
-/// The slots of a layer of a row in clear. `at` reads bytes of the image.
+/// The slots of a layer of a row in the clear. `at` reads bytes of the image.
 pub(super) fn read<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
@@ -32,7 +33,7 @@ pub(super) fn read<R: SlotRing>(
     };
     let mut slots = vec![0; ring.slots() * ring.cycles()];
     ring.decode(&words, &mut slots);
-    // Of a damaged image: a slot modulo 65537 may be one too large for its bits.
+    // In a damaged image a slot modulo 65537 may be one too large for its bits.
     slots.iter_mut().for_each(|slot| *slot &= (1 << params.set.slot_bits) - 1);
     whiten(&params.literal.mask, alpha, layer as u32, params.set.slot_bits, &mut slots);
     Ok(slots)
@@ -97,7 +98,7 @@ impl RecordSource for Records {
         if end > len {
             return Err(Misuse::IndexPastEnd { index: end, len }.into());
         }
-        // Records of one row are read together; the first row may be entered in its midst.
+        // Records of one row are read together; the first row may be entered in the middle.
         let period = u64::from(self.params.layout.period);
         let (alpha, beta) = (first / period, (first % period) as usize);
         let (head, rest) = out.split_at_mut(out.len().min((period as usize - beta) * width));

@@ -11,8 +11,8 @@ use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use sotto_lattice::bgv::{RnsRing, SlotRing};
 use std::collections::BTreeMap;
 
-/// Applies changes to an image that holds the old table. There is nothing a client needs to be told: it holds nothing of the
-/// table.
+/// Applies changes to an image of the old table. Clients need no delta, since they hold nothing of
+/// the table.
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
@@ -37,7 +37,7 @@ pub(super) fn revise<R: SlotRing>(
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;
     let rows: Vec<_> = rows.into_iter().collect();
-    // Rows that share lines follow each other in one column, and take turns.
+    // Rows that share cache lines are consecutive in one column, and are processed in order.
     let bunch = |alpha| {
         let (row, col) = cell(params, alpha, 0);
         (col, shape.layout().sharing(row))
@@ -59,7 +59,7 @@ struct Row<'a, R: SlotRing> {
 }
 
 impl<R: SlotRing> Row<'_, R> {
-    /// Reads all layers, changes records in the order of the changes, writes all layers back.
+    /// Reads all layers, changes records in the order of the changes, and writes all layers back.
     fn apply(&self, changes: &[&RecordChange]) -> Result<()> {
         let (params, places) = (self.params, &self.params.layout);
         let mut layers =
@@ -92,7 +92,7 @@ impl<R: SlotRing> Row<'_, R> {
         Ok(())
     }
 
-    /// The slots of a layer in clear.
+    /// The slots of a layer in the clear.
     fn read(&self, layer: usize) -> Result<Vec<u64>> {
         let at = |offset, out: &mut [u8]| self.out.read_at(Section::Resident, offset, out);
         read(self.params, self.rns, self.shape, (self.alpha, layer), at)

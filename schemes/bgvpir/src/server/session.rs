@@ -1,4 +1,4 @@
-//! A client's keys as the server holds them: every row as values, masks made from the seed.
+//! A client's keys as the server holds them: every row as values, with masks made from the seed.
 
 use crate::client::masks;
 use crate::message::Keys;
@@ -10,19 +10,19 @@ use sotto_lattice::bgv::{M8191, Pow2, RnsRing, RotationKey, SlotRing};
 
 /// The keys of a client in one ring.
 pub struct SwitchKeys<R: SlotRing> {
-    /// Rotates by one.
+    /// The key that rotates by one.
     pub(super) turn: RotationKey<R>,
-    /// Rotates by a stride, if there is such a key.
+    /// The key that rotates by a stride, if there is one.
     pub(super) leap: Option<RotationKey<R>>,
-    /// Relinearizes.
+    /// The key that relinearizes.
     pub(super) square: SwitchKey,
 }
 
 /// Admitted keys.
 pub enum Session {
-    /// Of the ring of a power of two.
+    /// Keys in the ring of a power of two.
     Pow2(SwitchKeys<Pow2>),
-    /// Of the paper's.
+    /// Keys in the paper's ring.
     M8191(SwitchKeys<M8191>),
 }
 

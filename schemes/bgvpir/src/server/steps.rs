@@ -1,4 +1,4 @@
-//! One answer, step by step and in either order of products. Whoever holds a clock is told when a step is done.
+//! One answer, step by step and in either order of products, with a callback after each step.
 
 use super::session::{Session, with_keys};
 use super::{Server, answer, paper, prepare};
@@ -9,18 +9,19 @@ use sotto_core::{Misuse, Result, StepServer};
 
 /// The query rotated to every leaf.
 const ROTATIONS: &str = "rotations";
-/// Leaves multiplied to u and v, with relinearization, and both brought to the primes of the table.
+/// Products of leaves for u and v, with relinearization, and lowering both to the primes of the
+/// table.
 const UNFOLDING: &str = "unfolding";
-/// From u, v and the table to the sum of three parts.
+/// The products from u, v and the table to the sum of three parts.
 const PRODUCTS: &str = "inner product";
-/// Relinearization of that sum, primes left behind, and rounding.
+/// Relinearization of the sum, dropping primes, and rounding.
 const LAST: &str = "last step";
 
 impl Server {
     /// Answers one query in the given order, and calls `done` with the name of each step after it.
     ///
     /// # Errors
-    /// As [`sotto_core::Server::answer`].
+    /// Those of [`sotto_core::Server::answer`].
     pub fn answer_in(
         &self,
         order: ProductOrder,

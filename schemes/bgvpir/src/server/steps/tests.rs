@@ -45,9 +45,10 @@ impl Setting {
         self.server = Server::open(&self.params, Arc::new(self.image.clone())).unwrap();
     }
 
-    /// The answer about one record in an order, which is checked, and the steps that were announced.
+    /// The answer about one record in an order, which is checked, and the names of the reported
+    /// steps.
     fn answer(&mut self, index: u64, order: ProductOrder) -> (Answer, Vec<&'static str>) {
-        // The same query each time.
+        // The query is the same each time.
         let mut rng = seeded("a query");
         let (OneServer(query), pending) =
             sotto_core::Client::<BgvPir>::query(&mut self.client, RecordIndex(index), &mut rng).unwrap();
@@ -95,7 +96,8 @@ fn both_orders_have_the_same_slots() {
             let (ours, steps) = setting.answer(index, ProductOrder::Distributed);
             let (theirs, same) = setting.answer(index, ProductOrder::Paper);
             assert_eq!((&steps, steps.as_slice()), (&same, &[ROTATIONS, UNFOLDING, PRODUCTS, LAST][..]));
-            // Not the slots alone: products distribute over sums, noise and all.
+            // The whole ciphertexts are equal, not the slots alone: products distribute over sums,
+            // noise included.
             assert!(ours == theirs, "{ring}, {index}");
             assert!(setting.client.opened(&ours) == setting.client.opened(&theirs), "{ring}, {index}");
             let [ours, theirs] = setting.params.noise.sums;
@@ -104,7 +106,7 @@ fn both_orders_have_the_same_slots() {
     }
 }
 
-/// Rows are the same polynomials whatever the image holds of them, so that answers are the same bytes.
+/// Rows are the same polynomials in both forms of images, so answers are the same bytes.
 #[test]
 fn both_forms_give_the_same_answers_before_and_after_changes() {
     for ring in ["pow2", "m8191"] {
@@ -123,7 +125,8 @@ fn both_forms_give_the_same_answers_before_and_after_changes() {
     }
 }
 
-/// Rows of the grid of one place, of all but one, and with a last row of one; leaves of 14 in all.
+/// Grids of rows with one place, with all but one place, and with one place in the last row; 14
+/// places in all.
 #[test]
 fn strides_reach_every_place() {
     for (ring, stride) in [("pow2", 2), ("pow2", 13), ("m8191", 4), ("m8191", 7)] {
@@ -144,7 +147,7 @@ fn orders_are_known_by_name() {
     assert_eq!((ProductOrder::named("raw"), ProductOrder::default().name()), (None, BgvPir::ORDERS[0]));
 }
 
-/// The ring's own arithmetic, not a model: unpruned and pruned trees with a guard, and the same without.
+/// The ring's own arithmetic, not a model: unpruned and pruned trees with and without a guard.
 #[test]
 fn slots_of_other_records_are_zero_behind_a_guard() {
     for (set, rows) in [("m8191-unpruned", 600), ("m8191-guarded", 5000), ("pow2-guarded", 40_000)] {
@@ -171,7 +174,7 @@ fn slots_of_other_records_are_zero_behind_a_guard() {
 
 #[test]
 fn without_a_guard_other_slots_hold_other_rows() {
-    // Leaves of four and of three: the row asked for is read elsewhere as one that there is.
+    // Leaves of four and of three: the requested row is read elsewhere as another existing row.
     let literal = Literal {
         left: vec![4],
         right: vec![3],
