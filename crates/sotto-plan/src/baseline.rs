@@ -1,33 +1,35 @@
-//! What stands beside every plan, so that the price of privacy can be judged: no scheme, and no privacy.
+//! Baselines that every plan is compared with, so that the price of privacy can be judged: no
+//! scheme, and no privacy.
 
 use crate::workload::{STAY_DAYS, TableData, Workload};
 use serde::Serialize;
 
-/// Keys of a bucket, where clients name one in the clear: about what services for leaked passwords give.
+/// Keys in a bucket where clients name a bucket in the clear: about as many as services for leaked
+/// passwords return.
 pub const CROWD: u64 = 500;
 
-/// A way without any scheme.
+/// Costs of a lookup without a PIR scheme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Baseline {
-    /// What it is.
+    /// Name of the baseline.
     pub name: String,
     /// Bytes of a request.
     pub up_bytes: u64,
     /// Bytes of its answer.
     pub down_bytes: u64,
-    /// Bytes that a client fetches once.
+    /// Bytes that a client downloads once.
     pub once_bytes: u64,
-    /// Bytes for each epoch.
+    /// Bytes that a client downloads for each epoch.
     pub update_bytes: u64,
-    /// Seconds until the answer is there.
+    /// Seconds until the answer arrives.
     pub latency_s: f64,
-    /// Dollars of a million requests, for what is sent.
+    /// Dollars per million requests, for the data sent.
     pub dollars: f64,
-    /// What is learnt.
+    /// Description of what the server learns.
     pub leaks: String,
 }
 
-/// Those of a workload.
+/// Baselines of a workload.
 pub(crate) fn of(work: &Workload) -> Vec<Baseline> {
     let table = work.table_bytes();
     let epochs = (work.updates_per_day * STAY_DAYS).min(work.lookups as f64 * STAY_DAYS);

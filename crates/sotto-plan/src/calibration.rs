@@ -1,125 +1,128 @@
-//! What a machine takes for a unit of each scheme's work, from a few tables that were measured on it.
+//! Calibration of a machine: the time of a unit of each scheme's work, from a few tables that were
+//! measured on it.
 //!
-//! [`Costs::server_ops`](sotto_core::Costs) counts work; a [`CalibrationSample`] says how long it took. One sample lies in the
-//! processor's caches and one beyond them. Times go along straight lines from one to the next and on beyond the last, so that
-//! what is the same for every table, and no scheme's count has, falls out; below the first, a unit takes what it takes there.
+//! [`Costs::server_ops`](sotto_core::Costs) counts work; a [`CalibrationSample`] says how long it
+//! took. One sample fits into the processor's caches and one does not. Times are interpolated
+//! linearly between samples, and extrapolated beyond the last, so that constant costs, which no
+//! scheme counts, are included. Below the first sample, time is proportional to work.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::work;
 use std::path::Path;
 
-/// Name and version of the file.
+/// Name and version of the file format.
 pub const FORMAT: &str = "sotto-calibration/1";
 
-/// Bytes of the file, at most: some hundred for each sample.
+/// Largest size of the file in bytes: a sample takes a few hundred.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What was measured on a machine.
+/// Measured speeds of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// [`FORMAT`].
+    /// Format of the file, always [`FORMAT`].
     pub format: String,
-    /// The machine: processor, kernels, version of sotto.
+    /// Description of the machine: processor, kernels, version of sotto.
     pub machine: String,
-    /// Threads of the samples that are of more than one.
+    /// Number of threads of the samples with several threads.
     pub threads: u32,
-    /// One or more for each scheme.
+    /// Samples, one or more for each scheme.
     pub samples: Vec<CalibrationSample>,
-    /// Seconds that measuring took.
+    /// Seconds that the measurement took.
     pub took_s: f64,
 }
 
-/// A scheme on one table. Times are the shortest of several, in nanoseconds.
+/// Measured times of a scheme on one table: the shortest of several runs, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationSample {
-    /// The scheme, with its version.
+    /// Name of the scheme, with its version.
     pub scheme: String,
     /// Rows of the table.
     pub rows: u64,
     /// Bytes of a row.
     pub row_bytes: u64,
-    /// Work of one server for a lookup, by the scheme's own account.
+    /// Work of one server for a lookup, as the scheme reports it.
     pub server_ops: u64,
     /// Work of the client for a lookup.
     pub client_ops: u64,
-    /// A lookup on one thread of a server.
+    /// Nanoseconds of a lookup on one thread of a server.
     pub server_ns: f64,
-    /// A pass of [`Self::pass_lookups`] lookups on one thread.
+    /// Nanoseconds of a pass of [`Self::pass_lookups`] lookups on one thread.
     pub pass_ns: f64,
-    /// How many lookups shared that pass.
+    /// Number of lookups that shared the pass.
     pub pass_lookups: u32,
-    /// A lookup with all threads of a server.
+    /// Nanoseconds of a lookup with all threads of a server.
     pub threads_ns: f64,
-    /// A query made, and its answer read.
+    /// Nanoseconds of a client to make a query and recover its answer.
     pub client_ns: f64,
-    /// The table encoded with all threads.
+    /// Nanoseconds to encode the table with all threads.
     pub encode_ns: f64,
-    /// The table in parts, if the scheme has parts.
+    /// Times of the table in parts, if the scheme supports parts.
     pub parts: Option<PartSample>,
 }
 
-/// A table that was cut.
+/// Measured times of a table in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartSample {
-    /// How many parts.
+    /// Number of parts.
     pub parts: u32,
-    /// The partial of one part, on one thread.
+    /// Nanoseconds of the partial answer of one part, on one thread.
     pub partial_ns: f64,
-    /// An answer made of all partials.
+    /// Nanoseconds to join all partial answers into an answer.
     pub join_ns: f64,
-    /// Bytes of a partial.
+    /// Bytes of a partial answer.
     pub partial_bytes: u64,
     /// Bytes of an answer.
     pub answer_bytes: u64,
 }
 
-/// How fast a scheme is on a machine.
+/// Speed of a scheme on a machine, for one amount of work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SchemeRate {
     /// Nanoseconds of a lookup on one thread of a server.
     pub server_ns: f64,
-    /// Nanoseconds of a client's.
+    /// Nanoseconds of the client for a lookup.
     pub client_ns: f64,
-    /// The part of a lookup's time that each lookup of a shared pass takes for itself: 1 where sharing gains nothing.
+    /// Time that each further lookup of a shared pass adds, relative to the first: 1 where sharing
+    /// gains nothing.
     pub own: f64,
-    /// How much quicker a lookup is with another thread, as a part of what it would be if threads did not meet: 0 to 1.
+    /// Efficiency of further threads, relative to perfect scaling: 0 to 1.
     pub spread: f64,
-    /// Nanoseconds of encoding a byte of the table, with all threads of the machine that was measured.
+    /// Nanoseconds to encode a byte of the table, with all threads of the measured machine.
     pub encode_byte: Option<f64>,
-    /// A cut table's work over that of a whole one, and joining over a lookup, if parts were measured.
+    /// Overhead of parts, if parts were measured.
     pub parts: Option<PartRate>,
 }
 
-/// What cutting adds.
+/// Overhead of a table in parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PartRate {
-    /// The work of all parts, over that of the whole table.
+    /// Work of all parts relative to that of the whole table.
     pub all: f64,
-    /// Nanoseconds of joining one partial.
+    /// Nanoseconds to join one partial answer.
     pub join: f64,
-    /// Bytes of a partial, over those of an answer.
+    /// Bytes of a partial answer relative to those of an answer.
     pub long: f64,
 }
 
 /// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    /// There is no file, or it cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("{0}")]
     Storage(#[from] std::io::Error),
-    /// It is no calibration.
+    /// The file is not a calibration.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// It is of another machine, or another version of sotto.
+    /// The calibration is of another machine, or another version of sotto.
     #[error("it was measured on another machine or by another version: {0}")]
     OtherMachine(String),
 }
 
 impl Calibration {
-    /// What a file remembers of the machine of this name.
+    /// Reads the calibration of the named machine from a file.
     ///
     /// # Errors
     /// [`CalibrationError`].
@@ -134,10 +137,10 @@ impl Calibration {
         if read.machine != machine { Err(CalibrationError::OtherMachine(read.machine)) } else { Ok(read) }
     }
 
-    /// Writes it into a file, aside at first: two programs may write at once.
+    /// Writes the calibration to a file atomically: two programs may write at the same time.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The errors of the file system.
     pub fn keep(&self, file: &Path) -> std::io::Result<()> {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
@@ -147,7 +150,7 @@ impl Calibration {
         std::fs::rename(&aside, file)
     }
 
-    /// Whether all figures are such as can be measured.
+    /// Checks that all values can be results of a measurement.
     fn check(&self) -> Result<(), String> {
         if self.format != FORMAT {
             return Err(format!(
@@ -169,7 +172,8 @@ impl Calibration {
         Ok(())
     }
 
-    /// How fast a scheme is at a lookup of so much work of a server and of the client; `None` if it was not measured.
+    /// Speed of a scheme at a lookup with the given work of server and client; `None` if it was not
+    /// measured.
     pub fn rate(&self, scheme: &str, server_ops: u64, client_ops: u64) -> Option<SchemeRate> {
         let mut samples: Vec<&CalibrationSample> =
             self.samples.iter().filter(|sample| sample.scheme == scheme).collect();
@@ -181,7 +185,8 @@ impl Calibration {
             };
         let server = between(&|sample| sample.server_ops, server_ops, &|sample| sample.server_ns);
         let client = between(&|sample| sample.client_ops, client_ops, &|sample| sample.client_ns);
-        // Small tables are not worth several threads, nor is cutting: what the largest says counts.
+        // Small tables gain nothing from several threads or from parts, so the largest sample
+        // decides.
         let parts = last.parts.map(|parts| PartRate {
             all: parts.partial_ns * f64::from(parts.parts) / last.server_ns,
             join: parts.join_ns / f64::from(parts.parts),
@@ -199,8 +204,8 @@ impl Calibration {
 }
 
 impl SchemeRate {
-    /// What `sotto_core::work` says of its own machine, for all schemes alike: queries of a pass that share nothing, threads
-    /// that do not meet.
+    /// Speed without a calibration, computed from `sotto_core::work`. It is the same for all
+    /// schemes: queries of a pass share nothing, and threads scale perfectly.
     pub fn usual(server_ops: u64, client_ops: u64) -> Self {
         let time = |ops: u64| ops as f64 / work::OPS_PER_NANOSECOND as f64;
         let (server_ns, client_ns) = (time(server_ops), time(client_ops));
@@ -208,8 +213,9 @@ impl SchemeRate {
     }
 }
 
-/// The height at `x` of the line through points, which goes on beyond the last two of them; before the first, and where it would
-/// fall, height is in proportion to `x`.
+/// Value at `x` of the piecewise linear function through points, extrapolated beyond the last two
+/// of them. Before the first point, and where the line would fall, the value is proportional to
+/// `x`.
 fn line(points: impl Iterator<Item = (f64, f64)>, x: f64) -> f64 {
     let mut points: Vec<(f64, f64)> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -223,7 +229,7 @@ fn line(points: impl Iterator<Item = (f64, f64)>, x: f64) -> f64 {
     }
 }
 
-/// What each further lookup of a pass takes, as a part of the first.
+/// Time that each further lookup of a pass takes, relative to the first.
 fn own(sample: &CalibrationSample) -> f64 {
     let further = f64::from(sample.pass_lookups) - 1.0;
     if further <= 0.0 {
@@ -232,7 +238,7 @@ fn own(sample: &CalibrationSample) -> f64 {
     ((sample.pass_ns / sample.server_ns - 1.0) / further).clamp(0.01, 1.0)
 }
 
-/// How much of a further thread is of use.
+/// Efficiency of a further thread.
 fn spread(sample: &CalibrationSample, threads: u32) -> f64 {
     if threads <= 1 {
         return 1.0;
@@ -285,7 +291,7 @@ mod tests {
         assert_eq!(rate(5).parts, Some(PartRate { all: 2.0, join: 2.0, long: 2.0 }));
         assert_eq!(rate(5).encode_byte, Some(3.0));
         assert_eq!(calibration.rate("another/1", 5, 5), None);
-        // Two samples of the same work are one point, and times that fall are no line.
+        // Two samples of the same work are one point, and falling times do not make a line.
         assert!(close(line([(4.0, 8.0), (4.0, 9.0)].into_iter(), 2.0), 4.0));
         assert!(close(line([(1.0, 8.0), (4.0, 4.0)].into_iter(), 8.0), 8.0));
         assert_eq!(line(std::iter::empty(), 8.0), 0.0);

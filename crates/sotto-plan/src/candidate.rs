@@ -1,105 +1,108 @@
-//! A scheme that fits, with all that it would cost.
+//! Candidates: schemes that fit a workload, with all their costs.
 
 use crate::choice::PlanChoice;
 use crate::leakage::LeakageStatement;
 use crate::workload::RankBy;
 use serde::Serialize;
 
-/// A scheme and layout that fit.
+/// A scheme and layout that fit a workload, with their costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
-    /// What an encoder is to be told.
+    /// Choices that an encoder needs.
     pub choice: PlanChoice,
-    /// The scheme in a line.
+    /// Description of the scheme in one line.
     pub title: &'static str,
-    /// Servers, each of another operator.
+    /// Number of servers, each of another operator.
     pub servers: usize,
     /// Digests of the parameters of its tables.
     pub params_digests: Vec<String>,
-    /// Tables that a request asks.
+    /// Number of tables that a request queries.
     pub tables: u64,
-    /// Queries of a request to each server.
+    /// Number of queries of a request to each server.
     pub queries: u64,
     /// Bytes of all queries of a request.
     pub up_bytes: u64,
-    /// Bytes of all answers.
+    /// Bytes of all answers of a request.
     pub down_bytes: u64,
-    /// Bytes that a client fetches before its first request: artifacts, trees, what a catalog says of keys.
+    /// Bytes that a client downloads before its first request: artifacts, trees, and the catalog's
+    /// description of keys.
     pub once_bytes: u64,
-    /// Bytes of keys that it uploads, for a day.
+    /// Bytes of evaluation keys that a client uploads per day.
     pub keys_bytes: u64,
-    /// Bytes that go both ways in an epoch for hints that a server makes.
+    /// Bytes of hint requests and hint responses per epoch.
     pub hints_bytes: u64,
-    /// Bytes that a client fetches for a new epoch.
+    /// Bytes that a client downloads for a new epoch.
     pub update_bytes: u64,
-    /// Bytes of a request with its share of the rest.
+    /// Bytes of a request, including its share of all other traffic.
     pub bytes_in_all: f64,
-    /// Core-seconds of all servers for a request alone.
+    /// Core-seconds of all servers for a request that shares no pass.
     pub server_s: f64,
-    /// Seconds of the client.
+    /// Seconds of the client's computation.
     pub client_s: f64,
-    /// Seconds on the link.
+    /// Seconds of the transfer.
     pub link_s: f64,
-    /// Seconds of a request to an idle server, the client and the link counted.
+    /// Seconds of a request to an idle server, including client and transfer.
     pub latency_s: f64,
-    /// The same at peak, for half of the requests.
+    /// Median latency at peak, in seconds.
     pub loaded_p50_s: f64,
-    /// And for all but one in a hundred.
+    /// 99th percentile of the latency at peak, in seconds.
     pub loaded_p99_s: f64,
-    /// Machines of each server that take turns at peak.
+    /// Number of machines of each server that share the load at peak.
     pub replicas: u64,
-    /// Requests that share a pass at peak.
+    /// Number of requests that share a pass at peak.
     pub pass: f64,
-    /// Requests a second that one machine takes.
+    /// Requests per second that one machine can serve.
     pub capacity: f64,
     /// Bytes in the memory of each machine.
     pub memory_bytes: u64,
     /// Bytes on the disk of each server: two epochs, and clients' keys.
     pub disk_bytes: u64,
-    /// Bytes that a client keeps.
+    /// Bytes that a client stores.
     pub client_bytes: u64,
-    /// Whether they are a state, which must not be lost or copied.
+    /// Whether the stored bytes are durable state, which must be neither lost nor copied.
     pub client_state: bool,
     /// Core-seconds of encoding, if that was measured.
     pub encode_s: Option<f64>,
-    /// Dollars of a million requests.
+    /// Dollars per million requests.
     pub dollars: f64,
-    /// Bits of security; none for what no computing breaks.
+    /// Bits of security; `None` if the security is not computational.
     pub security_bits: Option<f64>,
-    /// What they rest on.
+    /// Name of the model that estimates the security.
     pub security_model: String,
-    /// log2 of a bound on how often a request fails; none if it cannot.
+    /// Base-2 logarithm of a bound on the probability that a request fails; `None` if it cannot
+    /// fail.
     pub failure_log2: Option<f64>,
-    /// What servers learn.
+    /// Statements of what servers learn.
     pub leaks: Vec<LeakageStatement>,
-    /// Whether times are by measurement on this machine.
+    /// Whether times come from a measurement on this machine.
     pub calibrated: bool,
-    /// The table over several machines, if asked for. All of it is modeled.
+    /// Estimate for the table on several machines, if requested. All of it is modeled.
     pub modeled: Option<SplitEstimate>,
 }
 
-/// A table that is cut over machines. Nothing here was measured as a whole: it is computed from the time of one part, of joining,
-/// and of sending partials over a link of 10 Gbit/s.
+/// Estimate for a table whose parts are on several machines. It was not measured as a whole: it is
+/// computed from the times of one part, of joining, and of sending partial answers over a link of
+/// 10 Gbit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SplitEstimate {
-    /// How many.
+    /// Number of machines.
     pub machines: u32,
-    /// Bytes in the memory of each.
+    /// Bytes in the memory of each machine.
     pub memory_bytes: u64,
     /// Seconds of a request to idle machines.
     pub latency_s: f64,
     /// Core-seconds of all machines.
     pub server_s: f64,
-    /// Bytes of all partials of a request, between machines.
+    /// Bytes of all partial answers of a request, between machines.
     pub partials_bytes: u64,
-    /// Dollars of a million requests.
+    /// Dollars per million requests.
     pub dollars: f64,
     /// Whether a part was measured on this machine.
     pub from_parts: bool,
 }
 
 impl Candidate {
-    /// What an aim would have least of.
+    /// Cost that a ranking minimizes.
     pub fn by(&self, aim: RankBy) -> f64 {
         match (aim, &self.modeled) {
             (RankBy::Dollars, Some(cut)) => cut.dollars,

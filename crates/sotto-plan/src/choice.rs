@@ -1,4 +1,4 @@
-//! What a plan chose: all that an encoder has to be told, and the file that says it.
+//! The choices of a plan that an encoder needs, and the file that contains them.
 
 use crate::PlanError;
 use serde::{Deserialize, Serialize};
@@ -8,43 +8,43 @@ use sotto_db::ingest::KeyArrangement;
 /// Name and version of a plan's JSON.
 pub const FORMAT: &str = "sotto-plan/1";
 
-/// Bytes of a plan, at most.
+/// Largest size of a plan in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What is to be encoded, and how.
+/// Choices of a plan for encoding a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanChoice {
-    /// The scheme, with its version.
+    /// Name of the scheme, with its version.
     pub scheme: String,
-    /// What parameters are chosen for.
+    /// Goal that parameters are chosen for.
     pub goal: String,
-    /// The named set, in place of a goal.
+    /// Named parameter set, in place of a goal.
     pub set: Option<String>,
-    /// Requests that one client makes in an epoch.
+    /// Number of requests that one client makes per epoch.
     pub lookups: u64,
-    /// Whether each row brings its proof.
+    /// Whether rows are verified one by one.
     pub verified: bool,
     /// Whether rows are masked.
     pub symmetric: bool,
-    /// For how many rows, or keys, a round is.
+    /// Number of rows, or keys, in a round of a batch code.
     pub batch: Option<u16>,
-    /// How keys lie in rows; none where rows are asked by number.
+    /// Arrangement of keys in rows; `None` where rows are requested by number.
     pub keys: Option<KeyChoice>,
 }
 
-/// How keys lie in rows.
+/// Arrangement of keys in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum KeyChoice {
-    /// In one of some rows.
+    /// Each key is stored in one of several rows.
     Rows {
-        /// Of how many: 1 to 4.
+        /// Number of rows in which a key may be stored: 1 to 4.
         probes: u32,
         /// Keys in a row.
         slots: u32,
     },
-    /// In sums of rows.
+    /// Each key's value is the sum of several rows.
     Sums,
 }
 
@@ -57,7 +57,7 @@ impl From<KeyArrangement> for KeyChoice {
     }
 }
 
-/// What is read of a plan.
+/// The fields that are read from a plan.
 #[derive(Deserialize)]
 struct PlanFile {
     format: String,
@@ -65,7 +65,7 @@ struct PlanFile {
 }
 
 impl PlanChoice {
-    /// Reads what a plan chose, from its JSON. Total: any bytes give a choice or an error.
+    /// Reads the choices of a plan from its JSON. Total: any bytes give a choice or an error.
     ///
     /// # Errors
     /// [`PlanError::Damaged`].
@@ -93,7 +93,7 @@ impl PlanChoice {
         Ok(chosen)
     }
 
-    /// What parameters are chosen for.
+    /// Goal that parameters are chosen for.
     ///
     /// # Errors
     /// [`PlanError::Damaged`] if there is no such goal.

@@ -1,18 +1,18 @@
-//! Why there is no plan.
+//! Errors of planning.
 
-/// Why there is no plan, or none that can be taken.
+/// Why a plan cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A figure of the workload makes no sense.
+    /// A value of the workload is invalid.
     #[error("{what} {why}")]
     Workload {
-        /// Which.
+        /// Name of the value.
         what: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// What was read is no plan.
+    /// The input is not a plan.
     #[error("this is no plan that can be taken: {0}")]
     Damaged(String),
 }

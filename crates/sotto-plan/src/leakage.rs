@@ -1,13 +1,13 @@
-//! What whoever serves a table learns of those who ask, in words.
+//! Descriptions of what the servers of a table learn about its clients.
 
 use serde::Serialize;
 use sotto_core::SchemeEntry;
 
-/// What is learnt.
+/// A statement of what is learned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeakageStatement(pub String);
 
-/// What a scheme's servers learn, the gravest first.
+/// Statements of what a scheme's servers learn, most severe first.
 pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Vec<LeakageStatement> {
     let mut leaks = Vec::new();
     if entry.servers > 1 {

@@ -1,20 +1,21 @@
-//! Planning: which scheme and layout a workload calls for, and what each would cost.
+//! Plans which scheme and layout suit a workload, and what each would cost.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`workload`] | the table, those who ask, the link, machines and prices, who is trusted |
-//! | `tables` | the tables that a request asks: how keys lie in rows, which buckets a batch code has |
-//! | `price` | what a request costs: bytes by the scheme's exact account, times by a calibration |
-//! | [`calibration`] | what a machine takes for a unit of each scheme's work |
-//! | [`load`] | what requests wait for under load |
-//! | [`machines`] | a table over several machines, modeled |
-//! | [`leaks`] | what servers learn, in words |
-//! | [`baseline`] | what stands beside: no scheme, and no privacy |
-//! | [`offer`] | a scheme that fits, with all that it would cost |
-//! | [`choose`] | every scheme at its best, the best first; and why the others do not fit |
-//! | [`choice`] | what a plan chose, for whoever encodes |
+//! | [`workload`] | the table, its clients, the link, machines and prices, trust |
+//! | `tables` | the tables that a request queries: arrangement of keys, buckets of a batch code |
+//! | `price` | costs of a request: bytes exactly as the scheme reports them, times by a calibration |
+//! | [`calibration`] | the time of a unit of each scheme's work on a machine |
+//! | [`queueing`] | latency under load |
+//! | [`machines`] | a table on several machines, modeled |
+//! | [`leakage`] | descriptions of what servers learn |
+//! | [`baseline`] | baselines: no scheme, and no privacy |
+//! | [`candidate`] | a scheme that fits, with all its costs |
+//! | [`ranking`] | the best candidate of every scheme, best first; and why other schemes are excluded |
+//! | [`choice`] | the choices of a plan that an encoder needs |
 //!
-//! Bytes are those of what encoding would choose, since the same code chooses. Times are predicted, and say by what.
+//! Bytes are exactly those of encoding, since the same code makes the choices. Times are predicted,
+//! and say from what.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

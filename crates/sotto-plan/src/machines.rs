@@ -1,5 +1,5 @@
-//! A table over several machines, each with a part. None of it is measured as a whole: a part and the joining of partials are, on
-//! one machine, and the rest is computed.
+//! Estimates for a table on several machines, each with a part. Nothing is measured as a whole: a
+//! part and the joining of partial answers are measured on one machine, and the rest is computed.
 
 use crate::calibration::Calibration;
 use crate::candidate::{Candidate, SplitEstimate};
@@ -7,16 +7,16 @@ use crate::price::RequestCost;
 use crate::workload::Workload;
 use sotto_core::SchemeEntry;
 
-/// The link between machines, in bytes a second: 10 Gbit/s.
+/// Speed of the link between machines, in bytes per second: 10 Gbit/s.
 const BYTES_A_SECOND: f64 = 1.25e9;
 
-/// Seconds between machines of one room.
+/// Seconds of a round trip between machines in one room.
 const ROUND_TRIP: f64 = 0.2e-3;
 
-/// The offer with its tables cut; nothing if one machine is asked for.
+/// Estimate for a candidate with its tables in parts; `None` if one machine is requested.
 ///
 /// # Errors
-/// Why the scheme's tables cannot be cut, in words.
+/// An explanation why the scheme's tables cannot be cut.
 pub(crate) fn over(
     work: &Workload,
     entry: &SchemeEntry,
@@ -44,7 +44,7 @@ pub(crate) fn over(
     let known = calibration.and_then(|all| all.rate(entry.id.0, 1, 1)).and_then(|rate| rate.parts);
     let (all, join, long) =
         known.map_or((1.0, 0.0, 1.0), |parts| (parts.all.max(1.0), parts.join, parts.long));
-    // A partial is as long as an answer, unless one was measured.
+    // A partial answer is as long as an answer, unless it was measured.
     let partials = partials as f64 * long;
     let count = f64::from(machines);
     let cores = 1.0 + (f64::from(work.machine.cores) - 1.0) * price.spread;

@@ -1,4 +1,5 @@
-//! What a request costs with a scheme: bytes by the scheme's exact account, times by a calibration.
+//! Costs of a request with a scheme: bytes exactly as the scheme reports them, times by a
+//! calibration.
 
 use crate::calibration::{Calibration, SchemeRate};
 use crate::tables::{ParamsRequest, RequestTables, TableGroup};
@@ -9,57 +10,57 @@ use sotto_core::{Error, ParamsError, ParamsReport, SchemeEntry, TableShape};
 use sotto_db::layout::{LayoutSearch, RecordLayout};
 use sotto_oprf::{ELEMENT_BYTES, PROOF_BYTES};
 
-/// What a request costs, and what a client has to have before.
+/// Costs of a request, and of what a client needs before it.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestCost {
     /// Bytes of all queries, to all servers.
     pub(crate) up: u64,
-    /// Bytes of all answers.
+    /// Bytes of all answers, from all servers.
     pub(crate) down: u64,
-    /// Bytes that a client fetches before its first request.
+    /// Bytes that a client downloads before its first request.
     pub(crate) once_down: u64,
-    /// Bytes of keys, to all servers.
+    /// Bytes of evaluation keys, to all servers.
     pub(crate) keys: u64,
-    /// Bytes that it sends and fetches in an epoch to have hints made.
+    /// Bytes of hint requests and hint responses per epoch.
     pub(crate) hints: u64,
-    /// Bytes that a client of the last epoch fetches to be one of the next.
+    /// Bytes that a client downloads to move from one epoch to the next.
     pub(crate) update: u64,
     /// Nanoseconds of one server, on one thread.
     pub(crate) server_ns: f64,
     /// Nanoseconds of the client.
     pub(crate) client_ns: f64,
-    /// What each further request of a pass adds, as a part of the first.
+    /// Time that each further request of a pass adds, relative to the first.
     pub(crate) own: f64,
-    /// How much of a further thread is of use.
+    /// Efficiency of a further thread, 0 to 1.
     pub(crate) spread: f64,
     /// Nanoseconds of encoding, if that was measured.
     pub(crate) encode_ns: Option<f64>,
-    /// Queries to each server.
+    /// Number of queries to each server.
     pub(crate) queries: u64,
-    /// Bytes that one server keeps in memory.
+    /// Bytes that one server holds in memory.
     pub(crate) resident: u64,
-    /// Bytes that a client keeps.
+    /// Bytes that a client stores.
     pub(crate) client_bytes: u64,
-    /// Whether these must not be lost.
+    /// Whether the stored bytes are durable state, which must not be lost.
     pub(crate) is_state: bool,
-    /// log2 of a bound on a request that fails.
+    /// Base-2 logarithm of a bound on the probability that a request fails.
     pub(crate) failure_log2: f64,
-    /// Of the weakest of its tables.
+    /// Bits of security of the weakest table.
     pub(crate) security_bits: f64,
     pub(crate) security_model: String,
     /// Whether all rows are verified one by one.
     pub(crate) is_verified: bool,
-    /// Whether times are by measurement.
+    /// Whether times come from a measurement.
     pub(crate) is_calibrated: bool,
-    /// Each of its tables: how many, how often each is asked, what it is.
+    /// Groups of tables of a request, with the layout of each.
     pub(crate) tables: Vec<(TableGroup, RecordLayout)>,
 }
 
 impl RequestCost {
-    /// That of a scheme.
+    /// Costs of a request with a scheme.
     ///
     /// # Errors
-    /// Why it cannot serve the tables, in words.
+    /// An explanation why the scheme cannot serve the tables.
     pub(crate) fn of(
         work: &Workload,
         entry: &'static SchemeEntry,
@@ -94,7 +95,7 @@ impl RequestCost {
         for (i, asked) in tables.asked.iter().enumerate() {
             let layout = layout(work, entry, wish, tables, asked)?;
             price.add(work, entry, asked, &layout, calibration)?;
-            // A layer's failure is bounded by those of its tables; the code fails besides.
+            // A layer's failure is bounded by those of its tables; the code can fail in addition.
             let most = usize::try_from(asked.tables.saturating_mul(asked.visits)).unwrap_or(usize::MAX);
             visits.extend(std::iter::repeat_n(i, most.min(1 << 20)));
             of_rows.push(layout.packing.failure_log2(layout.report.failure_log2));
@@ -106,7 +107,7 @@ impl RequestCost {
         };
         price.failure_log2 = failure_log2(&[0, 1], &[of_lookups, tables.code_fails]);
         if work.symmetric {
-            // An element is evaluated, and the result proves itself.
+            // An element is evaluated, and the result includes its proof.
             price.up = price.up.saturating_add(ELEMENT_BYTES as u64);
             price.down = price.down.saturating_add((ELEMENT_BYTES + PROOF_BYTES) as u64);
         }
@@ -131,7 +132,7 @@ impl RequestCost {
         let lookups = asked.tables.saturating_mul(asked.visits);
         let queries = lookups.saturating_mul(each);
         let used = work.lookups_per_epoch().saturating_mul(asked.visits).saturating_mul(each);
-        // Hints that are used up are had again.
+        // Spent hints are replaced.
         let times = if costs.budget == 0 { 1 } else { used.div_ceil(costs.budget).max(1) };
         let tree = layout.tree_bytes(asked.rows.max(layout.packing.rows()));
         let once = costs.artifact_bytes.saturating_mul(times).saturating_add(tree);
@@ -168,7 +169,7 @@ impl RequestCost {
     }
 }
 
-/// The layout that encoding would choose.
+/// Layout that an encoder would choose.
 fn layout(
     work: &Workload,
     entry: &'static SchemeEntry,
@@ -189,7 +190,8 @@ fn layout(
     Ok(layout)
 }
 
-/// Bytes of orders and supplies until a client has all hints, where a server makes them.
+/// Bytes of the hint requests and hint responses by which a client gets all its hints, for schemes
+/// with a hint server.
 fn hints(entry: &SchemeEntry, layout: &RecordLayout, tables: u64) -> Result<u64, String> {
     let Some(upkeep) = entry.upkeep else { return Ok(0) };
     let (order, supply) = (upkeep.sizes)(&layout.params).map_err(|why| why.to_string())?;
@@ -197,26 +199,27 @@ fn hints(entry: &SchemeEntry, layout: &RecordLayout, tables: u64) -> Result<u64,
     Ok(order.saturating_add(supply).saturating_mul(orders).saturating_mul(tables))
 }
 
-/// How many orders bring a client all its hints, as the scheme's facts have it.
+/// Number of hint requests by which a client gets all its hints, from the scheme's reported
+/// details.
 pub(crate) fn orders(report: &ParamsReport) -> Option<u64> {
     report.details.iter().find(|(name, _)| *name == "orders").and_then(|(_, orders)| orders.parse().ok())
 }
 
-/// Bytes that a client of the last epoch fetches to be one of the next.
+/// Bytes that a client downloads to move from one epoch to the next.
 fn update(work: &Workload, entry: &SchemeEntry, layout: &RecordLayout, times: u64) -> u64 {
     let costs = &layout.report.costs;
     let all = costs.artifact_bytes.saturating_mul(times);
     if entry.patch.is_none() && entry.state.is_none() {
         return all;
     }
-    // Deltas bring the records that changed, of which each has several chances to.
+    // Deltas contain the changed records, and each record has several rows that may change.
     let rows = layout.packing.rows_per_record() as f64;
     let changed = layout.report.records as f64 * (1.0 - (1.0 - work.changed).powf(rows));
     let delta = (changed * (layout.report.record_bytes + 8) as f64) as u64;
     if entry.state.is_some() && all == 0 { delta } else { delta.min(all) }
 }
 
-/// What was met, without the table, which the plan has said.
+/// Explanation of an error, without the table's name, which the plan states already.
 fn why(error: &sotto_db::DbError) -> String {
     match error {
         sotto_db::DbError::Scheme(Error::Params(ParamsError::NoFit { why, .. })) => why.clone(),

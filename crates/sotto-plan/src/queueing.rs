@@ -1,41 +1,44 @@
-//! What requests wait for under load, by the server's own way to share passes.
+//! Latency under load, for a server that shares passes between requests.
 //!
-//! A server makes one pass at a time, with all its cores; requests that come meanwhile share the next one (*gated batch
-//! service*). With `r` requests a second, passes grow until as many come during a pass as share one: `b = r * t(b)`, where
-//! `t(b) = t(1) * (1 + (b - 1) * own)`. A request then waits for half a pass on average, and for a whole one at worst, before its
-//! own. Where `b` would be less than 1 it meets a pass with probability `r * t(1)`.
+//! A server makes one pass at a time, with all its cores; requests that arrive meanwhile share the
+//! next one (*gated batch service*). With `r` requests per second, passes grow until as many
+//! requests arrive during a pass as share one: `b = r * t(b)`, where `t(b) = t(1) * (1 + (b - 1) *
+//! own)`. A request then waits for half a pass on average, and for a whole one at worst, before its
+//! own. Where `b` would be less than 1, it meets a pass with probability `r * t(1)`.
 
-/// Most queries of a pass, as servers have it unless told otherwise.
+/// Largest number of queries in a pass, by the servers' default.
 pub const MAX_TOGETHER: f64 = 8.0;
 
-/// How busy a machine may be at peak, at most: beyond that, chance makes lines that the model does not have.
+/// Largest utilization of a machine at peak: beyond that, random queues form that the model does
+/// not include.
 const BUSY: f64 = 0.7;
 
-/// A server under load.
+/// Behavior of a server under load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueueEstimate {
-    /// Machines that take turns, each with the whole table: as many as the rate takes.
+    /// Number of machines that share the load, each with the whole table: as many as the rate
+    /// requires.
     pub replicas: u64,
-    /// Requests that share a pass, on average.
+    /// Number of requests that share a pass, on average.
     pub pass: f64,
-    /// The share of time that a machine works.
+    /// Utilization of a machine.
     pub busy: f64,
-    /// Seconds in the server, for half of the requests at most.
+    /// Median time in the server, in seconds.
     pub p50: f64,
-    /// For all but one in a hundred.
+    /// 99th percentile of the time in the server, in seconds.
     pub p99: f64,
-    /// Requests a second that one machine can take.
+    /// Requests per second that one machine can serve.
     pub capacity: f64,
 }
 
-/// Passes of a table.
+/// Duration of passes over a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PassTime {
     /// Seconds of a pass for one request.
     pub alone: f64,
-    /// What each further request adds, as a part of that.
+    /// Time that each further request adds, relative to the first.
     pub own: f64,
-    /// Queries of a request.
+    /// Number of queries of a request.
     pub queries: u64,
 }
 
@@ -44,7 +47,7 @@ impl PassTime {
         self.alone * (1.0 + (requests - 1.0) * self.own)
     }
 
-    /// With so many requests a second.
+    /// Behavior at `rate` requests per second.
     pub fn under(self, rate: f64) -> QueueEstimate {
         let most = (MAX_TOGETHER / self.queries.max(1) as f64).floor().max(1.0);
         let capacity = most / self.time(most);
@@ -79,7 +82,7 @@ mod tests {
         let pass = PassTime { alone: 0.01, own: 0.1, queries: 1 };
         let load = pass.under(200.0);
         assert_eq!(load.replicas, 1);
-        // As many come in a pass as share it.
+        // As many requests arrive during a pass as share it.
         assert!((load.pass - 200.0 * pass.time(load.pass)).abs() < 1e-9 && load.pass > 1.0, "{load:?}");
         assert!((load.p99 - 2.0 * pass.time(load.pass)).abs() < 1e-12);
         assert!(load.capacity > 200.0);

@@ -1,4 +1,5 @@
-//! The plan: every scheme at its best for an aim, the best first; and why the others do not fit.
+//! The plan: the best candidate of every scheme, ranked by a goal, and why other schemes are
+//! excluded.
 
 use crate::PlanError;
 use crate::baseline::{self, Baseline};
@@ -15,45 +16,46 @@ use serde::Serialize;
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::ingest::KeyArrangement;
 
-/// A scheme that does not fit.
+/// A scheme that does not fit a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exclusion {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: &'static str,
-    /// Why, in words.
+    /// Explanation of why it does not fit.
     pub why: String,
 }
 
-/// What came of planning.
+/// Result of planning.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
-    /// Name and version of this format.
+    /// Name and version of the format.
     pub format: &'static str,
-    /// What was planned for.
+    /// Workload that was planned for.
     pub workload: Workload,
-    /// What the best is, for whoever encodes.
+    /// Choices of the best candidate, for an encoder.
     pub chosen: Option<PlanChoice>,
-    /// All that fit, the best first: one of each scheme, or all that differ.
+    /// Candidates that fit, best first: one of each scheme, or all that differ.
     pub offers: Vec<Candidate>,
-    /// Those that do not.
+    /// Schemes that do not fit.
     pub refused: Vec<Exclusion>,
-    /// What stands beside.
+    /// Baselines to compare with.
     pub baselines: Vec<Baseline>,
 }
 
-/// What is looked at.
+/// Scope of the search for candidates.
 #[derive(Clone, Copy, Default)]
 pub struct SearchScope {
-    /// This scheme alone.
+    /// The only scheme to consider; `None` for all.
     pub only: Option<&'static SchemeEntry>,
-    /// All layouts that differ, those of named sets too; not only the best of each scheme.
+    /// Whether to return all layouts that differ, including those of named sets, and not only the
+    /// best of each scheme.
     pub all: bool,
 }
 
-/// Plans for a workload.
+/// Makes a plan for a workload.
 ///
 /// # Errors
-/// [`PlanError::Workload`]. That no scheme fits is no error here.
+/// [`PlanError::Workload`]. A plan in which no scheme fits is not an error.
 pub fn plan(
     workload: &Workload,
     scope: SearchScope,
@@ -73,7 +75,7 @@ pub fn plan(
             Err(why) => refused.push(Exclusion { scheme: entry.id.0, why }),
         }
     }
-    // Equal figures go by name, so that a plan is the same each time.
+    // Ties are broken by name, so that a plan is deterministic.
     offers.sort_by(|a, b| {
         let by = a.by(workload.aim).total_cmp(&b.by(workload.aim));
         by.then_with(|| a.choice.scheme.cmp(&b.choice.scheme))
@@ -88,7 +90,7 @@ pub fn plan(
     })
 }
 
-/// The layouts of a scheme that fit, the best first; or why none does.
+/// The layouts of a scheme that fit, best first; or the reason why none does.
 fn fits(
     work: &Workload,
     entry: &'static SchemeEntry,
@@ -98,13 +100,15 @@ fn fits(
     trusted(work, entry)?;
     let first = ParamsRequest { goal: suits(work.aim), set: None };
     let tables = RequestTables::of(work, entry, &first)?;
-    // How keys lie in rows is chosen once and said to the encoder; but for sums of rows, which go with their goal.
+    // The arrangement of keys is chosen once and given to the encoder, except for sums of rows,
+    // which depend on their goal.
     let goals = Goal::ALL.into_iter().filter(|goal| *goal != suits(work.aim) && tables.is_said());
     let sets = (entry.sets)().into_iter().filter(|_| scope.all && tables.is_said());
     let sets = sets.map(|set| ParamsRequest { goal: Goal::default(), set: Some(set.name.to_owned()) });
     let goals = goals.map(|goal| ParamsRequest { goal, set: None });
     let wishes: Vec<ParamsRequest> = std::iter::once(first).chain(goals).chain(sets).collect();
-    // Where proofs lie takes a hundred layouts to choose, so that it is looked for where a layout without is good.
+    // Placing proofs takes a hundred layouts to try, so it is done only for layouts that are good
+    // without proofs.
     let plain = tables.unproven(work.verified);
     let tried = |tables: &RequestTables, wish: &ParamsRequest| offer(work, entry, wish, tables, calibration);
     let found: Vec<_> = wishes.par_iter().map(|wish| (wish, tried(&plain, wish))).collect();
@@ -112,7 +116,7 @@ fn fits(
     let mut offers: Vec<(&ParamsRequest, Candidate)> = Vec::new();
     for (wish, found) in found {
         match found {
-            // Several goals may choose the same.
+            // Several goals may choose the same parameters.
             Ok(offer) if offers.iter().all(|(_, known)| known.params_digests != offer.params_digests) => {
                 offers.push((wish, offer));
             }
@@ -138,7 +142,7 @@ fn fits(
     }
 }
 
-/// The goal of parameters that goes with an aim.
+/// Parameter goal that suits a ranking.
 fn suits(aim: RankBy) -> Goal {
     match aim {
         RankBy::Bytes => Goal::TotalBytes,
@@ -146,7 +150,7 @@ fn suits(aim: RankBy) -> Goal {
     }
 }
 
-/// Whether a scheme asks for no more trust than there is, and gives what is wanted.
+/// Checks that a scheme needs no more trust than is given, and offers what is required.
 fn trusted(work: &Workload, entry: &SchemeEntry) -> Result<(), String> {
     if entry.servers > 1 && work.trust == ServerTrust::OneServer {
         return Err(format!(
@@ -163,7 +167,7 @@ fn trusted(work: &Workload, entry: &SchemeEntry) -> Result<(), String> {
     Ok(())
 }
 
-/// What a scheme would cost with a wish, if it fits.
+/// Candidate of a scheme with the requested parameters, if it fits.
 fn offer(
     work: &Workload,
     entry: &'static SchemeEntry,
@@ -188,7 +192,7 @@ fn offer(
     Ok(offer)
 }
 
-/// A price in seconds and dollars, on a link and machines.
+/// Converts costs of a request into seconds and dollars, on a link and machines.
 fn counted(
     work: &Workload,
     entry: &SchemeEntry,
@@ -210,7 +214,7 @@ fn counted(
         + price.down as f64 * 8.0 / (link.down_mbit * 1e6);
     let client_s = price.client_ns / 1e9;
     let around = link_s + client_s;
-    // Of all that a client asks while it stays, each request bears as much.
+    // One-time costs are spread over all requests that a client makes while it stays.
     let lookups = work.lookups as f64 * STAY_DAYS;
     let epochs = (work.updates_per_day * STAY_DAYS).max(1.0).min(lookups);
     let fetched = price.once_down as f64 + (epochs - 1.0) * price.update as f64;
@@ -267,7 +271,7 @@ fn counted(
     }
 }
 
-/// Whether an offer keeps the limits.
+/// Checks that a candidate is within the workload's limits.
 fn within(work: &Workload, offer: &Candidate) -> Result<(), String> {
     let memory = offer.modeled.map_or(offer.memory_bytes, |cut| cut.memory_bytes);
     if memory > work.machine.memory_bytes {

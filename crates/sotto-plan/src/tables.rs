@@ -1,4 +1,5 @@
-//! The tables that a request asks, for a scheme: how keys lie in rows, and which buckets a batch code has.
+//! The tables that a request of a scheme queries: arrangement of keys in rows, and buckets of a
+//! batch code.
 
 use crate::workload::{TableData, Workload};
 use sotto_core::{Goal, SchemeEntry};
@@ -7,38 +8,38 @@ use sotto_db::ingest::{ArrangementLimits, BandPolicy, CostModel, KeyArrangement,
 use sotto_layers::batch_code::code;
 use sotto_oprf::OVERHEAD_BYTES;
 
-/// Tables that a request asks alike.
+/// Tables of equal shape that a request queries equally often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TableGroup {
-    /// How many there are.
+    /// Number of tables.
     pub(crate) tables: u64,
-    /// Rows of each.
+    /// Rows of each table.
     pub(crate) rows: u64,
-    /// Rows that each has room for after them.
+    /// Headroom of each table, in rows.
     pub(crate) room: u64,
     /// Bytes of a row.
     pub(crate) row_bytes: u64,
-    /// Buckets of each, of each of which a query asks for a row.
+    /// Buckets of each table, of each of which a query fetches a row.
     pub(crate) buckets: u64,
-    /// Lookups that a request makes in each.
+    /// Number of lookups that a request makes in each table.
     pub(crate) visits: u64,
 }
 
-/// What a request asks.
+/// All tables that a request queries.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestTables {
     pub(crate) asked: Vec<TableGroup>,
-    /// How keys lie in rows, if rows are asked by key.
+    /// Arrangement of keys in rows, if rows are requested by key.
     pub(crate) keys: Option<KeyArrangement>,
-    /// Bytes of the catalog that say where.
+    /// Bytes of the catalog that describe the arrangement.
     pub(crate) catalog_bytes: u64,
-    /// log2 of how often a batch code fails.
+    /// Base-2 logarithm of the probability that a batch code fails.
     pub(crate) code_fails: f64,
-    /// Whether rows are to be verified one by one.
+    /// Whether rows are verified one by one.
     pub(crate) verified: RowProofs,
 }
 
-/// What parameters are asked for: a goal, or a set.
+/// Goal or named set that parameters are chosen for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ParamsRequest {
     pub(crate) goal: Goal,
@@ -46,10 +47,10 @@ pub(crate) struct ParamsRequest {
 }
 
 impl RequestTables {
-    /// Those of a workload.
+    /// Tables of a request for a workload.
     ///
     /// # Errors
-    /// Why the scheme cannot, in words.
+    /// An explanation why the scheme cannot serve them.
     pub(crate) fn of(
         work: &Workload,
         entry: &'static SchemeEntry,
@@ -94,7 +95,8 @@ impl RequestTables {
             let asked = vec![whole(each.into())];
             return Ok(RequestTables { asked, keys, catalog_bytes, code_fails: f64::NEG_INFINITY, verified });
         };
-        // Where a row's copies lie follows from how many rows there are, so the room is rows.
+        // The places of a row's copies depend on the number of rows, so the headroom consists of
+        // rows.
         let rows = rows.saturating_add(room);
         let whole = |visits| TableGroup { rows, room: 0, ..whole(visits) };
         let sizes =
@@ -110,20 +112,21 @@ impl RequestTables {
         Ok(RequestTables { asked, keys, catalog_bytes, code_fails: sizes.failure_log2(), verified })
     }
 
-    /// Whether an encoder can be told how keys lie in rows, whatever else it is told.
+    /// Whether an encoder can be given the arrangement of keys independently of its other options.
     pub(crate) fn is_said(&self) -> bool {
         !matches!(self.keys, Some(KeyArrangement::Band { .. }))
     }
 
-    /// The same without proofs, unless these are wanted whatever they cost.
+    /// Tables without proofs, unless proofs are required at any cost.
     pub(crate) fn unproven(&self, wanted: bool) -> RequestTables {
         let verified = if wanted { self.verified } else { RowProofs::No };
         RequestTables { verified, ..self.clone() }
     }
 
-    /// Queries of a request in tables without wide rows.
+    /// Number of queries of a request in tables without wide rows.
     pub(crate) fn together(&self) -> u64 {
-        // A key's rows are asked for together too, and encoders leave their sum to the failure that each has.
+        // The rows of a key are fetched together too, and encoders account for them in the failure
+        // bound of each.
         match self.code_fails {
             f64::NEG_INFINITY => 1,
             _ => self.asked.iter().map(|asked| asked.tables * asked.visits).sum(),

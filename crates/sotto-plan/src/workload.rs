@@ -1,89 +1,89 @@
-//! What is planned for: a table, those who ask, the link between, machines and prices, and who is trusted.
+//! Workloads to plan for: a table, its clients, the link, machines and prices, and trust.
 
 use crate::PlanError;
 use serde::Serialize;
 use sotto_layers::keyword::KeyStats;
 
-/// How long a client stays: what it fetches once is spread over so many days of lookups.
+/// Days that a client stays: one-time downloads are spread over the lookups of this many days.
 pub const STAY_DAYS: f64 = 30.0;
 
-/// The table.
+/// Contents of a table.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "asked_by", rename_all = "kebab-case")]
 pub enum TableData {
-    /// Rows, asked by number.
+    /// Rows that are requested by number.
     Row {
-        /// How many.
+        /// Number of rows.
         rows: u64,
-        /// Bytes of each, as it is stored.
+        /// Bytes of each stored row.
         row_bytes: u64,
-        /// Rows that updates will be able to add.
+        /// Headroom: rows that updates will be able to add.
         room: u64,
     },
-    /// Values, asked by key.
+    /// Values that are requested by key.
     Key {
-        /// How many keys.
+        /// Number of keys.
         keys: u64,
         /// Bytes of the longest value.
         value_bytes: u64,
-        /// All that sizes follow from.
+        /// Statistics of keys and values that sizes follow from.
         #[serde(skip)]
         counted: Box<KeyStats>,
     },
 }
 
-/// The way between a client and its server.
+/// Link between a client and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NetworkLink {
-    /// To the client, in 10^6 bits a second.
+    /// Speed to the client, in 10^6 bits per second.
     pub down_mbit: f64,
-    /// From it.
+    /// Speed from the client, in 10^6 bits per second.
     pub up_mbit: f64,
-    /// There and back, in milliseconds.
+    /// Round-trip time in milliseconds.
     pub round_trip_ms: f64,
 }
 
-/// A machine of the server, and what things cost.
+/// Machine of a server, and prices.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Machine {
-    /// Cores.
+    /// Number of cores.
     pub cores: u32,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Dollars of an hour of all its cores.
+    /// Dollars per hour for the whole machine.
     pub dollars_hour: f64,
-    /// Dollars of 10^9 bytes that it sends.
+    /// Dollars per 10^9 bytes sent.
     pub dollars_gb: f64,
 }
 
-/// Whom clients have to trust.
+/// Servers that clients have to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerTrust {
-    /// Nobody: one operator sees all that is sent.
+    /// Clients trust no one: one operator sees everything that is sent.
     #[default]
     OneServer,
-    /// Two operators, not to put together what they see.
+    /// Clients trust that two operators do not collude.
     TwoServers,
 }
 
-/// What the ranking goes by.
+/// Cost that candidates are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankBy {
-    /// Dollars of a million lookups.
+    /// Dollars per million lookups.
     #[default]
     Dollars,
-    /// Time until the answer is there, under load.
+    /// Latency under load.
     Latency,
-    /// Bytes of a lookup, with its share of what is had once.
+    /// Bytes of a lookup, including its share of one-time downloads.
     Bytes,
     /// Core-seconds of a lookup.
     ServerTime,
 }
 
 impl RankBy {
-    /// Every aim, with the name that a person types.
+    /// All rankings, with the names on the command line.
     pub const ALL: [(&'static str, RankBy); 4] = [
         ("dollars", RankBy::Dollars),
         ("latency", RankBy::Latency),
@@ -91,58 +91,59 @@ impl RankBy {
         ("server-time", RankBy::ServerTime),
     ];
 
-    /// The name that a person types.
+    /// Name of the ranking on the command line.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, aim)| *aim == self).map_or("", |(name, _)| name)
     }
 }
 
-/// All of it.
+/// Workload to plan for.
 #[derive(Debug, Clone, Serialize)]
 pub struct Workload {
-    /// The table.
+    /// Contents of the table.
     pub data: TableData,
-    /// For up to how many rows, or keys, a request is, if for more than one.
+    /// Largest number of rows, or keys, in a request, if it is for more than one.
     pub batch: Option<u16>,
-    /// Epochs in a day.
+    /// Number of epochs per day.
     pub updates_per_day: f64,
-    /// The share of rows that an update changes.
+    /// Share of rows that an update changes.
     pub changed: f64,
-    /// Clients.
+    /// Number of clients.
     pub clients: u64,
-    /// Requests that one client makes in a day.
+    /// Number of requests that one client makes per day.
     pub lookups: u64,
-    /// Requests a second, of all clients together, when there are most; `None` for three times the mean.
+    /// Requests per second of all clients together at peak; `None` for three times the mean.
     pub peak: Option<f64>,
-    /// Between clients and server.
+    /// Link between clients and server.
     pub link: NetworkLink,
-    /// The server's machine.
+    /// Machine of the server.
     pub machine: Machine,
-    /// Machines that the table is cut over; 1 for none.
+    /// Number of machines for the parts of the table; 1 for a whole table.
     pub machines: u32,
-    /// Whom clients trust.
+    /// Servers that clients trust.
     pub trust: ServerTrust,
-    /// Whether rows have to be verified, since whoever serves them may lie; if not, they are where that is cheap.
+    /// Whether rows must be verified, since servers may be malicious; otherwise rows are verified
+    /// where that is cheap.
     pub verified: bool,
-    /// Whether clients may learn nothing but the row.
+    /// Whether clients may learn nothing but the requested row.
     pub symmetric: bool,
-    /// The longest that a request may take under load, in milliseconds.
+    /// Largest latency under load, in milliseconds.
     pub most_latency_ms: Option<f64>,
-    /// The most that a client may keep.
+    /// Largest number of bytes that a client may store.
     pub most_client_bytes: Option<u64>,
-    /// What the ranking goes by.
+    /// Cost that candidates are ranked by.
     pub aim: RankBy,
 }
 
-/// Largest table there is, in rows or keys.
+/// Largest number of rows or keys.
 pub const MAX_ROWS: u64 = 1 << 40;
 
-/// Largest row.
+/// Largest size of a row in bytes.
 pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
 impl Workload {
-    /// A table with what is usual: a client that asks 100 times a day on a link of 50 Mbit/s down and 10 up, a table that is
-    /// renewed once a day, two cores.
+    /// Workload for a table with default values: clients that make 100 lookups a day on a link of
+    /// 50 Mbit/s down and 10 up, a table that is updated once a day, two cores.
     pub fn usual(data: TableData) -> Self {
         Workload {
             data,
@@ -164,10 +165,10 @@ impl Workload {
         }
     }
 
-    /// Refuses what nobody can plan for.
+    /// Checks that all values are within their limits.
     ///
     /// # Errors
-    /// [`PlanError::Workload`] with the figure and its limits.
+    /// [`PlanError::Workload`] with the value and its limits.
     pub fn check(&self) -> Result<(), PlanError> {
         let count = |what, value: u64, least: u64, most: u64| {
             let why = || PlanError::workload(what, format!("is {value}: it is {least} to {most}"));
@@ -205,23 +206,24 @@ impl Workload {
         real("the longest latency", self.most_latency_ms.unwrap_or(1.0), 0.0, 1e9)
     }
 
-    /// Requests a second when there are most.
+    /// Requests per second at peak.
     pub fn peak(&self) -> f64 {
         let mean = self.clients as f64 * self.lookups as f64 / 86_400.0;
         self.peak.unwrap_or(3.0 * mean)
     }
 
-    /// Requests that a client makes in an epoch; one that never ends lasts as long as the client stays.
+    /// Number of requests that a client makes per epoch; an epoch that never ends lasts as long as
+    /// the client stays.
     pub fn lookups_per_epoch(&self) -> u64 {
         let days = (1.0 / self.updates_per_day.max(1e-9)).min(STAY_DAYS);
         (self.lookups as f64 * days).round().max(1.0) as u64
     }
 
-    /// Bytes of what is looked up, each counted once.
+    /// Bytes of the data that is looked up, each counted once.
     pub fn table_bytes(&self) -> u64 {
         match &self.data {
             TableData::Row { rows, row_bytes, .. } => rows.saturating_mul(*row_bytes),
-            // A baseline has keys by a hash of 16 bytes.
+            // A baseline names keys by a hash of 16 bytes.
             TableData::Key { keys, value_bytes, .. } => keys.saturating_mul(value_bytes.saturating_add(16)),
         }
     }

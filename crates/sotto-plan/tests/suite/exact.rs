@@ -1,4 +1,4 @@
-//! Bytes are the scheme's own, to the last one.
+//! Bytes of a plan are exactly the scheme's own.
 
 use super::{keys, rows};
 use sotto_core::{Goal, TableShape};
@@ -58,10 +58,10 @@ fn a_round_asks_each_table_of_its_code() {
     let workload = Workload { batch: Some(40), ..rows(4096, 32) };
     let offers = all(&workload);
     let of = |name: &str| offers.iter().find(|offer| offer.choice.scheme.starts_with(name)).unwrap();
-    // A scheme that asks all buckets at once has fewer tables.
+    // A scheme that queries all buckets at once has fewer tables.
     assert!(of("vbpir/").tables <= 2 && of("simplepir/").tables > 20);
     assert!(offers.iter().all(|offer| offer.choice.batch == Some(40) && !offer.choice.verified));
-    // The code fails seldom enough, and so do all lookups together.
+    // The code rarely fails, and so do all lookups together.
     assert!(offers.iter().all(|offer| offer.failure_log2.is_some_and(|log2| log2 <= -39.0)));
 }
 
@@ -71,7 +71,7 @@ fn a_masked_row_is_wider_and_opened() {
     let of = |workload: &Workload| all(workload).into_iter().find(|offer| offer.choice.scheme == "dpf/1");
     let trusted = |workload: Workload| Workload { trust: ServerTrust::TwoServers, ..workload };
     let (plain, masked) = (of(&trusted(plain)).unwrap(), of(&trusted(masked)).unwrap());
-    // Two servers, each with 24 bytes more; and an element with its proof.
+    // Two servers with 24 more bytes each, and an element with its proof.
     assert_eq!(masked.down_bytes, plain.down_bytes + 2 * 24 + 32 + 64);
     assert!(masked.choice.symmetric && masked.leaks.len() == plain.leaks.len() + 1);
 }

@@ -1,6 +1,6 @@
 //! Plans, compared with what schemes and encoders say.
 
-// Clippy knows tests by their attribute, and what they share has none.
+// Clippy recognizes tests by their attribute, which shared helpers lack.
 #![allow(clippy::unwrap_used)]
 
 mod exact;

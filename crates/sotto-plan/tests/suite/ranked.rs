@@ -1,4 +1,4 @@
-//! The order, what does not fit, and what is refused.
+//! Ranking of candidates, schemes that do not fit, and workloads that are refused.
 
 use super::{keys, rows};
 use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT, PartSample};
@@ -45,7 +45,7 @@ fn a_plan_is_the_same_each_time_and_in_the_order_of_its_aim() {
             assert!(one.offers.is_sorted_by(|a, b| a.by(aim) <= b.by(aim)), "{aim:?}");
             assert_eq!(one.chosen.as_ref(), one.offers.first().map(|offer| &offer.choice));
             assert!(one.offers.iter().all(|offer| offer.calibrated) && !one.offers.is_empty());
-            // Nothing in it is a word for "no number".
+            // The JSON contains no value that is not a number.
             let json = serde_json::to_string(&one).unwrap();
             assert!(!json.contains("NaN") && json.contains("\"format\":\"sotto-plan/1\""));
         }
@@ -86,7 +86,7 @@ fn parts_are_modeled_and_said_to_be() {
         let cut = offer.modeled.unwrap();
         assert!(cut.from_parts && cut.machines == 4);
         assert_eq!(cut.memory_bytes, offer.memory_bytes.div_ceil(4));
-        // Four parts of 0.1 each are 1.2 times the whole, and joining comes on top.
+        // Four parts of 0.1 each are 1.2 times the whole, and joining is added to that.
         assert!(cut.server_s > offer.server_s * 1.19, "{}", offer.choice.scheme);
         assert_eq!(cut.partials_bytes % 4, 0);
     }
@@ -125,7 +125,7 @@ fn figures_that_make_no_sense_are_refused_by_name() {
         let error = plan(&workload, SearchScope::default(), None).map(|plan| plan.offers.len()).unwrap_err();
         assert!(matches!(&error, PlanError::Workload { what, .. } if what.contains(said)), "{said}: {error}");
     }
-    // The largest table there may be is planned for, or refused scheme by scheme.
+    // The largest allowed table is planned for, or refused scheme by scheme.
     let most =
         plan(&Workload { data: data(1 << 40, 1 << 30), ..usual() }, SearchScope::default(), None).unwrap();
     assert!(most.offers.is_empty() && most.refused.len() == sotto_registry::SCHEMES.len());
