@@ -31,15 +31,14 @@
 
 pub mod artifact_slot;
 mod checkpoints;
-pub mod error;
 pub mod evidence;
 pub mod keyring;
 pub mod known_tables;
 pub mod lock;
 pub mod shared_file;
 
+pub use crate::error::cache::{self as error, CacheError};
 pub use artifact_slot::CachedArtifact;
-pub use error::CacheError;
 pub use evidence::EquivocationProof;
 pub use keyring::Keyring;
 pub use known_tables::KnownTable;

@@ -1,19 +1,25 @@
 //! Errors of the client: what went wrong, whose fault it is, and what to do.
 
+#[cfg(feature = "cache")]
+pub mod cache;
 mod describe;
 mod source_codes;
+#[cfg(feature = "cache")]
+pub mod state;
+pub mod transport;
+pub mod witness;
 
 #[cfg(feature = "cache")]
-use crate::cache::CacheError;
-use crate::session::WitnessError;
-#[cfg(feature = "cache")]
-use crate::state::StateError;
-use crate::transport::TransportError;
+use cache::CacheError;
 use sotto_catalog::{CatalogError, Hex32, PublicKey, TableName, TableNameError};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
 use sotto_wire::{FrameError, Problem};
+#[cfg(feature = "cache")]
+use state::StateError;
 use std::fmt;
+use transport::TransportError;
+use witness::WitnessError;
 
 /// Result of this crate's functions.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;

@@ -46,7 +46,6 @@ pub(crate) mod database;
 pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod durable_state;
-pub mod error;
 mod fingerprint;
 pub mod inspect;
 pub mod metadata;
@@ -58,7 +57,7 @@ mod silent_panic;
 pub mod snapshot;
 mod transaction;
 
-pub use error::{StateError, StateLoss};
+pub use crate::error::state::{self as error, StateError, StateLoss};
 
 #[cfg(test)]
 mod tests;

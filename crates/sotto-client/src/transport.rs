@@ -21,7 +21,8 @@ pub mod intermediary;
 #[cfg(feature = "cache")]
 pub mod retry;
 
-use intermediary::Intermediary;
+pub use crate::error::transport::TransportError;
+
 use std::ops::Range;
 use std::time::Duration;
 
@@ -146,114 +147,5 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn retries(&self) -> u64 {
         (**self).retries()
-    }
-}
-
-/// No complete response arrived.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TransportError {
-    /// The address cannot be used.
-    #[error("{url} is not an address of a server: {why}")]
-    Address {
-        /// Address that was given.
-        url: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// No connection could be made.
-    #[error("cannot connect to {origin}: {why}")]
-    Connect {
-        /// Origin of the server.
-        origin: String,
-        /// Error of the operating system.
-        why: String,
-    },
-    /// The connection broke before the response was complete.
-    #[error("the connection broke: {0}")]
-    Lost(String),
-    /// The time limit has passed.
-    #[error("no whole response within the time limit ({0})")]
-    Timeout(String),
-    /// The response is larger than any valid one.
-    #[error("the response is larger than the {limit} bytes it can have")]
-    TooLarge {
-        /// Maximum bytes of a valid response.
-        limit: u64,
-    },
-    /// The TLS handshake failed, or a certificate cannot be read.
-    #[error("TLS: {0}")]
-    Tls(String),
-    /// The server's name has no address.
-    #[error("cannot connect to {origin}: the host's name is not known")]
-    UnknownHost {
-        /// Origin of the server.
-        origin: String,
-    },
-    /// The address is `https`, but the server does not speak TLS.
-    #[error("{origin} does not speak TLS")]
-    NotTls {
-        /// Origin of the server.
-        origin: String,
-    },
-    /// The response is not the server's, or was changed on its way.
-    #[error("{origin} answers with {found}")]
-    Intermediary {
-        /// Origin of the server.
-        origin: String,
-        /// What the intermediary did.
-        found: Intermediary,
-    },
-    /// The response is not valid HTTP.
-    #[error("the response is not valid HTTP: {0}")]
-    Protocol(String),
-}
-
-impl TransportError {
-    /// A stable name of this error, for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            TransportError::Address { .. } => "bad-address",
-            TransportError::Connect { .. } => "no-connection",
-            TransportError::Lost(_) => "connection-lost",
-            TransportError::Timeout(_) => "timeout",
-            TransportError::TooLarge { .. } => "response-too-large",
-            TransportError::Tls(_) => "tls",
-            TransportError::UnknownHost { .. } => "unknown-host",
-            TransportError::NotTls { .. } => "no-tls",
-            TransportError::Intermediary { .. } => "intermediary",
-            TransportError::Protocol(_) => "bad-http",
-        }
-    }
-
-    /// What to do about this error.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            TransportError::Address { .. } => {
-                "give an address such as https://lookup.example or http://127.0.0.1:8080"
-            }
-            TransportError::Connect { .. } => "check the address, and that the server runs",
-            TransportError::Lost(_) => "try again; what was downloaded so far is kept if there is a cache",
-            TransportError::Timeout(_) => "try again, or allow more time",
-            TransportError::TooLarge { .. } | TransportError::Protocol(_) => {
-                "check that the address is a sotto server's; tell its operator"
-            }
-            TransportError::UnknownHost { .. } => {
-                "check the spelling of the address, and that this machine can look names up"
-            }
-            TransportError::NotTls { .. } => {
-                "give the address with http:// if it is meant to be asked without TLS; otherwise ask its operator"
-            }
-            TransportError::Intermediary { found, .. } => found.fix(),
-            TransportError::Tls(_) => "check the server's certificate, or name the root that signed it",
-        }
-    }
-
-    /// Whether the same bytes may be sent again at once.
-    pub fn is_loss(&self) -> bool {
-        matches!(
-            self,
-            TransportError::Connect { .. } | TransportError::UnknownHost { .. } | TransportError::Lost(_)
-        )
     }
 }

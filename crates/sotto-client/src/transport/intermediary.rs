@@ -4,72 +4,7 @@
 //! error and a fix of its own, since the errors for their bytes (a damaged catalog, a malformed
 //! frame) would blame the wrong party.
 
-use std::fmt;
-
-/// What an intermediary did (RFC 9110, section 3.7).
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Intermediary {
-    /// Status 401, 407 or 511 without a problem document of the server.
-    WantsLogin {
-        /// HTTP status.
-        status: u16,
-    },
-    /// A redirect, which no server sends and no client follows.
-    Redirects {
-        /// HTTP status.
-        status: u16,
-        /// The `location` header, printable and at most 200 characters long.
-        location: String,
-    },
-    /// A content coding that the client did not accept.
-    Encodes {
-        /// The `content-encoding` header, printable and at most 200 characters long.
-        coding: String,
-    },
-    /// An HTML page with the status of a success.
-    ShowsPage,
-}
-
-impl Intermediary {
-    /// What to do about this intermediary.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            Intermediary::WantsLogin { status: 511 } | Intermediary::ShowsPage => {
-                "check that the address is a sotto server's; open any page in a browser first if this network has a login page"
-            }
-            Intermediary::WantsLogin { status: 407 } => {
-                "log in at the proxy: its user and password belong in HTTPS_PROXY, as http://user:password@proxy:port"
-            }
-            Intermediary::WantsLogin { .. } => {
-                "ask the operator to let lookups through without a login: clients send no credentials"
-            }
-            Intermediary::Redirects { .. } => {
-                "give the address that it leads to, if you trust it: clients follow no redirects"
-            }
-            Intermediary::Encodes { .. } => {
-                "ask the operator to turn compression off for the server's paths: clients accept no content coding"
-            }
-        }
-    }
-}
-
-impl fmt::Display for Intermediary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Intermediary::WantsLogin { status } => {
-                write!(f, "status {status}: something in front of the server wants a login")
-            }
-            Intermediary::Redirects { status, location } => {
-                write!(f, "status {status}: the address leads to {location}")
-            }
-            Intermediary::Encodes { coding } => {
-                write!(f, "packed responses ({coding}): something in front of the server packs them")
-            }
-            Intermediary::ShowsPage => f.write_str("an HTML page, and not an answer of a sotto server"),
-        }
-    }
-}
+pub use crate::error::transport::Intermediary;
 
 /// The status and headers that tell a response of an intermediary from one of a server. Custom
 /// transports may use it too.

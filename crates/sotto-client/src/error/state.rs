@@ -1,7 +1,7 @@
 //! Errors of a durable state, and what to do. A fault that starting over repairs is no error but a
 //! [`StateLoss`].
 
-use crate::cache::error::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
+use super::cache::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
 use sotto_private_folder::NotPrivate;
 use std::fmt;
 use std::io;

@@ -1,0 +1,177 @@
+//! Why no whole response came, and what an intermediary did.
+
+use std::fmt;
+
+/// No complete response arrived.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The address cannot be used.
+    #[error("{url} is not an address of a server: {why}")]
+    Address {
+        /// Address that was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No connection could be made.
+    #[error("cannot connect to {origin}: {why}")]
+    Connect {
+        /// Origin of the server.
+        origin: String,
+        /// Error of the operating system.
+        why: String,
+    },
+    /// The connection broke before the response was complete.
+    #[error("the connection broke: {0}")]
+    Lost(String),
+    /// The time limit has passed.
+    #[error("no whole response within the time limit ({0})")]
+    Timeout(String),
+    /// The response is larger than any valid one.
+    #[error("the response is larger than the {limit} bytes it can have")]
+    TooLarge {
+        /// Maximum bytes of a valid response.
+        limit: u64,
+    },
+    /// The TLS handshake failed, or a certificate cannot be read.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// The server's name has no address.
+    #[error("cannot connect to {origin}: the host's name is not known")]
+    UnknownHost {
+        /// Origin of the server.
+        origin: String,
+    },
+    /// The address is `https`, but the server does not speak TLS.
+    #[error("{origin} does not speak TLS")]
+    NotTls {
+        /// Origin of the server.
+        origin: String,
+    },
+    /// The response is not the server's, or was changed on its way.
+    #[error("{origin} answers with {found}")]
+    Intermediary {
+        /// Origin of the server.
+        origin: String,
+        /// What the intermediary did.
+        found: Intermediary,
+    },
+    /// The response is not valid HTTP.
+    #[error("the response is not valid HTTP: {0}")]
+    Protocol(String),
+}
+
+impl TransportError {
+    /// A stable name of this error, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            TransportError::Address { .. } => "bad-address",
+            TransportError::Connect { .. } => "no-connection",
+            TransportError::Lost(_) => "connection-lost",
+            TransportError::Timeout(_) => "timeout",
+            TransportError::TooLarge { .. } => "response-too-large",
+            TransportError::Tls(_) => "tls",
+            TransportError::UnknownHost { .. } => "unknown-host",
+            TransportError::NotTls { .. } => "no-tls",
+            TransportError::Intermediary { .. } => "intermediary",
+            TransportError::Protocol(_) => "bad-http",
+        }
+    }
+
+    /// What to do about this error.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            TransportError::Address { .. } => {
+                "give an address such as https://lookup.example or http://127.0.0.1:8080"
+            }
+            TransportError::Connect { .. } => "check the address, and that the server runs",
+            TransportError::Lost(_) => "try again; what was downloaded so far is kept if there is a cache",
+            TransportError::Timeout(_) => "try again, or allow more time",
+            TransportError::TooLarge { .. } | TransportError::Protocol(_) => {
+                "check that the address is a sotto server's; tell its operator"
+            }
+            TransportError::UnknownHost { .. } => {
+                "check the spelling of the address, and that this machine can look names up"
+            }
+            TransportError::NotTls { .. } => {
+                "give the address with http:// if it is meant to be asked without TLS; otherwise ask its operator"
+            }
+            TransportError::Intermediary { found, .. } => found.fix(),
+            TransportError::Tls(_) => "check the server's certificate, or name the root that signed it",
+        }
+    }
+
+    /// Whether the same bytes may be sent again at once.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            TransportError::Connect { .. } | TransportError::UnknownHost { .. } | TransportError::Lost(_)
+        )
+    }
+}
+
+/// What an intermediary did (RFC 9110, section 3.7).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Intermediary {
+    /// Status 401, 407 or 511 without a problem document of the server.
+    WantsLogin {
+        /// HTTP status.
+        status: u16,
+    },
+    /// A redirect, which no server sends and no client follows.
+    Redirects {
+        /// HTTP status.
+        status: u16,
+        /// The `location` header, printable and at most 200 characters long.
+        location: String,
+    },
+    /// A content coding that the client did not accept.
+    Encodes {
+        /// The `content-encoding` header, printable and at most 200 characters long.
+        coding: String,
+    },
+    /// An HTML page with the status of a success.
+    ShowsPage,
+}
+
+impl Intermediary {
+    /// What to do about this intermediary.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            Intermediary::WantsLogin { status: 511 } | Intermediary::ShowsPage => {
+                "check that the address is a sotto server's; open any page in a browser first if this network has a login page"
+            }
+            Intermediary::WantsLogin { status: 407 } => {
+                "log in at the proxy: its user and password belong in HTTPS_PROXY, as http://user:password@proxy:port"
+            }
+            Intermediary::WantsLogin { .. } => {
+                "ask the operator to let lookups through without a login: clients send no credentials"
+            }
+            Intermediary::Redirects { .. } => {
+                "give the address that it leads to, if you trust it: clients follow no redirects"
+            }
+            Intermediary::Encodes { .. } => {
+                "ask the operator to turn compression off for the server's paths: clients accept no content coding"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Intermediary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Intermediary::WantsLogin { status } => {
+                write!(f, "status {status}: something in front of the server wants a login")
+            }
+            Intermediary::Redirects { status, location } => {
+                write!(f, "status {status}: the address leads to {location}")
+            }
+            Intermediary::Encodes { coding } => {
+                write!(f, "packed responses ({coding}): something in front of the server packs them")
+            }
+            Intermediary::ShowsPage => f.write_str("an HTML page, and not an answer of a sotto server"),
+        }
+    }
+}
