@@ -2,7 +2,7 @@
 //! ciphertext selects a block of any row of a table, and one ciphertext returns it.
 //!
 //! ```
-//! use bgvpir::{BgvPir, params::Params};
+//! use sotto_bgvpir::{BgvPir, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!

@@ -1,9 +1,9 @@
 //! FastPIR: a query is a one-hot vector in slots, as many ciphertexts as that takes.
 //!
 //! ```
-//! use fastpir::FastPir;
 //! use sotto_bfv::Bfv;
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_fastpir::FastPir;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

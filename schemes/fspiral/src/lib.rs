@@ -2,9 +2,9 @@
 //! their noise is small; what comes out is switched to q, and the table is multiplied and folded there.
 //!
 //! ```
-//! use fspiral::FSpiral;
 //! use sotto_core::{Client as _, Params as _, TableShape};
 //! use sotto_cube::CubeScheme;
+//! use sotto_fspiral::FSpiral;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -1,8 +1,8 @@
 //! HintlessPIR (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024), a baseline at its paper's parameters.
 //!
 //! ```
-//! use hintless::{Hintless, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_hintless::{Hintless, params::Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -1,8 +1,8 @@
 //! InsPIRe^(2) (Google, 2025, eprint 2025/1352): short records for clients that were never seen before.
 //!
 //! ```
-//! use inspire_two::{InspireTwo, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_inspire_two::{InspireTwo, params::Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -2,8 +2,8 @@
 //! encryption of a monomial.
 //!
 //! ```
-//! use inspire::{Inspire, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_inspire::{Inspire, params::Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -1,8 +1,8 @@
 //! KsPIR (Luo, Liu and Wang: *Faster FHE-Based Single-Server Private Information Retrieval*, CCS 2024), as a baseline.
 //!
 //! ```
-//! use kspir::{KsPir, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_kspir::{KsPir, params::Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -2,8 +2,8 @@
 //! CRYPTO 2023), two servers, its first phase.
 //!
 //! ```
-//! use lp_treepir::ENTRY;
 //! use sotto_core::{RecordIndex, TableShape};
+//! use sotto_lp_treepir::ENTRY;
 //! use sotto_testkit::memory::{MemoryRows, MemorySink};
 //! use sotto_testkit::rng::seeded;
 //! use std::sync::Arc;

@@ -2,9 +2,9 @@
 //! ciphertext that expands to everything, a large first dimension, and a tree of choices by external products.
 //!
 //! ```
-//! use onionpir::OnionPir;
 //! use sotto_core::{Client as _, Params as _, TableShape};
 //! use sotto_cube::CubeScheme;
+//! use sotto_onionpir::OnionPir;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -2,8 +2,8 @@
 //! S&P 2024): a baseline, next to which S3PIR is measured.
 //!
 //! ```
-//! use piano::ENTRY;
 //! use sotto_core::{RecordIndex, TableShape};
+//! use sotto_piano::ENTRY;
 //! use sotto_testkit::memory::{MemoryRows, MemorySink};
 //! use sotto_testkit::rng::seeded;
 //! use std::sync::Arc;

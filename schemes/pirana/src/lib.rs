@@ -1,9 +1,9 @@
 //! PIRANA: a query of m ciphertexts selects m (m - 1) / 2 rows, by a product each.
 //!
 //! ```
-//! use pirana::Pirana;
 //! use sotto_bfv::Bfv;
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_pirana::Pirana;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -1,8 +1,8 @@
 //! S3PIR (Ren, Mughees, Sun; "Simple and Practical Amortized Sublinear PIR using Dummy Subsets", CCS 2024), one server.
 //!
 //! ```
-//! use s3pir::ENTRY;
 //! use sotto_core::{RecordIndex, TableShape};
+//! use sotto_s3pir::ENTRY;
 //! use sotto_testkit::memory::{MemoryRows, MemorySink};
 //! use sotto_testkit::rng::seeded;
 //! use std::sync::Arc;

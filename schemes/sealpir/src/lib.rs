@@ -1,9 +1,9 @@
 //! SealPIR and MulPIR: one ciphertext is expanded to the selectors of two dimensions.
 //!
 //! ```
-//! use sealpir::SealPir;
 //! use sotto_bfv::Bfv;
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_sealpir::SealPir;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

@@ -1,8 +1,8 @@
 //! SimplePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023).
 //!
 //! ```
-//! use simplepir::{SimplePir, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_simplepir::{SimplePir, params::Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 8 bytes, and a server of a table of that shape.
@@ -77,8 +77,8 @@ impl Scheme for SimplePir {
 /// What the registry knows of this scheme.
 ///
 /// ```
-/// use simplepir::ENTRY;
 /// use sotto_core::{RecordIndex, TableShape};
+/// use sotto_simplepir::ENTRY;
 /// use sotto_testkit::memory::{MemoryRows, MemorySink};
 /// use std::sync::Arc;
 ///

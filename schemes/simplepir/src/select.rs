@@ -21,8 +21,8 @@ pub(crate) const SCANNED_PER_SENT: f64 = 2000.0;
 /// The cheapest literal for a table.
 ///
 /// ```
-/// use simplepir::params::Params;
 /// use sotto_core::{Goal, Params as _, TableShape};
+/// use sotto_simplepir::params::Params;
 ///
 /// let shape = TableShape::new(1_000_000, 32, 1);
 /// let fast = Params::check(Params::select(&shape)?)?.report();

@@ -4,8 +4,8 @@
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
 //! use sotto_cube::CubeScheme;
+//! use sotto_spiral::Spiral;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
-//! use spiral::Spiral;
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
 //! type Params = sotto_cube::params::Params<Spiral>;

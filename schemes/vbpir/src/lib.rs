@@ -5,7 +5,7 @@
 //! use sotto_bfv::Bfv;
 //! use sotto_core::{Client as _, Params as _, TableShape};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
-//! use vbpir::Vbpir;
+//! use sotto_vbpir::Vbpir;
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
 //! type Params = sotto_bfv::Params<Vbpir>;

@@ -3,7 +3,7 @@
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
-//! use ypir::{Ypir, params::Params};
+//! use sotto_ypir::{Ypir, params::Params};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
 //! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
