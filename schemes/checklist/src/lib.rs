@@ -1,5 +1,37 @@
 //! Checklist (Kogan, Corrigan-Gibbs; "Private Blocklist Lookups with Checklist", USENIX Security 2021), two servers.
 //!
+//! ```
+//! use checklist::ENTRY;
+//! use sotto_core::{RecordIndex, TableShape};
+//! use sotto_testkit::memory::{MemoryRows, MemorySink};
+//! use sotto_testkit::rng::seeded;
+//! use std::sync::Arc;
+//!
+//! // A table of 1000 rows of 8 bytes, which both servers have.
+//! let params = (ENTRY.select)(&TableShape::new(1000, 8, 100))?;
+//! let rows = MemoryRows::new(8, (0..1000u64).flat_map(u64::to_le_bytes).collect());
+//! let sink = MemorySink::new();
+//! (ENTRY.server.encode)(&params, &rows, &sink)?;
+//! let server = (ENTRY.server.open)(&params, Arc::new(sink.into_image()))?;
+//!
+//! // The second server makes the client's hints.
+//! let rng = &mut seeded("client");
+//! let mut client = (ENTRY.prepare)(&params, rng)?.finish()?;
+//! let hints = server.supplier().ok_or("makes no hints")?;
+//! while let Some(request) = client.upkeep().ok_or("needs no hints")?.order()? {
+//!     let response = hints.supply(&request)?;
+//!     client.upkeep().ok_or("needs no hints")?.stock(&response)?;
+//! }
+//!
+//! // Each lookup spends one, and replaces it.
+//! let session = server.admit(&client.keys())?;
+//! let (queries, secret) = client.query(RecordIndex(42), rng)?;
+//! let asked: Vec<_> = queries.iter().map(|query| (&session, query.as_slice())).collect();
+//! let answers = server.answer_many(&asked).into_iter().collect::<Result<Vec<_>, _>>()?;
+//! assert_eq!(client.recover(secret, &answers)?.bytes(), 42u64.to_le_bytes());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A client has parities of pseudo-random sets of rows, its hints, which the second server made for
 //! it. To fetch a row it takes a hint whose set contains it, and sends that set to the first server
 //! with the row punctured out: a short key, from which all other members can be computed. The

@@ -1,6 +1,32 @@
 //! Two-server PIR by distributed point functions (Boyle, Gilboa, Ishai; "Function Secret Sharing: Improvements and
 //! Extensions", CCS 2016).
 //!
+//! ```
+//! use dpf::Dpf;
+//! use dpf::client::Client;
+//! use dpf::params::{Params, ParamsLiteral};
+//! use dpf::server::Server;
+//! use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Server as _, TwoServers};
+//! use sotto_testkit::memory::{MemoryRows, MemorySink};
+//! use sotto_testkit::rng::seeded;
+//! use std::sync::Arc;
+//!
+//! // Both servers have the table.
+//! let params = Params::check(ParamsLiteral { records: 1000, record_bytes: 8, path: 0 })?;
+//! let rows = MemoryRows::new(8, (0..1000u64).flat_map(u64::to_le_bytes).collect());
+//! let sink = MemorySink::new();
+//! <Server as sotto_core::Server<Dpf>>::encode(&params, &rows, &sink)?;
+//! let server: Server = Server::open(&params, Arc::new(sink.into_image()))?;
+//!
+//! // Each is sent one key, and neither learns the index from its own.
+//! let rng = &mut seeded("client");
+//! let mut client: Client = Client::begin(&params, rng)?.finish()?;
+//! let (TwoServers(first, second), secret) = client.query(RecordIndex(42), rng)?;
+//! let answers = TwoServers(server.answer(&(), first)?, server.answer(&(), second)?);
+//! assert_eq!(client.recover(secret, answers)?.bytes(), 42u64.to_le_bytes());
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! A client requests record i of N. It makes two short keys, one for each of two servers that do
 //! not collude. Either key alone looks random; each grows, by a tree of pseudo-random seeds, into
 //! one bit for every record, and the two strings of bits differ at i alone. A server answers with
