@@ -1,7 +1,7 @@
-//! What a client sends, and how it comes by a token.
+//! Client of Privacy Pass: requests tokens, and spends them.
 //!
 //! ```text
-//! GET directory, GET key -> Client::new    request -> POST /issue -> finish -> a token, good for one request
+//! GET directory, GET key -> Client::new    request -> POST /issue -> finish -> a token, valid for one request
 //! ```
 
 use crate::key::PublicKey;
@@ -11,38 +11,40 @@ use base64::engine::general_purpose::URL_SAFE;
 use blind_rsa_signatures::{BlindSignature, BlindingResult};
 use rand_core::CryptoRng;
 
-/// A client that has no token: whose fault that is.
+/// Why a client got no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// The key is none.
+    /// The key is invalid.
     #[error("the issuer's key is no RSA key of 2048 bits for blind signatures")]
     Key,
-    /// The directory, which others see too, has not the key: it may be for this client alone.
+    /// The directory, which is the same for everyone, does not contain the key: the key may
+    /// identify this client.
     #[error("the issuer's directory has not the key that it gave: a key for one user would tell who is who")]
     UnlistedKey,
-    /// What came back is no signature of what was sent.
+    /// The response is not a signature of the request.
     #[error("the issuer's answer is no signature of the request")]
     Signature,
-    /// The library made no request.
+    /// The library could not make a request.
     #[error("no request could be made")]
     Request,
 }
 
-/// A client of one key.
+/// A client that requests tokens under one key.
 #[derive(Debug, Clone)]
 pub struct Client {
     key: PublicKey,
     challenge: [u8; 32],
 }
 
-/// What a client remembers of a request, until the answer comes.
+/// Secret of one request, which a client keeps until the response arrives.
 pub struct PendingToken {
     nonce: [u8; 32],
     blinding: BlindingResult,
 }
 
 impl Client {
-    /// A client of the key that an issuer gave, which its directory must have; for tokens of this challenge.
+    /// Makes a client for the key that an issuer returned, which its directory must contain. The
+    /// tokens are for this challenge.
     ///
     /// # Errors
     /// [`TokenError::Key`], [`TokenError::UnlistedKey`].
@@ -68,7 +70,7 @@ impl Client {
         Ok(Client { key, challenge: sha256(challenge) })
     }
 
-    /// The body of a request for a token.
+    /// Makes the body of a request for a token, and the secret that reads the response.
     ///
     /// # Errors
     /// [`TokenError::Request`].
@@ -81,7 +83,7 @@ impl Client {
         Ok((TokenRequest { key: self.key.short(), blinded }.to_bytes(), PendingToken { nonce, blinding }))
     }
 
-    /// The token, from the answer to the request.
+    /// Recovers the token from the response to its request.
     ///
     /// # Errors
     /// [`TokenError::Signature`].
@@ -95,7 +97,7 @@ impl Client {
     }
 }
 
-/// The header `Authorization` that spends a token.
+/// `Authorization` header that spends a token.
 pub fn header(token: &Token) -> String {
     format!("PrivateToken token={}", URL_SAFE.encode(token.to_bytes()))
 }

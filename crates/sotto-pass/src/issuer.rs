@@ -1,13 +1,14 @@
-//! The issuer's requests and the check of a token, as functions.
+//! Requests to the issuer, and the verification of tokens, as functions.
 //!
-//! | request | what it gives |
+//! | request | function |
 //! |---|---|
 //! | `GET /.well-known/private-token-issuer-directory` | [`Issuer::directory`]: all keys, for everyone (RFC 9578 section 4) |
 //! | `GET /token-key-for-user-token` | [`Issuer::key_for`]: the key of the user's tier |
 //! | `POST /issue` | [`Issuer::issue`]: a blind signature (RFC 9578 section 6.2) |
-//! | any other, with `Authorization: PrivateToken token=...` | [`Issuer::redeem`]: whether it may go on (RFC 9577 section 2.2) |
+//! | any other, with `Authorization: PrivateToken token=...` | [`Issuer::redeem`]: whether it is allowed (RFC 9577 section 2.2) |
 //!
-//! Who issues knows the user and sees a blinded message; who redeems sees a token and knows the tier. Nothing links the two.
+//! Issuing knows the user and sees a blinded message; redeeming sees a token and knows the tier.
+//! Nothing links the two.
 
 use crate::issuer_keys::{IssuerKeys, ScheduledKey};
 use crate::ledger::{KeySerial, Ledger, LedgerError};
@@ -19,44 +20,45 @@ use rand_core::CryptoRng;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Written with padding, and read with it or without.
+/// Base64 that is written with padding, and read with or without it.
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An issuer and a verifier of its tokens.
+/// Issuer and verifier of tokens.
 #[derive(Debug, Clone)]
 pub struct Issuer {
-    /// The keys.
+    /// Keys of the issuer.
     pub ring: IssuerKeys,
-    /// Who may have tokens.
+    /// Users who may have tokens, and their tiers.
     pub users: UserTiers,
-    /// Tokens that a user may have of one key.
+    /// Number of tokens that a user may have under one key.
     pub max_issued: u32,
-    /// Where tokens are asked for, as the directory says it: a path of the issuer, or a whole address.
+    /// Address for token requests in the directory: a path of the issuer, or a whole URL.
     pub issue_uri: String,
-    /// The issuer's name, if tokens have to be of challenges that name it and no context and no origin.
+    /// Name of the issuer, if tokens must be for challenges with this name, without context and
+    /// origin.
     pub issuer: Option<String>,
 }
 
-/// Why a request is refused.
+/// Refusal of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The status of the answer.
+    /// HTTP status of the response.
     pub status: u16,
-    /// Why, for whoever reads it. It does not repeat what was sent.
+    /// Reason, for a person. It does not repeat the request.
     pub why: &'static str,
-    /// The header `WWW-Authenticate`, where a token or a user's name is wanted.
+    /// `WWW-Authenticate` header, where a token or a user's name is required.
     pub authenticate: Option<String>,
 }
 
-/// What was asked for could not be given.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IssuerError {
-    /// By the client's fault.
+    /// The client's request was refused.
     Refused(Refusal),
-    /// By the ledger's.
+    /// The ledger failed.
     Broken(LedgerError),
 }
 
@@ -66,7 +68,8 @@ impl From<LedgerError> for IssuerError {
     }
 }
 
-/// A signature that a user may have, was counted, and is not made yet. Only [`GrantedSignature::sign`] takes the private key.
+/// A signature that was granted and counted, but not made yet. Only [`GrantedSignature::sign`]
+/// takes the private key.
 #[derive(Debug)]
 pub struct GrantedSignature {
     timed: Arc<ScheduledKey>,
@@ -74,20 +77,21 @@ pub struct GrantedSignature {
 }
 
 impl GrantedSignature {
-    /// Signs. How long it takes may depend on the key (RUSTSEC-2023-0071): who answers a client lets the time say nothing.
+    /// Signs the blinded message. The duration may depend on the key (RUSTSEC-2023-0071): a caller
+    /// that answers clients must not reveal it.
     ///
     /// # Errors
-    /// [`IssuerError::Broken`] of a key that signs nothing.
+    /// [`IssuerError::Broken`] if the key cannot sign.
     pub fn sign(&self, rng: &mut dyn CryptoRng) -> Result<Vec<u8>, IssuerError> {
         let signed = self.timed.key.sign(&self.blinded, rng);
         signed.ok_or_else(|| IssuerError::Broken(LedgerError("a key that signs nothing".into())))
     }
 }
 
-/// A token that was signed, and is not spent yet.
+/// A token whose signature is valid, and that may be unspent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedToken {
-    /// The tier of whoever was given it.
+    /// Tier of the user who was given the token.
     pub tier: String,
     serial: KeySerial,
     nonce: [u8; 32],
@@ -98,7 +102,8 @@ fn refused<T>(status: u16, why: &'static str) -> Result<T, IssuerError> {
 }
 
 impl Issuer {
-    /// The directory of keys, in JSON. What signs now comes first, then what will, then what did.
+    /// Directory of keys, as JSON: first the key that signs now, then its successors, then earlier
+    /// keys.
     pub fn directory(&self, now: u64) -> Value {
         let mut keys: Vec<&ScheduledKey> = self.ring.keys().collect();
         let signs = |timed: &ScheduledKey| self.ring.is_signing(timed, now);
@@ -107,7 +112,7 @@ impl Issuer {
             .into_iter()
             .map(|timed| {
                 let key = URL_SAFE.encode(timed.key.public().spki());
-                // What signs is good, whatever a clock that went back says.
+                // The signing key is valid even if the clock went back.
                 let from = if signs(timed) { timed.from.min(now) } else { timed.from };
                 json!({ "token-type": crate::message::TYPE, "token-key": key, "not-before": from })
             })
@@ -115,28 +120,28 @@ impl Issuer {
         json!({ "issuer-request-uri": self.issue_uri, "token-keys": keys })
     }
 
-    /// The public key that signs for whoever has this header `Authorization: Bearer ...`.
+    /// Public key that signs for the user of this `Authorization: Bearer ...` header.
     ///
     /// # Errors
-    /// 401 for nobody's.
+    /// 401 for an unknown user.
     pub fn key_for(&self, authorization: Option<&str>, now: u64) -> Result<&[u8], IssuerError> {
         let (tier, _) = self.user(authorization)?;
         self.ring.signing(tier, now).map(|timed| timed.key.public().spki()).ok_or_else(no_key)
     }
 
-    /// Whether this header `Authorization: Bearer ...` is of a user who may have tokens.
+    /// Checks that this `Authorization: Bearer ...` header belongs to a user who may have tokens.
     ///
     /// # Errors
-    /// 401 for nobody's.
+    /// 401 for an unknown user.
     pub fn knows(&self, authorization: Option<&str>) -> Result<(), IssuerError> {
         self.user(authorization).map(drop)
     }
 
-    /// Signs a token for whoever has this header `Authorization: Bearer ...`, and counts it: [`Issuer::grant`], and the
-    /// signature.
+    /// Signs a token for the user of this `Authorization: Bearer ...` header, and counts it:
+    /// [`Issuer::grant`], and the signature.
     ///
     /// # Errors
-    /// As [`Issuer::grant`].
+    /// The errors of [`Issuer::grant`].
     pub fn issue(
         &self,
         authorization: Option<&str>,
@@ -148,11 +153,12 @@ impl Issuer {
         self.grant(authorization, body, now, ledger)?.sign(rng)
     }
 
-    /// Counts a token for whoever has this header `Authorization: Bearer ...`, without any private key.
+    /// Counts a token for the user of this `Authorization: Bearer ...` header, without using a
+    /// private key.
     ///
     /// # Errors
-    /// 401 for nobody's; 422 for what is no request, or of a key of another tier or another time; 429 if the user had as many as
-    /// one may have.
+    /// 401 for an unknown user; 422 for an invalid request, or one for a key of another tier or
+    /// another time; 429 if the user already has the maximum number of tokens.
     pub fn grant(
         &self,
         authorization: Option<&str>,
@@ -164,7 +170,7 @@ impl Issuer {
         let Some(request) = TokenRequest::take(body) else {
             return refused(422, "a token request of type 2 has 259 bytes");
         };
-        // Whoever asked for the key just before the next one took over still has that one.
+        // A client that requested the key just before its successor took over still uses it.
         let good = |timed: &&Arc<ScheduledKey>| timed.from <= now || self.ring.is_signing(timed, now);
         let found = self.ring.short(request.key).filter(|timed| timed.tier == tier).filter(good);
         let Some(timed) = found else {
@@ -173,18 +179,18 @@ impl Issuer {
         if !timed.key.public().takes(&request.blinded) {
             return refused(422, "the blinded message is no number below the modulus");
         }
-        // Counted first: a user who has had all of them costs no signatures.
+        // Counted first: a user who has the maximum number of tokens causes no signatures.
         if !ledger.count_issued(timed.serial, &user, self.max_issued)? {
             return refused(429, "the user had as many tokens as there are for one key");
         }
         Ok(GrantedSignature { timed: timed.clone(), blinded: request.blinded })
     }
 
-    /// Spends the token of this header `Authorization: PrivateToken token=...`, and gives the tier that it is of:
-    /// [`Issuer::verify`] and [`Issuer::spend`].
+    /// Verifies and spends the token of this `Authorization: PrivateToken token=...` header, and
+    /// returns its tier: [`Issuer::verify`] and [`Issuer::spend`].
     ///
     /// # Errors
-    /// 401 if there is none, if it is no token of a key that counts, or if it was spent.
+    /// 401 if the token is missing, is not of a valid key, or was spent before.
     pub fn redeem(
         &self,
         authorization: Option<&str>,
@@ -196,15 +202,15 @@ impl Issuer {
         Ok(token.tier)
     }
 
-    /// The token of this header `Authorization: PrivateToken token=...`, which is not spent by this. Whether it was before, only
-    /// [`Issuer::spend`] says.
+    /// Verifies the token of this `Authorization: PrivateToken token=...` header, without spending
+    /// it. Only [`Issuer::spend`] detects a token that was spent before.
     ///
     /// # Errors
-    /// 401 if there is none, or if it is no token of a key that counts.
+    /// 401 if the token is missing, or is not of a valid key.
     pub fn verify(&self, authorization: Option<&str>, now: u64) -> Result<VerifiedToken, IssuerError> {
         let wanted = |why| self.wanted(why, now);
         let text = authorization.and_then(private_token).ok_or_else(|| wanted("a token is wanted"))?;
-        // As long as a token is, with padding or quotes: nothing longer is decoded.
+        // The text is at most as long as a token with padding: nothing longer is decoded.
         let bytes = (text.len() <= TOKEN.div_ceil(3) * 4).then(|| URL_SAFE.decode(text).ok()).flatten();
         let token = bytes.and_then(|bytes| Token::take(&bytes)).ok_or_else(|| wanted("this is no token"))?;
         let timed = self
@@ -223,7 +229,7 @@ impl Issuer {
     /// Spends a token.
     ///
     /// # Errors
-    /// 401 if it was spent before.
+    /// 401 if the token was spent before.
     pub fn spend(&self, token: &VerifiedToken, now: u64, ledger: &dyn Ledger) -> Result<(), IssuerError> {
         match ledger.spend_token(token.serial, &token.nonce)? {
             true => Ok(()),
@@ -231,7 +237,7 @@ impl Issuer {
         }
     }
 
-    /// Bytes of a request's body at most.
+    /// Largest size of a request's body in bytes.
     pub const fn most_bytes() -> usize {
         REQUEST
     }
@@ -245,7 +251,8 @@ impl Issuer {
         found.ok_or_else(|| IssuerError::Refused(nobody()))
     }
 
-    /// What a client without a token is told: why, the challenge, and a key that is good (RFC 9577 section 2.1).
+    /// Refusal for a client without a token, with the reason, the challenge, and a valid key (RFC
+    /// 9577 section 2.1).
     fn wanted(&self, why: &'static str, now: u64) -> IssuerError {
         let challenge = URL_SAFE.encode(challenge(self.issuer.as_deref().unwrap_or_default()));
         let tiers = self.users.tiers().iter().filter_map(|tier| self.ring.signing(tier, now));
@@ -253,7 +260,7 @@ impl Issuer {
             let key = URL_SAFE.encode(timed.key.public().spki());
             format!("PrivateToken challenge=\"{challenge}\", token-key=\"{key}\"")
         });
-        // One is enough for a client that has none, and headers have limits.
+        // One challenge suffices for a client without a token, and headers are limited.
         let authenticate = each.into_iter().next().unwrap_or_else(|| "PrivateToken".into());
         IssuerError::Refused(Refusal { status: 401, why, authenticate: Some(authenticate) })
     }
@@ -263,13 +270,13 @@ fn no_key() -> IssuerError {
     IssuerError::Broken(LedgerError("a tier has no key".into()))
 }
 
-/// What comes after a scheme's name, which is written in any case.
+/// Text after a scheme's name, which is case-insensitive.
 fn after<'a>(header: &'a str, scheme: &str) -> Option<&'a str> {
     let (name, rest) = header.split_once(' ')?;
     name.eq_ignore_ascii_case(scheme).then(|| rest.trim())
 }
 
-/// The token's text, with quotes or without.
+/// Text of the token, with quotes or without.
 fn private_token(header: &str) -> Option<&str> {
     let rest = after(header, "PrivateToken")?;
     let text = rest.strip_prefix("token=")?.trim();

@@ -1,54 +1,55 @@
-//! All keys of the issuer: which one signs, which ones still count, when another is made.
+//! Keys of an issuer over time: which one signs, which ones are still accepted, and when another is
+//! made.
 //!
 //! ```text
-//! announced | signs ............ | counts ... |        of one key
+//! announced | signs ............ | accepted . |        of one key
 //!             from          + every      + after
-//!           | announced | signs ............ | counts  of its successor
+//!           | announced | signs ............ | accepted  of its successor
 //! ```
 //!
-//! A successor is in the directory before it signs, so that caches on the way have it when it does.
+//! A successor is in the directory before it signs, so that caches contain it by then.
 
 use crate::key::IssuerKey;
 use crate::ledger::{KeySerial, Ledger, LedgerError};
 use rand_core::CryptoRng;
 use std::sync::Arc;
 
-/// How long keys are used. In seconds.
+/// Times for which keys are used, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RotationSchedule {
-    /// How long a key signs.
+    /// Seconds for which a key signs.
     pub every: u64,
-    /// How long its tokens count after that.
+    /// Seconds for which tokens of a key are accepted after it stopped signing.
     pub after: u64,
-    /// How long before it signs it is announced.
+    /// Seconds for which a key is announced before it signs.
     pub before: u64,
 }
 
 impl Default for RotationSchedule {
-    /// A week, another one, and a day.
+    /// Keys sign for a week, are accepted for another week, and are announced a day before.
     fn default() -> Self {
         const DAY: u64 = 24 * 3600;
         RotationSchedule { every: 7 * DAY, after: 7 * DAY, before: DAY }
     }
 }
 
-/// Tiers at most: with three keys each their ids must differ in the last byte.
+/// Largest number of tiers: with three keys each, their ids must differ in the last byte.
 pub const MAX_TIERS: usize = 64;
 
-/// A key with its tier and its time.
+/// A key with its tier and the time from which it signs.
 #[derive(Debug)]
 pub struct ScheduledKey {
-    /// Its number.
+    /// Serial number of the key.
     pub serial: KeySerial,
-    /// Whose tokens it signs.
+    /// Tier whose tokens it signs.
     pub tier: String,
-    /// From when on it signs, in seconds since 1970.
+    /// Time from which on it signs, in seconds since 1970.
     pub from: u64,
     /// The key.
     pub key: IssuerKey,
 }
 
-/// The keys that are announced, sign, or still count.
+/// All keys that are announced, sign, or are still accepted.
 #[derive(Debug, Clone, Default)]
 pub struct IssuerKeys {
     rotation: RotationSchedule,
@@ -56,7 +57,7 @@ pub struct IssuerKeys {
 }
 
 impl IssuerKeys {
-    /// The keys of a ledger; damaged ones are an error, since tokens of theirs may be about.
+    /// Reads the keys of a ledger. Damaged keys are an error, since tokens under them may exist.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -70,14 +71,14 @@ impl IssuerKeys {
         Ok(IssuerKeys { rotation, keys })
     }
 
-    /// Whether [`IssuerKeys::turned`] has something to do for these tiers.
+    /// Whether [`IssuerKeys::turned`] would change the keys for these tiers.
     pub fn is_due(&self, tiers: &[String], now: u64) -> bool {
         self.keys.iter().any(|timed| self.is_over(timed, now))
             || tiers.iter().any(|tier| self.next(tier, now).is_some())
     }
 
-    /// The ring as it should be now: with a successor wherever one is due, and without keys whose time is over, which the
-    /// ledger forgets. Makes keys, some tenths of a second each.
+    /// Rotates the keys: adds a successor wherever one is due, and removes keys whose time is over,
+    /// which the ledger deletes. Generating a key takes some tenths of a second.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -105,7 +106,7 @@ impl IssuerKeys {
         Ok(ring)
     }
 
-    /// A key whose id differs from those of the others in the last byte.
+    /// Generates a key whose id differs from those of the others in the last byte.
     fn another(&self, rng: &mut dyn CryptoRng) -> Result<IssuerKey, LedgerError> {
         loop {
             let key = IssuerKey::generate(rng).ok_or_else(|| LedgerError("no key can be made".into()))?;
@@ -115,9 +116,9 @@ impl IssuerKeys {
         }
     }
 
-    /// From when on another key of a tier has to sign; `None` if that is not due yet.
+    /// Time from which on the next key of a tier must sign; `None` if it is not due yet.
     ///
-    /// A clock that goes back makes no keys: the newest key goes on.
+    /// A clock that goes back makes no keys: the newest key continues to sign.
     fn next(&self, tier: &str, now: u64) -> Option<u64> {
         let Some(newest) = self.of(tier).map(|timed| timed.from).max() else { return Some(now) };
         let end = newest.saturating_add(self.rotation.every);
@@ -132,13 +133,13 @@ impl IssuerKeys {
         self.keys.iter().filter(move |timed| timed.tier == tier)
     }
 
-    /// The key that signs tokens of a tier: the newest whose time has come, and else the oldest.
+    /// The key that signs tokens of a tier: the newest whose time has come, or else the oldest.
     pub fn signing(&self, tier: &str, now: u64) -> Option<&Arc<ScheduledKey>> {
         let come = self.of(tier).filter(|timed| timed.from <= now).max_by_key(|timed| timed.from);
         come.or_else(|| self.of(tier).min_by_key(|timed| timed.from))
     }
 
-    /// Whether this is the key that signs tokens of its tier.
+    /// Whether a key currently signs the tokens of its tier.
     pub fn is_signing(&self, timed: &ScheduledKey, now: u64) -> bool {
         self.signing(&timed.tier, now).is_some_and(|signing| signing.serial == timed.serial)
     }

@@ -1,17 +1,17 @@
-//! One key of the issuer, and what it is known by.
+//! Keys of an issuer, and their ids.
 
 use crate::message::{SIGNATURE, Token, sha256};
 use blind_rsa_signatures::{KeyPairSha384PSSDeterministic, PublicKeySha384PSSDeterministic, Signature};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// Bits of its modulus.
+/// Bits of the modulus.
 const BITS: usize = 2048;
 
 type Pair = KeyPairSha384PSSDeterministic;
 type Secret = blind_rsa_signatures::SecretKeySha384PSSDeterministic;
 
-/// The public half: what tokens are verified with.
+/// Public key that verifies tokens.
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     pub(crate) rsa: PublicKeySha384PSSDeterministic,
@@ -22,11 +22,11 @@ pub struct PublicKey {
 impl PublicKey {
     fn new(rsa: PublicKeySha384PSSDeterministic) -> Option<Self> {
         let spki = rsa.to_spki().ok()?;
-        // Of another length a signature would not be what messages have room for.
+        // A modulus of another length would not give signatures of the length in messages.
         (rsa.components().n().len() == SIGNATURE).then(|| PublicKey { id: sha256(&spki), rsa, spki })
     }
 
-    /// Reads the bytes of [`PublicKey::spki`]; `None` if they are of no such key.
+    /// Parses the bytes of [`PublicKey::spki`]; `None` if they are not such a key.
     pub fn take(spki: &[u8]) -> Option<Self> {
         let key = Self::new(PublicKeySha384PSSDeterministic::from_spki(spki).ok()?)?;
         (key.spki == spki).then_some(key)
@@ -37,66 +37,66 @@ impl PublicKey {
         &self.spki
     }
 
-    /// What it is known by: the SHA-256 of its bytes.
+    /// Id of the key: the SHA-256 of its `SubjectPublicKeyInfo`.
     pub fn id(&self) -> &[u8; 32] {
         &self.id
     }
 
-    /// The last byte of its id, which requests name it by.
+    /// Last byte of the key's id, by which requests name it.
     pub fn short(&self) -> u8 {
         self.id[31]
     }
 
-    /// Whether a blinded message is a number below the modulus: what can be signed.
+    /// Whether a blinded message is a number below the modulus, and so can be signed.
     pub fn takes(&self, blinded: &[u8; SIGNATURE]) -> bool {
         blinded[..] < self.rsa.components().n()[..]
     }
 
-    /// Whether it signed a token.
+    /// Whether this key signed a token.
     pub fn verifies(&self, token: &Token) -> bool {
         token.key == self.id
             && self.rsa.verify(&Signature(token.signature.to_vec()), None, token.signed()).is_ok()
     }
 }
 
-/// A key that signs.
+/// Secret key that signs tokens.
 pub struct IssuerKey {
     secret: Secret,
     public: PublicKey,
 }
 
 impl IssuerKey {
-    /// A new key, which takes some tenths of a second. `None` if the library makes none.
+    /// Generates a key, which takes some tenths of a second. `None` if the library fails.
     pub fn generate(rng: &mut dyn CryptoRng) -> Option<Self> {
         let pair = Pair::generate(rng, BITS).ok()?;
         Some(IssuerKey { secret: pair.sk, public: PublicKey::new(pair.pk)? })
     }
 
-    /// Reads the bytes of [`Key::to_der`], PKCS #8.
+    /// Parses the bytes of [`IssuerKey::to_der`], PKCS #8.
     pub fn from_der(der: &[u8]) -> Option<Self> {
         let secret = Secret::from_der(der).ok()?;
         let public = PublicKey::new(secret.public_key().ok()?)?;
         Some(IssuerKey { secret, public })
     }
 
-    /// Reads a PEM file of PKCS #8.
+    /// Parses a PEM file of PKCS #8.
     pub fn from_pem(pem: &str) -> Option<Self> {
         let secret = Secret::from_pem(pem).ok()?;
         let public = PublicKey::new(secret.public_key().ok()?)?;
         Some(IssuerKey { secret, public })
     }
 
-    /// Its bytes, to be kept where nobody else reads them.
+    /// Bytes of the key, to be stored where no one else reads them.
     pub fn to_der(&self) -> Option<Zeroizing<Vec<u8>>> {
         self.secret.to_der().ok().map(Zeroizing::new)
     }
 
-    /// The public half.
+    /// Public key of this key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Signs what it cannot read; `None` if that is no number below the modulus.
+    /// Signs a blinded message; `None` if it is not a number below the modulus.
     pub fn sign(&self, blinded: &[u8; SIGNATURE], rng: &mut dyn CryptoRng) -> Option<Vec<u8>> {
         self.secret.blind_sign_with_rng(rng, blinded).ok().map(|signature| signature.0)
     }

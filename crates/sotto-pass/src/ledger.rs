@@ -1,67 +1,69 @@
-//! What must not be forgotten: keys, spent tokens, how many each user was given.
+//! Durable data of an issuer: keys, spent tokens, and how many tokens each user was given.
 //!
-//! All of it belongs to a key, and goes when the key goes. So what is spent stays bounded: by what was given, of the keys that
-//! still count.
+//! All of it belongs to a key, and is deleted with the key. So the number of spent tokens is
+//! bounded by the number of tokens issued under the keys that are still accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
-/// The number of a key: the first is 1, and none has a number that another had.
+/// Serial number of a key: the first is 1, and numbers are never reused.
 pub type KeySerial = u32;
 
-/// A key as it is kept.
+/// A key as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
-    /// Its number.
+    /// Serial number of the key.
     pub serial: KeySerial,
-    /// Whose tokens it signs.
+    /// Tier whose tokens it signs.
     pub tier: String,
-    /// From when on it signs, in seconds since 1970.
+    /// Time from which on it signs, in seconds since 1970.
     pub from: u64,
-    /// Its bytes, of [`crate::key::IssuerKey::to_der`].
+    /// Bytes of the key, from [`crate::key::IssuerKey::to_der`].
     pub der: Zeroizing<Vec<u8>>,
 }
 
-/// The ledger could not be read or written. Nothing was given and nothing was spent.
+/// The ledger cannot be read or written. Nothing was issued and nothing was spent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the ledger of tokens: {0}")]
 pub struct LedgerError(pub String);
 
-/// Where keys, spent tokens and counts are kept. When a call comes back, what it did lasts over a restart.
+/// Storage of keys, spent tokens and counts. When a call returns, its effect is durable.
 pub trait Ledger: Send + Sync {
-    /// All keys that are kept.
+    /// All stored keys.
     ///
     /// # Errors
     /// [`LedgerError`].
     fn keys(&self) -> Result<Vec<StoredKey>, LedgerError>;
 
-    /// Keeps a new key. `serial` is above that of every key there was, whether it is still kept or not.
+    /// Stores a new key. Its serial number is above those of all earlier keys, whether they are
+    /// still stored or not.
     ///
     /// # Errors
     /// [`LedgerError`].
     fn store_key(&self, tier: &str, from: u64, der: &[u8]) -> Result<KeySerial, LedgerError>;
 
-    /// Forgets a key, and all that belongs to it.
+    /// Deletes a key, and everything that belongs to it.
     ///
     /// # Errors
     /// [`LedgerError`].
     fn delete_key(&self, serial: KeySerial) -> Result<(), LedgerError>;
 
-    /// Spends a token of a key that is kept; `false` if it was spent before.
+    /// Spends a token of a stored key; `false` if it was spent before.
     ///
     /// # Errors
     /// [`LedgerError`].
     fn spend_token(&self, serial: KeySerial, nonce: &[u8; 32]) -> Result<bool, LedgerError>;
 
-    /// Counts a token for a user, whose name is a digest; `false` if `most` were counted before.
+    /// Counts a token for a user, whose name is a digest; `false` if `most` tokens were counted
+    /// before.
     ///
     /// # Errors
     /// [`LedgerError`].
     fn count_issued(&self, serial: KeySerial, user: &[u8; 32], most: u32) -> Result<bool, LedgerError>;
 }
 
-/// A ledger in memory, which forgets when it goes: for tests, and to try something out.
+/// A ledger in memory that is not durable, for tests and experiments.
 #[derive(Debug, Default)]
 pub struct MemoryLedger(Mutex<LedgerState>);
 
@@ -74,12 +76,12 @@ struct LedgerState {
 }
 
 impl MemoryLedger {
-    /// No panic leaves it half changed.
+    /// Locks the state. A poisoned lock is fine: no panic leaves the state half changed.
     fn pages(&self) -> MutexGuard<'_, LedgerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many tokens are known to be spent.
+    /// Number of spent tokens in the ledger.
     pub fn spent(&self) -> usize {
         self.pages().spent.len()
     }

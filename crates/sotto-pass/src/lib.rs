@@ -1,20 +1,22 @@
-//! Privacy Pass: tokens that say that a request may be made, and not whose it is.
+//! Privacy Pass: tokens that prove that a request is allowed, without revealing whose request it
+//! is.
 //!
-//! An issuer signs tokens blindly for users that it knows; whoever redeems a token learns that some user of a tier was given it.
-//! The tokens are those that anyone can verify, of blind RSA with 2048 bits (RFC 9578 section 6, RFC 9474); a tier of users has a
-//! key of its own, and keys are renewed.
+//! An issuer signs tokens blindly for users that it knows; whoever redeems a token learns only that
+//! some user of a tier was given it. Tokens are publicly verifiable, with blind RSA of 2048 bits
+//! (RFC 9578 section 6, RFC 9474). Each tier of users has a key of its own, and keys are rotated.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`message`] | challenges, requests and tokens as bytes |
-//! | [`key`] | one key of the issuer, and what it is known by |
-//! | [`ring`] | all its keys: which one signs, which ones still count, when another is made |
-//! | [`users`] | who may have tokens, and of which tier: a file |
-//! | [`ledger`] | what must not be forgotten: keys, spent tokens, how many each user was given |
-//! | [`pass`](mod@pass) | the issuer's requests and the check of a token, as functions |
-//! | [`client`] | what a client sends, and how it comes by a token |
+//! | [`key`] | keys of an issuer, and their ids |
+//! | [`issuer_keys`] | keys over time: which one signs, which ones are still accepted, when another is made |
+//! | [`users`] | the file of users who may have tokens, and their tiers |
+//! | [`ledger`] | durable data: keys, spent tokens, how many tokens each user was given |
+//! | [`issuer`](mod@issuer) | requests to the issuer, and the verification of tokens, as functions |
+//! | [`client`] | requests tokens, and spends them |
 //!
-//! No socket and no clock is here: times come in as seconds since 1970, and what lasts is in the caller's [`ledger::Ledger`].
+//! This crate has no sockets and no clock: times are arguments in seconds since 1970, and durable
+//! data is in the caller's [`ledger::Ledger`].
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -1,4 +1,4 @@
-//! Challenges, requests and tokens as bytes.
+//! Encodings of challenges, requests and tokens.
 //!
 //! ```text
 //! challenge  type u16 | len u16, issuer's name | len u8, context | len u16, origins      RFC 9577 section 2.1
@@ -11,7 +11,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// The type of tokens that are signed by blind RSA of 2048 bits.
+/// Type of tokens that are signed by blind RSA of 2048 bits.
 pub const TYPE: u16 = 2;
 
 /// Bytes of a signature, blind or not.
@@ -23,10 +23,10 @@ pub const REQUEST: usize = 2 + 1 + SIGNATURE;
 /// Bytes of a token.
 pub const TOKEN: usize = SIGNED + SIGNATURE;
 
-/// Bytes of what a token's signature is of.
+/// Bytes of a token that its signature covers.
 const SIGNED: usize = 2 + 3 * 32;
 
-/// The digest of a challenge that asks for a token of this issuer, whatever it is for: without a context, and for any origin.
+/// Challenge for a token of this issuer for any purpose: without a context, and for any origin.
 pub fn challenge(issuer: &str) -> Vec<u8> {
     let mut bytes = TYPE.to_be_bytes().to_vec();
     bytes.extend((issuer.len() as u16).to_be_bytes());
@@ -35,17 +35,17 @@ pub fn challenge(issuer: &str) -> Vec<u8> {
     bytes
 }
 
-/// What an issuer is asked to sign.
+/// Request to sign a blinded message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRequest {
-    /// The last byte of the key's id.
+    /// Last byte of the key's id.
     pub key: u8,
-    /// The message, blinded.
+    /// The blinded message.
     pub blinded: [u8; SIGNATURE],
 }
 
 impl TokenRequest {
-    /// Reads a request; `None` if it has another length or type.
+    /// Parses a request; `None` if it has another length or type.
     pub fn take(bytes: &[u8]) -> Option<Self> {
         let (kind, rest) = bytes.split_first_chunk()?;
         let (key, blinded) = rest.split_first()?;
@@ -53,27 +53,27 @@ impl TokenRequest {
         (*kind == TYPE.to_be_bytes()).then_some(TokenRequest { key: *key, blinded })
     }
 
-    /// Its bytes.
+    /// Encodes the request.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&TYPE.to_be_bytes()[..], &[self.key], &self.blinded].concat()
     }
 }
 
-/// A token.
+/// A token, which one request spends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// What makes it differ from all others.
+    /// Random bytes that make the token unique.
     pub nonce: [u8; 32],
-    /// The SHA-256 of the challenge that it answers.
+    /// SHA-256 of the challenge that the token answers.
     pub challenge: [u8; 32],
-    /// The id of the key that signed it.
+    /// Id of the key that signed the token.
     pub key: [u8; 32],
-    /// The signature.
+    /// Signature of the token's other fields.
     pub signature: [u8; SIGNATURE],
 }
 
 impl Token {
-    /// Reads a token; `None` if it has another length or type.
+    /// Parses a token; `None` if it has another length or type.
     pub fn take(bytes: &[u8]) -> Option<Self> {
         let (kind, rest) = bytes.split_first_chunk()?;
         let (nonce, rest) = rest.split_first_chunk()?;
@@ -84,18 +84,18 @@ impl Token {
         (*kind == TYPE.to_be_bytes()).then_some(token)
     }
 
-    /// Its bytes.
+    /// Encodes the token.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&signed(&self.nonce, &self.challenge, &self.key)[..], &self.signature].concat()
     }
 
-    /// What its signature is of.
+    /// Bytes that the token's signature covers.
     pub fn signed(&self) -> Vec<u8> {
         signed(&self.nonce, &self.challenge, &self.key)
     }
 }
 
-/// What a token's signature is of.
+/// Bytes that the signature of a token with these fields covers.
 pub(crate) fn signed(nonce: &[u8; 32], challenge: &[u8; 32], key: &[u8; 32]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(SIGNED);
     bytes.extend(TYPE.to_be_bytes());

@@ -1,12 +1,13 @@
-//! Who may have tokens, and of which tier: a file with a line for each user.
+//! The file of users who may have tokens, with a line for each user and tier.
 //!
 //! ```text
-//! # tier   what the user's app was given
+//! # tier   the user's secret
 //! free     c0ffee-4711
 //! paid     sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
 //! ```
 //!
-//! What a user was given may stand there itself, or its SHA-256, so that the file opens nothing to whoever reads it.
+//! The file contains either the secret that a user was given, or its SHA-256, so that it gives no
+//! access to someone who reads it.
 
 use crate::issuer_keys::MAX_TIERS;
 use crate::message::sha256;
@@ -15,19 +16,19 @@ use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use subtle::ConstantTimeEq;
 
-/// Bytes of what a user was given, at most.
+/// Largest size of a user's secret in bytes.
 const MAX_BYTES: usize = 1024;
 
 /// Users and their tiers.
 #[derive(Debug, Clone, Default)]
 pub struct UserTiers {
     tiers: Vec<String>,
-    /// The tier of each digest.
+    /// Index of the tier of each digest.
     users: HashMap<TokenDigest, u16>,
 }
 
-/// The SHA-256 of what a user was given. Two are compared in a time that does not depend on where they differ; where the map
-/// looks for one follows from a secret of its own.
+/// SHA-256 of a user's secret. Digests are compared in constant time; their places in the map
+/// depend on the map's own random key.
 #[derive(Debug, Clone, Copy, Eq)]
 struct TokenDigest([u8; 32]);
 
@@ -43,18 +44,18 @@ impl Hash for TokenDigest {
     }
 }
 
-/// A line that is no user's.
+/// Error in a line of the users file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct UserLineError {
-    /// Its number, from 1 on.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub why: &'static str,
 }
 
 impl UserTiers {
-    /// Reads a file.
+    /// Parses a users file.
     ///
     /// # Errors
     /// [`UserLineError`].
@@ -90,23 +91,23 @@ impl UserTiers {
         (self.tiers.len() <= MAX_TIERS).then_some((self.tiers.len() - 1) as u16)
     }
 
-    /// All tiers.
+    /// Names of all tiers.
     pub fn tiers(&self) -> &[String] {
         &self.tiers
     }
 
-    /// How many users there are.
+    /// Number of users.
     pub fn len(&self) -> usize {
         self.users.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no users.
     pub fn is_empty(&self) -> bool {
         self.users.is_empty()
     }
 
-    /// The tier of whoever was given this, and the name that it is counted under. Looked up by its digest, so that the time
-    /// this takes says nothing of those in the file.
+    /// Tier of the user with this secret, and the digest under which the user's tokens are counted.
+    /// The lookup is by digest, so that its duration reveals nothing about the secrets in the file.
     pub fn find(&self, given: &str) -> Option<(&str, [u8; 32])> {
         if given.len() > MAX_BYTES {
             return None;

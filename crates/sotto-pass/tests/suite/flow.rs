@@ -1,4 +1,4 @@
-//! From a user's name to a spent token, as keys are renewed.
+//! Tests from a user's secret to a spent token, while keys are rotated.
 
 use sotto_pass::client::{Client, TokenError, header};
 use sotto_pass::issuer::IssuerError;
@@ -9,7 +9,7 @@ use sotto_prg::system_rng;
 
 const ROTATION: RotationSchedule = RotationSchedule { every: 100, after: 50, before: 10 };
 
-/// An issuer of two tiers at a time.
+/// An issuer with two tiers at a given time.
 fn pass(now: u64, ledger: &dyn Ledger) -> Issuer {
     let users = UserTiers::parse("free ann\nfree bob\npaid eve").unwrap();
     let ring = IssuerKeys::open(ROTATION, ledger).unwrap();
@@ -23,7 +23,7 @@ fn client(pass: &Issuer, user: &str, now: u64) -> Client {
     Client::new(spki, &pass.directory(now), &challenge("issuer.example"), now).unwrap()
 }
 
-/// A token's header.
+/// `Authorization` header with a fresh token.
 fn token(pass: &Issuer, user: &str, now: u64, ledger: &dyn Ledger) -> Result<String, IssuerError> {
     let (client, mut rng) = (client(pass, user, now), system_rng().unwrap());
     let (body, pending) = client.request(&mut rng).unwrap();
@@ -47,7 +47,7 @@ fn a_token_is_spent_once_and_says_the_tier() {
     assert_eq!(pass.redeem(Some(&ann), 1000, &ledger).unwrap(), "free");
     assert_eq!(pass.redeem(Some(&eve), 1000, &ledger).unwrap(), "paid");
     assert_eq!(status(pass.redeem(Some(&ann), 1000, &ledger)), 401);
-    // With quotes, without padding.
+    // A token with quotes and without padding.
     let bob = token(&pass, "bob", 1000, &ledger).unwrap();
     let quoted = bob.replace("token=", "token=\"").trim_end_matches('=').to_owned() + "\"";
     assert_eq!(pass.redeem(Some(&quoted), 1000, &ledger).unwrap(), "free");
@@ -112,11 +112,11 @@ fn keys_are_renewed_and_their_tokens_forgotten() {
     let (early, late) =
         (token(&first, "ann", 1000, &ledger).unwrap(), token(&first, "ann", 1000, &ledger).unwrap());
     first.redeem(Some(&early), 1050, &ledger).unwrap();
-    // A start anew has the same keys, and knows what was spent.
+    // A restarted issuer has the same keys, and knows what was spent.
     let again = pass(1050, &ledger);
     assert_eq!(again.directory(1050), first.directory(1050));
     assert_eq!(status(again.redeem(Some(&early), 1050, &ledger)), 401);
-    // Announced before it signs.
+    // The successor is announced before it signs.
     assert!(!again.ring.is_due(again.users.tiers(), 1089) && again.ring.is_due(again.users.tiers(), 1090));
     let second = pass(1090, &ledger);
     assert_eq!(second.ring.keys().count(), 4);
@@ -133,22 +133,23 @@ fn keys_are_renewed_and_their_tokens_forgotten() {
     assert_eq!(unlisted.unwrap_err(), TokenError::UnlistedKey);
     let early = Client::new(newest, &second.directory(1100), b"", 1099);
     assert_eq!(early.unwrap_err(), TokenError::UnlistedKey, "a key that is not good yet");
-    // Who asked for the key just before has a token all the same, and a count of its own.
+    // A client that requested the key just before gets a token nevertheless, with a count of its
+    // own.
     let next = token(&second, "ann", 1100, &ledger).unwrap();
     let (body, _) = client(&first, "ann", 1000).request(&mut system_rng().unwrap()).unwrap();
     second.issue(Some("Bearer ann"), &body, 1100, &ledger, &mut system_rng().unwrap()).unwrap();
-    // The first key's tokens count until its time is over.
+    // Tokens of the first key are accepted until its time is over.
     assert_eq!(second.redeem(Some(&late), 1149, &ledger).unwrap(), "free");
     assert_eq!(ledger.spent(), 2);
     let third = pass(1150, &ledger);
     assert_eq!((third.ring.keys().count(), ledger.spent()), (2, 0));
     assert_eq!(status(third.redeem(Some(&late), 1150, &ledger)), 401);
     assert_eq!(third.redeem(Some(&next), 1150, &ledger).unwrap(), "free");
-    // A clock that goes back makes no keys, and what is there goes on.
+    // A clock that goes back makes no keys, and existing ones continue.
     let back = pass(500, &ledger);
     assert_eq!(back.ring.keys().count(), 2);
     token(&back, "eve", 500, &ledger).unwrap();
-    // One that goes far ahead makes all new.
+    // A clock that goes far ahead replaces all keys.
     assert_eq!(pass(1 << 40, &ledger).ring.keys().count(), 2);
     assert_eq!(ledger.keys().unwrap().iter().map(|kept| kept.serial).collect::<Vec<_>>(), [5, 6]);
 }

@@ -1,4 +1,4 @@
-//! Tokens as the RFC has them, and as users, keys and time come and go.
+//! Tests of tokens: the RFC's vectors, and users, keys and time that change.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -46,7 +46,8 @@ fn damaged_keys_are_refused() {
     for at in 0..90 {
         let mut other = spki.clone();
         other[at] ^= 0x55;
-        // In the modulus another number may be one; before it nothing may differ.
+        // A change in the modulus may give another valid key; before the modulus nothing may
+        // differ.
         assert!(at >= 80 || PublicKey::take(&other).is_none(), "{at}");
     }
     assert!(IssuerKey::from_der(&[0x30, 0x82]).is_none() && IssuerKey::from_pem("-----BEGIN").is_none());
