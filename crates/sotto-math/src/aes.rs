@@ -1,8 +1,10 @@
-//! AES-128 over whole slices: a pseudo-random function of two numbers, and a generator that grows trees.
+//! AES-128 over whole slices: a pseudo-random function of two numbers, and a generator that grows
+//! trees.
 //!
-//! Everything here is a fixed number of rounds on blocks that do not meet each other, so a processor with AES
-//! instructions keeps eight registers in flight and is limited by nothing else. Without them the code is bit-sliced.
-//! Neither has a table, a branch or an address that depends on a key or a block.
+//! All functions do a fixed number of rounds on independent blocks, so a processor with AES
+//! instructions keeps eight registers in flight and is limited by nothing else. Without them the
+//! code is bit-sliced. Neither has a table, a branch or an address that depends on a key or a
+//! block.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod schedule;
@@ -15,15 +17,15 @@ use zeroize::Zeroize;
 
 /// AES-128 under one key, wiped on drop.
 pub struct Aes {
-    /// Encrypts without vector instructions, and wipes itself.
+    /// The cipher without vector instructions, which wipes itself.
     pub(crate) plain: ::aes::Aes128,
-    /// The round keys of FIPS 197, section 5.2, for those who have instructions for a round.
+    /// The round keys of FIPS 197, section 5.2, for backends with instructions for a round.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) rounds: [[u8; 16]; 11],
 }
 
 impl Aes {
-    /// Expands a key.
+    /// Expands a key to its round keys.
     pub fn new(key: &[u8; 16]) -> Self {
         Aes {
             plain: ::aes::Aes128::new(key.into()),
@@ -32,9 +34,11 @@ impl Aes {
         }
     }
 
-    /// Encrypts all pairs of `nx` numbers from `x` on and `ny` from `y` on, the second moving faster.
+    /// Encrypts all pairs of `nx` numbers from `x` on and `ny` from `y` on, the second moving
+    /// faster.
     ///
-    /// `out[a * ny + b]` is the block of `x + a` and `y + b`, each as eight little-endian bytes and modulo 2^64.
+    /// `out[a * ny + b]` is the block of `x + a` and `y + b`, each as eight little-endian bytes and
+    /// modulo 2^64.
     ///
     /// # Panics
     /// If `out` is not `nx * ny` long.
@@ -42,8 +46,8 @@ impl Aes {
         grid_with(simd::kernels().aes(), self, [x, y], [nx, ny], out);
     }
 
-    /// `out[i]` is the encryption of `input[i]`, plus `input[i]`: a function that nobody can invert even if the
-    /// key is known (Matyas, Meyer and Oseas).
+    /// Writes the encryption of `input[i]` plus `input[i]` to `out[i]`: a function that nobody can
+    /// invert even if the key is known (Matyas, Meyer and Oseas).
     ///
     /// # Panics
     /// If there are not as many outputs as inputs.
@@ -65,9 +69,10 @@ impl Drop for Aes {
     }
 }
 
-/// Two blocks of each seed, one below the other in a binary tree.
+/// Makes two blocks of each seed, the children in a binary tree.
 ///
-/// `out[2 * i]` is what [`Aes::mmo`] makes of `seeds[i]` under `left`, and `out[2 * i + 1]` under `right`.
+/// `out[2 * i]` is the result of [`Aes::mmo`] for `seeds[i]` under `left`, and `out[2 * i + 1]`
+/// under `right`.
 ///
 /// # Panics
 /// If there are not twice as many outputs as seeds.
@@ -75,9 +80,9 @@ pub fn double(left: &Aes, right: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]])
     double_with(simd::kernels().aes(), [left, right], seeds, out);
 }
 
-/// Four blocks of each seed, for leaves of 512 bits.
+/// Makes four blocks of each seed, for leaves of 512 bits.
 ///
-/// `out[4 * i + t]` is what [`Aes::mmo`] makes of `seeds[i]` with `t` added to its first byte without carry.
+/// `out[4 * i + t]` is the result of [`Aes::mmo`] for `seeds[i]` with `t` xored to its first byte.
 ///
 /// # Panics
 /// If there are not four times as many outputs as seeds.
@@ -85,10 +90,10 @@ pub fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
     widen_with(simd::kernels().aes(), key, seeds, out);
 }
 
-/// One path down many trees, each under a key of its own.
+/// Descends one path in each of many trees, each under a key of its own.
 ///
-/// For each of `turns` in order, every seed becomes what [`Aes::mmo`] makes under its key of the seed with the turn added to
-/// its first byte without carry. Time depends on lengths alone.
+/// For each of `turns` in order, every seed is replaced by the result of [`Aes::mmo`] under its key
+/// for the seed with the turn xored to its first byte. The time depends on lengths only.
 ///
 /// # Panics
 /// If there are not as many seeds as keys.

@@ -1,8 +1,9 @@
-//! Many lines at one point: `factor x + term` modulo 2^32, of each of two lists.
+//! Evaluation of many lines at one point: `factor x + term` modulo 2^32, for lists of factors and
+//! terms.
 
 use crate::simd::{self, Kernels};
 
-/// Writes `factors[i] x + terms[i]`, modulo 2^32.
+/// Writes `factors[i] x + terms[i]` modulo 2^32 to `out[i]`.
 ///
 /// # Panics
 /// Unless all three are of one length.

@@ -3,8 +3,8 @@
 
 pub mod highest;
 
-/// Appends words of `width` bits. Bits of a word above its width are left out. What remains of
-/// the last byte is zero.
+/// Appends words of `width` bits. Bits of a word above its width are dropped. The rest of the last
+/// byte is zero.
 ///
 /// # Panics
 /// If `width` is not in 1..=128.
@@ -20,7 +20,7 @@ pub fn pack(words: &[u128], width: u32, out: &mut Vec<u8>) {
     writer.finish();
 }
 
-/// [`pack`] for words of at most 64 bits.
+/// Appends words of `width` bits like [`pack`], for words of at most 64 bits.
 ///
 /// ```
 /// use sotto_math::bits::{pack_words, packed_len, unpack_words};
@@ -37,7 +37,7 @@ pub fn pack(words: &[u128], width: u32, out: &mut Vec<u8>) {
 /// If `width` is not in 1..=64.
 pub fn pack_words(words: &[u64], width: u32, out: &mut Vec<u8>) {
     assert!((1..=64).contains(&width), "a width from 1 to 64");
-    // As tables are read: see `unpack_windows`.
+    // The width of tables: see `unpack_windows`.
     if width == 16 {
         let start = out.len();
         out.resize(start + 2 * words.len(), 0);
@@ -52,8 +52,8 @@ pub fn pack_words(words: &[u64], width: u32, out: &mut Vec<u8>) {
     writer.finish();
 }
 
-/// `count` words of `width` bits, or `None` unless `bytes` are what [`pack`] makes of some:
-/// exactly as many as needed, with zeros after the last word.
+/// Decodes `count` words of `width` bits; `None` unless `bytes` are an output of [`pack`]: exactly
+/// as many as needed, with zeros after the last word.
 pub fn unpack(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u128>> {
     let mut reader = Reader::new(bytes, width, 128, count)?;
     let words = (0..count).map(|_| {
@@ -65,7 +65,7 @@ pub fn unpack(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u128>> {
     reader.ends_in_zeros().then_some(words)
 }
 
-/// [`unpack`] for words of at most 64 bits.
+/// Decodes words like [`unpack`], for words of at most 64 bits.
 pub fn unpack_words(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     if (1..=WINDOW).contains(&width) {
         return unpack_windows(bytes, width, count);
@@ -75,15 +75,15 @@ pub fn unpack_words(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> 
     reader.ends_in_zeros().then_some(words)
 }
 
-/// The widest word that eight bytes from the one it starts in always hold whole.
+/// The widest word that is always contained in eight bytes from the one it starts in.
 const WINDOW: u32 = 57;
 
-/// Each word on its own out of the eight bytes it starts in, so that no word waits for the one before.
+/// Reads each word from the eight bytes it starts in, so that no word waits for the one before.
 fn unpack_windows(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     if bytes.len() != packed_len(width, count)? {
         return None;
     }
-    // A word of sixteen bits is two bytes; this is how tables are read, by the gigabyte.
+    // A word of sixteen bits is two bytes; tables are read this way, by the gigabyte.
     if width == 16 {
         return Some(bytes.as_chunks().0.iter().map(|pair| u64::from(u16::from_le_bytes(*pair))).collect());
     }
@@ -98,7 +98,8 @@ fn unpack_windows(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     clean.then(|| (0..count).map(word).collect())
 }
 
-/// [`pack`] for words of at most 16 bits, eight at a time: those are whole bytes.
+/// Appends words like [`pack`], for words of at most 16 bits, eight at a time, which are whole
+/// bytes.
 ///
 /// # Panics
 /// If `width` is not in 1..=16.
@@ -106,7 +107,7 @@ pub fn pack16(words: &[u16], width: u32, out: &mut Vec<u8>) {
     assert!((1..=16).contains(&width), "a width from 1 to 16");
     let (eights, rest) = words.as_chunks::<8>();
     let (start, bytes) = (out.len(), eights.len() * width as usize);
-    // Sixteen bytes are written where the next eight words begin before those end.
+    // Each eight words are written as sixteen bytes, which the next eight words overwrite in part.
     out.resize(start + bytes + 16, 0);
     let mask = mask(width);
     let join = |four: &[u16]| four.iter().rev().fold(0, |bits, word| bits << width | u64::from(*word) & mask);
@@ -122,7 +123,7 @@ pub fn pack16(words: &[u16], width: u32, out: &mut Vec<u8>) {
     pack_words(&rest, width, out);
 }
 
-/// [`unpack`] for words of at most 16 bits, eight at a time.
+/// Decodes words like [`unpack`], for words of at most 16 bits, eight at a time.
 pub fn unpack16(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u16>> {
     if !(1..=16).contains(&width) || bytes.len() != packed_len(width, count)? {
         return None;
@@ -142,19 +143,19 @@ pub fn unpack16(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u16>> {
             words.iter_mut().zip(0..).for_each(|(word, i)| *word = (four >> (i * width) & mask) as u16);
         }
     }
-    // Of at most 16 bits each.
+    // Each has at most 16 bits.
     last.iter_mut().zip(rest).for_each(|(last, word)| *last = word as u16);
     Some(words)
 }
 
-/// How many bytes `count` words take, or `None` if no memory holds them.
+/// Bytes that `count` words take, or `None` if no memory holds them.
 pub fn packed_len(width: u32, count: usize) -> Option<usize> {
     Some(count.checked_mul(usize::try_from(width).ok()?)?.div_ceil(8))
 }
 
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Bits on their way, fewer than 64 between words.
+    /// Bits that are not written yet, fewer than 64 between words.
     bits: u128,
     filled: u32,
 }
@@ -214,19 +215,19 @@ impl<'a> Reader<'a> {
         word
     }
 
-    /// The tail as a word, once.
+    /// Returns the tail as a word, once.
     fn last(&mut self) -> u64 {
         let tail = std::mem::take(&mut self.tail);
         tail.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
     }
 
-    /// Whether nothing but zeros is left.
+    /// Whether only zeros are left.
     fn ends_in_zeros(mut self) -> bool {
         self.bits == 0 && self.words.next().is_none() && self.last() == 0
     }
 }
 
-/// The lowest bits set, 1 to 64 of them.
+/// A word with the lowest `width` bits set, 1 to 64 of them.
 fn mask(width: u32) -> u64 {
     u64::MAX >> (64 - width)
 }

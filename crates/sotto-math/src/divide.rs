@@ -1,14 +1,15 @@
-//! Division of a secret number by a public one, in the same time whatever the secret is.
+//! Division of a secret number by a public one, in time that does not depend on the secret.
 //!
-//! A processor's divide instruction may take longer for larger quotients, and the row a client asks for
-//! is the one thing it must not tell. Multiplying by a reciprocal takes the same time for every row
+//! A processor's divide instruction may take longer for larger quotients, and the row that a client
+//! looks up must stay secret. Multiplying by a reciprocal takes the same time for every row
 //! (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
 
 use std::hint::black_box;
 
-/// Quotient and remainder of a secret `value` by a public `by`, which is not zero.
+/// Computes quotient and remainder of a secret `value` by a public `by`, which is not zero.
 pub fn divide(value: u64, by: u64) -> (u64, u64) {
-    // floor(value * floor((2^64 - 1) / by) / 2^64) is the quotient or one less, for every 64-bit value.
+    // floor(value * floor((2^64 - 1) / by) / 2^64) is the quotient or one less, for every 64-bit
+    // value.
     let reciprocal = u64::MAX / by.max(1);
     let guess = ((u128::from(value) * u128::from(reciprocal)) >> 64) as u64;
     let rest = value.wrapping_sub(guess.wrapping_mul(by));

@@ -1,43 +1,46 @@
-//! Where a word lies in a list, found without telling by time where.
+//! Search for words in a list, in time that does not depend on where they are.
 
 use crate::aes::Aes;
 use crate::simd::{self, Blocks};
 use zeroize::Zeroize;
 
-/// Positions that are looked at together: the bits of a word.
+/// Positions that are tested together: the bits of a word.
 const TOGETHER: usize = 64;
 /// Words of bits that a kernel fills at once, so that they stay in the nearest cache.
 const WORDS: usize = 64;
-/// Positions that those are.
+/// Positions that a kernel tests at once.
 pub(crate) const PART: usize = WORDS * TOGETHER;
 
-/// Positions that were found, with fixed room, wiped on drop.
+/// Positions that were found, with a fixed capacity, wiped on drop.
 ///
-/// What does not fit is dropped, so that neither memory nor time follows what was found.
+/// Positions past the capacity are dropped, so that neither memory nor time depends on what is
+/// found.
 pub struct Matches {
-    /// Where one of sixty-four positions was found, their bits and the first of them; and one more that is never read.
+    /// For each sixty-four positions with a match, their bits and the first position; and one more
+    /// entry that is never read.
     room: Vec<[u64; 2]>,
-    /// How many of those there are, with those that did not fit.
+    /// Number of such entries, including those past the capacity.
     count: usize,
-    /// What a kernel found.
+    /// Output of a kernel: a bit for each position.
     hits: [u64; WORDS],
 }
 
 impl Matches {
-    /// Nothing, with room for `capacity` positions.
+    /// Makes an empty list with a capacity of `capacity` positions.
     pub fn new(capacity: usize) -> Self {
         Matches { room: vec![[0; 2]; capacity.saturating_add(1)], count: 0, hits: [0; WORDS] }
     }
 
-    /// Forgets all positions.
+    /// Removes all positions.
     pub fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Writes the positions that were found, in the order in which they were, and `none` behind the last; those that find no
-    /// place in `out` are left out.
+    /// Writes the positions in the order in which they were found, and `none` after the last;
+    /// positions that do not fit `out` are dropped.
     ///
-    /// Time depends on the length of `out` alone, and one address on the content: how far the list was read.
+    /// The time depends on the length of `out`, and only one address on the contents: how far the
+    /// list was read.
     pub fn positions(&self, none: u32, out: &mut [u32]) {
         let held = self.count.min(self.room.len() - 1);
         let (mut at, mut seen) = (0, 0);
@@ -45,11 +48,12 @@ impl Matches {
             let [bits, from] = self.room[at];
             let left = bits & !seen;
             let there = u64::from(at < held);
-            // The highest bit stands for itself, or for none: no processor has to ask whether there is a bit.
+            // The highest bit stands for itself, or for none: no test is needed whether there is a
+            // bit.
             let position = (from as u32).wrapping_add((left | 1 << (TOGETHER - 1)).trailing_zeros());
             let mask = (there as u32).wrapping_neg();
             *out = (position & mask) | (none & !mask);
-            // Without its lowest bit, the word is done if nothing is left.
+            // The word is done if nothing is left without its lowest bit.
             let rest = left & left.wrapping_sub(1);
             let done = ((rest | rest.wrapping_neg()) >> (TOGETHER - 1)) ^ 1;
             seen = !rest & done.wrapping_sub(1);
@@ -72,13 +76,15 @@ impl Drop for Matches {
 }
 
 impl Aes {
-    /// Finds `base + i`, modulo 2^32, for every `i` whose word is sought, or whose tag is.
+    /// Finds `base + i`, modulo 2^32, for every `i` whose word or tag matches.
     ///
-    /// Words are those of the blocks of `from[0]` and each number from `from[1]` on ([`Aes::grid`]), eight little-endian ones to
-    /// a block, and `words.0` is sought, in the bits that `words.1` has. The tags are `tags.0`, and `tags.1` is sought.
+    /// Words are those of the blocks of `from[0]` and each number from `from[1]` on
+    /// ([`Aes::grid`]), eight little-endian ones per block; those that equal `words.0` in the bits
+    /// of `words.1` match. The tags are `tags.0`, and those that equal `tags.1` match.
     ///
-    /// Time depends on lengths alone. Bits of sixty-four positions at a time are written and the list's end moves on or does
-    /// not, so the only address that depends on content is that of the end, within the list.
+    /// The time depends on lengths only. Bits of sixty-four positions at a time are written and the
+    /// list's end advances or does not, so the only address that depends on contents is that of the
+    /// end, within the list.
     pub fn find(
         &self,
         from: [u64; 2],
@@ -93,7 +99,8 @@ impl Aes {
     }
 }
 
-/// What is sought: words that are this one in the bits of the mask, and those with this tag.
+/// The searched values: words that equal this one in the bits of the mask, and positions with this
+/// tag.
 #[derive(Clone, Copy)]
 pub(crate) struct Needle {
     pub(crate) word: u16,

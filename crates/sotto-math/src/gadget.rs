@@ -1,19 +1,19 @@
-//! Gadget decomposition: numbers as few small signed digits.
+//! Gadget decomposition of numbers into a few small signed digits.
 //!
 //! The gadget is `g = A (1, B, ..., B^(l-1))` with `A = 2^drop` and `B = 2^base`. A number `x`,
-//! centered, becomes digits `d_j` in `[-B/2, B/2]` with `|x - sum g_j d_j| <= A/2`. It is exact
-//! if `A = 1`, and leaves the lowest bits of `x` to the noise otherwise (Chen, Chillotti and
-//! Song, 2019; FSpiral's approximate gadget).
+//! centered, is decomposed into digits `d_j` in `[-B/2, B/2]` with `|x - sum g_j d_j| <= A/2`. The
+//! decomposition is exact if `A = 1`, and leaves the lowest bits of `x` to the noise otherwise
+//! (Chen, Chillotti and Song, 2019; FSpiral's approximate gadget).
 //!
 //! No carry runs from digit to digit: `u = x + A/2 + A sum (B/2) B^j` is positive, its bits are
-//! cut at multiples of `base`, and `B/2` is taken off each piece. The highest piece keeps all
-//! that is above it, so that its digit may reach `B/2` where all others are below.
+//! split at multiples of `base`, and `B/2` is subtracted from each piece. The highest piece keeps
+//! all bits above it, so that its digit may reach `B/2` where all others are below.
 
 use crate::modulus::Modulus;
 use crate::modulus_pair::ModulusPair;
 use crate::simd::{self, Kernels};
 
-/// A base, a number of digits, and how many low bits are dropped.
+/// A gadget: a base, a number of digits, and a number of dropped low bits.
 ///
 /// ```
 /// use sotto_math::gadget::Gadget;
@@ -39,33 +39,34 @@ pub struct Gadget {
     drop_log2: u32,
 }
 
-/// What a kernel needs to decompose modulo one modulus.
+/// The constants with which a kernel decomposes numbers modulo one modulus.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GadgetDigits {
     pub(crate) gadget: Gadget,
     pub(crate) modulus: Modulus,
-    /// What makes `x + floor(q/2) mod q` the `u` of the head of this file.
+    /// The offset from `x + floor(q/2) mod q` to the `u` of this module's documentation.
     pub(crate) offset: u128,
 }
 
-/// What a kernel needs to decompose modulo two.
+/// The constants with which a kernel decomposes numbers modulo a pair of moduli.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairDigits {
     pub(crate) gadget: Gadget,
     pub(crate) pair: ModulusPair,
-    /// As of [`GadgetDigits`], for `floor(Q/2)`.
+    /// The offset as in [`GadgetDigits`], for `floor(Q/2)`.
     pub(crate) offset: u128,
 }
 
 impl GadgetDigits {
-    /// Whether numbers with their offset fit 64 bits, and digits are residues but for their sign.
+    /// Whether numbers with their offset fit 64 bits, and digits are residues except for their
+    /// sign.
     pub(crate) fn fits_64(&self) -> bool {
         self.gadget.bits() <= 62 && self.gadget.is_small(&self.modulus)
     }
 }
 
 impl Gadget {
-    /// A gadget, or `None` unless there are digits of 1 to 62 bits, and 126 bits at most in all.
+    /// Makes a gadget; `None` unless digits have 1 to 62 bits, and all together at most 126.
     pub fn new(digits: u32, base_log2: u32, drop_log2: u32) -> Option<Self> {
         let bits = digits.checked_mul(base_log2)?.checked_add(drop_log2)?;
         if digits == 0 || !(1..=62).contains(&base_log2) || bits > 126 {
@@ -74,32 +75,32 @@ impl Gadget {
         Some(Gadget { digits, base_log2, drop_log2 })
     }
 
-    /// The number of digits, `l`.
+    /// Number of digits, `l`.
     pub fn digits(&self) -> u32 {
         self.digits
     }
 
-    /// The bits of the base, `log2 B`.
+    /// Bits of the base, `log2 B`.
     pub fn base_log2(&self) -> u32 {
         self.base_log2
     }
 
-    /// The bits that are dropped, `log2 A`.
+    /// Number of dropped bits, `log2 A`.
     pub fn drop_log2(&self) -> u32 {
         self.drop_log2
     }
 
-    /// What each digit counts: `A B^j`.
+    /// The weight of each digit: `A B^j`.
     pub fn powers(&self) -> Vec<u128> {
         (0..self.digits).map(|j| 1 << (self.drop_log2 + j * self.base_log2)).collect()
     }
 
-    /// Whether the digits reach numbers modulo a modulus of so many bits.
+    /// Whether the digits cover numbers modulo a modulus of `modulus_bits` bits.
     pub fn fits(&self, modulus_bits: u32) -> bool {
         self.bits() >= modulus_bits
     }
 
-    /// The bits of a number, dropped ones and those of all digits.
+    /// Bits of a number, dropped ones and those of all digits.
     pub(crate) fn bits(&self) -> u32 {
         self.drop_log2 + self.digits * self.base_log2
     }
@@ -110,7 +111,7 @@ impl Gadget {
         1 << (self.base_log2 - 1) < q.value()
     }
 
-    /// Writes the digits of reduced `x`, as residues, all first digits before all second ones.
+    /// Decomposes reduced `x` into digits, as residues, all first digits before all second ones.
     ///
     /// # Panics
     /// If the gadget does not fit the modulus, or `out` is not as long as all digits of `x`.
@@ -118,8 +119,8 @@ impl Gadget {
         self.decompose_with(simd::kernels(), q, x, out);
     }
 
-    /// The same for numbers modulo the product of two moduli, given by their residues: the
-    /// digits, as residues modulo each.
+    /// Decomposes numbers modulo the product of two moduli, given by their residues, into digits,
+    /// as residues modulo each.
     ///
     /// # Panics
     /// If the gadget does not fit the product, the slices of `x` differ in length, or those of
@@ -151,7 +152,7 @@ impl Gadget {
         kernels.decompose_pair(&PairDigits { gadget: *self, pair: *pair, offset }, x, out);
     }
 
-    /// `A/2 + A sum (B/2) B^j`. If the gadget fits `q`, it is more than `q/2`.
+    /// Computes `A/2 + A sum (B/2) B^j`. If the gadget fits `q`, it is more than `q/2`.
     fn constant(&self) -> u128 {
         let halves: u128 = self.powers().iter().map(|power| power << (self.base_log2 - 1)).sum();
         halves + (1 << self.drop_log2 >> 1)

@@ -1,20 +1,20 @@
-//! Two parities out of one table: one row of each partition, by halves.
+//! Two parities of one row of each partition of a table.
 //!
-//! A table is cut into partitions of equally many rows. For every partition one row is named,
-//! and a bit says to which of two halves it belongs; the rows of each half are added without
-//! carry. That is all that a server of S3PIR does for a query, and it is bound by the latency
-//! of memory: every row lies in another page. So rows are asked for well ahead of their use,
-//! and the kernels keep the sum of all rows and that of one half, since choosing between two
-//! sums would be a branch that cannot be predicted.
+//! A table is divided into partitions of equally many rows. For every partition one row is named,
+//! and a bit assigns it to one of two halves; the rows of each half are xored. This is a server's
+//! whole work for a query of S3PIR, and it is bound by the latency of memory: every row is on
+//! another page. So rows are prefetched well before their use, and the kernels keep the sum of all
+//! rows and that of one half, since choosing between two sums would be a branch that cannot be
+//! predicted.
 
 use crate::simd::{self, Kernels};
 
 /// The rows of a table, partition after partition.
 ///
-/// The last partitions may lack rows: those count as zeros.
+/// The last partitions may lack rows, which count as zeros.
 #[derive(Clone, Copy, Debug)]
 pub struct PartitionRows<'a> {
-    /// The rows, one after the other.
+    /// The rows, concatenated.
     pub bytes: &'a [u8],
     /// Bytes of a row.
     pub row_bytes: usize,
@@ -25,9 +25,10 @@ pub struct PartitionRows<'a> {
 /// One row of each partition, and its half.
 #[derive(Clone, Copy, Debug)]
 pub struct RowPicks<'a> {
-    /// For each partition a row. Only the bits count that number the rows of a partition.
+    /// Number of the row within each partition. Bits above those that number the rows of a
+    /// partition are ignored.
     pub offsets: &'a [u16],
-    /// For each partition, from the lowest bit of the first byte on, its half.
+    /// Half of each partition, one bit each from the lowest bit of the first byte on.
     pub halves: &'a [u8],
 }
 
@@ -40,19 +41,19 @@ impl RowPicks<'_> {
 }
 
 impl PartitionRows<'_> {
-    /// Where the row `offset` of partition `k` begins.
+    /// The offset in bytes of row `offset` of partition `k`.
     #[inline(always)]
     pub(crate) fn at(&self, k: usize, offset: u16) -> usize {
         (k * self.partition_rows + (usize::from(offset) & (self.partition_rows - 1))) * self.row_bytes
     }
 }
 
-/// The exclusive or of the named rows of half 0, and of those of half 1.
+/// Xors the named rows of half 0, and those of half 1, each to a parity.
 ///
 /// # Panics
 /// If `rows` is not whole rows of at least one byte, partitions are not of a power of two up to
-/// 2^16 rows, there are not as many bits as offsets (up to a whole byte), or a parity is not
-/// as long as a row.
+/// 2^16 rows, there are not as many bits as offsets (up to a whole byte), or a parity is not as
+/// long as a row.
 pub fn gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]) {
     gather_with(simd::kernels(), rows, picks, parities);
 }

@@ -18,32 +18,33 @@
 //! # Ok::<(), &str>(())
 //! ```
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`aes`] | AES-128 over whole slices: a pseudo-random function, and trees of seeds |
 //! | [`modulus`] | primes below 2^50, products of two, and arithmetic modulo them |
 //! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
-//! | [`basis`] | numbers modulo two moduli at once, and how to leave one behind |
+//! | [`modulus_pair`] | numbers modulo two moduli at once, and division by one of them |
 //! | [`rader`] | the transform modulo the cyclotomic polynomial of 8191 |
-//! | [`gadget`] | numbers as few small digits |
+//! | [`gadget`] | numbers as a few small digits |
 //! | [`bits`] | words of any width as bytes |
 //! | [`divide`] | secret numbers divided by public ones |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
-//! | [`gather`] | one row of each partition of a table, as two parities |
-//! | [`fold`] | the rows of a few partitions, added to many parities |
-//! | [`rank`] | which of many bytes are the smaller half |
+//! | [`gather`] | two parities of one row of each partition of a table |
+//! | [`parities`] | the rows of a few partitions, added to many parities |
+//! | [`rank`] | the smaller half of many bytes |
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
 //! | [`affine`](mod@affine) | many lines at one point |
-//! | [`find`] | where a word lies in a list, in constant time |
-//! | [`slices`] | records in bit slices, and the one pass that adds up the selected ones |
+//! | [`find`] | the positions of a word in a list, in constant time |
+//! | [`bitslice`] | records in bit slices, and the one pass that xors the selected ones |
 //! | [`sha256`] | the nodes of hash trees, many at a time |
 //! | [`sample`] | the discrete Gaussian, in constant time |
-//! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
+//! | [`machine`] | the kernels that this machine runs, and its memory bandwidth |
 //!
-//! Every kernel exists once per backend (scalar, AVX2, AVX-512, NEON), is chosen when first
-//! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avxvnni|avx512|neon|neondot`
-//! forces one. How a kernel goes through memory, its *shape*, is data: [`machine::shapes`] says what is in use, and
-//! `SOTTO_SHAPES` pins it. All `unsafe` of the crate lives in the private module `simd`.
+//! Every kernel exists once per backend (scalar, AVX2, AVX-512, NEON), is chosen when first used,
+//! and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avxvnni|avx512|neon|neondot`
+//! forces one. The *shape* of a kernel, its order of memory accesses, is data: [`machine::shapes`]
+//! returns the shapes in use, and `SOTTO_SHAPES` pins them. All `unsafe` of the crate is in the
+//! private module `simd`.
 #![deny(unsafe_code)]
 
 pub mod aes;

@@ -1,9 +1,9 @@
 //! The byte matrix, its layout, and the one pass over it that answers queries.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`layout`] | where each byte of the matrix lies |
-//! | [`query`] | a query vector cut into byte planes |
+//! | [`layout`] | the position of each byte of the matrix |
+//! | [`query`] | a query vector as byte planes |
 //! | [`scan`] | matrix times queries, in one pass over the matrix |
 //! | [`dot`] | rows of 32-bit words times short vectors |
 

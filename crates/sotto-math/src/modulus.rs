@@ -1,9 +1,9 @@
 //! Arithmetic modulo a prime below 2^50, or modulo the product of two primes.
 
-/// A prime below 2^50 or a product of two below 2^60, with what fast reduction needs.
+/// A modulus, a prime below 2^50 or a product of two below 2^60, with constants for fast reduction.
 ///
-/// The ceiling of primes leaves two bits of headroom in the 52-bit multipliers of AVX-512 IFMA,
-/// that of products four in 64-bit words.
+/// The limit of primes leaves two bits of headroom in the 52-bit multipliers of AVX-512 IFMA, that
+/// of products four in 64-bit words.
 ///
 /// ```
 /// use sotto_math::modulus::Modulus;
@@ -26,7 +26,7 @@ pub struct Modulus {
 }
 
 impl Modulus {
-    /// The modulus `q`, or `None` unless it is an odd prime below 2^50.
+    /// Makes the modulus `q`; `None` unless it is an odd prime below 2^50.
     pub fn new(q: u64) -> Option<Self> {
         if q >= 1 << 50 || q.is_multiple_of(2) || !is_prime(q) {
             return None;
@@ -34,10 +34,10 @@ impl Modulus {
         Some(Self::with_exponent(q, None, q - 1))
     }
 
-    /// The product of two primes, or `None` unless they are distinct and it is below 2^60.
+    /// Makes the product of two primes; `None` unless they are distinct and it is below 2^60.
     ///
-    /// A transform modulo it is two transforms modulo primes, in one (FSpiral, section 1.1 of
-    /// the design notes: the "composite NTT").
+    /// A transform modulo the product is two transforms modulo primes in one (FSpiral, section 1.1
+    /// of the design notes: the "composite NTT").
     pub fn composite(q1: Modulus, q2: Modulus) -> Option<Self> {
         let q = q1.q.checked_mul(q2.q)?;
         if q >= 1 << 60 || q1.q == q2.q || q1.factors.is_some() || q2.factors.is_some() {
@@ -60,35 +60,35 @@ impl Modulus {
         self.q
     }
 
-    /// How many bits the modulus has.
+    /// Number of bits of the modulus.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The two primes of a product, in the order they were given; `None` for a prime.
+    /// The two primes of a product, in the given order; `None` for a prime.
     pub fn factors(&self) -> Option<[u64; 2]> {
         self.factors
     }
 
-    /// `a + b` for reduced operands.
+    /// Computes `a + b` for reduced operands.
     #[inline]
     pub fn add(&self, a: u64, b: u64) -> u64 {
         self.once(a + b)
     }
 
-    /// `a - b` for reduced operands.
+    /// Computes `a - b` for reduced operands.
     #[inline]
     pub fn sub(&self, a: u64, b: u64) -> u64 {
         self.once(a + self.q - b)
     }
 
-    /// `-a` for a reduced operand.
+    /// Computes `-a` for a reduced operand.
     #[inline]
     pub fn neg(&self, a: u64) -> u64 {
         self.once(self.q - a)
     }
 
-    /// `a * b` for reduced operands.
+    /// Computes `a * b` for reduced operands.
     ///
     /// Barrett's reduction: Handbook of Applied Cryptography, algorithm 14.42, in base 2.
     #[inline]
@@ -101,7 +101,7 @@ impl Modulus {
         self.once(self.once_from(r, 2 * self.q))
     }
 
-    /// `a` to the power `e`, for a reduced `a`.
+    /// Computes `a` to the power `e`, for a reduced `a`.
     pub fn pow(&self, a: u64, mut e: u64) -> u64 {
         let (mut base, mut out) = (a, 1);
         while e > 0 {
@@ -114,26 +114,26 @@ impl Modulus {
         out
     }
 
-    /// The inverse of a reduced `a`, or zero if `a` is zero.
+    /// Computes the inverse of a reduced `a`, or zero if `a` is zero.
     ///
-    /// Modulo a product, multiples of one of the primes have no inverse; what is returned for
-    /// them is reduced and means nothing.
+    /// Modulo a product, multiples of one of the primes have no inverse; the result for them is
+    /// reduced and has no meaning.
     pub fn inv(&self, a: u64) -> u64 {
         self.pow(a, self.exponent - 1)
     }
 
-    /// Any 64-bit number, reduced.
+    /// Reduces any 64-bit number.
     pub fn reduce(&self, a: u64) -> u64 {
         a % self.q
     }
 
-    /// Any signed number, reduced to the representative in `0..q`.
+    /// Reduces any signed number to its representative in `0..q`.
     pub fn reduce_i64(&self, a: i64) -> u64 {
         // The modulus is below 2^60, so both casts are exact.
         a.rem_euclid(self.q as i64) as u64
     }
 
-    /// Any 128-bit number, reduced.
+    /// Reduces any 128-bit number.
     pub fn reduce_u128(&self, a: u128) -> u64 {
         (a % u128::from(self.q)) as u64
     }
@@ -150,14 +150,15 @@ impl Modulus {
         self.once_from(a, self.q)
     }
 
-    /// `a` or `a - b`, whichever does not wrap: the smaller one, without a branch.
+    /// Returns `a` or `a - b`, whichever does not wrap: the smaller one, without a branch.
     #[inline]
     fn once_from(&self, a: u64, b: u64) -> u64 {
         a.min(a.wrapping_sub(b))
     }
 }
 
-/// The greatest common divisor, after Euclid. Not for secrets: its time depends on the numbers.
+/// The greatest common divisor, by Euclid's algorithm. Not for secrets: its time depends on the
+/// numbers.
 pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
@@ -165,7 +166,7 @@ pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Miller and Rabin's test, made deterministic by the first twelve primes as bases
+/// Tests for primality by Miller and Rabin, made deterministic by the first twelve primes as bases
 /// (enough for all numbers below 2^64: Sorenson and Webster, 2015).
 fn is_prime(q: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];

@@ -1,23 +1,24 @@
-//! Two moduli side by side: numbers modulo `Q = q q'` as their residues, and rounding.
+//! Pairs of moduli: numbers modulo `Q = q q'` as their residues, and division by one modulus with
+//! rounding.
 //!
-//! A number modulo `Q` is kept as its residues modulo `q` and modulo the *special* modulus
-//! `q'`. Leaving the special modulus behind divides by it: the ciphertext `c` modulo `Q` becomes
+//! A number modulo `Q` is stored as its residues modulo `q` and modulo the *special* modulus `q'`.
+//! Switching to `q` divides by the special modulus: the ciphertext `c` modulo `Q` becomes
 //! `round(c / q')` modulo `q`, which shrinks the noise with it. In residues that is
-//! `(c - [c]) / q'` modulo `q`, where `[c]` is the residue modulo `q'` *centered*; the paper's
-//! code takes it from `0..q'`, which rounds down instead and costs a bit of noise (design notes
-//! on FSpiral, section 1.1). In slots: the inverse transform of the special residues,
+//! `(c - [c]) / q'` modulo `q`, where `[c]` is the residue modulo `q'` *centered*; the paper's code
+//! takes it from `0..q'`, which rounds down instead and costs a bit of noise (design notes on
+//! FSpiral, section 1.1). In slots: the inverse transform of the special residues,
 //! [`ModulusPair::centered`], the forward transform modulo `q`, [`ModulusPair::lower`].
 
 use crate::modulus::{Modulus, gcd};
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
 
-/// As which number a residue goes from one modulus to another.
+/// The number that stands for a residue when it is converted to another modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResidueLift {
-    /// From 0 on.
+    /// The residue itself, from 0 on.
     Unsigned,
-    /// The nearest to zero.
+    /// The representative nearest to zero.
     Centered,
 }
 
@@ -35,7 +36,7 @@ pub struct ModulusPair {
 }
 
 impl ModulusPair {
-    /// The pair, or `None` unless the moduli are coprime and their product is below 2^110.
+    /// Makes a pair; `None` unless the moduli are coprime and their product is below 2^110.
     pub fn new(q: Modulus, special: Modulus) -> Option<Self> {
         if u128::from(q.value()) * u128::from(special.value()) >= 1 << 110
             || gcd(q.value(), special.value()) != 1
@@ -55,12 +56,12 @@ impl ModulusPair {
         })
     }
 
-    /// The modulus that stays.
+    /// The modulus that remains after a division.
     pub fn modulus(&self) -> &Modulus {
         &self.q
     }
 
-    /// The modulus that is left behind.
+    /// The special modulus, which is divided by.
     pub fn special(&self) -> &Modulus {
         &self.special
     }
@@ -70,7 +71,7 @@ impl ModulusPair {
         u128::from(self.q.value()) * u128::from(self.special.value())
     }
 
-    /// The number in `0..Q` with these reduced residues.
+    /// Computes the number in `0..Q` with these reduced residues.
     pub fn lift(&self, x: u64, x_special: u64) -> u128 {
         // Garner's formula: x + q ((x' - x) / q mod q').
         let difference = x_special + self.positive - x;
@@ -78,12 +79,13 @@ impl ModulusPair {
         u128::from(x) + u128::from(self.q.value()) * u128::from(v)
     }
 
-    /// The residues of any number, modulo `q` and modulo the special modulus.
+    /// Computes the residues of any number, modulo `q` and modulo the special modulus.
     pub fn residues(&self, x: u128) -> [u64; 2] {
         [self.q.reduce_u128(x), self.special.reduce_u128(x)]
     }
 
-    /// Residues modulo the special modulus, each as the number nearest to zero, modulo `q`.
+    /// Converts residues modulo the special modulus, each as the number nearest to zero, to
+    /// residues modulo `q`.
     ///
     /// # Panics
     /// If the slices differ in length.
@@ -91,7 +93,8 @@ impl ModulusPair {
         self.centered_with(simd::kernels(), x_special, out);
     }
 
-    /// Residues modulo the special modulus, each as the number in `0..q'` that it is, modulo `q`.
+    /// Converts residues modulo the special modulus, each as a number in `0..q'`, to residues
+    /// modulo `q`.
     ///
     /// # Panics
     /// If the slices differ in length.
@@ -99,7 +102,7 @@ impl ModulusPair {
         self.carried_with(simd::kernels(), x_special, out);
     }
 
-    /// `x = (x - correction) / q'` modulo `q`, slot by slot or coefficient by coefficient.
+    /// Computes `x = (x - correction) / q'` modulo `q`, slot by slot or coefficient by coefficient.
     ///
     /// # Panics
     /// If the slices differ in length.
@@ -123,7 +126,7 @@ impl ModulusPair {
     }
 }
 
-/// `round(x 2^bits / q)` modulo 2^bits, exactly: what an answer sends of each coefficient.
+/// Computes `round(x 2^bits / q)` modulo 2^bits, exactly, as an answer sends each coefficient.
 ///
 /// # Panics
 /// If the slices differ in length, or `bits` is more than 63.
@@ -133,9 +136,9 @@ pub fn round_to_bits(q: &Modulus, x: &[u64], bits: u32, out: &mut [u64]) {
     let reciprocal = (1 << (bits + 64)) / u128::from(q.value());
     let half = q.value() / 2;
     for (out, &x) in out.iter_mut().zip(x) {
-        // q is odd, so no quotient lies halfway: rounding is floor((x 2^bits + q/2) / q). The
-        // estimate leaves out less than 1/16 by the reciprocal, 1 by rounding down and 1/2 by
-        // q/2, so that it is at most one too low.
+        // q is odd, so no quotient is halfway: rounding is floor((x 2^bits + q/2) / q). The
+        // estimate omits less than 1/16 by the reciprocal, 1 by rounding down and 1/2 by q/2, so it
+        // is at most one too low.
         let estimate = ((u128::from(x) * reciprocal) >> 64) as u64;
         let numerator = (x << bits).wrapping_add(half);
         let remainder = numerator.wrapping_sub(estimate.wrapping_mul(q.value()));

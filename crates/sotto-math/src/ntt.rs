@@ -1,19 +1,18 @@
 //! The negacyclic number-theoretic transform, and products under it.
 //!
 //! For a prime `q` with `q = 1 mod 2n`, or a product of two such primes, a polynomial of
-//! `Z_q[X]/(X^n + 1)` is turned into its values at the `n` odd powers of a root of unity of
+//! `Z_q[X]/(X^n + 1)` is transformed to its values at the `n` odd powers of a root of unity of
 //! order `2n`, where the product of polynomials is a product slot by slot. The algorithm is the
-//! merged transform of Longa and Naehrig (2016), with the multiplication by constants of Shoup
-//! as given by Harvey (2014), but with 52-bit quotients: those are what AVX-512 IFMA computes.
-//! Products of 2^50 or more are *wide*: they have 64-bit quotients and kernels of their own.
+//! merged transform of Longa and Naehrig (2016), with the multiplication by constants of Shoup as
+//! given by Harvey (2014), but with 52-bit quotients, which AVX-512 IFMA computes. Products of 2^50
+//! or more are *wide*: they have 64-bit quotients and kernels of their own.
 //!
-//! **Slot order.** Let `psi` be the root and `brev` the reversal of the `log2 n` index
-//! bits. Slot `64 b + 8 i + j` (with `i, j` in `0..8`) holds the value at
-//! `psi^(2 brev(64 b + 8 j + i) + 1)`: the usual bit-reversed order, with each run of 64
-//! slots seen as an 8 by 8 square and transposed. The last three levels of the transform
-//! work inside of vector registers, and go across lanes instead once the square is
-//! transposed; transposing back would only cost time. All backends keep this order, and
-//! [`NttPlan::exponent`] tells it.
+//! **Slot order.** Let `psi` be the root and `brev` the reversal of the `log2 n` index bits. Slot
+//! `64 b + 8 i + j` (with `i, j` in `0..8`) holds the value at `psi^(2 brev(64 b + 8 j + i) + 1)`:
+//! the usual bit-reversed order, with each run of 64 slots seen as an 8 by 8 square and transposed.
+//! The last three levels of the transform work inside of vector registers, and go across lanes
+//! instead once the square is transposed; transposing back would only cost time. All backends keep
+//! this order, and [`NttPlan::exponent`] returns it.
 
 mod accumulator;
 mod automorphism;
@@ -32,7 +31,7 @@ pub(crate) use tables::{Factor, Tables, transpose};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
 
-/// Everything precomputed to transform polynomials of one length modulo one modulus.
+/// The precomputed tables for transforms of one length modulo one modulus.
 ///
 /// ```
 /// use sotto_math::modulus::Modulus;
@@ -59,8 +58,8 @@ pub struct NttPlan {
 }
 
 impl NttPlan {
-    /// A plan for length `n`, or `None` unless `n` is a power of two in 64..=16384 and
-    /// `q = 1 mod 2n`; of a product, both primes.
+    /// Makes a plan for length `n`; `None` unless `n` is a power of two in 64..=16384 and
+    /// `q = 1 mod 2n`, for a product both primes.
     pub fn new(n: usize, q: Modulus) -> Option<Self> {
         Tables::new(n, q).map(|tables| NttPlan { tables })
     }
@@ -85,11 +84,13 @@ impl NttPlan {
         2 * self.tables.brev(transpose(slot)) + 1
     }
 
-    /// Slots in the order of two cycles: for each place, cycle after cycle, the slot that comes there.
+    /// The slots in the order of two cycles: for each position, cycle after cycle, the number of
+    /// its slot.
     ///
-    /// The odd numbers modulo `2n` are the powers of 5 and their negatives. Place `i` of the first cycle has the value at
-    /// `psi^(5^i)`, place `i` of the second that at `psi^(-5^i)`. Under `X -> X^(5^k)` place `i` takes what place
-    /// `i + k` had, in both; `X -> X^-1` swaps them (Gentry, Halevi and Smart, EUROCRYPT 2012).
+    /// The odd numbers modulo `2n` are the powers of 5 and their negatives. Position `i` of the
+    /// first cycle has the value at `psi^(5^i)`, position `i` of the second that at `psi^(-5^i)`.
+    /// Under `X -> X^(5^k)` position `i` receives the value of position `i + k`, in both;
+    /// `X -> X^-1` swaps them (Gentry, Halevi and Smart, EUROCRYPT 2012).
     pub fn cycles(&self) -> Vec<usize> {
         let order = 2 * self.n();
         let mut slot_of = vec![0; order];
@@ -100,7 +101,7 @@ impl NttPlan {
         powers.iter().copied().chain(negatives).map(|exponent| slot_of[exponent]).collect()
     }
 
-    /// Turns reduced coefficients into reduced slots, in place.
+    /// Transforms reduced coefficients to reduced slots, in place.
     ///
     /// # Panics
     /// If `x` is not `n` long.
@@ -108,7 +109,7 @@ impl NttPlan {
         self.forward_with(simd::kernels(), x);
     }
 
-    /// Turns reduced slots into reduced coefficients, in place.
+    /// Transforms reduced slots to reduced coefficients, in place.
     ///
     /// # Panics
     /// If `x` is not `n` long.
@@ -116,7 +117,8 @@ impl NttPlan {
         self.inverse_with(simd::kernels(), x);
     }
 
-    /// Turns residues modulo a pair's special modulus, taken as numbers, into reduced slots modulo its other one.
+    /// Transforms residues modulo a pair's special modulus, taken as numbers, to reduced slots
+    /// modulo its other one.
     ///
     /// # Panics
     /// If the pair's other modulus is not the plan's, or `x` or `out` is not `n` long.
@@ -124,7 +126,7 @@ impl NttPlan {
         self.forward_from_with(simd::kernels(), pair, carry, x, out);
     }
 
-    /// Turns reduced slots into reduced coefficients elsewhere.
+    /// Transforms reduced slots to reduced coefficients in another buffer.
     ///
     /// # Panics
     /// If `x` or `out` is not `n` long.
@@ -132,7 +134,7 @@ impl NttPlan {
         self.inverse_to_with(simd::kernels(), x, out);
     }
 
-    /// Turns signed bytes into the reduced slots of the polynomial they are the coefficients of.
+    /// Transforms signed bytes, the coefficients of a polynomial, to its reduced slots.
     ///
     /// # Panics
     /// If `bytes` or `out` is not `n` long.
@@ -140,7 +142,7 @@ impl NttPlan {
         self.forward_i8_with(simd::kernels(), bytes, out);
     }
 
-    /// `acc[i] = acc[i] + a[i] * b[i]`, all reduced.
+    /// Computes `acc[i] = acc[i] + a[i] * b[i]`, all reduced.
     ///
     /// # Panics
     /// If a slice is not `n` long.
@@ -148,7 +150,7 @@ impl NttPlan {
         self.mul_acc_with(simd::kernels(), acc, a, b);
     }
 
-    /// A zero accumulator for [`mul_acc_wide`](Self::mul_acc_wide).
+    /// Makes a zero accumulator for [`mul_acc_wide`](Self::mul_acc_wide).
     pub fn accumulator(&self) -> Accumulator {
         Accumulator::new(self.tables.n)
     }
@@ -163,11 +165,11 @@ impl NttPlan {
         self.mul_acc_wide_with(simd::kernels(), acc, a, b);
     }
 
-    /// [`forward_i8`](Self::forward_i8), then [`mul_acc_wide`](Self::mul_acc_wide) with `b`,
+    /// Does [`forward_i8`](Self::forward_i8), then [`mul_acc_wide`](Self::mul_acc_wide) with `b`,
     /// without storing the transform in between.
     ///
-    /// This is the step that makes hints: for each block of `n` bytes of a matrix row, one
-    /// call with the transform of that block of the public matrix.
+    /// This is the step that makes hints: for each block of `n` bytes of a matrix row, one call
+    /// with the transform of that block of the public matrix.
     ///
     /// # Panics
     /// If `bytes` or `b` is not `n` long, or the accumulator is of another length.
@@ -184,7 +186,7 @@ impl NttPlan {
     }
 }
 
-// The same with the backend named, for the tests that compare backends.
+// Variants with the backend named, for the tests that compare backends.
 impl NttPlan {
     pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
         self.check(x.len());

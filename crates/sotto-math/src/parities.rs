@@ -1,28 +1,27 @@
-//! Rows of a few partitions, added to many parities.
+//! Addition of the rows of a few partitions to many parities.
 //!
-//! A client of S3PIR reads a table once, and adds every row to the parities of all the sets
-//! that have it. The table passes through a [`PartitionWindow`] of up to sixteen partitions: while
-//! those rows lie in a cache, each parity is loaded once and gets the rows of its set. A set has
-//! one row in about half of the partitions. How many of sixteen those are is a matter of
-//! chance, and a processor that guesses wrong loses more time than an addition takes; so
-//! twelve rows are always added, of which those that a set lacks are a row of zeros that
-//! stays in the nearest cache, and more than twelve are rare enough to be worth a branch.
-//! What is added, and so the time of a pass, depends on secret sets: the pass is not
-//! constant in time. It happens before there is a query.
+//! A client of S3PIR reads a table once, and adds every row to the parities of all the sets that
+//! contain it. The table passes through a [`PartitionWindow`] of up to sixteen partitions: while
+//! those rows are in a cache, each parity is loaded once and the rows of its set are added. A set
+//! has one row in about half of the partitions. The exact number among sixteen is random, and a
+//! mispredicted branch takes longer than an addition; so twelve rows are always added, where
+//! missing rows are replaced by a row of zeros that stays in the nearest cache, and more than
+//! twelve are rare enough to be worth a branch. The added rows, and so the time of a pass, depend
+//! on secret sets: the pass is not constant time. It happens before there is a query.
 
 use crate::simd::{self, Kernels};
 use zeroize::Zeroize;
 
-/// Partitions of a window at most: the bits of a choice.
+/// Largest number of partitions of a window: the bits of a choice.
 pub const LANES: usize = 16;
-/// Sets whose places are looked up together.
+/// Sets whose row positions are looked up together.
 const TOGETHER: usize = 64;
 
-/// Room for the places of rows while they are added; wiped on drop.
+/// Buffer for the positions of rows while they are added; wiped on drop.
 pub struct RowOffsets([[u32; LANES]; TOGETHER]);
 
 impl RowOffsets {
-    /// Room that can be used again and again.
+    /// Makes a buffer that can be used again and again.
     pub fn new() -> Self {
         RowOffsets([[0; LANES]; TOGETHER])
     }
@@ -40,21 +39,22 @@ impl Drop for RowOffsets {
     }
 }
 
-/// A run of whole partitions, as a stream brings them.
+/// A run of whole partitions, as a stream delivers them.
 pub struct PartitionWindow {
     bytes: Vec<u8>,
-    /// Where rows begin in `bytes`, so that those of a power of two do not lie across lines.
+    /// Offset of the rows in `bytes`, so that rows whose size is a power of two do not cross cache
+    /// lines.
     start: usize,
     row_bytes: usize,
     stride: usize,
     partition_rows: usize,
     lanes: usize,
-    /// How many bytes of rows came.
+    /// Number of bytes of rows received.
     filled: usize,
 }
 
 impl PartitionWindow {
-    /// An empty window.
+    /// Makes an empty window.
     ///
     /// # Panics
     /// If rows have no bytes, a partition is not of a power of two up to 2^16 rows, or `lanes` is
@@ -64,55 +64,55 @@ impl PartitionWindow {
         assert!(partition_rows.is_power_of_two() && partition_rows <= 1 << 16, "a power of two");
         assert!((1..=LANES).contains(&lanes), "up to 16 partitions");
         let stride = Self::stride_of(row_bytes);
-        // Behind the rows, one of zeros.
+        // One row of zeros follows the rows.
         let bytes = vec![0; (lanes * partition_rows + 1) * stride + 64];
         let start = bytes.as_ptr().align_offset(64).min(63);
         PartitionWindow { bytes, start, row_bytes, stride, partition_rows, lanes, filled: 0 }
     }
 
-    /// The bytes that a row of `row_bytes` and its parities take: the next of 8, 16 and 32, or of
-    /// the multiples of 64.
+    /// Bytes that a row of `row_bytes` and its parities take: the next of 8, 16 and 32, or of the
+    /// multiples of 64.
     pub fn stride_of(row_bytes: usize) -> usize {
         if row_bytes <= 32 { row_bytes.next_power_of_two().max(8) } else { row_bytes.next_multiple_of(64) }
     }
 
-    /// The bytes that a row and a parity take.
+    /// Bytes that a row and a parity take.
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// The bytes of rows of a partition.
+    /// Bytes of the rows of a partition.
     pub fn partition_bytes(&self) -> usize {
         self.partition_rows * self.row_bytes
     }
 
-    /// The bytes of rows that make the window full.
+    /// Bytes of rows that fill the window.
     fn capacity(&self) -> usize {
         self.lanes * self.partition_bytes()
     }
 
-    /// Whether all rows are there.
+    /// Whether the window has all its rows.
     pub fn is_full(&self) -> bool {
         self.filled == self.capacity()
     }
 
-    /// How many bytes of rows are there.
+    /// Number of bytes of rows received.
     pub fn filled(&self) -> usize {
         self.filled
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.filled = 0;
     }
 
-    /// Takes as many of these bytes as there is room for, and says how many.
+    /// Takes as many of these bytes as fit, and returns their number.
     pub fn absorb(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.capacity() - self.filled);
         let mut rest = &bytes[..taken];
         while !rest.is_empty() {
             let (row, within) = (self.filled / self.row_bytes, self.filled % self.row_bytes);
-            // Rows that are as long as their room lie one after the other.
+            // Rows without padding are contiguous.
             let run = if self.stride == self.row_bytes { rest.len() } else { self.row_bytes - within };
             let (now, later) = rest.split_at(run.min(rest.len()));
             self.bytes[self.start + row * self.stride + within..][..now.len()].copy_from_slice(now);
@@ -122,7 +122,7 @@ impl PartitionWindow {
         taken
     }
 
-    /// Makes the window full: the rows that did not come are zeros.
+    /// Fills the window: missing rows are zeros.
     pub fn complete(&mut self) {
         let (row, within) = (self.filled / self.row_bytes, self.filled % self.row_bytes);
         let end = self.start + self.lanes * self.partition_rows * self.stride;
@@ -130,7 +130,7 @@ impl PartitionWindow {
         self.filled = self.capacity();
     }
 
-    /// A row of a full window, with the zeros behind it.
+    /// A row of a full window, with the zeros that pad it.
     ///
     /// # Panics
     /// If there is no such row.
@@ -141,9 +141,9 @@ impl PartitionWindow {
 
     /// Adds to each parity the rows of its set in this window.
     ///
-    /// Set `i` has a row in partition `k` of the window if bit `k` of `chosen[i]` is set. Which
-    /// one, a little-endian number says: `i % 8` of block `k * chosen.len().div_ceil(8) + i / 8` of
-    /// `offsets`, of which only the bits count that number the rows of a partition. Parity
+    /// Set `i` has a row in partition `k` of the window if bit `k` of `chosen[i]` is set. Its
+    /// number is a little-endian number: `i % 8` of block `k * chosen.len().div_ceil(8) + i / 8` of
+    /// `offsets`, whose bits above those that number the rows of a partition are ignored. Parity
     /// `i` is `parities[i * stride..][..stride]`.
     ///
     /// # Panics
@@ -184,12 +184,12 @@ pub(crate) struct SetOffsets<'a> {
     pub(crate) rows: usize,
     /// Blocks of eight offsets, partition after partition.
     pub(crate) offsets: &'a [[u8; 16]],
-    /// Blocks of a partition.
+    /// Number of blocks of a partition.
     pub(crate) blocks: usize,
 }
 
 impl SetOffsets<'_> {
-    /// The place of the row of zeros.
+    /// Position of the row of zeros.
     pub(crate) fn zeros(&self) -> u32 {
         (self.count * self.rows) as u32
     }
@@ -204,13 +204,13 @@ pub(crate) struct RowSources<'a> {
 }
 
 impl RowSources<'_> {
-    /// The place of the row of zeros.
+    /// Position of the row of zeros.
     pub(crate) fn zeros(&self) -> u32 {
         (self.rows.len() / self.stride - 1) as u32
     }
 }
 
-/// Rows that are added to each parity without asking whether there are so many, by the
+/// Number of rows that are added to each parity without testing how many there are, by the
 /// partitions of the window: all up to eight, and twelve of sixteen.
 pub(crate) const ALWAYS: usize = 12;
 

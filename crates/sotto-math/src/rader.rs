@@ -1,21 +1,24 @@
-//! The values of a polynomial at all roots of unity of order 8191, where they are all but one power of each other.
+//! The values of a polynomial at all primitive roots of unity of order 8191, by one cyclic
+//! convolution.
 //!
-//! Modulo `Phi(X) = X^8190 + ... + X + 1` a product of polynomials is a product value by value at the 8190 roots of `Phi`.
-//! 8191 is prime and 17 generates its units, so the roots are `w^(17^i)`, and Rader's rearrangement (1968) turns the
-//! transform into one cyclic convolution of length 8190: with the coefficient of `X^(17^-k)` called `b_k`,
+//! Modulo `Phi(X) = X^8190 + ... + X + 1` a product of polynomials is a product value by value at
+//! the 8190 roots of `Phi`. 8191 is prime and 17 generates its units, so the roots are `w^(17^i)`,
+//! and Rader's rearrangement (1968) turns the transform into one cyclic convolution of length 8190:
+//! with the coefficient of `X^(17^-k)` called `b_k`,
 //!
 //! ```text
 //! f(w^(17^i)) = a_0 + sum over k of b_k w^(17^(i - k))
 //! ```
 //!
-//! and back, with `-1 = 17^4095`, by another one. Values stand in the order of `i`, so that the automorphism
-//! `X -> X^(17^s)` is a [rotation](rotate) by `s`, without a table. Any function of the product `17^i j` can stand where the
-//! power of `w` does: that is a [`Circulant`].
+//! and back, with `-1 = 17^4095`, by another one. Values are in the order of `i`, so that the
+//! automorphism `X -> X^(17^s)` is a [rotation](rotate) by `s`, without a table. Any function of
+//! the product `17^i j` can replace the power of `w`: that is a [`Circulant`].
 //!
-//! **The convolution.** 8190 = 7 * 13 * 2 * 5 * 9, factors without common divisors, so that the cyclic group of order 8190 is a
-//! product of five small ones and its transform one along each, without twiddle factors between (Good 1958, Thomas 1963).
-//! That needs primes `q = 1 mod 8190 * 8191`. The common way, a negacyclic transform of 16384 with zeros filled
-//! up, asks for less of the prime and takes longer: `cargo run --release -p sotto-math --example rader`.
+//! **The convolution.** 8190 = 7 * 13 * 2 * 5 * 9, factors without common divisors, so the cyclic
+//! group of order 8190 is a product of five small ones and its transform one along each, without
+//! twiddle factors between (Good 1958, Thomas 1963). That needs primes `q = 1 mod 8190 * 8191`. The
+//! common approach, a negacyclic transform of 16384 padded with zeros, requires less of the prime
+//! and takes longer: `cargo run --release -p sotto-math --example rader`.
 
 mod circulant;
 mod grid;
@@ -41,10 +44,10 @@ pub const DEGREE: usize = ORDER - 1;
 /// Words of a polynomial: its coefficients or values, and two zeros.
 pub const WORDS: usize = 8192;
 
-/// Its powers modulo [`ORDER`] are all exponents of roots.
+/// A generator of the units modulo [`ORDER`]: its powers are all exponents of roots.
 pub const GENERATOR: usize = 17;
 
-/// Everything precomputed to transform polynomials modulo one prime.
+/// The precomputed tables for transforms modulo one prime.
 #[derive(Debug, Clone)]
 pub struct RaderPlan {
     modulus: Modulus,
@@ -56,13 +59,13 @@ pub struct RaderPlan {
 }
 
 impl RaderPlan {
-    /// A plan, or `None` unless `q` is a prime and 1 modulo 8190 * 8191.
+    /// Makes a plan; `None` unless `q` is a prime and 1 modulo 8190 * 8191.
     pub fn new(q: Modulus) -> Option<Self> {
         let order = ORDER as u64;
         if q.factors().is_some() || !(q.value() - 1).is_multiple_of(order) {
             return None;
         }
-        // The order of a power is a divisor of a prime: 1 or the prime.
+        // The order of a power divides a prime: it is 1 or the prime.
         let root = (2..).map(|g| q.pow(g, (q.value() - 1) / order)).find(|&r| r != 1)?;
         let mut powers = vec![1; ORDER];
         for i in 1..ORDER {
@@ -88,7 +91,8 @@ impl RaderPlan {
         self.root
     }
 
-    /// Turns 8190 reduced coefficients and two zeros into reduced values and two zeros, in place.
+    /// Transforms 8190 reduced coefficients and two zeros to reduced values and two zeros, in
+    /// place.
     ///
     /// # Panics
     /// If `x` is not [`WORDS`] long.
@@ -96,7 +100,8 @@ impl RaderPlan {
         self.forward_with(simd::kernels(), x);
     }
 
-    /// Turns 8190 reduced values and two zeros into the reduced coefficients modulo `Phi` and two zeros, in place.
+    /// Transforms 8190 reduced values and two zeros to the reduced coefficients modulo `Phi` and
+    /// two zeros, in place.
     ///
     /// # Panics
     /// If `x` is not [`WORDS`] long.
@@ -104,7 +109,8 @@ impl RaderPlan {
         self.inverse_with(simd::kernels(), x);
     }
 
-    /// Takes the reduced coefficient of `X^8190` off all others, which is what it is modulo `Phi`, and leaves zero.
+    /// Reduces modulo `Phi`: subtracts the reduced coefficient of `X^8190` from all others, and
+    /// sets it to zero.
     ///
     /// # Panics
     /// If `x` is not [`WORDS`] long.
@@ -117,7 +123,8 @@ impl RaderPlan {
     }
 
     pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        // With the constant coefficient taken off all, that of X^8190 too, the polynomial has the same values and no constant.
+        // With the constant coefficient subtracted from all, that of X^8190 too, the polynomial has
+        // the same values and no constant.
         check(x.len());
         let constant = x[0];
         self.forward.values_of(kernels, x, |x| self.modulus.sub(x, constant));
@@ -133,8 +140,8 @@ impl RaderPlan {
     }
 }
 
-/// Writes the values of `f(X^(17^by))` for the values `x` of `f`: those from place `by` on, around the end. The last two
-/// words are zero.
+/// Writes the values of `f(X^(17^by))` for the values `x` of `f`: those from index `by` on, around
+/// the end. The last two words are zero.
 ///
 /// # Panics
 /// If `x` or `out` is not [`WORDS`] long.
@@ -149,7 +156,8 @@ pub fn rotate(by: usize, x: &[u64], out: &mut [u64]) {
     rest.fill(0);
 }
 
-/// `f(X^(17^by))` modulo `Phi` for the signed coefficients `x` of `f`. The last two words are zero.
+/// Computes `f(X^(17^by))` modulo `Phi` for the signed coefficients `x` of `f`. The last two words
+/// are zero.
 ///
 /// # Panics
 /// If `x` is not [`WORDS`] long.

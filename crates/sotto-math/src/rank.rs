@@ -1,24 +1,24 @@
-//! Which of many bytes are the smaller half.
+//! Rank of bytes: finds the smaller half of many.
 
 use crate::simd::{self, Kernels};
 
-/// Where a rank falls among bytes.
+/// The position of a rank among bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankSplit {
-    /// The byte at that rank.
+    /// Byte at the rank.
     pub byte: u8,
-    /// How many bytes are smaller.
+    /// Number of bytes that are smaller.
     pub below: usize,
-    /// How many bytes equal it.
+    /// Number of bytes that are equal.
     pub equal: usize,
 }
 
-/// The byte that would be at `rank` (from 0) if `values` were sorted; `equal` gets a bit for each
-/// value that equals it.
+/// Finds the byte that would be at `rank` (from 0) if `values` were sorted; `equal` receives a bit
+/// for each value that equals it.
 ///
-/// Every pass counts what is smaller than a guess, and the next guess assumes that bytes are
-/// uniform; so two or three passes suffice for those that are, and a dozen for any. The
-/// number of passes depends on the values.
+/// Every pass counts the values below a guess, and the next guess assumes that bytes are uniform;
+/// so two or three passes suffice for uniform bytes, and a dozen for any. The number of passes
+/// depends on the values.
 ///
 /// # Panics
 /// If there are not more than `rank` values, or `equal` is not one word for each 64 of them.
@@ -27,7 +27,7 @@ pub fn split(values: &[u8], rank: usize, equal: &mut [u64]) -> RankSplit {
 }
 
 pub(crate) fn split_with(kernels: &dyn Kernels, values: &[u8], rank: usize, equal: &mut [u64]) -> RankSplit {
-    /// Guesses that assume uniform bytes; those after them halve what is left.
+    /// Number of guesses that assume uniform bytes; those after them halve the remaining range.
     const GUESSES: u32 = 4;
     let n = values.len();
     assert!(rank < n, "a rank of these values");

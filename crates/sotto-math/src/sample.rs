@@ -1,10 +1,9 @@
 //! The discrete Gaussian, in constant time.
 //!
-//! Sampling is by inversion of the cumulative distribution, as in FrodoKEM
-//! (specification of 2021, algorithm 5, `Frodo.Sample`): a uniform word is compared with
-//! every entry of a table, always all of them, and the sample is the count of entries it
-//! reaches. FrodoKEM's words have 16 bits; here they have 64, of which one is the sign,
-//! so that what is cut off the tail is below 2^-64.
+//! Sampling is by inversion of the cumulative distribution, as in FrodoKEM (specification of 2021,
+//! algorithm 5, `Frodo.Sample`): a uniform word is compared with every entry of a table, always all
+//! of them, and the sample is the number of entries it reaches. FrodoKEM's words have 16 bits; here
+//! they have 64, of which one is the sign, so that the truncated tail is below 2^-64.
 
 mod table;
 
@@ -33,13 +32,13 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// The sampler for one `sigma`, in 0.5..=1000.
+    /// Makes the sampler for one `sigma`, in 0.5..=1000.
     ///
     /// The table is computed in integers, so it is the same on every machine.
     ///
     /// # Panics
-    /// If `sigma` is out of range. It is a parameter for the caller to have checked: a
-    /// sampler of another width would be a loss of security that nothing notices.
+    /// If `sigma` is out of range. The caller must have checked this parameter: a sampler of
+    /// another width would be an unnoticed loss of security.
     pub fn new(sigma: f64) -> Self {
         assert!((0.5..=1000.0).contains(&sigma), "sigma {sigma} is not in 0.5..=1000");
         Gaussian { thresholds: table::thresholds(sigma) }

@@ -1,11 +1,12 @@
 //! SHA-256 of the nodes of hash trees, many at a time.
 //!
-//! A node of RFC 6962 (section 2.1) is the hash of a byte 1 and its children's hashes: two blocks, whose rounds wait for each
-//! other. Nodes of one layer do not, so vector registers hold a word of sixteen of them.
+//! A node of RFC 6962 (section 2.1) is the hash of a byte 1 and its children's hashes: two blocks,
+//! whose rounds are sequential. Nodes of one layer are independent, so vector registers hold a word
+//! of sixteen of them.
 
 use crate::simd::{self, Kernels};
 
-/// `out[i]` is SHA-256 of the byte 1 and both hashes of `pairs[i]`.
+/// Computes SHA-256 of the byte 1 and both hashes of `pairs[i]`, to `out[i]`.
 ///
 /// # Panics
 /// If there are not as many outputs as pairs.

@@ -3,9 +3,9 @@
 //!
 //! This is the ring of Dong and Chen's BGV-PIR. Its slots are elements of the field of 2^13
 //! elements, and `X -> X^(17^13)` is exactly their rotation by one (Gentry, Halevi and Smart,
-//! EUROCRYPT 2012): 8191 is prime, and 13, the order of 2 modulo it, has no common divisor with
-//! 630, and values are in [Rader's order](sotto_math::rader), in which that is a rotation of values by
-//! 13.
+//! EUROCRYPT 2012): 8191 is prime, and 13, the order of 2 modulo it, has no common divisor
+//! with 630. The values are in [Rader's order](sotto_math::rader), in which that is a rotation of
+//! values by 13.
 //!
 //! | module | contents |
 //! |---|---|

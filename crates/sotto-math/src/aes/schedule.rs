@@ -3,10 +3,11 @@
 use ::aes::hazmat::{Block, cipher_round, inv_mix_columns};
 use zeroize::Zeroize;
 
-/// What round keys differ by: powers of two in the field of 256 elements (FIPS 197, section 5.2).
+/// Round constants of the key schedule: powers of two in the field of 256 elements (FIPS 197,
+/// section 5.2).
 pub(crate) const CONSTANTS: [u8; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1B, 0x36];
 
-/// `KeyExpansion` of FIPS 197, section 5.2.
+/// Expands a key by `KeyExpansion` of FIPS 197, section 5.2.
 pub(super) fn expand(key: &[u8; 16]) -> [[u8; 16]; 11] {
     let mut rounds = [*key; 11];
     let mut words = [[0; 4]; 4];
@@ -24,11 +25,11 @@ pub(super) fn expand(key: &[u8; 16]) -> [[u8; 16]; 11] {
     rounds
 }
 
-/// The S-box on four bytes, in constant time.
+/// Applies the S-box to four bytes, in constant time.
 ///
-/// There is no table to look it up in: it is taken out of a whole round. A round is the S-box, a shift of rows, a
-/// mix of columns and a round key, here zero. The shift moves nothing where all columns are equal, and the mix
-/// can be undone.
+/// Without a table, it is extracted from a whole round. A round is the S-box, a shift of rows, a
+/// mix of columns and a round key, here zero. The shift changes nothing where all columns are
+/// equal, and the mix can be undone.
 fn substitute(word: [u8; 4]) -> [u8; 4] {
     let mut block = Block::default();
     block.copy_from_slice([word; 4].as_flattened());

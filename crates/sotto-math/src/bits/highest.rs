@@ -1,15 +1,16 @@
-//! The same with the highest bit first: of words, of their bits, and of bytes.
+//! Words of any width, packed with the highest bit first: the words, their bits, and the bytes.
 
 use super::{mask, packed_len};
 
-/// Appends words of `width` bits. Bits of a word above its width are left out. What remains of the last byte is zero.
+/// Appends words of `width` bits, the highest bit first. Bits of a word above its width are
+/// dropped. The rest of the last byte is zero.
 ///
 /// # Panics
 /// If `width` is not in 1..=64.
 pub fn pack(words: impl ExactSizeIterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     assert!((1..=64).contains(&width), "a width from 1 to 64");
     out.reserve(packed_len(width, words.len()).unwrap_or(0));
-    // Fewer than 32 bits wait between words, the oldest highest.
+    // Fewer than 32 bits are pending between words, the oldest highest.
     let (mut bits, mut filled) = (0u128, 0);
     for word in words {
         bits = bits << width | u128::from(word & mask(width));
@@ -26,8 +27,8 @@ pub fn pack(words: impl ExactSizeIterator<Item = u64>, width: u32, out: &mut Vec
     }
 }
 
-/// `out.len()` words of `width` bits, or `None` unless there are exactly as many bytes as needed, with zeros after the last word,
-/// and the width is in 1..=57.
+/// Decodes `out.len()` words of `width` bits; `None` unless there are exactly as many bytes as
+/// needed, with zeros after the last word, and the width is in 1..=57.
 #[must_use]
 pub fn unpack(bytes: &[u8], width: u32, out: &mut [u64]) -> Option<()> {
     if !(1..=57).contains(&width) || bytes.len() != packed_len(width, out.len())? {
@@ -37,7 +38,7 @@ pub fn unpack(bytes: &[u8], width: u32, out: &mut [u64]) -> Option<()> {
     if bytes.last().is_some_and(|last| u64::from(*last) & ((1 << padding) - 1) > 0) {
         return None;
     }
-    // Each word on its own, out of the eight bytes from the one it starts in.
+    // Each word is read from the eight bytes from the one it starts in.
     let window = |at: usize| match bytes.get(at..at + 8).and_then(|window| window.first_chunk()) {
         Some(window) => u64::from_be_bytes(*window),
         None => (at..at + 8).fold(0, |word, i| word << 8 | u64::from(bytes.get(i).copied().unwrap_or(0))),

@@ -15,7 +15,7 @@
 /// Records in a block.
 pub const BLOCK_RECORDS: usize = 8;
 
-/// Writes eight records, one after the other, as a block.
+/// Encodes eight consecutive records as a block.
 ///
 /// # Panics
 /// If `records` is not eight records of a multiple of 8 bytes, or `block` has another size.
@@ -33,9 +33,9 @@ pub fn slice(records: &[u8], block: &mut [u8]) {
     }
 }
 
-/// Reads one of eight records back from its block: the bits numbered `which` of all bytes.
+/// Decodes one of eight records from its block: the bits numbered `which` of all bytes.
 ///
-/// Sums of a [`scan`](super::scan()) have the same form, with queries in the place of records.
+/// Sums of a [`scan`](super::scan()) have the same form, with queries in place of records.
 ///
 /// # Panics
 /// If `which` is not below 8, or `block` is not eight times as long as `record`.
@@ -44,15 +44,17 @@ pub fn unslice(block: &[u8], which: usize, record: &mut [u8]) {
     assert_eq!(block.len(), record.len() * BLOCK_RECORDS, "a block of records of this size");
     for (byte, slices) in record.iter_mut().zip(block.as_chunks::<8>().0) {
         let bits = u64::from_le_bytes(*slices) >> which & 0x0101_0101_0101_0101;
-        // Bit 8 b of the factor times bit 7 (8 - b) of the constant is bit 56 + b, and no two products meet.
+        // Bit 8 b of the factor times bit 7 (8 - b) of the constant is bit 56 + b, and no two
+        // products collide.
         *byte = (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
     }
 }
 
-/// Writes bytes of one of eight records into their slices; the reverse of [`unslice`], and for changes of a part.
+/// Writes bytes of one of eight records into their slices: the reverse of [`unslice`], also for
+/// changes of a part.
 ///
 /// # Panics
-/// As [`unslice`], of the slices that hold those bytes.
+/// As [`unslice`], for the slices that hold those bytes.
 pub fn reslice(record: &[u8], which: usize, block: &mut [u8]) {
     assert!(which < BLOCK_RECORDS, "one of eight");
     assert_eq!(block.len(), record.len() * BLOCK_RECORDS, "the slices of these bytes");
@@ -63,7 +65,7 @@ pub fn reslice(record: &[u8], which: usize, block: &mut [u8]) {
     }
 }
 
-/// Byte `i` of word `j` to byte `j` of word `i`.
+/// Moves byte `i` of word `j` to byte `j` of word `i`.
 pub(crate) fn transpose_bytes(mut x: [u64; 8]) -> [u64; 8] {
     for (step, mask) in [(4, 0x0000_0000_FFFF_FFFF), (2, 0x0000_FFFF_0000_FFFF), (1, 0x00FF_00FF_00FF_00FF)] {
         let bits = 8 * step;
@@ -76,7 +78,7 @@ pub(crate) fn transpose_bytes(mut x: [u64; 8]) -> [u64; 8] {
     x
 }
 
-/// Bit `i` of byte `j` to bit `j` of byte `i`.
+/// Moves bit `i` of byte `j` to bit `j` of byte `i`.
 fn transpose_bits(mut x: u64) -> u64 {
     for (shift, mask) in
         [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)]

@@ -4,19 +4,21 @@ use super::selection::SelectionMatrices;
 use crate::simd::shapes::SelectShape;
 use crate::simd::{self, Kernels};
 
-/// Bytes of a line: what the widest backend multiplies at once, and what records are padded to in blocks.
+/// Bytes of a line, which the widest backend multiplies at once, and to which records are padded in
+/// blocks.
 const LINE: usize = 64;
 
-/// Adds the selected records to each query's sum, by exclusive or.
+/// Xors the selected records to each query's sum.
 ///
-/// `selections` holds the [`SelectionMatrices`] of all groups for the first 64 blocks, then of all groups for the next
-/// 64, and so on. `sums` has a block for each group: bit `i` of its byte `t` is bit `t` of the sum of the group's
-/// query `i`, which [`unslice`](super::unslice) reads out. All groups share the pass: blocks are read from memory
-/// once.
+/// `selections` holds the [`SelectionMatrices`] of all groups for the first 64 blocks, then of all
+/// groups for the next 64, and so on. `sums` has a block for each group: bit `i` of its byte `t` is
+/// bit `t` of the sum of the group's query `i`, which [`unslice`](super::unslice) decodes. All
+/// groups share the pass: blocks are read from memory once.
 ///
 /// # Panics
-/// If `record_bytes` is not a positive multiple of 8, `blocks` is not whole blocks, `sums` is not one block per
-/// group for `queries` queries, or there are not as many matrices as groups and blocks say.
+/// If `record_bytes` is not a positive multiple of 8, `blocks` is not whole blocks, `sums` is not
+/// one block per group for `queries` queries, or the number of matrices does not match groups and
+/// blocks.
 pub fn scan(
     blocks: &[u8],
     record_bytes: usize,
@@ -69,7 +71,7 @@ mod tests {
         (z ^ z >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9).rotate_left(23)
     }
 
-    /// Every backend against the definition: each query's records, one after the other.
+    /// Compares every backend with the definition: each query's records, one after the other.
     fn check(record_bytes: usize, blocks: usize, queries: usize) {
         let records: Vec<u8> = (0..blocks * 8 * record_bytes).map(|i| mix(i as u64) as u8).collect();
         let mut sliced = vec![0; records.len()];

@@ -1,4 +1,4 @@
-//! Which records each query selects, as the matrices that a scan multiplies by.
+//! Selections of records by queries, as the matrices that a scan multiplies by.
 
 use crate::simd::{self, Kernels};
 
@@ -12,22 +12,23 @@ pub const RUN_RECORDS: usize = 512;
 /// lowest bit for the block's first record.
 pub type SelectionMatrices = [u64; RUN_RECORDS / 8];
 
-/// What one query selects, as a distributed point function leaves it: 64 bytes for each run of 512 records,
-/// to which a word common to all runs is added where the run's mask says so.
+/// The selection of one query, as a distributed point function gives it: 64 bytes for each run of
+/// 512 records, to which a word common to all runs is xored where the run's mask says so.
 #[derive(Clone, Copy)]
 pub struct SelectionShare<'a> {
-    /// Selection bytes, before the addition.
+    /// Selection bytes, before the word is xored.
     pub bytes: &'a [[u8; 64]],
-    /// 0x00 or 0xFF for each run.
+    /// Mask of each run: 0x00 or 0xFF.
     pub masks: &'a [u8],
-    /// What is added by exclusive or where the mask is 0xFF.
+    /// The word that is xored where the mask is 0xFF.
     pub word: &'a [u8; 64],
 }
 
-/// Writes the matrices of up to eight queries for each of their runs, to every `step`-th place of `out`.
+/// Writes the matrices of up to eight queries for each of their runs, to every `step`-th element of
+/// `out`.
 ///
-/// Several groups of queries lie side by side, run after run: group `g` of `step` groups is written to `&mut
-/// out[g..]`. Rows of queries that are not there are zero.
+/// Several groups of queries are interleaved, run after run: group `g` of `step` groups is written
+/// to `&mut out[g..]`. Rows of absent queries are zero.
 ///
 /// # Panics
 /// If there is no query or more than eight, their runs differ in number, or `out` is too short.

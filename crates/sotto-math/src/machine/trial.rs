@@ -1,4 +1,4 @@
-//! One kernel over some memory, for a program that measures which shape is the fastest.
+//! A trial run of one kernel, for a program that measures which shape is the fastest.
 
 use super::KernelShape;
 use crate::bitslice::{self, RUN_RECORDS, SelectionMatrices};
@@ -7,11 +7,11 @@ use crate::modulus::Modulus;
 use crate::simd::{kernels, shapes};
 use crate::tiles::{self, Selectors, TileLayout, WordFormat};
 
-/// Goes over `bytes` with a kernel in one of its shapes, once for one query and once over their first half for two, and
-/// returns a checksum, which is the same for all shapes of the kernel.
+/// Runs a kernel over `bytes` in one of its shapes, once for one query and once over their first
+/// half for two, and returns a checksum, which is the same for all shapes of the kernel.
 ///
-/// Bytes that do not fill a whole row of what the kernel works on are left out; 16 MiB have room for each. What the bytes are
-/// does not matter to the time it takes. Zeros do.
+/// Bytes that do not fill a whole row of the kernel's data are ignored; 16 MiB are enough for each
+/// kernel. The time does not depend on the contents, so zeros will do.
 pub fn try_shape(shape: KernelShape, bytes: &[u8]) -> u64 {
     let Some((_, place)) = shapes::place(shape.kernel, shape.name) else { return 0 };
     let shapes = shapes::at([place; 3]);
@@ -23,7 +23,7 @@ pub fn try_shape(shape: KernelShape, bytes: &[u8]) -> u64 {
     }
 }
 
-/// Columns of the matrix: 2 MiB to a panel, as in a table of a GiB.
+/// Columns of the matrix: 2 MiB for a panel, as in a table of one GiB.
 const COLS: usize = 1 << 15;
 
 fn scans(shape: &shapes::ScanShape, bytes: &[u8], queries: usize) -> u64 {
@@ -38,7 +38,8 @@ fn scans(shape: &shapes::ScanShape, bytes: &[u8], queries: usize) -> u64 {
 }
 
 fn tiles(shape: shapes::TilesShape, bytes: &[u8], queries: usize) -> u64 {
-    // A modulus of 50 bits, two polynomials to a ciphertext: what the fastest sets of Spiral's family have.
+    // A modulus of 50 bits, two polynomials in a ciphertext, as the fastest sets of Spiral's
+    // family.
     let (rows, cols, comps) = (512, 64, 2);
     let Some(form) = Modulus::new(Q).and_then(|q| WordFormat::new(&q)) else { return 0 };
     let Some(least) = TileLayout::new(form.packing(), 64, rows, cols) else { return 0 };

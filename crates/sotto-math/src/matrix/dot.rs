@@ -1,8 +1,8 @@
-//! Rows of 32-bit words times short vectors: the client's half of a hint.
+//! Products of rows of 32-bit words and short vectors: the client's half of a hint.
 
 use crate::simd::{self, Kernels};
 
-/// `y[r]` = sum over `j` of `h[r * n + j] * s[j]`, modulo 2^64.
+/// Computes `y[r]` = sum over `j` of `h[r * n + j] * s[j]`, modulo 2^64.
 ///
 /// The sum is the exact integer while `n` times the largest `|s|` is below 2^31.
 ///
@@ -12,7 +12,7 @@ pub fn dot_rows(h: &[u32], n: usize, s: &[i32], y: &mut [i64]) {
     dot_rows_with(simd::kernels(), h, n, &[s], &mut [y]);
 }
 
-/// [`dot_rows`] for several vectors, reading `h` once.
+/// Computes [`dot_rows`] for several vectors, reading `h` once.
 ///
 /// # Panics
 /// If there are not as many outputs as vectors, or as [`dot_rows`].

@@ -1,7 +1,7 @@
-//! Where each byte of the matrix lies.
+//! The position of each byte of the matrix.
 //!
-//! The matrix is cut into *panels* of 64 rows. Inside a panel, columns go by groups of
-//! four; a group is 256 contiguous bytes: four tiles of 16 rows by 4 columns.
+//! The matrix is divided into *panels* of 64 rows. Inside a panel, columns are in groups of four; a
+//! group is 256 contiguous bytes: four tiles of 16 rows by 4 columns.
 //!
 //! ```text
 //! panel:  | group 0 (columns 0..4) | group 1 (columns 4..8) | ...          64 C bytes
@@ -9,11 +9,11 @@
 //! tile:   | row 0: c c+1 c+2 c+3 | row 1: c c+1 c+2 c+3 | ... row 15 |      64 bytes
 //! ```
 //!
-//! One tile is one 64-byte register. The byte product instructions (`vpdpbusd` and its
-//! kin on other machines) multiply four neighboring bytes and add the products into one
-//! 32-bit lane, so lane `l` of a tile gathers row `l`: no horizontal sum is ever needed,
-//! and a panel is read strictly in order. A row-major matrix was measured at half this
-//! speed, because many rows have to be read at once.
+//! One tile is one 64-byte register. The byte product instructions (`vpdpbusd` and its equivalents
+//! on other machines) multiply four neighboring bytes and add the products to one 32-bit lane, so
+//! lane `l` of a tile sums row `l`: no horizontal sum is ever needed, and a panel is read strictly
+//! in order. A row-major matrix was measured at half this speed, because many rows have to be read
+//! at once.
 
 /// Rows in a panel.
 pub const PANEL_ROWS: usize = 64;
@@ -24,9 +24,9 @@ pub const GROUP_BYTES: usize = PANEL_ROWS * GROUP_COLS;
 
 /// The shape of a byte matrix in panels. Bytes are signed: two's complement in -128..=127.
 ///
-/// Byte `(r, c)` lies at `(r/64)*64*C + (c/4)*256 + ((r%64)/16)*64 + (r%16)*4 + c%4`, with
-/// `C` the columns rounded up to a multiple of 4. Rows are rounded up to a multiple of
-/// 64; the padding is zero.
+/// Byte `(r, c)` is at `(r/64)*64*C + (c/4)*256 + ((r%64)/16)*64 + (r%16)*4 + c%4`, with `C` the
+/// columns rounded up to a multiple of 4. Rows are rounded up to a multiple of 64; the padding is
+/// zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PanelLayout {
     rows: usize,
@@ -34,17 +34,17 @@ pub struct PanelLayout {
 }
 
 impl PanelLayout {
-    /// The layout of a matrix of `rows` by `cols`.
+    /// Makes the layout of a matrix of `rows` by `cols`.
     pub fn new(rows: usize, cols: usize) -> Self {
         PanelLayout { rows, cols }
     }
 
-    /// Rows without padding.
+    /// Number of rows without padding.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns without padding.
+    /// Number of columns without padding.
     pub fn cols(&self) -> usize {
         self.cols
     }
@@ -54,7 +54,7 @@ impl PanelLayout {
         self.panels() * self.panel_bytes()
     }
 
-    /// How many panels there are.
+    /// Number of panels.
     pub fn panels(&self) -> usize {
         self.rows.div_ceil(PANEL_ROWS)
     }
@@ -64,22 +64,22 @@ impl PanelLayout {
         self.padded_cols() * PANEL_ROWS
     }
 
-    /// Rows with padding.
+    /// Number of rows with padding.
     pub fn padded_rows(&self) -> usize {
         self.panels() * PANEL_ROWS
     }
 
-    /// Columns with padding.
+    /// Number of columns with padding.
     pub fn padded_cols(&self) -> usize {
         self.cols.next_multiple_of(GROUP_COLS)
     }
 
-    /// Groups of four columns.
+    /// Number of groups of four columns.
     pub(crate) fn groups(&self) -> usize {
         self.cols.div_ceil(GROUP_COLS)
     }
 
-    /// Where byte `(row, col)` lies.
+    /// The offset of byte `(row, col)`.
     pub fn offset(&self, row: usize, col: usize) -> usize {
         row / PANEL_ROWS * self.panel_bytes()
             + col / GROUP_COLS * GROUP_BYTES
@@ -87,15 +87,15 @@ impl PanelLayout {
             + col % GROUP_COLS
     }
 
-    /// Brings `k` columns of one panel from column-major order into panel order.
+    /// Reorders `k` columns of one panel from column-major order to panel order.
     ///
-    /// `columns` holds `k` whole columns of [`rows`](Self::rows) bytes each. If the first
-    /// of them is column `c` of the matrix, a multiple of 4, then `out` is the panel's
-    /// bytes from `64 c` on. Padding is written as zero.
+    /// `columns` holds `k` whole columns of [`rows`](Self::rows) bytes each. If the first of them
+    /// is column `c` of the matrix, a multiple of 4, then `out` is the panel's bytes from `64 c`
+    /// on. Padding is written as zero.
     ///
     /// # Panics
-    /// If `columns` is not `k * rows` bytes, `out` is not `64 k` bytes with `k` rounded up
-    /// to a multiple of 4, or there is no such panel.
+    /// If `columns` is not `k * rows` bytes, `out` is not `64 k` bytes with `k` rounded up to a
+    /// multiple of 4, or there is no such panel.
     pub fn gather_panel(&self, panel: usize, columns: &[u8], k: usize, out: &mut [u8]) {
         assert!(panel < self.panels(), "no panel {panel} of {}", self.panels());
         assert_eq!(columns.len(), k * self.rows, "k columns");
@@ -103,8 +103,8 @@ impl PanelLayout {
         let first = panel * PANEL_ROWS;
         let rows = PANEL_ROWS.min(self.rows - first);
         for (g, group) in out.chunks_exact_mut(GROUP_BYTES).enumerate() {
-            // Copied to zeroed buffers first, so that the interleaving below has one
-            // shape, with padding or without, and the compiler makes vector code of it.
+            // Copied to zeroed buffers first, so that the interleaving below has one shape, with
+            // padding or without, and the compiler vectorizes it.
             let mut four = [[0u8; PANEL_ROWS]; GROUP_COLS];
             for (j, column) in four.iter_mut().enumerate().take(k - (g * GROUP_COLS)) {
                 let at = (g * GROUP_COLS + j) * self.rows + first;
@@ -119,7 +119,7 @@ impl PanelLayout {
         }
     }
 
-    /// The columns of a group: what [`gather_panel`](Self::gather_panel) brought together.
+    /// Splits a group into its columns: the reverse of [`gather_panel`](Self::gather_panel).
     pub fn columns_of_group(group: &[u8; GROUP_BYTES]) -> [[u8; PANEL_ROWS]; GROUP_COLS] {
         let mut columns = [[0; PANEL_ROWS]; GROUP_COLS];
         let [a, b, c, d] = &mut columns;
@@ -129,7 +129,7 @@ impl PanelLayout {
         columns
     }
 
-    /// Copies one row out of a panel, or out of a run of whole groups of one.
+    /// Copies one row out of a panel, or out of consecutive whole groups of a panel.
     ///
     /// # Panics
     /// If `row_in_panel` is 64 or more, or `panel_bytes` holds fewer than `out.len()` columns.
@@ -137,7 +137,7 @@ impl PanelLayout {
         copy_row(panel_bytes, row_in_panel, out, |byte| byte);
     }
 
-    /// [`row_of_panel`](Self::row_of_panel) as the signed numbers that the bytes stand for.
+    /// Copies a row like [`row_of_panel`](Self::row_of_panel), as signed numbers.
     ///
     /// # Panics
     /// As [`row_of_panel`](Self::row_of_panel).
@@ -162,7 +162,8 @@ fn copy_row<B>(panel_bytes: &[u8], row_in_panel: usize, out: &mut [B], to: impl 
     }
 }
 
-/// Where a row's four bytes lie in each group: with tiles of 16 rows by 4 columns, simply in order.
+/// The offset of a row's four bytes in each group: with tiles of 16 rows by 4 columns, simply in
+/// order.
 fn in_panel(row: usize) -> usize {
     row * GROUP_COLS
 }

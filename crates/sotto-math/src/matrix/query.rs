@@ -1,11 +1,11 @@
-//! A query vector cut into byte planes.
+//! Query vectors as byte planes.
 
 use super::layout::{GROUP_COLS, PanelLayout};
 
 /// A query of one word per column, as 1 to 8 byte planes.
 ///
-/// Plane `k` is byte `k` of every word. The planes of four neighboring columns lie
-/// together, one 32-bit word per plane, in the order the scan reads them:
+/// Plane `k` is byte `k` of every word. The planes of four neighboring columns are stored together,
+/// one 32-bit word per plane, in the order in which the scan reads them:
 ///
 /// ```text
 /// dword g * planes + k  =  byte k of words 4g, 4g+1, 4g+2, 4g+3, little-endian
@@ -17,7 +17,7 @@ pub struct QueryPlanes {
 }
 
 impl QueryPlanes {
-    /// The low `planes` bytes of 32-bit words, one word per column of `layout`.
+    /// Makes a query of the low `planes` bytes of 32-bit words, one word per column of `layout`.
     ///
     /// # Panics
     /// If there are not exactly `layout.cols()` words, or `planes` is not 1 to 4.
@@ -26,7 +26,7 @@ impl QueryPlanes {
         Self::cut(words, planes, layout, u64::from)
     }
 
-    /// The low `planes` bytes of 64-bit words, one word per column of `layout`.
+    /// Makes a query of the low `planes` bytes of 64-bit words, one word per column of `layout`.
     ///
     /// # Panics
     /// If there are not exactly `layout.cols()` words, or `planes` is not 1 to 8.
@@ -39,7 +39,7 @@ impl QueryPlanes {
         assert_eq!(words.len(), layout.cols(), "one word per column");
         let mut dwords = Vec::with_capacity(layout.groups() * planes);
         for four in words.chunks(GROUP_COLS) {
-            // Missing words of the last group stay zero, as the matrix's padding is.
+            // Missing words of the last group stay zero, like the matrix's padding.
             let mut bytes = [[0u8; 8]; GROUP_COLS];
             for (b, &w) in bytes.iter_mut().zip(four) {
                 *b = wide(w).to_le_bytes();
@@ -50,7 +50,7 @@ impl QueryPlanes {
         QueryPlanes { dwords, planes }
     }
 
-    /// How many byte planes the query has.
+    /// Number of byte planes of the query.
     pub fn planes(&self) -> usize {
         self.planes
     }
@@ -60,7 +60,7 @@ impl QueryPlanes {
         &self.dwords[first * self.planes..(first + count) * self.planes]
     }
 
-    /// How many groups of columns the query spans.
+    /// Number of groups of columns that the query spans.
     pub(crate) fn group_count(&self) -> usize {
         self.dwords.len() / self.planes
     }

@@ -1,37 +1,37 @@
 //! Matrix times queries, in one pass over the matrix.
 //!
-//! The matrix holds signed bytes, a query unsigned words of up to 64 bits. A word is cut
-//! into byte planes, every plane is multiplied by the matrix in exact integers, and the
-//! planes are put together with shifts once per row. So one kernel serves every modulus.
-//! All queries given to one call share the pass: the matrix is read from memory once.
+//! The matrix holds signed bytes, a query unsigned words of up to 64 bits. A word is split into
+//! byte planes, every plane is multiplied by the matrix in exact integers, and the planes are
+//! combined with shifts once per row. So one kernel serves every modulus. All queries given to one
+//! call share the pass: the matrix is read from memory once.
 
 use super::layout::{GROUP_BYTES, PANEL_ROWS, PanelLayout};
 use super::query::QueryPlanes;
 use crate::simd::shapes::ScanShape;
 use crate::simd::{self, Kernels, Planes};
 
-/// Groups after which 32-bit sums of scan_planes move to 64 bits. A column adds at most
-/// 128 * 255 in absolute value, and 2^15 of those fit an `i32`.
+/// Groups after which 32-bit sums of `scan_planes` move to 64 bits. A column adds at most 128 * 255
+/// in absolute value, and 2^15 of those fit an `i32`.
 const EXACT_GROUPS: usize = (1 << 15) / 4;
 
 /// Multiplies panels by queries, modulo 2^32.
 ///
-/// `panels` holds any whole number of panels of the matrix, which allows several threads
-/// to share one matrix. `out[i]` gets one word per row, padding included, of those
-/// panels: the sum over columns of signed byte times word `i`.
+/// `panels` holds any whole number of panels of the matrix, which allows several threads to share
+/// one matrix. `out[i]` receives one word per row, padding included, of those panels: the sum over
+/// columns of signed byte times word `i`.
 ///
 /// # Panics
-/// If `panels` is not whole panels, an `out[i]` is not 64 words per panel, there are not
-/// as many outputs as queries, or a query is for another number of columns.
+/// If `panels` is not whole panels, an `out[i]` is not 64 words per panel, there are not as many
+/// outputs as queries, or a query is for another number of columns.
 pub fn scan_u32(panels: &[u8], layout: &PanelLayout, queries: &[&QueryPlanes], out: &mut [&mut [u32]]) {
     scan_u32_with(simd::kernels(), &simd::shapes::shapes().scan, panels, layout, queries, out);
 }
 
 /// Multiplies panels by queries, in exact integers, one sum per byte plane.
 ///
-/// `out[i][row * K + k]` gets the sum over columns of signed byte times byte `k` of the
-/// word, with `K` the planes of query `i`. The product is then the sum over `k` of
-/// that, shifted left by `8 k` bits, which the caller may reduce by any modulus.
+/// `out[i][row * K + k]` receives the sum over columns of signed byte times byte `k` of the word,
+/// with `K` the planes of query `i`. The product is then the sum over `k` of that, shifted left by
+/// `8 k` bits, which the caller may reduce by any modulus.
 ///
 /// # Panics
 /// As [`scan_u32`], with `64 K` sums per panel in `out[i]`.
@@ -55,7 +55,7 @@ pub(crate) fn scan_u32_with(
     let views: Vec<Planes<'_>> = queries.iter().map(|q| view(q, 0, layout.groups())).collect();
     let mut sums = sums(queries);
     for (p, panel) in panels.chunks_exact(layout.panel_bytes()).enumerate() {
-        // Lanes wrap modulo 2^32, which is what is wanted, so there is nothing to flush.
+        // Lanes wrap modulo 2^32, as required, so there is nothing to flush.
         sums.fill(0);
         kernels.scan(shape, panel, &views, &mut sums);
         let mut rest = &sums[..];

@@ -1,25 +1,24 @@
-//! A sum of products that is reduced once, at the end.
+//! Accumulators: sums of products that are reduced once, at the end.
 
 use super::Tables;
 
-/// A product of two factors below 2^52 adds less than 2^52 to each half, so this many
-/// fit 64 bits.
+/// Number of products that fit 64 bits: a product of two factors below 2^52 adds less than 2^52 to
+/// each half.
 const ROOM: usize = 1 << 12;
 
-/// A product of two factors below 2^60 is below 2^120, so this many fit 128 bits.
+/// Number of products that fit 128 bits: a product of two factors below 2^60 is below 2^120.
 const WIDE_ROOM: usize = 1 << 8;
 
 /// Slot-wise sums of products, in redundant form.
 ///
-/// The value of a slot is `lo + 2^52 hi`. These are the two halves that the 52-bit
-/// multipliers of AVX-512 IFMA return, so a product costs two instructions and no reduction.
-/// Modulo a product of primes of 2^50 or more it is `lo + 2^64 hi`.
-/// What the halves hold depends on the backend; only the reduced value, from
-/// [`NttPlan::take`](super::NttPlan::take), does not.
+/// The value of a slot is `lo + 2^52 hi`. These are the two halves that the 52-bit multipliers of
+/// AVX-512 IFMA return, so a product costs two instructions and no reduction. Modulo a product of
+/// primes of 2^50 or more it is `lo + 2^64 hi`. The contents of the halves depend on the backend;
+/// only the reduced value, from [`NttPlan::take`](super::NttPlan::take), does not.
 #[derive(Debug, Clone)]
 pub struct Accumulator {
     cells: Vec<Cell>,
-    /// Where a transform lives between its levels, on the way into the sum.
+    /// Buffer of a transform between its levels, before it is added to the sum.
     scratch: Vec<u64>,
     products: usize,
 }
@@ -32,7 +31,7 @@ pub(crate) struct Cell {
     pub(crate) hi: [u64; 8],
 }
 
-/// An accumulator with room for one more product.
+/// An accumulator that has room for one more product.
 pub(crate) struct AccumulatorMut<'a> {
     pub(crate) cells: &'a mut [Cell],
     pub(crate) scratch: &'a mut [u64],
@@ -40,22 +39,22 @@ pub(crate) struct AccumulatorMut<'a> {
 
 impl Accumulator {
     pub(crate) fn new(n: usize) -> Self {
-        // Seven words more than needed, to start on a cache line wherever the vector lies.
+        // Seven words more than needed, to start on a cache line wherever the vector is.
         Accumulator { cells: vec![Cell::default(); n / 8], scratch: vec![0; n + 7], products: 0 }
     }
 
-    /// Makes room for one more product per slot.
+    /// Makes room for one more product per slot, by reducing if necessary.
     pub(crate) fn room(&mut self, tables: &Tables) -> AccumulatorMut<'_> {
         assert_eq!(self.cells.len(), tables.n / 8, "an accumulator of the plan's length");
         if self.products == if tables.wide { WIDE_ROOM } else { ROOM } {
             for cell in &mut self.cells {
                 *cell = Cell { lo: cell.reduced(tables), hi: [0; 8] };
             }
-            // What is left is below q, as one product would be at most.
+            // The reduced sum is below q, like one product at most.
             self.products = 1;
         }
         self.products += 1;
-        // Without an answer from align_offset the scratch is merely not aligned.
+        // Without an answer from align_offset the scratch is only not aligned.
         let start = self.scratch.as_ptr().align_offset(64).min(7);
         AccumulatorMut { cells: &mut self.cells, scratch: &mut self.scratch[start..start + tables.n] }
     }

@@ -1,39 +1,39 @@
-//! The automorphisms X -> X^k of the ring, between slots.
+//! The automorphisms X -> X^k of the ring, on slots.
 //!
-//! The slot that holds the value at `psi^e` of `f(X^k)` takes the value of `f` at `psi^(k e)`:
-//! an automorphism puts slots into another order. Of the order itself, three facts make it
-//! cheap. Write the exponent of a slot as `2 r + 1`; then `r` becomes `k r + (k - 1) / 2`
-//! modulo `n`, so that the low bits of the new `r` depend on the low bits of the old one alone.
+//! The slot that holds the value at `psi^e` of `f(X^k)` receives the value of `f` at `psi^(k e)`:
+//! an automorphism permutes the slots. Three facts about the slot order make the permutation cheap.
+//! Write the exponent of a slot as `2 r + 1`; then `r` becomes `k r + (k - 1) / 2` modulo `n`, so
+//! that the low bits of the new `r` depend on the low bits of the old one alone.
 //!
 //! 1. The low bits of `r`, reversed, are the number of the square of 64 slots. So whole squares
-//!    move, and within a square the order depends on one number below 64: what was carried
-//!    out of the low bits.
-//! 2. In a square `r` has three bits `m` that name the lane and above them three bits `h` that
-//!    name the row, each reversed. The new lane depends on the old lane alone: all rows are
-//!    permuted alike.
-//! 3. The new row is `k h` plus what was carried out of `m`: in each lane, rows turn by a
-//!    number that the lane fixes. Three conditional moves by 1, 2 and 4 rows do that.
+//!   move, and within a square the order depends on one number below 64: the carry out of the low
+//!   bits.
+//! 2. In a square `r` has three bits `m` that name the lane and above them three bits `h` that name
+//!   the row, each reversed. The new lane depends on the old lane alone: all rows are permuted
+//!   alike.
+//! 3. The new row is `k h` plus the carry out of `m`: in each lane, rows rotate by a number that
+//!   the lane fixes. Three conditional moves by 1, 2 and 4 rows do that.
 
 use crate::simd::{self, Kernels};
 
-/// The automorphism X -> X^k for one length, as an order of slots.
+/// The automorphism X -> X^k for one length, as a permutation of slots.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     k: usize,
-    /// For each square of 64 slots, where it comes from.
+    /// Source of each square of 64 slots.
     pub(crate) squares: Vec<SquareSource>,
-    /// The lane that each lane comes from, by the carry modulo 8.
+    /// Source lane of each lane, by the carry modulo 8.
     pub(crate) lanes: [Lanes; 8],
-    /// By the carry: the lanes whose rows turn by 1, by 2 and by 4.
+    /// Lanes whose rows rotate by 1, by 2 and by 4, by the carry.
     pub(crate) turns: Vec<[u8; 3]>,
-    /// The rows of a square that take what was turned, in the order of `h`: `k h` in reversed bits.
+    /// Rows of a square that receive the rotated rows, in the order of `h`: `k h` in reversed bits.
     pub(crate) rows: [usize; 8],
-    /// By the carry: the slot that each slot of a square comes from, all of the above in one.
+    /// Source slot of each slot of a square, by the carry: lanes and rows combined.
     pub(crate) orders: Vec<[u8; 64]>,
 }
 
-/// Which square is taken, and what is carried into it.
+/// The source of a square, and the carry into it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SquareSource {
     pub(crate) square: u32,
@@ -53,7 +53,8 @@ impl Automorphism {
         let squares = n / 64;
         let bits = squares.trailing_zeros();
         let origin = |square: usize| {
-            // Shifted twice, since a shift by all bits is refused: of one square, r has no bits.
+            // Shifted twice, since a shift by all bits is refused: with a single square, r has no
+            // bits.
             let r = square.reverse_bits() >> (usize::BITS - 1 - bits) >> 1;
             let image = k * r + (k - 1) / 2;
             let from = (image % squares).reverse_bits() >> (usize::BITS - 1 - bits) >> 1;
@@ -82,7 +83,7 @@ impl Automorphism {
         })
     }
 
-    /// The power of X that X becomes.
+    /// The exponent `k` of the automorphism.
     pub fn k(&self) -> usize {
         self.k
     }
@@ -107,7 +108,7 @@ fn brev3(i: usize) -> usize {
     (i & 1) << 2 | i & 2 | i >> 2 & 1
 }
 
-/// `f(X^k)` for the signed coefficients `x` of `f`, modulo `X^n + 1`.
+/// Computes `f(X^k)` for the signed coefficients `x` of `f`, modulo `X^n + 1`.
 ///
 /// # Panics
 /// If `k` is even, or the length of `x` is no power of two.
@@ -116,7 +117,7 @@ pub fn substitute(k: usize, x: &[i32]) -> Vec<i32> {
     assert!(n.is_power_of_two() && k % 2 == 1, "an odd power, and a power of two as length");
     let mut out = vec![0; n];
     for (i, &x) in x.iter().enumerate() {
-        // X^n = -1, so that exponents count modulo 2n, and the upper half is negative.
+        // X^n = -1, so exponents count modulo 2n, and the upper half is negative.
         let at = i * (k % (2 * n)) % (2 * n);
         out[at % n] = if at < n { x } else { -x };
     }

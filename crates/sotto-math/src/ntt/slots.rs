@@ -3,19 +3,20 @@
 use super::{Automorphism, NttPlan};
 use crate::simd::{self, Kernels};
 
-/// So many products can be summed in one call.
+/// Largest number of products that can be summed in one call.
 const MAX_PRODUCTS: usize = 1 << 11;
 
-/// So many products with pairs: their sum is below 2^63.
+/// Largest number of products with pairs that can be summed: their sum is below 2^63.
 const MAX_PAIRED: usize = 8;
 
 impl NttPlan {
-    /// X -> X^k as an order of slots, or `None` unless `k` is odd and below `2n`.
+    /// Makes the automorphism X -> X^k as a permutation of slots; `None` unless `k` is odd and
+    /// below `2n`.
     pub fn automorphism(&self, k: usize) -> Option<Automorphism> {
         Automorphism::new(self.n(), k)
     }
 
-    /// The slots of X^e; a negative `e` is a division.
+    /// Computes the slots of X^e; a negative `e` is a division.
     pub fn monomial(&self, e: i64) -> Vec<u64> {
         let (n, q) = (self.n(), self.modulus());
         // The root has order 2n, a power of two.
@@ -31,7 +32,7 @@ impl NttPlan {
         (0..n).map(|slot| odd_powers[self.exponent(slot) / 2]).collect()
     }
 
-    /// `x + y`, slot by slot, all reduced.
+    /// Computes `x + y`, slot by slot, all reduced.
     ///
     /// # Panics
     /// If a slice is not `n` long.
@@ -40,7 +41,7 @@ impl NttPlan {
         simd::kernels().add(&self.tables, x, y);
     }
 
-    /// `x - y`, slot by slot, all reduced.
+    /// Computes `x - y`, slot by slot, all reduced.
     ///
     /// # Panics
     /// If a slice is not `n` long.
@@ -49,7 +50,7 @@ impl NttPlan {
         simd::kernels().sub(&self.tables, x, y);
     }
 
-    /// `x y`, slot by slot, all reduced.
+    /// Computes `x y`, slot by slot, all reduced.
     ///
     /// # Panics
     /// If a slice is not `n` long.
@@ -58,11 +59,11 @@ impl NttPlan {
         simd::kernels().mul(&self.tables, x, y);
     }
 
-    /// `odd = (c - t) m` and `c = c + t`, slot by slot, all reduced.
+    /// Computes `odd = (c - t) m` and `c = c + t`, slot by slot, all reduced.
     ///
     /// With `t` the key switch of `c` under an automorphism and `m` a monomial, this is a step of
-    /// Spiral's query expansion with one key switch instead of two (design notes, section 4.1):
-    /// the automorphism negates the monomial, so both children come from the same `t`.
+    /// Spiral's query expansion with one key switch instead of two (design notes, section 4.1): the
+    /// automorphism negates the monomial, so both children come from the same `t`.
     ///
     /// # Panics
     /// If a slice is not `n` long.
@@ -71,7 +72,7 @@ impl NttPlan {
         simd::kernels().split(&self.tables, c, t, m, odd);
     }
 
-    /// `out = a[0] b[0] + a[1] b[1] + ...`, slot by slot, all reduced.
+    /// Computes `out = a[0] b[0] + a[1] b[1] + ...`, slot by slot, all reduced.
     ///
     /// # Panics
     /// If a slice is not `n` long, or there are not as many `a` as `b`, or more than 2^11.
@@ -79,7 +80,7 @@ impl NttPlan {
         self.sum_of_products_with(simd::kernels(), a, b, false, out);
     }
 
-    /// `out = out + a[0] b[0] + a[1] b[1] + ...`, slot by slot, all reduced.
+    /// Computes `out = out + a[0] b[0] + a[1] b[1] + ...`, slot by slot, all reduced.
     ///
     /// # Panics
     /// If a slice is not `n` long, or there are not as many `a` as `b`, or more than 2^11.
@@ -87,11 +88,12 @@ impl NttPlan {
         self.sum_of_products_with(simd::kernels(), a, b, true, out);
     }
 
-    /// `out[k] = a[0] b[0][k] + a[1] b[1][k] + ...`, slot by slot, all reduced, for slots of `b` that are pairs: number 0 in the
-    /// lower half of a word, number 1 in the upper.
+    /// Computes `out[k] = a[0] b[0][k] + a[1] b[1][k] + ...`, slot by slot, all reduced, for slots
+    /// of `b` that are pairs: number 0 in the lower half of a word, number 1 in the upper.
     ///
     /// # Panics
-    /// If a slice is not `n` long, there are not as many `a` as `b` or more than 8, or the modulus has more than 30 bits.
+    /// If a slice is not `n` long, there are not as many `a` as `b` or more than 8, or the modulus
+    /// has more than 30 bits.
     pub fn sum_of_paired_products(&self, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
         self.sum_of_paired_products_with(simd::kernels(), a, b, out);
     }

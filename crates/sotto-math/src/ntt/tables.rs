@@ -9,17 +9,17 @@ pub(crate) struct Tables {
     pub(crate) n: usize,
     pub(crate) modulus: Modulus,
     pub(crate) root: u64,
-    /// The modulus is 2^50 or more: quotients have 64 bits instead of 52, and the kernels are
-    /// other ones.
+    /// Whether the modulus is 2^50 or more: quotients then have 64 bits instead of 52, and other
+    /// kernels are used.
     pub(crate) wide: bool,
-    /// 1 and 2^64 mod q, with 64-bit quotients whether wide or not: reduces 128-bit sums.
+    /// 1 and 2^64 mod q, with 64-bit quotients whether wide or not: for reducing 128-bit sums.
     pub(crate) halves: [Factor; 2],
     /// floor(2^52 / q), or floor(2^64 / q) if wide.
     pub(crate) barrett: u64,
-    /// floor(2^(s + 51) / q) for a `q` of `s` bits, or floor(2^(s + 63) / q) if wide: reduces
+    /// floor(2^(s + 51) / q) for a `q` of `s` bits, or floor(2^(s + 63) / q) if wide: for reducing
     /// products.
     pub(crate) barrett_product: u64,
-    /// 2^51 if narrow, 2^30 and 2^60 if wide, mod q: what sums of products are folded with.
+    /// 2^51 if narrow, 2^30 and 2^60 if wide, mod q: for folding sums of products.
     pub(crate) folds: [Factor; 2],
     pub(crate) forward: Direction,
     pub(crate) inverse: Direction,
@@ -30,44 +30,47 @@ pub(crate) struct Tables {
 
 /// A constant factor `w` below q, with Shoup's quotient floor(2^52 w / q).
 ///
-/// For any `x` below 2^52, `x w - floor(x quotient / 2^52) q` is congruent to `x w` and
-/// lies in `0..2q`: the product costs three multiplications and no division. Wide moduli
-/// have 2^64 in place of 2^52.
+/// For any `x` below 2^52, `x w - floor(x quotient / 2^52) q` is congruent to `x w` and is in
+/// `0..2q`: the product costs three multiplications and no division. Wide moduli have 2^64 in place
+/// of 2^52.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Factor {
     pub(crate) w: u64,
     pub(crate) quotient: u64,
 }
 
-/// Factors of one direction.
+/// Factors of one direction, forward or inverse.
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")),
     expect(dead_code, reason = "some are for vector backends alone")
 )]
 #[derive(Debug, Clone)]
 pub(crate) struct Direction {
-    /// In the level with `m` blocks, block `i` multiplies by entry `m + i`.
+    /// Factors of all levels but the last six: in the level with `m` blocks, block `i` multiplies
+    /// by entry `m + i`.
     pub(crate) factors: Vec<Factor>,
-    /// The last six levels, for each run of 64 slots.
+    /// Factors of the last six levels, for each run of 64 slots.
     pub(crate) squares: Vec<SquareFactors>,
-    /// The lane factors of the squares in 32 bits. Empty unless q is below 2^31.
+    /// Lane factors of the squares in 32 bits. Empty unless q is below 2^31.
     pub(crate) short_squares: Vec<[ShortFactors; 7]>,
     pub(crate) doubles: Doubles,
 }
 
-/// The factors as doubles nearest to zero, for arithmetic in floating point. Empty if q is below 2^31 or wide.
+/// The factors as doubles centered around zero, for floating-point arithmetic. Empty if q is below
+/// 2^31 or wide.
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")),
     expect(dead_code, reason = "some are for vector backends alone")
 )]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Doubles {
-    /// Of all levels but the last six, numbered as in [`Direction::factors`]: the factor, and the factor over q.
+    /// Factors of all levels but the last six, numbered as in [`Direction::factors`]: the factor,
+    /// and the factor over q.
     pub(crate) factors: Vec<[f64; 2]>,
     pub(crate) squares: Vec<SquareDoubles>,
 }
 
-/// [`SquareFactors`] as doubles; those over q of lanes would take more memory than they save time.
+/// [`SquareFactors`] as doubles; lane factors over q would take more memory than they save time.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(crate) struct SquareDoubles {
@@ -75,9 +78,9 @@ pub(crate) struct SquareDoubles {
     pub(crate) rows: [[f64; 2]; 7],
 }
 
-/// The factors of one run of 64 slots, seen as a square: of each level, as many as there
-/// are blocks. Levels that pair rows come first, levels that pair lanes second, and of each
-/// three the one with the longest blocks first.
+/// The factors of one run of 64 slots, seen as a square: of each level, one for each block. Levels
+/// that pair rows come first, levels that pair lanes second, and of each three the one with the
+/// longest blocks first.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(crate) struct SquareFactors {
@@ -101,15 +104,15 @@ pub(crate) struct ShortFactors {
     pub(crate) quotient: [u32; 8],
 }
 
-/// How much of the reductions between levels can be left out.
+/// How many of the reductions between levels can be omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reduction {
-    /// Values may grow through all levels and stay below 2^52, where the multipliers end. Of a
-    /// wide modulus this says that the forward transform may, up to 2^64; the inverse, where
-    /// values double, may not.
+    /// Values may grow through all levels and stay below 2^52, the limit of the multipliers. For a
+    /// wide modulus this says that the forward transform may, up to 2^64; the inverse, where values
+    /// double, may not.
     AtTheEnd,
-    /// Values are kept below 4q, which is below 2^52 for every narrow [`Modulus`]; below 8q,
-    /// which is below 2^63, for a wide one.
+    /// Values are kept below 4q, which is below 2^52 for every narrow [`Modulus`]; below 8q, which
+    /// is below 2^63, for a wide one.
     EachLevel,
 }
 
@@ -164,7 +167,7 @@ impl Tables {
         })
     }
 
-    /// Any 128-bit number, reduced without a division.
+    /// Reduces any 128-bit number without a division.
     #[inline]
     pub(crate) fn reduce(&self, x: u128) -> u64 {
         let [low, high] = self.halves;
@@ -228,7 +231,7 @@ impl Factor {
         Factor { w, quotient: ((u128::from(w) << bits) / u128::from(q)) as u64 }
     }
 
-    /// `x w`, reduced, for any `x`, by a quotient of 64 bits.
+    /// Computes `x w`, reduced, for any `x`, by a quotient of 64 bits.
     #[inline]
     pub(crate) fn times(self, x: u64, q: u64) -> u64 {
         let quotient = ((u128::from(x) * u128::from(self.quotient)) >> 64) as u64;
@@ -237,7 +240,7 @@ impl Factor {
     }
 }
 
-/// A root of unity of order `2n`, modulo both primes of a product at once.
+/// Finds a root of unity of order `2n`, modulo both primes of a product at once.
 fn root(n: usize, modulus: &Modulus) -> Option<u64> {
     let q = modulus.value();
     let Some([q1, q2]) = modulus.factors() else {
@@ -256,7 +259,7 @@ fn root(n: usize, modulus: &Modulus) -> Option<u64> {
     Some(r1 + q1.value() * q2.mul(difference, q2.inv(q2.reduce(q1.value()))))
 }
 
-/// Slot index to and from the index in plain bit-reversed order.
+/// Converts a slot index to the index in plain bit-reversed order, and back.
 pub(crate) fn transpose(i: usize) -> usize {
     i & !63 | (i & 7) << 3 | i >> 3 & 7
 }

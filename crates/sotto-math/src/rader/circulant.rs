@@ -17,22 +17,22 @@ pub struct Circulant {
     to_coefficients: Spectrum,
 }
 
-/// Where everything lies, from the first coefficient or the first value on.
+/// Orders of the cells, from the first coefficient or the first value on.
 struct Order {
     coefficients: CellOrder,
     values: CellOrder,
 }
 
-/// Words in the order of the cells, and the other way.
+/// The order of words in the cells, and its reverse.
 struct CellOrder {
-    /// For each cell the index of its word; of a cell that only fills up, any.
+    /// Index of each cell's word; any index for a cell that is padding.
     words: Box<[[u16; WIDTH]; HEIGHT]>,
-    /// For each word the cell where a convolution leaves it.
+    /// Cell in which a convolution leaves each word.
     cells: Vec<u16>,
 }
 
 impl CellOrder {
-    /// For words of which the `i`th is at place `place(i)` of the cyclic group.
+    /// Makes the order of words of which number `i` is at position `place(i)` of the cyclic group.
     fn new(place: impl Fn(usize) -> usize) -> Self {
         let mut words = Box::new([[0; WIDTH]; HEIGHT]);
         for i in 0..DEGREE {
@@ -43,7 +43,7 @@ impl CellOrder {
     }
 }
 
-/// 17^i modulo 8191.
+/// The powers 17^i modulo 8191.
 static POWERS: LazyLock<Vec<usize>> = LazyLock::new(|| {
     let next = |power: &usize| Some(power * GENERATOR % ORDER);
     std::iter::successors(Some(1), next).take(DEGREE).collect()
@@ -60,7 +60,8 @@ fn negative(k: usize) -> usize {
 }
 
 impl Circulant {
-    /// The matrix of `h`, of numbers from 1 to 8190 to reduced ones. `None` unless `q` is a prime and 1 modulo 8190.
+    /// Makes the matrix of `h`, which maps numbers from 1 to 8190 to reduced ones; `None` unless
+    /// `q` is a prime and 1 modulo 8190.
     pub fn new(q: Modulus, h: impl Fn(usize) -> u64) -> Option<Self> {
         let grid = Grid::new(q)?;
         let factor =
@@ -69,7 +70,8 @@ impl Circulant {
         Some(Circulant { grid, to_values, to_coefficients })
     }
 
-    /// Replaces reduced coefficients by the sums over `j` of `h(17^i j) x[j]`, reduced, and two zeros. `x[0]` has no part.
+    /// Replaces reduced coefficients by the sums over `j` of `h(17^i j) x[j]`, reduced, and two
+    /// zeros. `x[0]` is ignored.
     ///
     /// # Panics
     /// If `x` is not [`WORDS`](super::WORDS) long.
@@ -93,7 +95,8 @@ impl Circulant {
         self.coefficients_of(kernels, x, |x, _| x);
     }
 
-    /// [`to_values`](Self::to_values) of what `before` makes of each coefficient.
+    /// Computes [`to_values`](Self::to_values) for each coefficient after `before` was applied to
+    /// it.
     pub(super) fn values_of(&self, kernels: &dyn Kernels, x: &mut [u64], before: impl Fn(u64) -> u64) {
         check(x.len());
         let (from, to) = (&ORDERS.coefficients, &ORDERS.values);
@@ -104,7 +107,8 @@ impl Circulant {
         rest.fill(0);
     }
 
-    /// [`to_coefficients`](Self::to_coefficients), and what `after` makes of each of them and the last, which is returned.
+    /// Computes [`to_coefficients`](Self::to_coefficients), applies `after` to each coefficient and
+    /// the last, and returns the last.
     pub(super) fn coefficients_of(
         &self,
         kernels: &dyn Kernels,
@@ -123,7 +127,7 @@ impl Circulant {
         last
     }
 
-    /// Puts the product into the cells.
+    /// Writes the product into the cells.
     fn multiply(
         &self,
         kernels: &dyn Kernels,
@@ -140,7 +144,7 @@ impl Circulant {
     }
 }
 
-/// What `after` makes of the word in each place.
+/// Applies `after` to the word of each position.
 fn put(cells: &Cells, to: &CellOrder, out: &mut [u64], after: impl Fn(u64) -> u64) {
     let cells = cells.as_flattened();
     out.iter_mut().zip(&to.cells).for_each(|(out, at)| *out = after(cells[usize::from(*at)]));

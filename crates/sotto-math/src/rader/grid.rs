@@ -1,39 +1,41 @@
 //! The cyclic group of order 8190 as a grid of 91 by 90, and the roots of unity of its axes.
 //!
-//! Place `k` lies in row `k mod 91` and column `k mod 90`, which is an isomorphism of groups, so that a transform along rows
-//! and one along columns are the transform of the whole, and neither needs places in any other order. Within a row `c`
-//! stands for `(c mod 2, c mod 5, c mod 9)` and within a column `r` for `(r mod 7, r mod 13)` alike. Walking through all
-//! places in turn goes down the diagonal, so that few lines of memory are in use at a time.
+//! Position `k` is in row `k mod 91` and column `k mod 90`, which is an isomorphism of groups, so a
+//! transform along rows and one along columns are the transform of the whole, and neither needs
+//! positions in any other order. Within a row `c` stands for `(c mod 2, c mod 5, c mod 9)` and
+//! within a column `r` for `(r mod 7, r mod 13)` alike. Positions in sequence go down the diagonal,
+//! so that few cache lines are in use at a time.
 
 use crate::modulus::Modulus;
 use crate::ntt::Factor;
 
 pub(crate) const ROWS: usize = 91;
 pub(crate) const COLUMNS: usize = 90;
-/// Rows and columns with what fills registers of eight words up. Rows are an odd number of cache lines apart, so that those of
-/// a column do not meet in few places of the caches.
+/// Number of rows, padded to registers of eight words, like that of columns. Rows are an odd number
+/// of cache lines apart, so that those of a column do not fall into few sets of the caches.
 pub(crate) const HEIGHT: usize = 96;
 pub(crate) const WIDTH: usize = 104;
 
-/// The places, row by row.
+/// The words of all positions, row by row.
 pub(crate) type Cells = [[u64; WIDTH]; HEIGHT];
 
 /// A transformed factor over 8190, column by column.
 pub(crate) type Spectrum = Vec<[u64; WIDTH]>;
 
-/// For each place of the other factors, the rows of a transform of 7, and so on.
+/// Rows of each transform of length 7, for each position of the other factors; the following tables
+/// are those of the other factors.
 pub(crate) const SEVENS: [[u8; 7]; 13] = orbits(ROWS);
 pub(crate) const THIRTEENS: [[u8; 13]; 7] = orbits(ROWS);
 pub(crate) const FIVES: [[u8; 5]; 18] = orbits(COLUMNS);
 pub(crate) const NINES: [[u8; 9]; 10] = orbits(COLUMNS);
 
-/// The modulus, and what transforms along the axes multiply by.
+/// The modulus, and the factors of the transforms along the axes.
 #[derive(Debug, Clone)]
 pub(crate) struct Grid {
     pub(crate) modulus: Modulus,
-    /// 1 and 2^64 mod q: reduces 128-bit sums.
+    /// 1 and 2^64 mod q, for reducing 128-bit sums.
     halves: [Factor; 2],
-    /// A root of unity of order 8190: the product of the axes' own.
+    /// A root of unity of order 8190: the product of the roots of the axes.
     root: u64,
     pub(crate) five: Roots<2>,
     pub(crate) seven: Roots<3>,
@@ -41,20 +43,22 @@ pub(crate) struct Grid {
     pub(crate) thirteen: Roots<6>,
 }
 
-/// What a transform of an odd length `2 H + 1` multiplies sums and differences of opposite places by.
+/// Factors of a transform of an odd length `2 H + 1` for sums and differences of opposite
+/// positions.
 ///
-/// With `v` the root, entry `j` of row `k` is `(v^(jk) + v^(-jk)) / 2`, counted from 1; and with a minus. These are
-/// cosine and sine in a prime field, and halve the products.
+/// With `v` the root, entry `j` of row `k` is `(v^(jk) + v^(-jk)) / 2`, counted from 1; and with a
+/// minus. These are cosine and sine in a prime field, and halve the products.
 #[derive(Debug, Clone)]
 pub(crate) struct Roots<const H: usize> {
     pub(crate) even: [[Root; H]; H],
     pub(crate) odd: [[Root; H]; H],
 }
 
-/// A transform of 9 is three of 3, four twiddle factors, and three of 3 (Cooley and Tukey, 1965).
+/// Factors of a transform of length 9, which is three of 3, four twiddle factors, and three of 3
+/// (Cooley and Tukey, 1965).
 ///
-/// One of 3 takes a single product, since the powers of its root add up to zero: `a + b + c`, `a - c + v (b - c)` and
-/// `a - b - v (b - c)`.
+/// A transform of length 3 takes a single product, since the powers of its root add up to zero:
+/// `a + b + c`, `a - c + v (b - c)` and `a - b - v (b - c)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Nine {
     /// The root of order 3.
@@ -63,8 +67,8 @@ pub(crate) struct Nine {
     pub(crate) twiddles: [Root; 3],
 }
 
-/// A factor as an integer, for products of 52 bits times 2^52 too, and for arithmetic in floating point nearest to zero and
-/// over q.
+/// A factor as an integer, also with its quotient for products of 52 bits, and for floating-point
+/// arithmetic as a double centered around zero and the same over q.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Root {
@@ -74,12 +78,13 @@ pub(crate) struct Root {
     pub(crate) over_q: f64,
 }
 
-/// The index of a place among the cells.
+/// The index of a position among the cells.
 pub(crate) fn cell(k: usize) -> u16 {
     (k % ROWS * WIDTH + k % COLUMNS) as u16
 }
 
-/// Of the numbers below `of`, the classes that differ by multiples of all but one factor, `P`; each from its multiple of `P`.
+/// The classes of numbers below `of` that differ by multiples of all factors but one, `P`; each
+/// from its multiple of `P`.
 const fn orbits<const P: usize, const N: usize>(of: usize) -> [[u8; P]; N] {
     let step = unit(of, P);
     let mut orbits = [[0; P]; N];
@@ -106,7 +111,7 @@ const fn unit(of: usize, p: usize) -> usize {
 }
 
 impl Grid {
-    /// `None` unless the modulus is a prime that is 1 modulo 8190.
+    /// Makes the grid; `None` unless the modulus is a prime that is 1 modulo 8190.
     pub(super) fn new(q: Modulus) -> Option<Self> {
         let n = ROWS * COLUMNS;
         if q.factors().is_some() || !(q.value() - 1).is_multiple_of(n as u64) {
@@ -128,7 +133,7 @@ impl Grid {
         })
     }
 
-    /// Any 128-bit number, reduced without a division.
+    /// Reduces any 128-bit number without a division.
     #[inline]
     pub(crate) fn reduce(&self, x: u128) -> u64 {
         let [low, high] = self.halves;
@@ -136,7 +141,7 @@ impl Grid {
         self.modulus.add(low.times(x as u64, q), high.times((x >> 64) as u64, q))
     }
 
-    /// The transform of a factor of convolutions, over 8190, axis by axis by its definition.
+    /// Transforms a factor of convolutions, over 8190, axis by axis by the definition.
     pub(super) fn spectrum(&self, mut x: Vec<u64>) -> Spectrum {
         let (q, n) = (&self.modulus, x.len());
         for p in [2, 5, 7, 9, 13] {

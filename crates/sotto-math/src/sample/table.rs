@@ -1,15 +1,15 @@
 //! The cumulative table, computed in fixed-point integers.
 //!
-//! Floating-point `exp` differs between platforms in its last bit and has 53 bits where
-//! the table wants 63. Integers with 112 fractional bits have neither fault: after the
-//! at most ten thousand products of a table, errors stay below 2^-98.
+//! Floating-point `exp` differs between platforms in its last bit and has 53 bits where the table
+//! needs 63. Integers with 112 fractional bits have neither problem: after the at most ten thousand
+//! products of a table, errors stay below 2^-98.
 
 /// Fractional bits. Sums of the weights of sigma 1000 reach 2^12, so 124 bits are used.
 const FRACTION: u32 = 112;
 const ONE: u128 = 1 << FRACTION;
 
-/// Entry `k` is the probability that the magnitude is at most `k`, times 2^63, rounded.
-/// The table ends where that rounds to 2^63: what is cut off is below 2^-64.
+/// The probabilities that the magnitude is at most `k`, times 2^63, rounded, for each `k`. The
+/// table ends where that rounds to 2^63: the truncated tail is below 2^-64.
 pub(super) fn thresholds(sigma: f64) -> Vec<u64> {
     let weights = weights(sigma);
     let total: u128 = weights.iter().sum();
@@ -41,7 +41,7 @@ fn weights(sigma: f64) -> Vec<u128> {
     weights
 }
 
-/// `exp(-x)` for `x` up to 2, by its series; terms of each sign are summed apart.
+/// Computes `exp(-x)` for `x` up to 2, by its series; terms of each sign are summed separately.
 fn exp_minus(x: u128) -> u128 {
     let (mut plus, mut minus, mut term) = (0, 0, ONE);
     let mut k = 0;
@@ -53,7 +53,7 @@ fn exp_minus(x: u128) -> u128 {
     plus - minus
 }
 
-/// `a b`, rounded down, for operands up to 2.
+/// Computes `a b`, rounded down, for operands up to 2.
 fn mul(a: u128, b: u128) -> u128 {
     const HALF: u32 = FRACTION / 2;
     let split = |v: u128| (v >> HALF, v & ((1 << HALF) - 1));
@@ -61,7 +61,7 @@ fn mul(a: u128, b: u128) -> u128 {
     a1 * b1 + ((a1 * b0 + a0 * b1 + ((a0 * b0) >> HALF)) >> HALF)
 }
 
-/// `2^63 part / whole`, rounded to the nearest, by long division.
+/// Computes `2^63 part / whole`, rounded to the nearest, by long division.
 fn ratio_63(part: u128, whole: u128) -> u64 {
     if part >= whole {
         return 1 << 63;

@@ -1,12 +1,13 @@
-//! One polynomial in a table, read and written a block at a time.
+//! Reads and writes of single polynomials in a table, a block at a time.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 
 impl TileLayout {
-    /// The stored words of slots `8 block .. 8 block + 8` of polynomial `(row, col)`. `at` reads bytes of the table.
+    /// Reads the stored words of slots `8 block .. 8 block + 8` of polynomial `(row, col)`. `at`
+    /// reads bytes of the table.
     ///
     /// # Errors
-    /// Those of `at`.
+    /// The errors of `at`.
     ///
     /// # Panics
     /// If there is no such polynomial.
@@ -25,14 +26,14 @@ impl TileLayout {
         Ok(words)
     }
 
-    /// All stored words of some polynomials, one polynomial after the other in `out`. They may lie in several tables, each of
-    /// which begins at some byte.
+    /// Reads all stored words of some polynomials, concatenated, into `out`. They may be in several
+    /// tables, each of which begins at some byte.
     ///
-    /// Some together are quicker than one by one, as for [`Strip::put`](super::Strip::put). `None` if the bytes do not have
-    /// all of them.
+    /// Reading some together is faster than one by one, as for [`Strip::put`](super::Strip::put).
+    /// `None` if the bytes do not contain all of them.
     ///
     /// # Panics
-    /// If there is no such polynomial, or no room for it.
+    /// If there is no such polynomial, or `out` is too short.
     pub fn read_many(&self, table: &[u8], cells: &[(u64, (usize, usize))], out: &mut [u64]) -> Option<()> {
         assert_eq!(out.len(), cells.len() * self.n(), "n words for each polynomial");
         let places = cells.iter().map(|(region, (row, col))| {
@@ -53,11 +54,12 @@ impl TileLayout {
         Some(())
     }
 
-    /// Replaces those words. What the same lines hold of other rows is read and stays, so two rows that
-    /// [share](Self::sharing) lines are not written at the same time.
+    /// Replaces the stored words of eight slots of a polynomial. Words of other rows in the same
+    /// cache lines are read and stay, so two rows that [share](Self::sharing) lines must not be
+    /// written at the same time.
     ///
     /// # Errors
-    /// Those of `at` and `put`.
+    /// The errors of `at` and `put`.
     ///
     /// # Panics
     /// If there is no such polynomial.

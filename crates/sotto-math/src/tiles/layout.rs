@@ -1,9 +1,9 @@
-//! Where each polynomial's slots lie.
+//! The position of each polynomial's slots in a table of tiles.
 //!
-//! Slots are independent of each other, so the table is cut into *blocks* of eight slots:
-//! a block has what the answer's eight slots need, and threads take blocks. Eight words
-//! of one polynomial are a *line*, 64 bytes, one vector register. Inside a block, lines go by
-//! tiles of 32 rows, then by groups of four columns:
+//! Slots are independent of each other, so the table is divided into *blocks* of eight slots: a
+//! block has what the answer's eight slots need, and threads take blocks. Eight words of one
+//! polynomial are a *line*, 64 bytes, one vector register. Inside a block, lines are in tiles of 32
+//! rows, then in groups of four columns:
 //!
 //! ```text
 //! block:  | rows 0..32, columns 0..4 | rows 0..32, columns 4..8 | ... | rows 32..64, columns 0..4 | ...
@@ -11,18 +11,18 @@
 //! line:   | slots 8 b .. 8 b + 8, little-endian words |                          64 bytes
 //! ```
 //!
-//! The last row of each *bunch* of rows has no lines: its words lie in bits that the others leave free
-//! ([`packing`](super::packing)).
+//! The last row of each *bunch* of rows has no lines: its words are in bits that the others leave
+//! free ([`packing`](super::packing)).
 //!
-//! A pass reads all of this in order. Four columns at once, because each selector line is
-//! then loaded once for four products; 32 rows at once, because the selectors of that many rows
-//! stay in the first cache while all columns pass by. With 64 rows four queries were a tenth
+//! A pass reads all of this in order. It takes four columns at once, because each selector line is
+//! then loaded once for four products, and 32 rows at once, because the selectors of that many rows
+//! stay in the first-level cache while all columns pass by. With 64 rows four queries were a tenth
 //! slower, and one too, which we cannot explain.
 
 use super::packing::{Cell, WordPacking};
 use std::ops::Range;
 
-/// Slots in a block: words in a line.
+/// Number of slots in a block, which is the number of words in a line.
 pub(crate) const LINE: usize = 8;
 /// Bytes of a line.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -36,18 +36,18 @@ pub struct TileLayout {
     cols: usize,
 }
 
-/// Lines that lie together: those of some rows by at most four columns, row after row.
+/// Lines that are contiguous: those of some rows by at most four columns, row after row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TileRun {
     packing: WordPacking,
-    /// The rows of this run.
+    /// Rows of the run.
     pub rows: Range<usize>,
-    /// The columns of this run.
+    /// Columns of the run.
     pub cols: Range<usize>,
 }
 
 impl TileRun {
-    /// How many lines there are.
+    /// Number of lines.
     pub fn lines(&self) -> usize {
         self.packing.lines_of(self.rows.len()) * self.cols.len()
     }
@@ -58,13 +58,14 @@ impl TileLayout {
     pub const TILE_ROWS: usize = 32;
     /// Columns in a group.
     pub const GROUP_COLS: usize = 4;
-    /// Polynomials of a run at most.
+    /// Largest number of polynomials of a run.
     pub(crate) const RUN: usize = Self::TILE_ROWS * Self::GROUP_COLS;
 
-    /// The layout of `rows` by `cols` polynomials of `n` slots, whose words share lines in this way.
+    /// Makes the layout of `rows` by `cols` polynomials of `n` slots, whose words share lines by
+    /// `packing`.
     ///
-    /// `None` unless `n` is a positive multiple of 64, there is a polynomial, and the table's
-    /// bytes can be counted in an `isize`, as those of a slice are.
+    /// `None` unless `n` is a positive multiple of 64, there is a polynomial, and the table's bytes
+    /// can be counted in an `isize`, as those of a slice are.
     pub fn new(packing: WordPacking, n: usize, rows: usize, cols: usize) -> Option<Self> {
         let words = n.checked_mul(rows)?.checked_mul(cols)?;
         let bytes = isize::try_from(words.checked_mul(size_of::<u64>())?);
@@ -76,22 +77,22 @@ impl TileLayout {
         self.packing
     }
 
-    /// Slots of a polynomial.
+    /// Number of slots of a polynomial.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// Rows of polynomials.
+    /// Number of rows of polynomials.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns of polynomials.
+    /// Number of columns of polynomials.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Blocks of eight slots.
+    /// Number of blocks of eight slots.
     pub fn blocks(&self) -> usize {
         self.n / LINE
     }
@@ -106,9 +107,9 @@ impl TileLayout {
         self.block_lines() * LINE_BYTES
     }
 
-    /// Which bytes of the table some columns have, in order: a range for each tile of rows of each block. `cols` begins with a
-    /// group of columns, and ends with one or with the last column: then all of it, one after the other, is the table of these
-    /// columns alone.
+    /// The byte ranges of some columns, in order: one for each tile of rows of each block. `cols`
+    /// begins with a group of columns, and ends with one or with the last column: then the ranges
+    /// concatenated are the table of these columns alone.
     pub fn columns(&self, cols: Range<usize>) -> impl Iterator<Item = Range<u64>> {
         let layout = *self;
         let edge = move |col: usize| col.is_multiple_of(Self::GROUP_COLS) || col == layout.cols;
@@ -128,32 +129,34 @@ impl TileLayout {
         })
     }
 
-    /// Lines of one block.
+    /// Number of lines of one block.
     pub(crate) fn block_lines(&self) -> usize {
         self.packing.lines_of_table(self.rows) * self.cols
     }
 
-    /// The lines of a block before those of a tile of rows and a group of columns, which begin at this row and column.
+    /// Number of lines in a block before those of a tile of rows and a group of columns, which
+    /// begin at this row and column.
     pub(crate) fn lines_before(&self, row: usize, col: usize) -> usize {
         let tile_rows = Self::TILE_ROWS.min(self.rows - row);
         self.packing.lines_of_table(row) * self.cols + col * self.packing.lines_of(tile_rows)
     }
 
-    /// Where polynomial `(row, col)` lies in a block.
+    /// The position of polynomial `(row, col)` in a block.
     pub(crate) fn cell(&self, row: usize, col: usize) -> Cell {
         let packing = self.packing;
         let (in_tile, in_group) = (row % Self::TILE_ROWS, col % Self::GROUP_COLS);
         let (first_row, first_col) = (row - in_tile, col - in_group);
         let bunch = self.sharing(row);
         let shared = bunch.len() == packing.rows() && row + 1 == bunch.end;
-        // The last row of a bunch lies in all of the bunch's lines.
+        // The words of the last row of a bunch are in all of the bunch's lines.
         let line = packing.lines_of(if shared { bunch.start - first_row } else { in_tile });
         let step = Self::GROUP_COLS.min(self.cols - first_col);
         let first = self.lines_before(first_row, first_col) + line * step + in_group;
         Cell { packing, first, step, shared }
     }
 
-    /// The rows that share lines with this row: whoever changes two of them in one column does it one after the other.
+    /// The rows that share lines with this row. Two of them must not be changed in one column at
+    /// the same time.
     pub fn sharing(&self, row: usize) -> Range<usize> {
         let in_tile = row % Self::TILE_ROWS;
         let tile = row - in_tile;
@@ -162,7 +165,7 @@ impl TileLayout {
         if end > self.rows.min(tile + Self::TILE_ROWS) { row..row + 1 } else { first..end }
     }
 
-    /// The runs of a block, in the order in which they lie. All blocks have the same.
+    /// The runs of a block, in the order in which they are stored. All blocks have the same.
     ///
     /// A run's lines are contiguous, so that an encoder can fill and write it as a whole.
     pub fn runs(&self) -> impl Iterator<Item = TileRun> {

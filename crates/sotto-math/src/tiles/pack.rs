@@ -1,13 +1,14 @@
-//! A few columns of a strip, made of whole polynomials.
+//! Packing of a few columns of a strip, made of whole polynomials.
 //!
-//! Who has all polynomials of some columns writes every line once, front to back, and reads none: lines that several rows share
-//! are put together from all of them.
+//! An encoder that has all polynomials of some columns writes every line once, front to back, and
+//! reads none: lines that several rows share are assembled from all of them.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::strip::Strip;
 
 impl Strip {
-    /// The strip in groups of columns, each of which is a strip: in a block their lines lie one after the other.
+    /// Splits the strip into groups of columns, each of which is a strip: in a block their lines
+    /// are concatenated.
     pub fn groups(&self) -> impl Iterator<Item = Strip> + use<> {
         let (rows, end) = (self.rows.clone(), self.cols.end);
         self.cols
@@ -16,12 +17,13 @@ impl Strip {
             .map(move |col| Strip { rows: rows.clone(), cols: col..end.min(col + TileLayout::GROUP_COLS) })
     }
 
-    /// The bytes of a [group](Self::groups), those of one block after those of the block before: of its polynomials as stored
-    /// words, in the order of [`polynomials`](Self::polynomials). None is zero.
+    /// Packs the bytes of a [group](Self::groups), block after block, from its polynomials as
+    /// stored words, in the order of [`polynomials`](Self::polynomials). `None` stands for a
+    /// polynomial of zeros.
     ///
     /// # Panics
-    /// If there is not one for each place, one is not `n` words, the strip has more columns than a group, or `out` is not
-    /// [`block_bytes`](Self::block_bytes) for each block.
+    /// If there is not one for each position, one is not `n` words, the strip has more columns than
+    /// a group, or `out` is not [`block_bytes`](Self::block_bytes) for each block.
     pub fn pack<W: AsRef<[u64]>>(&self, layout: &TileLayout, polynomials: &[Option<W>], out: &mut [u8]) {
         let (cols, packing) = (self.cols.len(), layout.packing());
         assert_eq!(out.len(), self.block_bytes(layout) * layout.blocks(), "a group's bytes of every block");

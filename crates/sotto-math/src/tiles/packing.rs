@@ -1,21 +1,22 @@
-//! How words that need fewer than 64 bits share lines.
+//! Packing of words that need fewer than 64 bits, so that rows share cache lines.
 //!
-//! Some rows that follow each other are a *bunch*. All but the last have a line for each column, and the last one's words lie
-//! in the bits that those leave free, from their highest bits on:
+//! Some consecutive rows are a *bunch*. All but the last have a line for each column, and the last
+//! one's words are in the bits that those leave free, from their highest bits on:
 //!
 //! | words | rows of a bunch | a line's own bits | free bits |
 //! |---|---|---|---|
 //! | residues below 2^50 | 5 | 0 to 49 | 52 to 63 of the first three lines, 50 to 63 of the fourth |
 //! | pairs of residues below 2^28 | 8 | 0 to 27 of each half | 28 to 31 of each half, four bits of the half to a line |
 //!
-//! So a register gathers a last word with one concatenating shift a line, while the line is multiplied: no bytes are
-//! shuffled. The product of 52-bit words ignores the bits from the 52nd on. Rows that make no whole bunch at the end of a
-//! tile have lines of their own, with free bits of zero.
+//! So a register gathers a last word with one concatenating shift per line, while the line is
+//! multiplied: no bytes are shuffled. The product of 52-bit words ignores the bits from the 52nd
+//! on. Rows at the end of a tile that do not fill a bunch have lines of their own, with free bits
+//! of zero.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::selectors::CacheLine;
 
-/// Which words share lines, and how.
+/// The kind of words, which determines how they share lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordPacking {
     /// Residues below 2^50, five in four lines.
@@ -24,7 +25,7 @@ pub enum WordPacking {
     Pairs,
 }
 
-/// Part of a last word: `(line >> at) & mask` is `(word >> shift) & mask`.
+/// A part of a last word: `(line >> at) & mask` is `(word >> shift) & mask`.
 #[derive(Debug, Clone, Copy)]
 struct PackedField {
     at: u32,
@@ -33,7 +34,7 @@ struct PackedField {
 }
 
 impl WordPacking {
-    /// Lines of a bunch, in each column.
+    /// Number of lines of a bunch, in each column.
     pub const fn lines(self) -> usize {
         match self {
             WordPacking::Residues => 4,
@@ -41,23 +42,23 @@ impl WordPacking {
         }
     }
 
-    /// Rows of a bunch.
+    /// Number of rows of a bunch.
     pub const fn rows(self) -> usize {
         self.lines() + 1
     }
 
-    /// Lines of so many rows of one tile, in each column.
+    /// Number of lines of `rows` rows of one tile, in each column.
     pub const fn lines_of(self, rows: usize) -> usize {
         rows - rows / self.rows()
     }
 
-    /// Lines of all rows of a table, in each column.
+    /// Number of lines of all rows of a table, in each column.
     pub const fn lines_of_table(self, rows: usize) -> usize {
         const TILE: usize = TileLayout::TILE_ROWS;
         rows / TILE * self.lines_of(TILE) + self.lines_of(rows % TILE)
     }
 
-    /// The bits of a line's own word.
+    /// Mask of the bits of a line's own word.
     #[inline(always)]
     pub(crate) const fn own(self) -> u64 {
         match self {
@@ -66,7 +67,7 @@ impl WordPacking {
         }
     }
 
-    /// What line `i` of a bunch holds of the last word.
+    /// The part of the last word that line `i` of a bunch holds.
     #[inline(always)]
     const fn part(self, i: usize) -> PackedField {
         match (self, i) {
@@ -76,27 +77,28 @@ impl WordPacking {
         }
     }
 
-    /// Adds to a last word what line `i` holds of it.
+    /// Adds the part that line `i` holds to a last word.
     #[inline(always)]
     pub(crate) fn gather(self, i: usize, line: u64, word: &mut u64) {
         let part = self.part(i);
         *word |= ((line >> part.at) & part.mask) << part.shift;
     }
 
-    /// Puts a last word's part into line `i`, in place of what was there.
+    /// Writes a last word's part into line `i`.
     #[inline(always)]
     pub(crate) fn scatter(self, i: usize, word: u64, line: &mut u64) {
         let part = self.part(i);
         *line = *line & self.own() | ((word >> part.shift) & part.mask) << part.at;
     }
 
-    /// Puts a line's own word in place of the one that was there.
+    /// Writes a line's own word, and keeps its free bits.
     #[inline(always)]
     pub(crate) fn keep(self, word: u64, line: &mut u64) {
         *line = *line & !self.own() | word;
     }
 
-    /// The words of a run of `cols` columns, row after row. `fetch` is called with the number of each line, in order.
+    /// Unpacks the words of a run of `cols` columns, row after row. `fetch` is called with the
+    /// number of each line, in order.
     #[inline(always)]
     pub(crate) fn unpack(
         self,
@@ -136,26 +138,27 @@ impl WordPacking {
     }
 }
 
-/// Where a polynomial's words lie in a block: in a line of their own, or in the free bits of a bunch.
+/// The position of a polynomial's words in a block: in a line of their own, or in the free bits of
+/// a bunch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) packing: WordPacking,
-    /// The first line, in lines from the start of the block.
+    /// Number of the first line, from the start of the block.
     pub(crate) first: usize,
     /// Lines from one row to the next.
     pub(crate) step: usize,
-    /// Whether it is the last row of a bunch.
+    /// Whether the row is the last of a bunch.
     pub(crate) shared: bool,
 }
 
 impl Cell {
-    /// The lines that the words lie in, in bytes from the start of the block.
+    /// Offsets of the lines that hold the words, in bytes from the start of the block.
     pub(crate) fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + use<> {
         let (first, step) = (self.first, self.step);
         (0..if self.shared { self.packing.lines() } else { 1 }).map(move |i| (first + i * step) * LINE_BYTES)
     }
 
-    /// Takes the words out of line `i` of those.
+    /// Reads the words' part out of line `i` of [`offsets`](Self::offsets).
     #[inline(always)]
     pub(crate) fn take(&self, i: usize, line: &[u8; LINE_BYTES], words: &mut [u64; LINE]) {
         for (word, bytes) in words.iter_mut().zip(line.as_chunks::<8>().0) {
@@ -168,7 +171,8 @@ impl Cell {
         }
     }
 
-    /// Puts the words into line `i` of those; what other rows have there stays.
+    /// Writes the words' part into line `i` of [`offsets`](Self::offsets), and keeps the words of
+    /// other rows there.
     #[inline(always)]
     pub(crate) fn put(&self, i: usize, words: &[u64; LINE], line: &mut [u8; LINE_BYTES]) {
         for (word, bytes) in words.iter().zip(line.as_chunks_mut::<8>().0) {
@@ -188,7 +192,7 @@ mod tests {
     use super::*;
     use crate::matrix::mix;
 
-    /// A bunch in any order of writing, over whatever was there before; a bit is in one place only.
+    /// Writes a bunch in any order, over any contents; a bit is in one position only.
     #[test]
     fn every_word_of_a_bunch_comes_back() {
         for packing in [WordPacking::Residues, WordPacking::Pairs] {
@@ -222,7 +226,8 @@ mod tests {
         }
     }
 
-    /// Residues use the low 52 bits of a line as they are, so bits 50 and 51 stay zero but in the fourth.
+    /// Residues use the low 52 bits of a line as they are, so bits 50 and 51 stay zero except in
+    /// the fourth.
     #[test]
     fn lines_of_residues_are_words_of_52_bits() {
         for i in 0..3 {

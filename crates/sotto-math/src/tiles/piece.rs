@@ -1,8 +1,8 @@
-//! A few polynomials of a table in memory, for passes over tables that are not stored as slots: what a row's slots are
-//! is worked out when the pass comes to it, and forgotten.
+//! A few polynomials of a table in memory, for passes over tables that are not stored as slots: a
+//! row's slots are computed when the pass reaches it, and discarded.
 //!
-//! A piece is a table of at most 32 by 4 polynomials, a single run, so that the kernels of the pass multiply it as they do one of
-//! a stored table. It adds to sums of its own columns.
+//! A piece is a table of at most 32 by 4 polynomials, a single run, so that the kernels of the pass
+//! multiply it like a run of a stored table. The products are added to sums of its own columns.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::scan::Block;
@@ -11,10 +11,11 @@ use super::words::WordFormat;
 use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 
-/// What a piece holds is in a cache already, and nothing that comes after it is needed next.
+/// The shape of kernels for a piece, whose lines are in a cache already, without data after them to
+/// prefetch.
 const PLAIN: TilesShape = TilesShape { pairs: true, lone: false, runs: 0, second: false };
 
-/// Queries that one call of a kernel is given.
+/// Largest number of queries in one call of a kernel.
 const QUERIES: usize = 4;
 
 /// A run of a table: some rows of some columns.
@@ -22,25 +23,26 @@ const QUERIES: usize = 4;
 pub struct TilePiece {
     form: WordFormat,
     layout: TileLayout,
-    /// Its lines, on cache lines of their own.
+    /// Lines of the piece, aligned to cache lines.
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl TilePiece {
-    /// Room for `rows` by `cols` polynomials of `n` slots; `None` if there is no such layout, or it is more than a run.
+    /// Makes a piece of `rows` by `cols` polynomials of `n` slots; `None` if there is no such
+    /// layout, or it is more than a run.
     pub fn new(form: &WordFormat, n: usize, rows: usize, cols: usize) -> Option<Self> {
         let layout = TileLayout::new(form.packing(), n, rows, cols)?;
         if rows > TileLayout::TILE_ROWS || cols > TileLayout::GROUP_COLS {
             return None;
         }
         let bytes = vec![0; layout.blocks() * layout.block_bytes() + LINE_BYTES];
-        // Without an answer from align_offset the lines are merely not aligned.
+        // Without an answer from align_offset the lines are only not aligned.
         let start = bytes.as_ptr().align_offset(LINE_BYTES).min(LINE_BYTES);
         Some(TilePiece { form: *form, layout, bytes, start })
     }
 
-    /// Its shape.
+    /// The shape of the piece.
     pub fn layout(&self) -> &TileLayout {
         &self.layout
     }
@@ -48,7 +50,8 @@ impl TilePiece {
     /// Sets all polynomials of a row, given as reduced slots.
     ///
     /// # Panics
-    /// If there is no such row, there is not one polynomial a column, or one is not `n` long.
+    /// If there is no such row, there is not one polynomial for each column, or one is not `n`
+    /// long.
     pub fn set_row(&mut self, row: usize, polynomials: &[&[u64]]) {
         let layout = self.layout;
         assert!(row < layout.rows() && polynomials.len() == layout.cols(), "a row of this piece");
@@ -66,12 +69,12 @@ impl TilePiece {
         }
     }
 
-    /// Adds to each query's sums the products with its selectors from row `first` of the whole table on. Sums are those of
-    /// [`scan`](super::scan()) for a table of these columns.
+    /// Adds to each query's sums the products with its selectors from row `first` of the whole
+    /// table on. Sums are those of [`scan`](super::scan()) for a table of these columns.
     ///
     /// # Panics
-    /// If a query is of another form or has no such rows, queries are not of one kind, or there are not as many outputs, each of
-    /// `n cols comps` words.
+    /// If a query is of another form or has no such rows, queries are not of one kind, or there are
+    /// not as many outputs, each of `n cols comps` words.
     pub fn add(&self, first: usize, queries: &[&Selectors], out: &mut [&mut [u64]]) {
         self.add_with(simd::kernels(), first, queries, out);
     }
@@ -124,8 +127,8 @@ mod tests {
     use crate::tiles::scan;
     use crate::tiles::strip::filled;
 
-    /// Piece by piece it is the pass over the whole table, with every backend: more queries than one call takes, and edges of
-    /// rows and columns.
+    /// Piece by piece the result is that of the pass over the whole table, with every backend: more
+    /// queries than one call takes, and edges of rows and columns.
     #[test]
     fn pieces_add_up_to_the_pass() {
         let (n, rows, cols, comps) = (64, 37, 6, 2);

@@ -1,9 +1,9 @@
-//! The pass, and the answer's polynomials out of its sums.
+//! The pass over a table, and the extraction of the answer's polynomials from its sums.
 //!
-//! Each run of a block (32 rows by 4 columns) is multiplied by its rows' selectors, the
-//! products are summed in registers without a reduction, and at its end the sums are reduced and
-//! added to those of the runs above. So there is no limit to the rows, and what lies in memory
-//! is always reduced.
+//! Each run of a block (32 rows by 4 columns) is multiplied by its rows' selectors, the products
+//! are summed in registers without a reduction, and at its end the sums are reduced and added to
+//! those of the runs above. So there is no limit to the rows, and sums in memory are always
+//! reduced.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::selectors::{CacheLine, Selectors};
@@ -12,26 +12,26 @@ use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 use std::ops::Range;
 
-/// What one call of a kernel works on: one block, some queries.
+/// The input of one call of a kernel: one block, some queries.
 pub(crate) struct Block<'a> {
     pub(crate) layout: &'a TileLayout,
-    /// The lines of the table.
+    /// Lines of the table.
     pub(crate) lines: &'a [[u8; LINE_BYTES]],
-    /// The lines of each query's selectors: row after row, component after component.
+    /// Lines of each query's selectors: row after row, component after component.
     pub(crate) selectors: &'a [&'a [CacheLine]],
     pub(crate) comps: usize,
 }
 
 /// Multiplies some blocks of a table by the selectors of any number of queries, in one pass.
 ///
-/// `tiles` are the bytes of those blocks alone, so that several threads can take disjoint
-/// blocks of one table. `out[i]` gets the sums of query `i` as stored words, in lines of
-/// eight: `[block][col][comp][8]`. Those of all blocks together are what [`gather`] takes.
+/// `tiles` are the bytes of those blocks alone, so that several threads can take disjoint blocks of
+/// one table. `out[i]` receives the sums of query `i` as stored words, in lines of eight:
+/// `[block][col][comp][8]`. Those of all blocks together are the input of [`gather`].
 ///
 /// # Panics
-/// If the layout is for another form, `tiles` is not as long as those blocks or there are no such blocks, a query has
-/// another form, shape or number of components than the others, there are not as many
-/// outputs as queries, or an output is not `8 cols comps` words for each block.
+/// If the layout is for another form, `tiles` is not as long as those blocks or there are no such
+/// blocks, a query has another form, shape or number of components than the others, there are not
+/// as many outputs as queries, or an output is not `8 cols comps` words for each block.
 pub fn scan(
     form: &WordFormat,
     layout: &TileLayout,
@@ -73,15 +73,15 @@ pub(crate) fn scan_with(
     }
 }
 
-/// Takes polynomials of the answer out of one query's sums, as reduced slots: those of some columns, column
-/// after column and component after component.
+/// Extracts polynomials of the answer from one query's sums, as reduced slots: those of some
+/// columns, column after column and component after component.
 ///
-/// Polynomials lie in the sums a line at a time, each on another page. Columns taken together share those
-/// pages, which is most of what taking them costs.
+/// Polynomials are in the sums a line at a time, each on another page. Columns that are extracted
+/// together share those pages, which are most of the cost.
 ///
 /// # Panics
-/// If `sums` are not those of all blocks, there are no such columns, or `out` is not `n` words for each
-/// component of each of them.
+/// If `sums` are not those of all blocks, there are no such columns, or `out` is not `n` words for
+/// each component of each of them.
 pub fn gather(
     form: &WordFormat,
     layout: &TileLayout,
@@ -94,7 +94,7 @@ pub fn gather(
     out.iter_mut().for_each(|out| form.restore(out));
 }
 
-/// The same as [stored](WordFormat::store) words.
+/// Extracts polynomials like [`gather`], as [stored](WordFormat::store) words.
 ///
 /// # Panics
 /// As [`gather`].

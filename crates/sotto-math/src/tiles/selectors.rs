@@ -1,4 +1,4 @@
-//! A query, in the order the pass reads it.
+//! Selectors of a query, in the order in which the pass reads them.
 
 use super::layout::{LINE, TileLayout};
 use super::words::WordFormat;
@@ -14,7 +14,7 @@ pub(crate) struct CacheLine(pub(crate) [u64; LINE]);
 /// block:  | row 0: comp 0, comp 1, ... | row 1: comp 0, comp 1, ... | ...    lines of eight words
 /// ```
 ///
-/// As in the table, what eight slots need lies together, so a block's selectors are read
+/// As in the table, the words of eight slots are stored together, so a block's selectors are read
 /// in order too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selectors {
@@ -25,14 +25,14 @@ pub struct Selectors {
     lines: Vec<CacheLine>,
 }
 
-/// Memory for selectors.
+/// A buffer for selectors.
 #[derive(Debug, Default)]
 pub struct SelectorBuffer {
     lines: Vec<CacheLine>,
 }
 
 impl Selectors {
-    /// Selectors for the rows of a table, all zero.
+    /// Makes selectors for the rows of a table, all zero.
     ///
     /// # Panics
     /// If `comps` is zero, or the selectors would not fit the address space.
@@ -42,8 +42,8 @@ impl Selectors {
         Selectors { form: *form, n, rows, comps, lines: vec![CacheLine([0; LINE]); n / LINE * rows * comps] }
     }
 
-    /// The same in the room that other selectors left, which saves fetching memory from the operating
-    /// system. What was in it stays until [`set`](Self::set) replaces it.
+    /// Makes selectors in a buffer of earlier ones, which saves allocating memory from the
+    /// operating system. The old contents stay until [`set`](Self::set) replaces them.
     ///
     /// # Panics
     /// As [`new`](Self::new).
@@ -55,7 +55,7 @@ impl Selectors {
         Selectors { form: *form, n, rows, comps, lines }
     }
 
-    /// Takes the room of selectors that are not needed any more. They must not be used after that.
+    /// Takes the buffer of selectors that are no longer needed. They must not be used after that.
     pub fn take_room(&mut self) -> SelectorBuffer {
         SelectorBuffer { lines: std::mem::take(&mut self.lines) }
     }
@@ -69,7 +69,7 @@ impl Selectors {
         self.put(row * self.comps + comp, &[slots]);
     }
 
-    /// Sets the selectors of consecutive rows, all components of each. Lines of one block that lie together
+    /// Sets the selectors of consecutive rows, all components of each. Adjacent lines of one block
     /// are written together, which is faster than row by row.
     ///
     /// # Panics
@@ -78,7 +78,7 @@ impl Selectors {
         self.parts(1).for_each(|mut part| part.set_rows(first, polynomials));
     }
 
-    /// The same of polynomials that are given as [stored](WordFormat::store) words.
+    /// Sets the selectors of consecutive rows, given as [stored](WordFormat::store) words.
     ///
     /// # Panics
     /// As [`set_rows`](Self::set_rows).
@@ -89,7 +89,8 @@ impl Selectors {
         self.parts(1).for_each(|mut part| part.put(first, polynomials, |_| ()));
     }
 
-    /// Some blocks each, about as many parts as that, so that threads can set them.
+    /// Splits the selectors into about `parts` slices of some blocks each, so that threads can set
+    /// them.
     pub fn parts(&mut self, parts: usize) -> impl Iterator<Item = SelectorSlice<'_>> {
         let (form, n, rows, comps) = (self.form, self.n, self.rows, self.comps);
         let stretch = (n / LINE).div_ceil(parts.max(1)).max(1);
@@ -102,17 +103,18 @@ impl Selectors {
         self.parts(1).for_each(|mut part| part.put(first, polynomials, |line| form.store(line)));
     }
 
-    /// Polynomials in each ciphertext.
+    /// Number of polynomials in each ciphertext.
     pub fn comps(&self) -> usize {
         self.comps
     }
 
-    /// Whether these are for tables of this form and shape.
+    /// Whether the selectors are for tables of this form and shape.
     pub(crate) fn fit(&self, form: &WordFormat, layout: &TileLayout) -> bool {
         (self.form, self.n, self.rows) == (*form, layout.n(), layout.rows())
     }
 
-    /// Whether these are of this form, for polynomials of `n` slots, and for so many rows at least.
+    /// Whether the selectors are of this form, for polynomials of `n` slots, and for at least
+    /// `rows` rows.
     pub(crate) fn hold(&self, form: &WordFormat, n: usize, rows: usize) -> bool {
         (self.form, self.n) == (*form, n) && rows <= self.rows
     }
@@ -136,7 +138,8 @@ pub struct SelectorSlice<'a> {
 }
 
 impl SelectorSlice<'_> {
-    /// As [`Selectors::set_rows`], in these blocks alone: polynomials are given whole.
+    /// Sets selectors like [`Selectors::set_rows`], in these blocks alone: polynomials are given
+    /// whole.
     ///
     /// # Panics
     /// As [`Selectors::set_rows`].

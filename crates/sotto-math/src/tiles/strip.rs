@@ -1,24 +1,25 @@
-//! Strips: how a table is filled by threads that each hold a little of it.
+//! Strips: rectangles of a table, which threads fill one at a time.
 //!
-//! A strip is a rectangle of polynomials whose lines are contiguous in every block: one tile of rows, some whole groups
-//! of columns. Who fills one in memory can write each block's part of it in one piece.
+//! A strip is a rectangle of polynomials whose lines are contiguous in every block: one tile of
+//! rows, some whole groups of columns. A thread that fills one in memory can write each block's
+//! part of it in one piece.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use std::ops::Range;
 
-/// Bytes of finished polynomials in a strip, about.
+/// Approximate bytes of finished polynomials in a strip.
 const STRIP_BYTES: usize = 32 << 20;
 
-/// A rectangle of polynomials.
+/// A rectangle of polynomials in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strip {
-    /// Its rows: a tile's.
+    /// Rows of the strip: those of a tile.
     pub rows: Range<usize>,
-    /// Its columns.
+    /// Columns of the strip.
     pub cols: Range<usize>,
 }
 
-/// The strips of a table, in the order in which they lie in each block.
+/// The strips of a table, in the order in which they are stored in each block.
 pub fn strips(layout: &TileLayout) -> impl Iterator<Item = Strip> + '_ {
     let polynomial = layout.n() * size_of::<u64>();
     (0..layout.rows()).step_by(TileLayout::TILE_ROWS).flat_map(move |row| {
@@ -37,17 +38,17 @@ impl Strip {
         layout.packing().lines_of(self.rows.len()) * self.cols.len() * LINE_BYTES
     }
 
-    /// Where the strip's bytes of a block lie in the table.
+    /// The offset in the table of the strip's bytes of a block.
     pub fn offset(&self, layout: &TileLayout, block: usize) -> u64 {
         (block * layout.block_bytes() + self.start(layout)) as u64
     }
 
-    /// Where the strip's bytes lie in a block.
+    /// The offset in a block of the strip's bytes.
     fn start(&self, layout: &TileLayout) -> usize {
         layout.lines_before(self.rows.start, self.cols.start) * LINE_BYTES
     }
 
-    /// Its polynomials, in the order of their lines.
+    /// The positions of the strip's polynomials, in the order of their lines.
     pub fn polynomials(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let groups = self.cols.clone().step_by(TileLayout::GROUP_COLS);
         groups.flat_map(move |col| {
@@ -56,13 +57,16 @@ impl Strip {
         })
     }
 
-    /// Puts polynomials of the strip, as stored words, into its bytes: those of one block after those of the block before.
+    /// Writes polynomials of the strip, as stored words, into its bytes, which are block after
+    /// block.
     ///
-    /// Some together are quicker than one by one: blocks are so far apart that each line would be a cache miss and a page
-    /// of its own, and here the same line of each polynomial is written before the next line of any.
+    /// Writing some together is faster than one by one: blocks are so far apart that each line
+    /// would be a cache miss and a page of its own, and here the same line of each polynomial is
+    /// written before the next line of any.
     ///
     /// # Panics
-    /// If `strip` is not [`block_bytes`](Self::block_bytes) for each block, or a polynomial is not in it or not `n` words.
+    /// If `strip` is not [`block_bytes`](Self::block_bytes) for each block, or a polynomial is not
+    /// in it or not `n` words.
     pub fn put<W: AsRef<[u64]>>(
         &self,
         layout: &TileLayout,
@@ -87,7 +91,7 @@ impl Strip {
     }
 }
 
-/// A table with these polynomials, given as reduced slots, for tests.
+/// Makes a table of these polynomials, given as reduced slots, for tests.
 #[cfg(test)]
 pub(crate) fn filled(
     form: &super::WordFormat,

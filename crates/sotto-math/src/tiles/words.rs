@@ -1,20 +1,20 @@
-//! One slot as one stored word.
+//! Words: the stored form of slots.
 //!
-//! Modulo a number below 2^50 the word is the residue. Modulo a larger product of two
-//! primes below 2^28 it is both residues, `(x mod q1) + 2^32 (x mod q2)`: a product of words
-//! is then two 32-bit multiplications, and 32 such products are summed before anything is
-//! reduced.
+//! Modulo a number below 2^50 the word is the residue. Modulo a larger product of two primes below
+//! 2^28 it is both residues, `(x mod q1) + 2^32 (x mod q2)`: a product of words is then two 32-bit
+//! multiplications, and 32 such products are summed before anything is reduced.
 
 use super::packing::WordPacking;
 use crate::modulus::Modulus;
 
-/// How slots modulo some number are stored. A number that has no form has no value of this type.
+/// The form in which slots modulo some number are stored. Only numbers that have a form have a
+/// value of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WordFormat {
     form: WordForm,
 }
 
-/// Both forms, each with what its reductions need.
+/// Both forms of words, each with the constants of its reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordForm {
     Residue(OneResidue),
@@ -35,14 +35,14 @@ pub(crate) struct OneResidue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TwoResidues {
     pub(crate) moduli: [Modulus; 2],
-    /// floor((2^64 - 1) / q), of each.
+    /// floor((2^64 - 1) / q), for each prime.
     quotients: [u64; 2],
     /// The inverse of the first modulo the second.
     inverse: u64,
 }
 
 impl WordFormat {
-    /// The form for slots modulo `q`, or `None` if there is none: `q` is 2^50 or more, and not
+    /// Finds the form for slots modulo `q`; `None` if there is none: `q` is 2^50 or more, and not
     /// the product of two primes below 2^28.
     pub fn new(q: &Modulus) -> Option<Self> {
         if q.value() < 1 << 50 {
@@ -52,7 +52,7 @@ impl WordFormat {
         Self::pair(first?, second?)
     }
 
-    /// The form for slots modulo `first * second`.
+    /// Makes the form for slots modulo `first * second`.
     ///
     /// `None` unless both are distinct and below 2^28.
     pub fn pair(first: Modulus, second: Modulus) -> Option<Self> {
@@ -70,7 +70,7 @@ impl WordFormat {
         })
     }
 
-    /// How such words share lines.
+    /// How the words share lines.
     pub fn packing(&self) -> WordPacking {
         match self.form {
             WordForm::Residue(_) => WordPacking::Residues,
@@ -82,14 +82,14 @@ impl WordFormat {
         &self.form
     }
 
-    /// Turns reduced slots into stored words, in place.
+    /// Converts reduced slots to stored words, in place.
     pub fn store(&self, slots: &mut [u64]) {
         if let WordForm::Pair(pair) = &self.form {
             slots.iter_mut().for_each(|x| *x = pair.split(*x));
         }
     }
 
-    /// Turns stored words back into reduced slots, in place.
+    /// Converts stored words to reduced slots, in place.
     pub fn restore(&self, words: &mut [u64]) {
         if let WordForm::Pair(pair) = &self.form {
             words.iter_mut().for_each(|x| *x = pair.join(*x));
@@ -103,7 +103,7 @@ impl OneResidue {
         OneResidue { modulus: *q, two_52: q.reduce(1 << 52), folds }
     }
 
-    /// Any number below 2^116, reduced.
+    /// Reduces any number below 2^116.
     pub(crate) fn reduce(&self, x: u128) -> u64 {
         let q = &self.modulus;
         let (lo, hi) = (x as u64 & ((1 << 52) - 1), (x >> 52) as u64);
@@ -112,7 +112,7 @@ impl OneResidue {
 }
 
 impl TwoResidues {
-    /// A stored word plus any number modulo each prime, below 2^63, as a stored word.
+    /// Adds any numbers below 2^63, one modulo each prime, to a stored word.
     pub(crate) fn add(&self, word: u64, [low, high]: [u64; 2]) -> u64 {
         let (x1, x2) = (word & u64::from(u32::MAX), word >> 32);
         self.residue(0, low + x1) | self.residue(1, high + x2) << 32
@@ -122,7 +122,7 @@ impl TwoResidues {
         self.residue(0, x) | self.residue(1, x) << 32
     }
 
-    /// Any number modulo one of the primes.
+    /// Reduces any number modulo one of the primes.
     fn residue(&self, i: usize, x: u64) -> u64 {
         // With m = floor((2^64 - 1) / q), x m / 2^64 is less than x / q by less than 2.
         let q = self.moduli[i].value();
@@ -132,7 +132,7 @@ impl TwoResidues {
         r.min(r.wrapping_sub(q))
     }
 
-    /// The Chinese remainder theorem: `x1 + q1 ((x2 - x1) / q1 mod q2)`.
+    /// Joins residues by the Chinese remainder theorem: `x1 + q1 ((x2 - x1) / q1 mod q2)`.
     fn join(&self, word: u64) -> u64 {
         let [first, second] = &self.moduli;
         let (x1, x2) = (word & u64::from(u32::MAX), word >> 32);
