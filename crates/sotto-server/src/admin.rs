@@ -1,4 +1,4 @@
-//! Health, metrics, reload, draining and copies of the state, on a port of their own.
+//! The admin routes, on a port of their own: health, metrics, reload, draining and backups.
 
 mod guard;
 
@@ -15,10 +15,10 @@ pub(crate) use guard::AdminHosts;
 use sotto_wire::{Code, Problem};
 use std::sync::Arc;
 
-/// What Prometheus expects of the OpenMetrics text format.
+/// Media type that Prometheus expects for the OpenMetrics text format.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The admin router.
+/// Builds the admin router.
 pub(crate) fn admin(service: Arc<Service>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -33,8 +33,9 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
-/// Ready while new work is taken, and once every image was read through; a load balancer sends nothing until then, and stops
-/// when a shutdown begins. A table that is refused keeps nobody from the others: it is named in the answer.
+/// Reports ready once every image is verified and as long as new work is accepted; a load balancer
+/// sends nothing before, and stops when a shutdown begins. A refused table does not affect the
+/// others: the response names it.
 async fn ready(State(service): State<Arc<Service>>) -> Response {
     if service.is_stopping() {
         return Refusal::of(Code::ShuttingDown).into_response();
@@ -71,14 +72,14 @@ async fn metrics(State(service): State<Arc<Service>>) -> Response {
         .into_response()
 }
 
-/// From now on says that it is not ready, and answers what comes all the same; or no more of that.
+/// Makes the server report that it is not ready while it still answers requests, or ends that.
 async fn drain(State(service): State<Arc<Service>>, drained: bool) -> &'static str {
     service.drain(drained);
     tracing::info!(drained, "asked by the operator");
     if drained { "drained: /readyz says no, and what comes is answered\n" } else { "ready again\n" }
 }
 
-/// Looks for new epochs now, and says for each table and each use case what came of it.
+/// Checks for new epochs now, and reports the result for each table and each use case.
 async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
     let reloading = service.clone();
     let found = tokio::task::spawn_blocking(move || reloading.reload()).await;
@@ -108,7 +109,7 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
     Ok(Json(found).into_response())
 }
 
-/// Copies what outlives a restart, one copy at a time, and says where it is.
+/// Copies the state that outlives a restart, one copy at a time, and reports where the copy is.
 async fn backup(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
     let copied = tokio::task::spawn_blocking(move || {
         let Ok(_turn) = service.copying.try_lock() else {

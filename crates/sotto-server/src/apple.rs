@@ -1,19 +1,21 @@
-//! Apple's private lookups, beside the tables of other clients: the same listener, limits and threads.
+//! Apple's private lookups, next to the tables of other clients: on the same listener, with the
+//! same limits and threads.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`source`] | where use cases come from |
-//! | `files` | use cases from the disk |
-//! | `shelf` | which of them are live, and how newer ones take their place |
-//! | `keys` | users' keys: in memory, and on disk over restarts |
-//! | `tokens` | who may ask: an issuer of tokens, and whoever asks for them |
-//! | `ledger` | what is spent and given, in a file |
-//! | `fixed_time` | signatures whose time says nothing of their key |
-//! | `lookups` | a request for lookups, answered one after the other between the passes |
-//! | `reports` | addresses that filters on devices have blocked, where somebody wants to know |
+//! | `files` | use cases on disk |
+//! | `use_cases` | which use cases are live, and how newer ones replace them |
+//! | `keys` | users' keys: in memory, and on disk across restarts |
+//! | `tokens` | an issuer of tokens, and the verification of tokens in requests |
+//! | `token_ledger` | which tokens were spent and issued, in a file |
+//! | `fixed_time` | signatures whose time reveals nothing of their key |
+//! | `lookup_job` | a request for lookups, answered step by step between the passes |
+//! | `reports` | addresses that filters on devices have blocked, if the operator collects them |
 //!
-//! What a request says is read by [`sotto_apple::service`]. Users' keys are known by a name that they give, and kept by a keyed
-//! hash of it, which is in no log and no metric. Turns and places do not go by that name, which anybody can invent.
+//! The messages are decoded by [`sotto_apple::service`]. Users' keys are identified by a name in
+//! the request, and stored under a keyed hash of it, which is in no log and no metric. Fair queuing
+//! and limits do not use that name, since a client can invent any.
 
 pub(crate) mod files;
 mod fixed_time;
@@ -36,18 +38,18 @@ use std::sync::Arc;
 use tokens::Tokens;
 use use_cases::UseCaseSet;
 
-/// What serves such lookups.
+/// State of the server for Apple's private lookups.
 pub(crate) struct AppleServer {
     pub(crate) shelf: UseCaseSet,
     pub(crate) keys: UserKeyStore,
-    /// What requests have to bring, if they do.
+    /// Token issuer, if requests have to bring tokens.
     pub(crate) tokens: Option<Arc<Tokens>>,
-    /// Where reports of filters go.
+    /// Log for reports of filters.
     pub(crate) reports: Arc<ReportLog>,
 }
 
 impl AppleServer {
-    /// Opens every use case, and takes up the keys of an earlier run.
+    /// Opens every use case, and loads the keys of an earlier run.
     ///
     /// # Errors
     /// [`StartError`].

@@ -1,8 +1,9 @@
-//! A copy of the state folder, made while the server goes on: what a server cannot make again by itself, or not at once.
+//! A backup of the state folder, made while the server runs: everything that a server cannot
+//! recreate by itself, or not at once.
 //!
-//! Databases are copied as they are at one moment, each in itself; other files are written whole or once. The copy takes the
-//! place of the one before when it is whole, in the folder `backup` of the state folder. Where it goes from there is the
-//! operator's affair (`sotto backup`).
+//! Each database is copied as it is at one moment; other files are written whole or once. A
+//! complete backup replaces the previous one, in the folder `backup` of the state folder. Where it
+//! goes from there is up to the operator (`sotto backup`).
 
 use crate::database::DatabaseError;
 use crate::service::Service;
@@ -10,48 +11,49 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Its name in the state folder; and of what is not whole yet, and of what was there before.
+/// Name of the backup in the state folder, with a suffix for an incomplete one and for the previous
+/// one.
 const FOLDER: &str = "backup";
 const NEXT: &str = "backup.next";
 const BEFORE: &str = "backup.before";
 
-/// Why there is no copy.
+/// Why there is no backup.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
-    /// Everything is in memory.
+    /// The server has no state folder: everything is in memory.
     #[error("there is no state folder: what this server knows ends with it; give it --state DIR")]
     NoState,
-    /// A database.
+    /// A database cannot be copied.
     #[error("{file}: {error}")]
     Database {
-        /// Its name.
+        /// Name of the database file.
         file: String,
-        /// What it says.
+        /// Error of the database.
         error: DatabaseError,
     },
-    /// The disk.
+    /// A file or folder cannot be read or written.
     #[error("{}: {error}", .path.display())]
     Disk {
-        /// Where.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
 }
 
-/// A copy.
+/// A finished backup.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BackupSummary {
-    /// Where it is.
+    /// Folder of the backup.
     pub(crate) folder: PathBuf,
-    /// The files in it, and their bytes.
+    /// Files of the backup, with their sizes in bytes.
     pub(crate) files: Vec<(String, u64)>,
 }
 
 /// Copies the state of a server. Blocks on the disk.
 pub(crate) fn copy(service: &Service) -> Result<BackupSummary, BackupError> {
     let state = service.state.as_deref().ok_or(BackupError::NoState)?;
-    // When keys were last used is written down first.
+    // The times at which keys were last used are written first.
     service.sweep();
     let next = state.join(NEXT);
     remove(&next)?;
@@ -66,7 +68,7 @@ pub(crate) fn copy(service: &Service) -> Result<BackupSummary, BackupError> {
         let entry = entry.map_err(at(state))?;
         let (path, to) = (entry.path(), next.join(entry.file_name()));
         if entry.file_type().map_err(at(&path))?.is_file() && !to.exists() && !is_database(&path) {
-            // With its permissions.
+            // The copy has the same permissions.
             fs::copy(&path, &to).map_err(at(&path))?;
             fs::File::open(&to).and_then(|file| file.sync_all()).map_err(at(&to))?;
         }
@@ -83,7 +85,8 @@ pub(crate) fn copy(service: &Service) -> Result<BackupSummary, BackupError> {
     Ok(BackupSummary { folder, files })
 }
 
-/// A database is copied by whoever has it open. One that nobody has is of another run, with other settings, and stays out.
+/// Whether a file is a database. The server copies those that it has open; any other is from
+/// another run, with other settings, and is left out.
 fn is_database(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "redb")
 }

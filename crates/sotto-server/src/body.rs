@@ -1,9 +1,10 @@
 //! Request bodies, bounded before they are read.
 //!
-//! A body that announces more than the longest valid one is refused unread. Otherwise its fixed head is
-//! read and judged first, and only then the payload, which must be exactly as long as the head says. Memory is
-//! taken for what has come, and at most for as much again: a length that is announced takes none. So what a stranger
-//! can make the server hold is what it has sent.
+//! A body that announces more bytes than the longest valid one is refused unread. Otherwise its
+//! fixed head is read and checked first, and only then the payload, which must be exactly as long
+//! as the head says. Memory is taken for the bytes received so far, and at most for as many again:
+//! an announced length takes none. So a client can make the server hold no more than what it has
+//! sent.
 
 use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
@@ -14,14 +15,14 @@ use sotto_wire::{Code, FrameError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How long the rest of a refused body is read.
+/// Maximum time for which the rest of a refused body is read.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// A body being read.
+/// A body that is being read.
 pub(crate) struct BodyReader {
     body: Body,
     read: Vec<u8>,
-    /// The memory that `read` takes.
+    /// Memory of `read`.
     room: MemoryPermit,
     limit: u64,
     announced: Option<u64>,
@@ -29,7 +30,8 @@ pub(crate) struct BodyReader {
 }
 
 impl BodyReader {
-    /// Starts reading a body of at most `limit` bytes, which must be there within `time`, into memory that `room` grows to.
+    /// Starts to read a body of at most `limit` bytes, which must arrive within `time`, into memory
+    /// that `room` grows to.
     ///
     /// # Errors
     /// [`Code::TooLarge`] if the body announces more.
@@ -47,7 +49,7 @@ impl BodyReader {
         Ok(BodyReader { body, read: Vec::new(), room, limit, announced, until: Instant::now() + time })
     }
 
-    /// Reads until at least `bytes` are there, and gives all that are.
+    /// Reads until at least `bytes` bytes have arrived, and returns all that have.
     ///
     /// # Errors
     /// [`Code::TooLarge`], [`Code::TooSlow`], [`Code::Malformed`] if the body ends before.
@@ -60,10 +62,10 @@ impl BodyReader {
         Ok(&self.read)
     }
 
-    /// Reads the rest of a body that must have exactly `bytes` bytes. Gives it, and the memory that it takes.
+    /// Reads the rest of a body of exactly `bytes` bytes. Returns the body and its memory permit.
     ///
     /// # Errors
-    /// [`Code::Malformed`] for any other length; as [`BodyReader::head`].
+    /// [`Code::Malformed`] for any other length; otherwise as for [`BodyReader::head`].
     pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
         let wrong = |got| Err(FrameError::Length { got, want: bytes }.into());
         if let Some(announced) = self.announced.filter(|announced| *announced != bytes) {
@@ -80,10 +82,10 @@ impl BodyReader {
         Ok(self.taken())
     }
 
-    /// Reads all of it. Gives it, and the memory that it takes.
+    /// Reads the whole body. Returns it with its memory permit.
     ///
     /// # Errors
-    /// As [`BodyReader::head`].
+    /// As for [`BodyReader::head`].
     pub(crate) async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
         let most = self.announced.unwrap_or(self.limit);
         while self.more(most).await? {}
@@ -94,12 +96,13 @@ impl BodyReader {
         (std::mem::take(&mut self.read), self.room.split())
     }
 
-    /// Ends reading. Where it was refused, what is left is read and forgotten, so that a client which is still sending
-    /// gets to read its refusal: closing on unread bytes resets the connection. Bounded like any body, and not for long: a
-    /// client that has stopped sending is waiting for the refusal.
+    /// Ends the reading. After a refusal, the rest of the body is read and dropped, so that a
+    /// client that is still sending gets to read the refusal: closing on unread bytes resets the
+    /// connection. The rest is bounded like any body, and in time: a client that has stopped
+    /// sending waits for the refusal.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub(crate) async fn end<T>(mut self, read: Result<T, Refusal>) -> Result<T, Refusal> {
         if read.is_err() {
             self.drain().await;
@@ -110,7 +113,7 @@ impl BodyReader {
     async fn drain(&mut self) {
         let until = self.until.min(Instant::now() + DRAIN);
         let mut left = self.limit.saturating_sub(self.read.len() as u64);
-        // What was read is forgotten, and its memory given back.
+        // The bytes that were read are dropped, and their memory is released.
         drop(self.taken());
         while let Ok(Some(Ok(frame))) = timeout_at(until, self.body.frame()).await {
             let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
@@ -121,7 +124,7 @@ impl BodyReader {
         }
     }
 
-    /// Reads a little more of a body that will have about `most` bytes; `false` at the end.
+    /// Reads a little more of a body of about `most` bytes; returns `false` at the end.
     async fn more(&mut self, most: u64) -> Result<bool, Refusal> {
         let frame = timeout_at(self.until, self.body.frame()).await;
         let frame = frame.map_err(|_| Refusal::new(Code::TooSlow, "the body did not arrive in time"))?;
@@ -137,7 +140,8 @@ impl BodyReader {
         Ok(true)
     }
 
-    /// Makes room for so many bytes more. Room doubles up to that for `most`, so that few bytes are copied again.
+    /// Takes memory for `more` bytes. It doubles up to that for `most`, so that few bytes are
+    /// copied again.
     fn reserve(&mut self, more: usize, most: u64) -> Result<(), Refusal> {
         let (len, capacity) = (self.read.len(), self.read.capacity());
         let need = len + more;

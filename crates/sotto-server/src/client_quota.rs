@@ -1,6 +1,6 @@
-//! What each client may have in a while: hints that are made for it, evaluations, registrations, time of the passes. So many
-//! requests at once are no bound: whoever sends the next one as soon as the last is answered would have the server to itself, or
-//! all rows of a symmetric table.
+//! Quotas of each client over time: hint requests, evaluations, registrations, time of the passes.
+//! A limit on concurrent requests is not enough: a client that sends the next request as soon as
+//! the previous one is answered would have the server to itself, or all rows of a symmetric table.
 
 use crate::StartError;
 use crate::rate_limiter::{Rate, RateLimiter};
@@ -11,26 +11,29 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What was done for whom, counted in whatever is bounded. Who that was is kept as a keyed hash, and no longer than it counts.
+/// Work done for each client, counted in a unit of the quota's choice. Clients are stored as keyed
+/// hashes, and no longer than their counts matter.
 pub(crate) struct ClientQuota {
     meter: Mutex<RateLimiter>,
     is_bound: bool,
     keep: CountStore,
-    /// What the disk says, if it says anything: until when each client has used up what there was. While a server runs that is
-    /// never before what is true, so a server that is killed forgets nothing. Taken before the meter, and held while the disk
-    /// is written: a second request does not go by what is not written yet.
+    /// The counts on disk, if there are any: the time until which each client has used up its
+    /// quota. While a server runs, this is never earlier than the true time, so a server that is
+    /// killed forgets nothing. Locked before the rate limiter, and held while the disk is written,
+    /// so that a second request does not overtake a count that is not written yet.
     written: Option<Mutex<HashMap<ClientId, u64>>>,
-    /// How far ahead of what is used the disk is written, so that it is not written for each request.
+    /// Amount by which the counts on disk are ahead of the true ones, so that not every request is
+    /// written.
     ahead: u64,
-    /// What is said when there is no more.
+    /// Message for a client whose quota is used up.
     words: &'static str,
 }
 
-/// What is written ahead, as a part of the whole burst.
+/// Divisor of the burst that gives the amount written ahead.
 const AHEAD: u32 = 16;
 
 impl ClientQuota {
-    /// One that is in memory alone.
+    /// A quota that is in memory alone.
     pub(crate) fn new(rate: Rate, words: &'static str, keep: &CountStore) -> Self {
         let keep = keep.without_disk();
         ClientQuota {
@@ -43,10 +46,10 @@ impl ClientQuota {
         }
     }
 
-    /// One that outlives the process, where there is a place for it.
+    /// A quota that outlives the process, if there is a database for it.
     ///
     /// # Errors
-    /// [`StartError::QueueState`].
+    /// [`StartError::State`].
     pub(crate) fn kept(
         rate: Rate,
         words: &'static str,
@@ -66,7 +69,7 @@ impl ClientQuota {
         Ok(ClientQuota { keep: keep.clone(), written: Some(Mutex::new(written)), ahead, ..plain })
     }
 
-    /// Whether more may be done for a client. What is under way counts once it is done.
+    /// Checks that a client has some quota left. Work in progress counts once it is done.
     ///
     /// # Errors
     /// [`Code::Busy`].
@@ -74,7 +77,7 @@ impl ClientQuota {
         self.wait(peer, now).map_or(Ok(()), |wait| Err(self.refusal(wait)))
     }
 
-    /// How long until more may be done for a client, if that is not now.
+    /// The time until a client has quota again, if it has none now.
     pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
         if !self.is_bound {
             return None;
@@ -84,7 +87,7 @@ impl ClientQuota {
         waits.max().map(Duration::from_nanos)
     }
 
-    /// Adds what was done for a client.
+    /// Adds work that was done for a client.
     pub(crate) fn add(&self, peer: Peer, amount: u64, now: Instant) {
         if self.is_bound {
             let (now, mut meter) = (self.keep.clock.at(now), self.meter());
@@ -92,7 +95,8 @@ impl ClientQuota {
         }
     }
 
-    /// Adds what is about to be done for a client, if that is no more than there is. Blocks on the disk, if it is kept.
+    /// Adds work that is about to be done for a client, if its quota allows. Blocks on the disk, if
+    /// counts are stored there.
     ///
     /// # Errors
     /// [`Code::Busy`]. Nothing was added then.
@@ -109,7 +113,7 @@ impl ClientQuota {
             let ahead = |(client, until): (ClientId, u64)| (client, until.saturating_add(self.ahead));
             let counts: Vec<_> = taken.into_iter().filter(is_past).map(ahead).collect();
             if !counts.is_empty() {
-                // Written or not: a disk that fails is told of, and the count goes on in memory.
+                // Even if writing failed: that is logged, and the counts continue in memory.
                 written.extend(counts.iter().copied());
                 self.keep.count(&counts, &[], now);
             }
@@ -126,17 +130,17 @@ impl ClientQuota {
         self.keep.counted(peer).map(|counted| meter.take(counted, amount, now)).collect()
     }
 
-    /// Forgets who has all of it again. Blocks on the disk, if it is kept.
+    /// Forgets clients whose quota is full again. Blocks on the disk, if counts are stored there.
     pub(crate) fn sweep(&self, now: Instant) {
         self.tidy(now, |at, until| at.max(until));
     }
 
-    /// Writes down what is used, and nothing ahead: for the end of a server.
+    /// Stores the true counts, with nothing written ahead, at the end of a server.
     pub(crate) fn settle(&self, now: Instant) {
         self.tidy(now, |_, until| until);
     }
 
-    /// Goes over what is written, given that and what is used.
+    /// Rewrites the counts on disk: `fitting` computes each from the stored and the true one.
     fn tidy(&self, now: Instant, fitting: impl Fn(u64, u64) -> u64) {
         let now = self.keep.clock.at(now);
         let mut written = self.written.as_ref().map(locked);
@@ -165,7 +169,7 @@ impl ClientQuota {
         self.keep.count(&other, &gone, now);
     }
 
-    /// Says when there is more, so that nobody tries again every second until then.
+    /// Refuses with the time until there is quota again, so that clients do not retry every second.
     fn refusal(&self, wait: Duration) -> Refusal {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1);
         let words = self.words;

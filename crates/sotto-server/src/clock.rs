@@ -1,9 +1,10 @@
-//! A clock that never goes back, over restarts too: what it says at a start is the time of day, and no less than what an
-//! earlier run has written down; from there on it counts what the system's own clock counts, whoever sets the time of day.
+//! A clock that never goes back, even across restarts. At a start it shows the time of day, and no
+//! less than what an earlier run has stored; from then on it follows the system's monotonic clock,
+//! even if the time of day is set.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Gives the time in nanoseconds since 1970, about.
+/// A monotonic clock of approximate nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     began: Instant,
@@ -11,12 +12,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// One that says `at` now.
+    /// A clock that shows `at` now.
     pub(crate) fn starting(at: u64) -> Self {
         Clock { began: Instant::now(), at }
     }
 
-    /// What it says at an instant; at one before its start, what it said then.
+    /// The time of the clock at an instant; for an instant before its start, the time of the start.
     pub(crate) fn at(&self, now: Instant) -> u64 {
         self.at.saturating_add(nanos(now.saturating_duration_since(self.began)))
     }
@@ -27,7 +28,7 @@ pub(crate) fn of_day() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO)
 }
 
-/// A time in nanoseconds; those past 584 years are all alike.
+/// A duration in nanoseconds; durations of more than 584 years are all the same.
 pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

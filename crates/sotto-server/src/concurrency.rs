@@ -1,6 +1,6 @@
-//! Places for what is under way: open streams, orders of hints. So many in all, since each takes memory or seconds of work, and
-//! so many of one client, so that nobody takes them all; of the IPv6 networks that a provider gives one customer, twice and four
-//! times as many.
+//! Limits on concurrent work: open streams, hint requests. There is a total limit, since each takes
+//! memory or seconds of work, and a limit per client, so that no client takes all; the IPv6
+//! networks that a provider assigns to one customer have twice and four times as much.
 
 use crate::refusal::Refusal;
 use crate::sessions::{Network, Peer};
@@ -10,19 +10,20 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many places there are.
+/// Maximum number of concurrent permits, in total and per client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capacity {
     pub(crate) all: usize,
-    /// Those of one client; 0 for any number.
+    /// Maximum per client; 0 for any number.
     pub(crate) per_client: usize,
 }
 
-/// The places there are, and who has them: networks, unless something else is said.
+/// A limit on concurrent work, with the permits held by each client; by default, clients are
+/// networks.
 pub(crate) struct ConcurrencyLimit<K: Eq + Hash + Copy = Network> {
     places: Capacity,
     taken: Mutex<PermitsInUse<K>>,
-    /// How many are taken.
+    /// Gauge of the permits that are held.
     gauge: Gauge,
     words: BusyMessages,
 }
@@ -32,17 +33,17 @@ struct PermitsInUse<K> {
     by_client: HashMap<K, usize>,
 }
 
-/// What is said when there is no place: in all, and for one client.
+/// Messages of refusals: for the total limit, and for that of one client.
 pub(crate) type BusyMessages = [&'static str; 2];
 
-/// Places, given back when this is dropped.
+/// A permit for concurrent work, released when it is dropped.
 pub(crate) struct Permit<K: Eq + Hash + Copy = Network> {
     quota: Arc<ConcurrencyLimit<K>>,
     clients: Vec<K>,
 }
 
 impl ConcurrencyLimit {
-    /// Takes a place.
+    /// Takes a permit.
     ///
     /// # Errors
     /// [`Code::Busy`].
@@ -58,7 +59,8 @@ impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
         Arc::new(ConcurrencyLimit { places: Capacity { per_client, ..places }, taken, gauge, words })
     }
 
-    /// Takes a place for somebody, who is counted under each of these names, with so many times the places of a client.
+    /// Takes a permit for a requester that is counted under each of these names; each name has a
+    /// multiple of a client's limit.
     ///
     /// # Errors
     /// [`Code::Busy`].
@@ -114,7 +116,7 @@ pub(crate) mod tests {
         Peer(address.parse().unwrap())
     }
 
-    /// So many places for whoever comes.
+    /// A limit in total, without one per client.
     pub(crate) fn places(all: usize) -> Arc<ConcurrencyLimit> {
         ConcurrencyLimit::new(Capacity { all, per_client: 0 }, Gauge::default(), ["all", "own"])
     }
@@ -144,7 +146,7 @@ pub(crate) mod tests {
         let quota =
             ConcurrencyLimit::new(Capacity { all: 100, per_client: 2 }, Gauge::default(), ["all", "own"]);
         let take = |address: String| quota.take(peer(&address)).ok();
-        // 256 networks of one /56, and one each of 256 of a /48.
+        // 256 networks of one /56, and one network each of 256 /56 of a /48.
         let small: Vec<_> = (0..256).filter_map(|i| take(format!("2001:db8:0:{i:x}::1"))).collect();
         assert_eq!(small.len(), 4);
         let large: Vec<_> = (0..256).filter_map(|i| take(format!("2001:db8:0:{i:x}00::1"))).collect();

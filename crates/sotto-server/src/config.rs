@@ -1,5 +1,5 @@
-//! One short TOML file. Every key has a default but `tables`, which a command line may add to; unknown keys are
-//! refused, because a misspelt limit is a limit that is not there.
+//! The configuration, one short TOML file. Every key but `tables` has a default, and a command line
+//! may add to `tables`; unknown keys are refused, since a misspelled limit would not be enforced.
 
 mod apple;
 mod ohttp;
@@ -15,164 +15,181 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a server is set up.
+/// Configuration of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {
-    /// Where clients connect. Port 0 takes a free one.
+    /// Address for clients. Port 0 chooses a free one.
     pub listen: SocketAddr,
-    /// Where health, metrics and reload are. Keep it off the public network: it has no password.
+    /// Address for health, metrics and reload. Keep it off the public network: it has no password.
     pub admin_listen: SocketAddr,
-    /// Names that requests to it may have as their host, beside addresses and `localhost`: no web page can pretend to be there by
-    /// a name that is not listed.
+    /// Host names that requests to the admin address may have, besides addresses and `localhost`:
+    /// no web page can use a name that is not listed.
     pub admin_hosts: Vec<String>,
-    /// What is served.
+    /// Tables to serve.
     pub tables: Vec<TableConfig>,
-    /// Folders of stacks: their tables are served too.
+    /// Folders of stacks, whose tables are served too.
     pub stacks: Vec<PathBuf>,
-    /// Folders of publishers' logs (`sotto encode --log`): clients can see there that everybody is shown the same catalogs.
+    /// Folders of publishers' logs (`sotto encode --log`), with which clients verify that everybody
+    /// is shown the same catalogs.
     pub logs: Vec<PathBuf>,
-    /// A folder whose files are served too, as they are when the server starts: a page for browsers.
+    /// Folder of a web page, whose files are served as they are when the server starts.
     pub page: Option<PathBuf>,
-    /// Which of a scheme's servers this one is, counted from 0, for every table that does not say so itself. The servers
-    /// of a table are to be run by parties that do not share what they see: nobody runs two of them.
+    /// Number of this server among a scheme's servers, counted from 0, for every table without a
+    /// role of its own. The servers of a table have to be run by parties that do not share what
+    /// they see: nobody runs two of them.
     pub role: u8,
-    /// Threads of a pass over a table; 0 means one per core.
+    /// Number of threads of a pass over a table; 0 means one per core.
     pub threads: usize,
-    /// Connections open at once. One that comes then takes the place of one that asks nothing, of the network that holds the
-    /// most, so a stranger is always let in.
+    /// Maximum number of open connections. A further one replaces an idle one of the network that
+    /// has the most, so that a new client is always let in.
     pub max_connections: usize,
-    /// Those of one client, told apart as in [`SessionConfig::per_client`]; one more takes the place of one of its own that asks
-    /// nothing, and is closed if there is none. 0: any number, for servers behind a proxy.
+    /// Maximum number of connections of one client, as in [`SessionConfig::per_client`]; a further
+    /// one replaces an idle one of the same client, and is closed if there is none. 0: any number,
+    /// for servers behind a proxy.
     pub connections_per_client: usize,
-    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last of its answer; past it
-    /// requests get `busy`. A client may have seven times what is then free, which is seven eighths for one that is alone (half
-    /// for an IPv6 /64).
+    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last
+    /// of its answer; requests beyond it get `busy`. A client may have seven times what is then
+    /// free, which is seven eighths for one that is alone (half for an IPv6 /64).
     pub max_in_flight_mib: u64,
-    /// Asks that may wait for a pass. One more takes the place of one of the client that has the most, which gets `busy`; it gets
-    /// that itself if nobody has more.
+    /// Maximum number of query requests that wait for a pass. A further one replaces one of the
+    /// client that has the most, which gets `busy`; if no client has more than the sender, the
+    /// further one gets it.
     pub max_queue: usize,
-    /// Streams open at once, each with its prepared query in memory; more get `busy`.
+    /// Maximum number of open streams, each with its expanded query in memory; further ones get
+    /// `busy`.
     pub max_streams: usize,
-    /// Streams of one client open at once, clients being told apart as in [`SessionConfig::per_client`]; more get
-    /// `busy`. 0: any number.
+    /// Maximum number of open streams of one client, as in [`SessionConfig::per_client`]; further
+    /// ones get `busy`. 0: any number.
     pub streams_per_client: usize,
-    /// Orders of hints that wait or are being filled; more get `busy`. Hints are made one order after the other.
+    /// Maximum number of hint requests that wait or are being answered; further ones get `busy`.
+    /// They are answered one after the other.
     pub max_orders: usize,
-    /// Those of one client, told apart as for streams; more get `busy`. 0: any number.
+    /// Maximum number of hint requests of one client, as for streams; further ones get `busy`. 0:
+    /// any number.
     pub orders_per_client: usize,
-    /// For how long hints are made for one client, in seconds: so many at once, and as many again with each hour; then its
-    /// orders get `busy`. What is under way is
-    /// finished. 0: any time, for servers behind a proxy. It should last for all hints of one client of the largest table.
+    /// Time in seconds for which hints are made for one client: at once, and again with each hour;
+    /// then its hint requests get `busy`. A request in progress is finished. 0: any time, for
+    /// servers behind a proxy. It should suffice for all hints of one client of the largest table.
     pub order_seconds_per_client: u64,
-    /// Evaluations of symmetric tables for one client, over all tables: so many at once, and as many again with each hour, one
-    /// after the other; then `busy`. It bounds how many rows one can learn, over restarts too where there is `state`. 0: any
-    /// number, for servers behind a proxy.
+    /// Number of evaluations of symmetric tables for one client, over all tables: at once, and
+    /// again with each hour, spread evenly; then `busy`. It bounds the number of rows that one
+    /// client can learn, across restarts too if there is a `state`. 0: any number, for servers
+    /// behind a proxy.
     pub evaluations_per_client: u64,
-    /// Threads that make hints; 0 means one per core. They are other threads than those of the passes, and take
-    /// time from them.
+    /// Number of threads that make hints; 0 means one per core. They are separate from those of the
+    /// passes, and take processor time from them.
     pub order_threads: usize,
-    /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
+    /// Maximum time in milliseconds that a query request waits for a pass; then it gets `deadline`.
     pub deadline_ms: u64,
-    /// How long the body of a request may take to arrive, in milliseconds.
+    /// Maximum time in milliseconds for the body of a request to arrive.
     pub read_timeout_ms: u64,
-    /// How long a connection may be open without a request, how long the head of one may take, and how long a
-    /// response may wait for its client to read, in milliseconds. Streams and downloads about an epoch that is not served any
-    /// more go on for so long.
+    /// Maximum time in milliseconds for which a connection may be open without a request, for the
+    /// head of a request to arrive, and for which a response may wait for its client to read.
+    /// Streams and downloads of an epoch that is no longer served may continue for this time.
     pub idle_timeout_ms: u64,
-    /// How slowly responses may be read, in bytes per second, on average and beyond `idle_timeout_ms`; slower ones are given up,
-    /// with the memory that they take.
+    /// Minimum average rate in bytes per second at which responses are read, beyond
+    /// `idle_timeout_ms`; slower ones are closed, and their memory is released.
     pub min_send_bytes_per_second: u64,
-    /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
+    /// Interval in seconds between checks for new epochs; 0 means only on `POST /reload`.
     pub reload_seconds: u64,
-    /// How long a shutdown waits for requests in flight, in seconds.
+    /// Maximum time in seconds for which a shutdown waits for requests in flight.
     pub drain_seconds: u64,
     /// Whether tables are scanned where their files are mapped, or in a copy on huge pages.
     pub residency: Residency,
-    /// Memory that such copies may take if nobody asked for them, over all tables, in MiB. 0: half of what there is whenever a
-    /// table is opened.
+    /// Maximum memory in MiB for such copies if `residency` does not demand them, over all tables.
+    /// 0: half of the memory that is available when a table is opened.
     pub max_copies_mib: u64,
-    /// Whether images go live without being read through and compared with their digests: at once, and damaged ones too.
+    /// Whether images go live without being verified against their digests: at once, and damaged
+    /// ones too.
     pub trust_images: bool,
-    /// Of how many epochs, the newest among them, the rows delta is served: how far behind a client with state of its own
-    /// may be before it has to stream the rows anew.
+    /// Number of epochs, the newest included, whose rows delta is served: how far a client with
+    /// state may be behind before it has to stream the rows again.
     pub keep_deltas: u64,
-    /// How asks are put together.
+    /// How query requests are batched.
     pub batch: BatchConfig,
-    /// How much of the server's time clients may have.
+    /// Limits on the server's time that clients may use.
     pub scans: ScanConfig,
-    /// How long clients' keys are held, for schemes that have keys.
+    /// Limits on the keys of clients, for schemes with keys.
     pub sessions: SessionConfig,
-    /// A directory for what survives a restart: clients' keys. Without it they are in memory alone.
+    /// Directory for state that outlives a restart, such as clients' keys. Without it they are in
+    /// memory alone.
     pub state: Option<PathBuf>,
     /// Certificate and key; without them the server speaks plain HTTP.
     pub tls: Option<TlsConfig>,
-    /// Speaks https with a certificate of its own making, for these names and addresses beside those of this machine. It is kept
-    /// in `state`, if there is one, and made anew at each start otherwise.
+    /// Names and addresses for a self-signed certificate, besides those of this machine; the server
+    /// then speaks https. The certificate is stored in `state`, if there is one, and otherwise made
+    /// again at each start.
     pub self_signed: Option<Vec<String>>,
-    /// Origins whose pages may ask in a browser, such as `https://www.example.com`; `*` for all. Without any only pages of this
-    /// server's own origin may.
+    /// Origins whose pages may make requests in a browser, such as `https://www.example.com`; `*`
+    /// for all. By default only pages of this server's own origin may.
     pub allow_origins: Vec<String>,
-    /// Tables of Apple's private lookups, which phones ask.
+    /// Tables of Apple's private lookups, for phones.
     pub apple: AppleConfig,
-    /// A gateway of Oblivious HTTP, for which a server is built with the feature `ohttp`.
+    /// A gateway of Oblivious HTTP, if the server is built with the feature `ohttp`.
     pub ohttp: Option<OhttpConfig>,
 }
 
-/// One table: exactly one of `dir` and `path`.
+/// Configuration of one table: exactly one of `dir` and `path`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableConfig {
-    /// The directory of a table, of a stack or of a table of Apple's lookups, watched for new epochs.
+    /// Directory of a table, of a stack, or of a table of Apple's lookups, checked for new epochs.
     pub dir: Option<PathBuf>,
-    /// A single image file.
+    /// Path of a single image file.
     pub path: Option<PathBuf>,
-    /// Which of the scheme's servers this one is, if not [`Config::role`]; 0 for schemes of one server.
+    /// Number of this server among the scheme's servers, instead of [`ServerConfig::role`]; 0 for
+    /// schemes with one server.
     pub role: Option<u8>,
 }
 
-/// How asks of many clients are put together.
+/// How query requests of many clients are batched.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BatchConfig {
-    /// Longest wait for company, in microseconds. An ask that finds the server idle never waits.
+    /// Maximum wait for further requests, in microseconds. A request that finds the server idle
+    /// never waits.
     pub max_wait_us: u64,
-    /// Most queries in one pass. The scan kernels gain little beyond 8.
+    /// Maximum number of queries in one pass. The scan kernels gain little beyond 8.
     pub max_queries: usize,
 }
 
-/// The time that is spent on the tables: passes, units of streams, orders of hints. What is made for several clients at once is
-/// charged to each by its queries. Whoever has had what there is gets `busy` until there is more; what is under way is finished,
-/// and a stream goes on at that pace.
+/// Limits on the time that is spent on the tables: passes, units of streams, hint requests. Work
+/// for several clients at once is charged to each by its queries. A client whose time is used up
+/// gets `busy` until it has more; work in progress is finished, and a stream continues at that
+/// pace.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScanConfig {
-    /// Of the time, for one client, in percent: 25 is a quarter of a second with each second. 0: any, as it is without this, and
-    /// for servers behind a proxy.
+    /// Share of the time for one client, in percent: 25 is a quarter of a second per second. 0:
+    /// any, which is the default, and is for servers behind a proxy.
     pub percent_per_client: u64,
-    /// Seconds that one client may have at once.
+    /// Seconds that one client may use at once.
     pub burst_seconds_per_client: u64,
-    /// Of the time, for all clients together, in percent. 0: any. Hints are made beside the passes, so 200 may be in use.
+    /// Share of the time for all clients together, in percent. 0: any. Hints are made in parallel
+    /// to the passes, so up to 200 may be in use.
     pub percent: u64,
-    /// Seconds that all may have at once.
+    /// Seconds that all clients together may use at once.
     pub burst_seconds: u64,
 }
 
-/// Limits on held keys, over all tables.
+/// Limits on the keys of clients, over all tables.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionConfig {
-    /// Most bytes of admitted keys in memory; the least recently used of the client that has the most go first.
+    /// Maximum bytes of admitted keys in memory; the least recently used of the client that has the
+    /// most are evicted first.
     pub max_bytes: u64,
-    /// Most bytes of keys in the state directory; the same go first.
+    /// Maximum bytes of keys in the state directory, evicted in the same order.
     pub max_stored_bytes: u64,
-    /// How long unused keys are kept, in seconds.
+    /// Time in seconds after which unused keys expire.
     pub ttl_seconds: u64,
-    /// Most sessions of one client, which is one address (of IPv6, the first 56 bits), and may be an office: its own least
-    /// recently used goes first. 0: any number, for servers behind a proxy, where all clients have its address.
+    /// Maximum number of sessions of one client, which is one address (for IPv6, its first 56
+    /// bits), and may be an office: its own least recently used one is evicted first. 0: any
+    /// number, for servers behind a proxy, where all clients have its address.
     pub per_client: usize,
-    /// Registrations of one client that may come at once, and how many more each minute brings; others get `busy`, and are told
-    /// when the next may come. 0: any number.
+    /// Number of registrations of one client that may arrive at once, and how many more each minute
+    /// allows; others get `busy`, with the time of the next one. 0: any number.
     pub per_minute: u32,
 }
 
@@ -182,7 +199,7 @@ pub struct SessionConfig {
 pub struct TlsConfig {
     /// Certificate chain, the server's own first.
     pub cert: PathBuf,
-    /// Its private key.
+    /// Private key of the server's certificate.
     pub key: PathBuf,
 }
 
@@ -257,12 +274,12 @@ impl Default for SessionConfig {
 }
 
 impl TableConfig {
-    /// A table directory.
+    /// A configuration for a table directory.
     pub fn dir(dir: impl Into<PathBuf>) -> Self {
         TableConfig { dir: Some(dir.into()), ..TableConfig::default() }
     }
 
-    /// A single image file.
+    /// A configuration for a single image file.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         TableConfig { path: Some(path.into()), ..TableConfig::default() }
     }
@@ -275,7 +292,7 @@ impl ServerConfig {
         ServerConfig { listen: any, admin_listen: any, ..ServerConfig::default() }
     }
 
-    /// Reads a file. Relative paths in it are relative to the file.
+    /// Reads a configuration file. Relative paths in it are relative to the file.
     ///
     /// # Errors
     /// [`StartError::Config`], with file and line.
@@ -296,15 +313,16 @@ impl ServerConfig {
         Ok(config)
     }
 
-    /// Puts what is named in `tables` where it belongs: folders of stacks into `stacks`, tables of Apple's lookups to their use
-    /// cases. So a folder may be named in `tables` whatever it holds.
+    /// Moves entries of `tables` to where they belong: folders of stacks to `stacks`, tables of
+    /// Apple's lookups to their use cases. So a folder may be named in `tables` whatever it
+    /// contains.
     ///
     /// # Errors
-    /// [`StartError::Settings`] for one of these with a role of its own.
+    /// [`StartError::Settings`] for a stack or a use case with a role of its own.
     pub fn recognize(&mut self) -> Result<(), StartError> {
         for table in std::mem::take(&mut self.tables) {
             let path = table.dir.as_deref().or(table.path.as_deref()).unwrap_or(Path::new("")).to_owned();
-            // What cannot be read is opened like a table, which says why.
+            // A path that cannot be read is opened like a table, which reports the error.
             let kind = sotto_db::PathKind::of(&path).unwrap_or(sotto_db::PathKind::File);
             match kind.other_title() {
                 Some(title) if table.role.is_some() => {
@@ -321,7 +339,7 @@ impl ServerConfig {
         Ok(())
     }
 
-    /// Parses and checks a text; the error says where and why.
+    /// Parses and checks the text of a configuration.
     ///
     /// # Errors
     /// A message for a person, with the line.
@@ -331,7 +349,7 @@ impl ServerConfig {
         Ok(config)
     }
 
-    /// Checks what the types do not say.
+    /// Checks the rules that the types do not express.
     pub(crate) fn check(&self) -> Result<(), String> {
         for table in &self.tables {
             if table.dir.is_some() == table.path.is_some() {

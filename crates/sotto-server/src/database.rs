@@ -1,4 +1,5 @@
-//! Files that outlive a restart: embedded databases in the state directory, each of one format, for this user alone.
+//! Files that outlive a restart: embedded databases in the state directory, each of one format, for
+//! this user alone.
 
 use crate::StartError;
 use redb::backends::FileBackend;
@@ -9,10 +10,11 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// What a database says of itself: its format, and what there is one of.
+/// Table of a database with its format and other single values.
 pub(crate) const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 
-/// Bytes of a copy that are written in one transaction, what an entry counts besides its value, and pages in memory meanwhile.
+/// Bytes of a copy that are written in one transaction; bytes that an entry counts besides its
+/// value; and memory for cached pages meanwhile.
 const AT_ONCE: usize = 16 << 20;
 const ENTRY_BYTES: usize = 64;
 const COPY_CACHE_BYTES: usize = 32 << 20;
@@ -23,15 +25,15 @@ const OTHER: &str = "stop that one, or give this one a directory of its own with
 /// An operation on a database failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseError {
-    /// The database says why.
+    /// Error of the database.
     #[error("{0}")]
     Database(redb::Error),
-    /// The database stopped in a panic, as it may over a damaged file.
+    /// The database panicked, as it may over a damaged file.
     #[error("the file is damaged")]
     Panicked,
 }
 
-/// A database's file, and what to do where it is of no use.
+/// The file of a database, and what to do if it cannot be used.
 #[derive(Debug, Clone)]
 pub(crate) struct DatabaseFile {
     path: PathBuf,
@@ -44,7 +46,8 @@ impl DatabaseFile {
         DatabaseFile { path: dir.join(file), remedy }
     }
 
-    /// Opens the database, and makes what is not there. So many bytes of pages are kept in memory.
+    /// Opens the database, and makes it if it does not exist, with `cache_bytes` bytes of memory
+    /// for pages.
     ///
     /// # Errors
     /// [`StartError::State`], which says what to do.
@@ -62,12 +65,12 @@ impl DatabaseFile {
         })
     }
 
-    /// The file cannot be read, for this reason.
+    /// The error for a file that cannot be read, for this reason.
     pub(crate) fn damaged(&self, error: &impl ToString) -> StartError {
         self.failed(error.to_string(), self.remedy)
     }
 
-    /// The file has another format.
+    /// The error for a file of another format.
     pub(crate) fn foreign(&self) -> StartError {
         self.failed("it is the file of another program".into(), self.remedy)
     }
@@ -77,18 +80,18 @@ impl DatabaseFile {
     }
 }
 
-/// Whose a database is.
+/// Whether a database has the expected format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DatabaseFormat {
-    /// It was empty, and is of the format from now on.
+    /// The database was empty, and has the format from now on.
     New,
-    /// It is of the format.
+    /// The database has the format.
     Ours,
-    /// It is of another one, or of none. It is to be left as it is.
+    /// The database has another format, or none, and must not be changed.
     Foreign,
 }
 
-/// Whether a database is of this format.
+/// Checks the format of a database, and sets it in an empty one.
 pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseFormat, redb::Error> {
     let is_new = write.list_tables()?.next().is_none();
     let mut about = write.open_table(ABOUT)?;
@@ -100,8 +103,8 @@ pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseF
     Ok(if is_ours { DatabaseFormat::Ours } else { DatabaseFormat::Foreign })
 }
 
-/// Opens a file for this user alone, and makes what is not there: keys are no secret, but who has registered is nobody else's
-/// business.
+/// Opens a file for this user alone, and makes it if it does not exist: keys are not secret, but it
+/// is private who has registered.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -110,7 +113,7 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Makes the state folder, or refuses the one that is there.
+/// Makes the state folder, or refuses an existing one that is not private.
 pub(crate) fn state_folder(path: &Path) -> Result<(), StartError> {
     let fix = "chmod go-w that folder, if it is the server's (chown it, if it should be); or name one inside it, which is then \
                made for the server alone";
@@ -118,12 +121,12 @@ pub(crate) fn state_folder(path: &Path) -> Result<(), StartError> {
     create_private(path).map_err(refused)
 }
 
-/// A database that can be copied while it is used.
+/// A database that can be copied while it is in use.
 pub(crate) trait CopyTo {
-    /// Its name in the state folder.
+    /// Name of the file in the state folder.
     fn file(&self) -> &'static str;
 
-    /// Writes what it holds at this moment into a file that is not there yet. Blocks on the disk.
+    /// Writes the current contents into a new file. Blocks on the disk.
     ///
     /// # Errors
     /// [`DatabaseError`].
@@ -136,7 +139,7 @@ pub(crate) fn fresh(to: &Path) -> Result<Database, redb::Error> {
     Ok(Database::builder().set_cache_size(COPY_CACHE_BYTES).create_with_backend(file)?)
 }
 
-/// Copies a table as a reader sees it, a little at a time: keys may be gigabytes.
+/// Copies a table as a reader sees it, in several transactions, since keys may be gigabytes.
 pub(crate) fn copy_table<K: Key + 'static, V: Value + 'static>(
     read: &ReadTransaction,
     to: &Database,
@@ -165,8 +168,8 @@ pub(crate) fn copy_table<K: Key + 'static, V: Value + 'static>(
     }
 }
 
-/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not
-/// the server.
+/// Runs an operation of the database, which may panic over damaged pages. Such a panic costs the
+/// operation, not the server.
 pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, DatabaseError> {
     match catch_unwind(AssertUnwindSafe(operation)) {
         Ok(outcome) => outcome.map_err(DatabaseError::Database),

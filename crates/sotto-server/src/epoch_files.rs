@@ -1,4 +1,4 @@
-//! Epochs from the disk: a table directory, one that belongs to a stack, or a single image file.
+//! Epochs on disk: a table directory, one that belongs to a stack, or a single image file.
 
 use crate::part_answering::{JoinedParts, PartPools};
 use crate::table_epoch::TableEpochParts;
@@ -14,7 +14,7 @@ use sotto_oprf::SecretKey;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a configuration says of how an image is opened.
+/// Options of a configuration for opening an image.
 #[derive(Debug, Clone)]
 struct ImageOptions {
     role: u8,
@@ -41,7 +41,8 @@ impl ImageOptions {
         }
     }
 
-    /// The key that opens the rows of a symmetric table, from the folder where its image is, for the server that needs it.
+    /// Reads the key that opens the rows of a symmetric table from the folder of its image, at the
+    /// server that needs it.
     fn oprf_key(&self, catalog: &Catalog, folder: &Path) -> Result<Option<SecretKey>, SourceError> {
         if self.role != TableEpoch::EVALUATOR || catalog.symmetric_layer()?.is_none() {
             return Ok(None);
@@ -50,7 +51,7 @@ impl ImageOptions {
         read.map(Some).map_err(|error| SourceError::OprfKey(error.to_string()))
     }
 
-    /// Checks the image's catalog with the scheme it names, and opens it.
+    /// Checks the catalog of an image with the scheme that it names, and opens the image.
     fn open(&self, image: Arc<ImageFile>, folder: &Path) -> Result<TableEpoch, SourceError> {
         let catalog = image.catalog().clone();
         let unknown = || SourceError::UnknownScheme(catalog.scheme.clone());
@@ -65,7 +66,7 @@ impl ImageOptions {
         Ok(TableEpoch::with_key(parts, self.role, oprf)?.of_files(&image, answered, self.trust_images))
     }
 
-    /// Opens what answers: the image, or all parts of a front.
+    /// Opens what answers are computed from: the image, or all parts of a front.
     fn answering(
         &self,
         image: &Arc<ImageFile>,
@@ -118,7 +119,7 @@ impl EpochSource for DirSource {
     }
 }
 
-/// A table of a stack: epochs that the stack does not name yet are not there yet.
+/// A table of a stack, without the epochs that the stack does not name yet.
 #[derive(Debug)]
 struct StackTableSource {
     stack: StackDir,
@@ -148,7 +149,7 @@ impl EpochSource for StackTableSource {
     }
 }
 
-/// One image file. Another one that is renamed over it is found on the next reload.
+/// One image file. A file that is renamed over it is found on the next reload.
 #[derive(Debug)]
 struct FileSource {
     path: PathBuf,
@@ -170,12 +171,12 @@ impl EpochSource for FileSource {
     }
 }
 
-/// The memory that copies of tables may take: one for all of them.
+/// Memory for copies of tables, shared by all of them.
 pub(crate) fn room(config: &ServerConfig) -> Arc<CopyBudget> {
     CopyBudget::new((config.max_copies_mib > 0).then(|| config.max_copies_mib.saturating_mul(1 << 20)))
 }
 
-/// The sources a configuration names.
+/// The sources that a configuration names.
 ///
 /// # Errors
 /// [`StartError::Settings`] for a table with both or neither of `dir` and `path`.

@@ -1,4 +1,4 @@
-//! Where epochs of a table come from.
+//! Where the epochs of a table come from.
 
 use crate::{PastEpoch, TableEpoch};
 use sotto_catalog::CatalogError;
@@ -6,24 +6,24 @@ use sotto_core::Epoch;
 use sotto_db::DbError;
 use std::sync::Arc;
 
-/// Something that holds epochs of one table.
+/// A source of the epochs of one table.
 pub trait EpochSource: Send + Sync + 'static {
-    /// What to call it in messages: a path, usually.
+    /// Name of the source in messages, usually a path.
     fn name(&self) -> String;
 
-    /// Which epochs there are now, in any order.
+    /// The current epochs, in any order.
     ///
     /// # Errors
-    /// [`SourceError`] if it cannot be read.
+    /// [`SourceError`] if the source cannot be read.
     fn epochs(&self) -> Result<Vec<Epoch>, SourceError>;
 
     /// Opens an epoch.
     ///
     /// # Errors
-    /// [`SourceError`] if it cannot be read or served.
+    /// [`SourceError`] if the epoch cannot be read or served.
     fn open(&self, epoch: Epoch) -> Result<TableEpoch, SourceError>;
 
-    /// The epochs before `newest` over which a way leads to it, the latest first; none unless said otherwise.
+    /// The epochs before `newest` on a delta chain to it, the latest first; none by default.
     fn past(&self, _newest: Epoch) -> Vec<Arc<PastEpoch>> {
         Vec::new()
     }
@@ -33,40 +33,41 @@ pub trait EpochSource: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// It cannot be read.
+    /// The epoch cannot be read.
     #[error("{0}")]
     Unreadable(String),
-    /// Its folder or file cannot be read.
+    /// The folder or file of the epoch cannot be read.
     #[error(transparent)]
     Disk(Box<DbError>),
-    /// It is a file that is no good image.
+    /// The file is not a valid image.
     #[error("{0}")]
     Damaged(String),
-    /// Its catalog is not valid, or its parameters are refused.
+    /// The catalog is not valid, or its parameters are refused.
     #[error("the catalog is refused: {0}")]
     Catalog(#[from] CatalogError),
-    /// The scheme refuses it.
+    /// The scheme refuses the epoch.
     #[error("the scheme refuses it: {0}")]
     Scheme(#[from] sotto_core::Error),
-    /// This build does not have its scheme.
+    /// The scheme is not part of this build.
     #[error("its scheme is {0}, which this build does not have; build with it, or encode with another")]
     UnknownScheme(String),
-    /// Its scheme does not ask a server of this role.
+    /// The scheme has no server of this role.
     #[error(
         "its scheme {scheme} asks {servers} server(s), counted from 0, and this one is set up as server {role}; set `role` for it"
     )]
     Role {
-        /// The scheme's id.
+        /// Id of the scheme.
         scheme: String,
-        /// How many servers it asks.
+        /// Number of servers that the scheme needs.
         servers: u32,
-        /// The role of this one.
+        /// Role of this server.
         role: u8,
     },
-    /// The table is symmetric, and the key that evaluates for its clients is not there, or is another one.
+    /// The table is symmetric, and the key that evaluates for its clients is missing, or is another
+    /// one.
     #[error("it is symmetric, and the key that opens its rows is needed: {0}")]
     OprfKey(String),
-    /// Its parts contradict each other.
+    /// The parts of the epoch contradict each other.
     #[error("the image contradicts itself: {0}; encode it again")]
     Inconsistent(String),
 }

@@ -1,7 +1,7 @@
 //! Two live epochs per table, swapped atomically.
 //!
-//! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last ask about
-//! it is answered. How epochs go live is in `slot`.
+//! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last
+//! request for it is answered. `served_table` says how epochs go live.
 
 use crate::opening::Opening;
 use crate::served_table::ServedTable;
@@ -13,15 +13,17 @@ use sotto_wire::routes::TableList;
 use sotto_wire::{Code, FrameError, FrameHeader, Problem, hints};
 use std::sync::Arc;
 
-/// How many bytes of images are read through before a server answers at all, and while a reload is waited for: about a second
-/// of a disk. What is more is read in the background, and its table is not ready until then.
+/// Bytes of images that are verified before a server answers at all, and while a reload waits:
+/// about a second of a disk. The rest is read in the background, and its table is not ready until
+/// then.
 pub(crate) const PATIENCE: u64 = 256 << 20;
 
-/// The live epochs of a table: the newest, and the one before for clients that are not there yet.
+/// The live epochs of a table: the newest, and the previous one for clients that have not moved
+/// yet.
 pub(crate) struct LiveEpochs {
     newest: Arc<TableEpoch>,
     previous: Option<Arc<TableEpoch>>,
-    /// Those before the newest that clients with state of their own come along, the previous one among them.
+    /// Epochs before the newest that clients with state pass through, the previous one included.
     past: Vec<Arc<PastEpoch>>,
 }
 
@@ -50,24 +52,25 @@ impl LiveEpochs {
         self.all().find(|live| live.pin().epoch == epoch)
     }
 
-    /// An epoch that a way leads over.
+    /// A past epoch of a delta chain.
     pub(crate) fn find_past(&self, epoch: Epoch) -> Option<&Arc<PastEpoch>> {
         self.past.iter().find(|past| past.epoch() == epoch)
     }
 
-    /// Where the artifact with this digest lies.
+    /// The file of the artifact with this digest.
     pub(crate) fn artifact(&self, digest: &Hex32) -> Option<StaticFile> {
         let live = self.all().find_map(|live| live.artifact(digest));
         live.or_else(|| self.past.iter().find_map(|past| past.artifact(digest)))
     }
 
-    /// The table a frame is about.
+    /// The epoch of the table that a frame is for.
     ///
     /// # Errors
-    /// The problem that says where to go.
+    /// The problem that names where to go.
     pub(crate) fn admit(&self, pin: &FrameHeader) -> Result<&Arc<TableEpoch>, Problem> {
         let newest = self.newest.pin().epoch;
-        // Every epoch is served in one role, so a frame for another server is refused whatever its epoch.
+        // Every epoch is served in one role, so a frame for another server is refused whatever its
+        // epoch.
         let role = self.newest.pin().server;
         if pin.server != role {
             let error = FrameError::Server { got: pin.server, want: role };
@@ -81,7 +84,7 @@ impl LiveEpochs {
             return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
         };
         match live.pin().check(pin) {
-            // Last, since it is about this server, and what comes before about the frame.
+            // Checked last, since it concerns this server, and the other checks the frame.
             Ok(()) => {
                 live.check().map(|()| live).map_err(|code| Problem::new(code, "the table's image is lost"))
             }
@@ -89,21 +92,21 @@ impl LiveEpochs {
         }
     }
 
-    /// The longest ask or registration any live epoch takes.
+    /// Maximum length of a query request and of a registration over all live epochs.
     pub(crate) fn max_body(&self) -> (u64, u64) {
         self.all()
             .map(|live| (live.sizes().max_query_frame_bytes(), live.sizes().keys_frame_bytes()))
             .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
     }
 
-    /// The longest order of hints any live epoch takes.
+    /// Maximum length of a hint request over all live epochs.
     pub(crate) fn max_order(&self) -> u64 {
         let bytes =
             |live: &Arc<TableEpoch>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
         hints::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)
     }
 
-    /// The longest request for units any live epoch takes.
+    /// Maximum length of a stream request over all live epochs.
     pub(crate) fn max_stream(&self) -> u64 {
         self.all().map(|live| live.sizes().stream_bytes()).max().unwrap_or(0)
     }
@@ -113,10 +116,12 @@ impl LiveEpochs {
 pub(crate) struct ServedTables(Vec<Arc<ServedTable>>);
 
 impl ServedTables {
-    /// Opens every source. A table whose images are all damaged is refused, and the others are served; if there are any.
+    /// Opens every source. A table whose images are all damaged is refused, and the others are
+    /// served, if there are any.
     ///
     /// # Errors
-    /// [`StartError`] for the first that does not open for another reason, or two tables of one name.
+    /// [`StartError`] for the first source that does not open for another reason, or for two tables
+    /// of one name.
     pub(crate) fn open(sources: Vec<Box<dyn EpochSource>>, opening: &Opening) -> Result<Self, StartError> {
         let mut tables: Vec<Arc<ServedTable>> = Vec::new();
         let (mut patience, mut damaged) = (PATIENCE, None);
@@ -153,7 +158,7 @@ impl ServedTables {
         }
     }
 
-    /// The names of all, and which server this is of those whose schemes ask several.
+    /// The names of all tables, and the role of this server in those whose schemes have several.
     pub(crate) fn list(&self) -> TableList {
         let role = |slot: &Arc<ServedTable>| Some((slot.name(), slot.live_now()?.newest.role()?));
         let mut tables: Vec<_> =
@@ -166,8 +171,8 @@ impl ServedTables {
         self.0.iter()
     }
 
-    /// Whether the table of this name is all it will be before somebody puts another image there: nothing of it is read through
-    /// yet, or was refused.
+    /// Whether the table of this name will not change by itself: none of its images is still being
+    /// verified, and none was refused.
     pub(crate) fn is_settled(&self, name: &str) -> bool {
         self.get(name).is_ok_and(|slot| !slot.is_reading() && !slot.has_refused())
     }

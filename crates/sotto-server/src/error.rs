@@ -18,7 +18,7 @@ pub enum StartError {
     /// The configuration file is missing or wrong.
     #[error("{file}: {why}", file = file.display())]
     Config {
-        /// Which file.
+        /// Path of the file.
         file: PathBuf,
         /// What is wrong, with the line.
         why: String,
@@ -26,79 +26,79 @@ pub enum StartError {
     /// The configuration contradicts itself.
     #[error("the configuration is wrong: {0}")]
     Settings(String),
-    /// The address is taken.
+    /// The address is in use.
     #[error("{address} is in use already: {}", if *key == "admin_listen" { SECOND } else { FIRST })]
     InUse {
-        /// The address.
+        /// Address that is in use.
         address: SocketAddr,
-        /// The configuration key that names it.
+        /// Configuration key of the address.
         key: &'static str,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {address} (`{key}`): {source}")]
     Listen {
-        /// The address.
+        /// Address of the listener.
         address: SocketAddr,
-        /// The configuration key that names it.
+        /// Configuration key of the address.
         key: &'static str,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A table cannot be opened.
     #[error("{}{error}", match error {
-        // These name their file.
+        // These errors name their file.
         SourceError::Disk(_) | SourceError::Damaged(_) => String::new(),
         _ => format!("{source_name}: "),
     })]
     Table {
-        /// The directory or file.
+        /// Directory or file of the table.
         source_name: String,
-        /// Why not.
+        /// Why the table cannot be opened.
         error: SourceError,
     },
     /// A table source holds no epoch.
     #[error("{source_name}: no table here yet: encode one first, with `sotto encode`")]
     NoEpoch {
-        /// The directory or file.
+        /// Directory or file of the table.
         source_name: String,
     },
-    /// Two sources hold a table of one name.
+    /// Two sources contain a table of the same name.
     #[error("two tables are named {name}: {first} and {second}; serve one of them elsewhere")]
     SameName {
-        /// The name.
+        /// Name of both tables.
         name: String,
-        /// One source.
+        /// First source.
         first: String,
-        /// The other.
+        /// Second source.
         second: String,
     },
-    /// Certificate or key cannot be used.
+    /// The certificate or its key cannot be used.
     #[error("TLS, {file}: {why}", file = file.display())]
     Tls {
-        /// Which file.
+        /// Path of the file.
         file: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// A page cannot be served.
+    /// The web page cannot be served.
     #[error("the page, {file}: {why}", file = file.display())]
     Page {
-        /// Which file or folder.
+        /// Path of the file or folder.
         file: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// What is kept over restarts cannot be used.
+    /// State that outlives restarts cannot be used.
     #[error("{path}: {why}; {fix}", path = path.display())]
     State {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
         /// What to do.
         fix: &'static str,
     },
-    /// The operating system gives no randomness.
+    /// The operating system provides no randomness.
     #[error("the operating system gives no randomness, and session ids must not be guessed")]
     Entropy,
     /// Threads cannot be started.

@@ -1,5 +1,5 @@
-//! Orders of hints, filled one after the other by a thread of their own: a hint takes the whole table and seconds, and
-//! no ask may wait for that.
+//! Hint requests, answered one after the other by a thread of their own: making a hint takes the
+//! whole table and seconds, and no query may wait for that.
 
 use crate::StartError;
 use crate::TableEpoch;
@@ -19,19 +19,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// A checked order. Its frame is exactly as long as the table's parameters say.
+/// A checked hint request. Its frame is exactly as long as the table's parameters say.
 pub(crate) struct HintJob {
     pub(crate) live: Arc<TableEpoch>,
     pub(crate) frame: Vec<u8>,
-    /// Whose it is.
+    /// Address of the client.
     pub(crate) peer: Peer,
-    /// The memory the frame takes, and its place among the orders, given back with it.
+    /// Memory of the frame, and a permit among the hint requests, released with the job.
     pub(crate) _held: (MemoryPermit, Permit),
-    /// The memory that its hints take, until they are sent.
+    /// Memory of the hint response, until it is sent.
     pub(crate) supply_room: MemoryPermit,
 }
 
-/// Hints and the memory that they take, or why there are none.
+/// A hint response with its memory permit, or the reason why there is none.
 type Reply = Result<(Vec<u8>, MemoryPermit), Code>;
 
 struct QueuedHintJob {
@@ -39,14 +39,15 @@ struct QueuedHintJob {
     reply: oneshot::Sender<Reply>,
 }
 
-/// The orders that wait, and the thread that fills them.
+/// The hint requests that wait, and the thread that answers them.
 pub(crate) struct HintQueue {
     queue: Mutex<Option<SyncSender<Box<QueuedHintJob>>>>,
     closed: Arc<AtomicBool>,
 }
 
 impl HintQueue {
-    /// Starts the thread, with a pool of `threads` (0: one per core), for at most `most` orders at once.
+    /// Starts the thread, with a pool of `threads` threads (0: one per core), for at most `most`
+    /// requests at once.
     ///
     /// # Errors
     /// [`StartError::Threads`].
@@ -71,7 +72,7 @@ impl HintQueue {
         Ok(HintQueue { queue: Mutex::new(Some(queue)), closed })
     }
 
-    /// Queues an order. Dropping the receiver takes it out again, unless its hints are being made.
+    /// Queues a hint request. Dropping the receiver removes it, unless its hints are being made.
     ///
     /// # Errors
     /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`HintQueue::close`].
@@ -85,8 +86,8 @@ impl HintQueue {
         }
     }
 
-    /// Takes no more orders, and refuses those that wait. The one at hand is finished, and nobody waits for it: a client
-    /// sends the same order again, here or to whoever comes after.
+    /// Accepts no more requests, and refuses those that wait. The current one is finished, and
+    /// nobody waits for it: a client sends the same request again, here or to a successor.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -117,14 +118,14 @@ impl Worker {
                 self.effort.add(order.peer, nanos(took), ended);
                 self.budget.charge(order.peer, took, (1, 1), ended);
                 let room = order.supply_room.split();
-                // The place is free again before the client can order more.
+                // The permit is released before the client can send the next request.
                 drop(order);
                 let _ = reply.send(made.map(|supply| (supply, room)));
             }
         }
     }
 
-    /// Makes the hints. A scheme that panics costs this order, not the server.
+    /// Makes the hints. A scheme that panics costs this request, not the server.
     fn fill(&self, order: &HintJob) -> Result<Vec<u8>, Code> {
         let live = &order.live;
         let supplier = live.server().supplier().ok_or(Code::Internal)?;

@@ -1,46 +1,47 @@
-//! The server: tables by epoch, cross-client batching, admission, metrics; over HTTP/1.1 and 2.
+//! The server: tables by epoch, batching across clients, limits, metrics; over HTTP/1.1 and 2.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`config`] | one short TOML file, unknown keys refused |
-//! | [`server`] | start, run, shut down; usable inside a test |
-//! | [`live`] | one open epoch of a table |
-//! | [`source`] | where epochs come from: the disk, or a test |
+//! | [`config`] | the configuration: one short TOML file, unknown keys refused |
+//! | [`server`] | start, run, shut down; usable in a test |
+//! | [`table_epoch`] | one open epoch of a table |
+//! | [`epoch_source`] | where epochs come from: the disk, or a test |
 //! | [`apple`] | Apple's private lookups: use cases, users' keys, requests |
-//! | `stacks` | which tables belong together, and what is public of them |
+//! | `stacks` | stacks: which tables belong together, and their public files |
 //! | `logs` | the logs of publishers' catalogs |
-//! | `page` | the files of a page for browsers, read once |
-//! | `files` | table directories and image files |
-//! | `parts` | a table in parts, all of which are here |
-//! | [`past`] | older epochs: their catalogs, and what changed in their rows |
-//! | `opening` | what is said while tables are opened |
+//! | `static_site` | the files of a web page, read once |
+//! | `epoch_files` | table directories and image files |
+//! | `part_answering` | a table in parts, all of which are in this process |
+//! | [`past_epoch`] | older epochs: their catalogs, and their rows deltas |
+//! | `opening` | responses and progress while tables are opened |
 //! | `epochs` | two live epochs per table, swapped atomically |
-//! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
-//! | `batch` | asks of many clients, answered in one pass over the data |
-//! | `ohttp` | a gateway of Oblivious HTTP: its keys, and what came before (feature `ohttp`) |
-//! | `orders` | hints to order, made by a thread of their own |
-//! | `aside` | threads that give way to the passes, for clients' keys |
-//! | `meter` | so much at once, and so much more with time, for each client |
-//! | `allowance` | what each client may have: hints, evaluations, registrations; over restarts, where it has to |
-//! | `budget` | the time that is spent on the tables, charged to clients |
+//! | [`served_table`] | how epochs of a table go live: found, opened, verified |
+//! | `scheduler` | query requests of many clients, answered in one pass over the data |
+//! | `ohttp` | a gateway of Oblivious HTTP: its keys, and recent requests (feature `ohttp`) |
+//! | `hint_queue` | hint requests, answered by a thread of their own |
+//! | `low_priority` | threads that yield to the passes, for clients' keys |
+//! | `rate_limiter` | a burst, and a rate over time, for each client |
+//! | `client_quota` | quotas of each client: hints, evaluations, registrations; across restarts if necessary |
+//! | `time_budget` | the time that is spent on the tables, charged to clients |
 //! | `database` | embedded databases in the state directory |
-//! | `backup` | a copy of the state directory, made while the server goes on |
+//! | `backup` | a copy of the state directory, made while the server runs |
 //! | `clock` | a clock that never goes back |
-//! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
+//! | `sessions` | clients' keys: in memory, and on disk across restarts |
 //! | `memory` | memory for requests and answers, shared by networks |
-//! | [`coordinator`] | admission for whoever carries requests to the parts of a table itself |
-//! | `quota` | places for what is under way, in all and of one client |
-//! | `service` | what every route shares |
+//! | [`coordinator`] | admission for a coordinator, which sends requests to the parts of a table itself |
+//! | `concurrency` | limits on concurrent work, in total and per client |
+//! | `service` | the state that all routes share |
 //! | `routes` | the public routes, one file each |
-//! | `admin` | health, metrics, reload, draining and copies of the state, on a port of their own |
+//! | `admin` | health, metrics, reload, draining and backups, on a port of their own |
 //! | `body` | request bodies, bounded before they are read |
 //! | `refusal` | problems as responses |
 //! | `metrics` | counts by table, route and outcome; never by row, key or client |
 //! | `listen` | sockets, TLS, connections, graceful shutdown |
 //! | [`error`] | why a server did not start, and what to do |
 //!
-//! An ask is read (`body`), matched to an epoch (`epochs`), queued and answered (`batch`), framed
-//! (`routes`). Nothing on the way depends on what it asks for, and nothing of it is logged.
+//! A query request is read (`body`), matched to an epoch (`epochs`), queued and answered
+//! (`scheduler`), and framed (`routes`). Nothing on this path depends on the requested rows, and
+//! nothing of the request is logged.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

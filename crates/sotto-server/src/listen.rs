@@ -40,13 +40,15 @@ use write_timeout::WriteTimeout;
 pub use self_signed::SelfSignedCertificate;
 pub(crate) use tls::{acceptor, own as own_acceptor};
 
-/// Requests that one HTTP/2 connection may have under way. Whoever has more opens more connections, which are counted.
+/// Maximum number of concurrent requests of one HTTP/2 connection. A client with more opens more
+/// connections, which are counted.
 const MAX_CONCURRENT_STREAMS: u32 = 32;
 
-/// A body of so many bytes is not counted: it takes no more than the buffers of its connection.
+/// Size in bytes up to which a body is not counted: it takes no more than the buffers of its
+/// connection.
 const SMALL_BODY: u64 = 4096;
 
-/// Binds, and says which setting to change if that fails.
+/// Binds an address, and names the setting to change if that fails.
 pub(crate) async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::InUse { address, key },
@@ -56,30 +58,31 @@ pub(crate) async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpLi
 
 /// Waits until a shutdown begins.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that the server is gone altogether, which is a reason to stop too.
+    // An error means that the server no longer exists, which is a reason to stop too.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// A port and what it serves.
+/// A port and the routes it serves.
 pub(crate) struct PortServer {
     pub(crate) listener: TcpListener,
     pub(crate) routes: Routes,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) max_connections: usize,
-    /// Of one network.
+    /// Maximum number of connections of one network.
     pub(crate) connections_per_client: usize,
-    /// Who may have any number, since many ask by way of them.
+    /// Addresses without such a maximum, since many clients use them.
     pub(crate) relays: Vec<Peer>,
     pub(crate) idle_timeout: Duration,
-    /// The slowest that responses may be read.
+    /// Slowest rate at which responses may be read.
     pub(crate) rate: SendRate,
-    /// Where the memory of responses is counted, on the public door.
+    /// Memory budget of responses, on the public port.
     pub(crate) memory: Option<Arc<MemoryBudget>>,
-    /// Counts connections, on the public door.
+    /// Metrics of connections, on the public port.
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
-/// What a port answers: until the server has opened its tables, and from then on.
+/// The routes of a port: one router until the server has opened its tables, and another from then
+/// on.
 #[derive(Clone)]
 pub(crate) struct Routes {
     opening: Router,
@@ -91,7 +94,7 @@ impl Routes {
         Routes { opening, open: Arc::default() }
     }
 
-    /// From now on answers these.
+    /// Answers with these routes from now on.
     pub(crate) fn open(&self, routes: Router) {
         let _ = self.open.set(routes);
     }
@@ -102,7 +105,7 @@ impl Routes {
 }
 
 impl PortServer {
-    /// The public door of a configuration.
+    /// The public port of a configuration.
     pub(crate) fn new(listener: TcpListener, routes: Routes, config: &ServerConfig) -> Self {
         PortServer {
             listener,
@@ -118,8 +121,8 @@ impl PortServer {
         }
     }
 
-    /// Serves until `stop` turns true; then closes the port, lets requests in flight finish for at most
-    /// `drain`, and cuts off what is left. Gives how many connections were cut off.
+    /// Serves until `stop` becomes true; then closes the port, lets requests in flight finish for
+    /// at most `drain`, and closes the remaining connections. Returns how many those were.
     pub(crate) async fn serve(self, mut stop: watch::Receiver<bool>, drain: Duration) -> usize {
         let most = (self.max_connections, self.connections_per_client);
         let crowd = Connections::new(most, &self.relays, self.metrics.clone());
@@ -133,7 +136,7 @@ impl PortServer {
             match accepted {
                 Ok((stream, peer)) => {
                     let peer = Peer(peer.ip());
-                    // Without room the stream is dropped, and so the connection is closed.
+                    // If there is no place, the stream is dropped, and so the connection is closed.
                     if let Some(connected) = crowd.enter(peer) {
                         let connection = self.connection(stream, peer, connected.seat.clone(), stop.clone());
                         open.spawn(async move {
@@ -145,7 +148,8 @@ impl PortServer {
                     }
                 }
                 Err(error) => {
-                    // Out of file descriptors, most likely: give connections time to end.
+                    // Most likely the process is out of file descriptors: give connections time to
+                    // end.
                     tracing::warn!(%error, "a connection could not be accepted");
                     crowd.close_one_idle();
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -178,7 +182,7 @@ impl PortServer {
             is_over: AtomicBool::new(false),
         });
         async move {
-            // An answer is one write; waiting to fill a packet would only add to its time.
+            // An answer is one write; waiting to fill a packet would only add to its latency.
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "no TCP_NODELAY");
             }
@@ -195,18 +199,18 @@ impl PortServer {
     }
 }
 
-/// What serving one connection takes.
+/// State for serving one connection.
 struct Connection {
     peer: Peer,
     seat: Arc<ConnectionState>,
     routes: Routes,
-    /// Where the memory of responses is counted, on the public door.
+    /// Memory budget of responses, on the public port.
     memory: Option<Arc<MemoryBudget>>,
     timeout: Duration,
     rate: SendRate,
-    /// Requests so far.
+    /// Number of requests so far.
     requests: AtomicU64,
-    /// Whether no request is taken any more.
+    /// Whether no more requests are accepted.
     is_over: AtomicBool,
 }
 
@@ -240,7 +244,8 @@ impl Connection {
         response.map(|body| ResponseBody::new(body, memory, busy, self.rate))
     }
 
-    /// Takes memory for a body whose route took none. A small one takes no more than its connection does anyway.
+    /// Takes memory for a body whose route took none. A small one takes no more than its connection
+    /// does anyway.
     fn room_of(&self, body: &Body) -> Result<Option<BodyMemory>, Refusal> {
         let size = body.size_hint();
         let bytes = size.upper().unwrap_or(size.lower());
@@ -253,8 +258,8 @@ impl Connection {
         }
     }
 
-    /// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends; asked to stop, or left without
-    /// a new request for too long, lets the requests in flight finish.
+    /// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends. When it is
+    /// asked to stop, or receives no new request for too long, it finishes the requests in flight.
     async fn serve(
         self: Arc<Self>,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -291,13 +296,13 @@ impl Connection {
             }
         };
         if let Err(error) = ended {
-            // Clients hang up all the time; this is of interest only when someone is looking for it.
+            // Clients hang up all the time; this matters only for debugging.
             tracing::debug!(%error, "a connection ended early");
         }
     }
 
-    /// Waits until a connection that was asked to end has had the time for it: what is under way is finished, each response in
-    /// its own time, and what a client begins in spite of being asked is refused after a while.
+    /// Waits until a connection that was asked to end has had time for it: requests in progress are
+    /// finished, each response in its own time, and later ones are refused after a while.
     async fn finished(&self) {
         tokio::time::sleep(self.timeout).await;
         self.is_over.store(true, Ordering::Relaxed);
@@ -307,9 +312,10 @@ impl Connection {
     }
 }
 
-/// Waits until a whole `timeout` passes without a new request. The timers of hyper leave two gaps: they start
-/// only when the first bytes have told one HTTP from the other, and an HTTP/2 client that answers pings counts
-/// as alive for ever. Each such connection would take a place from those who ask.
+/// Waits until a whole `timeout` passes without a new request. The timers of hyper leave two gaps:
+/// they start only when the first bytes have told one HTTP version from the other, and an HTTP/2
+/// client that answers pings counts as alive for ever. Such a connection would take a place from
+/// clients with requests.
 async fn quiet(requests: &AtomicU64, timeout: Duration) {
     let mut seen = 0;
     loop {

@@ -1,6 +1,7 @@
-//! The logs of publishers' catalogs: read through when they change, and proofs out of them.
+//! The logs of publishers' catalogs: verified when they change, and a source of proofs.
 //!
-//! A log that cannot be read, or does not go on from the one before, is logged, and the old one stays.
+//! A log that cannot be read, or does not extend the previous one, is reported in the server's log,
+//! and the previous one stays.
 
 use crate::StartError;
 use arc_swap::ArcSwap;
@@ -13,20 +14,21 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Proofs that are kept ready. A log may hold catalogs of years, and those that are served now are few.
+/// Maximum number of cached proofs. A log may contain catalogs of years, of which few are served
+/// now.
 const MAX_PROOFS: usize = 4096;
 
-/// A log as it is now.
+/// A log at its current size.
 pub(crate) struct LiveLog {
     log: PublisherLog,
     proofs: Mutex<HashMap<Hex32, Bytes>>,
 }
 
-/// A log's folder, and what was last read of it.
+/// The folder of a log, and what was last read from it.
 struct ServedLog {
     publisher: PublicKey,
     live: ArcSwap<LiveLog>,
-    /// The last refusal, so that a bad log is logged once and not with every look.
+    /// Last refusal, so that a faulty log is reported once and not with every check.
     refused: Mutex<Option<String>>,
 }
 
@@ -34,10 +36,10 @@ struct ServedLog {
 pub(crate) struct ServedLogs(Vec<ServedLog>);
 
 impl ServedLogs {
-    /// Reads logs through.
+    /// Reads and verifies logs.
     ///
     /// # Errors
-    /// [`StartError::Settings`] for a folder without a log, and two logs of one publisher.
+    /// [`StartError::Settings`] for a folder without a log, and for two logs of one publisher.
     pub(crate) fn open(folders: &[PathBuf]) -> Result<Self, StartError> {
         let mut logs: Vec<ServedLog> = Vec::new();
         for folder in folders {
@@ -54,13 +56,13 @@ impl ServedLogs {
         Ok(ServedLogs(logs))
     }
 
-    /// The log of the publisher whose key has these digits.
+    /// The log of the publisher whose key has these hexadecimal digits.
     pub(crate) fn get(&self, key_hex: &str) -> Option<Arc<LiveLog>> {
         let key = PublicKey(key_hex.parse().ok()?);
         self.0.iter().find(|logged| logged.publisher == key).map(|logged| logged.live.load_full())
     }
 
-    /// Looks whether logs went on.
+    /// Checks whether logs have grown.
     pub(crate) fn refresh(&self) {
         for logged in &self.0 {
             let refused = logged.refresh().err().map(|error| error.to_string());
@@ -90,10 +92,11 @@ impl LiveLog {
         LiveLog { log, proofs: Mutex::default() }
     }
 
-    /// The proof that a catalog or a stack is in the log, as text. Reads a few files the first time.
+    /// The proof that a catalog or a stack is in the log, as text. Reads a few files the first
+    /// time.
     ///
     /// # Errors
-    /// [`LogError`] if the log's files are not what they were.
+    /// [`LogError`] if the log's files have changed.
     pub(crate) fn proof(&self, digest: &Hex32) -> Result<Option<Bytes>, LogError> {
         let proofs = || self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(proof) = proofs().get(digest) {
@@ -108,10 +111,10 @@ impl LiveLog {
         Ok(Some(proof))
     }
 
-    /// One of the log's files.
+    /// Reads one of the log's files.
     ///
     /// # Errors
-    /// [`LogError`] if it cannot be read.
+    /// [`LogError`] if the file cannot be read.
     pub(crate) fn file(&self, place: LogFile) -> Result<Option<Bytes>, LogError> {
         Ok(self.log.file(place)?.map(Bytes::from))
     }

@@ -1,8 +1,8 @@
-//! Threads whose work gives way to the passes: they expand clients' keys. Most are registered by clients that have others still,
-//! and whose lookups should not feel it.
+//! Threads of low priority, which yield to the passes: they expand clients' keys. Most keys are
+//! registered by clients that still have others, and whose lookups should not be delayed.
 //!
-//! Requesters take turns here as they do in the queue of the passes: a job waits for one of each other requester, however many
-//! those have.
+//! Requesters take turns here as they do in the queue of the passes: a job waits for one job of
+//! each other requester, however many those have.
 
 use crate::StartError;
 use crate::sessions::Requester;
@@ -11,15 +11,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// Few, so that keys do not crowd out the passes where threads cannot give way either.
+/// Number of threads: few, so that keys do not displace the passes on systems without thread
+/// priorities.
 const THREADS: usize = 2;
 
-/// By how much they are nicer: where a pass wants the processor too, they get a tenth of what it does. Where none does, keys take
-/// no longer for it.
+/// Increment of the threads' nice value: when a pass needs the processor too, they get a tenth of
+/// its time. When none does, expanding keys takes no longer for it.
 #[cfg(target_os = "linux")]
 const NICER: i32 = 10;
 
-/// A pool of such threads.
+/// A pool of low-priority threads.
 pub(crate) struct LowPriorityPool {
     pool: rayon::ThreadPool,
     waiting: Arc<Mutex<JobQueue>>,
@@ -27,7 +28,7 @@ pub(crate) struct LowPriorityPool {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The jobs that wait, by requester, and whose turn it is: each has a job or more.
+/// The waiting jobs, by requester, and the order of turns: each requester in it has a job or more.
 #[derive(Default)]
 struct JobQueue {
     jobs: HashMap<Requester, VecDeque<Job>>,
@@ -43,7 +44,7 @@ impl JobQueue {
         jobs.push_back(job);
     }
 
-    /// The oldest job of whose turn it is, who goes to the end.
+    /// Takes the oldest job of the requester whose turn it is, and moves that requester to the end.
     fn pop(&mut self) -> Option<Job> {
         let requester = self.turns.pop_front()?;
         let jobs = self.jobs.get_mut(&requester)?;
@@ -65,7 +66,8 @@ impl LowPriorityPool {
         Self::of(THREADS, "keys", give_way)
     }
 
-    /// So many threads for work that waits for the disk most of the time, and takes little of the processor.
+    /// Starts `threads` threads for work that waits for the disk most of the time, and needs little
+    /// of the processor.
     ///
     /// # Errors
     /// [`StartError::Threads`].
@@ -83,8 +85,8 @@ impl LowPriorityPool {
         Ok(LowPriorityPool { pool, waiting: Arc::default() })
     }
 
-    /// Does something for a requester, after all that it was to do for it before. It is done to its end, also if nobody waits for
-    /// it any more. `None` if it panics.
+    /// Runs work for a requester, after its earlier work. It is completed even if nobody waits for
+    /// it any more. Returns `None` if it panics.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         requester: impl Into<Requester>,
@@ -92,12 +94,13 @@ impl LowPriorityPool {
     ) -> Option<T> {
         let (done, outcome) = oneshot::channel();
         let job = move || {
-            // Nobody may wait for it any more.
+            // Nobody may be waiting for it any more.
             let _ = done.send(catch_unwind(AssertUnwindSafe(work)).ok());
         };
         let waiting = self.waiting.clone();
         waiting.lock().unwrap_or_else(PoisonError::into_inner).push(requester.into(), Box::new(job));
-        // As many are spawned as there are jobs; which of them it is, is seen when a thread is free.
+        // As many tasks are spawned as there are jobs; each takes the next job when a thread is
+        // free.
         self.pool.spawn_fifo(move || {
             let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
             if let Some(job) = job {
@@ -108,7 +111,8 @@ impl LowPriorityPool {
     }
 }
 
-/// Only Linux knows it of threads; elsewhere, and where it is not allowed, all goes on as it is.
+/// Lowers the priority of this thread. Only Linux has priorities of threads; elsewhere, and where
+/// it is not allowed, nothing changes.
 fn give_way() {
     #[cfg(target_os = "linux")]
     if let Ok(nice) = rustix::process::getpriority_process(None) {

@@ -1,9 +1,9 @@
-//! Memory for what is on its way: requests as their bytes come, and answers from before they are made until their last byte is
-//! handed to the socket.
+//! Memory for data in transit: requests as their bytes arrive, and answers from before they are
+//! made until their last byte is handed to the socket.
 //!
-//! The shares are those of a shared buffer with dynamic thresholds (Choudhury and Hahne, 1998): a network may hold so many times
-//! what is then free. So whoever is alone has most of the memory, many have equal parts, and something is left for a newcomer at
-//! any time, however many came before.
+//! The shares are those of a shared buffer with dynamic thresholds (Choudhury and Hahne, 1998): a
+//! network may hold a fixed multiple of what is free after that. So a client that is alone has most
+//! of the memory, many have equal parts, and something is left for a new client at any time.
 
 use crate::refusal::Refusal;
 use crate::sessions::{Network, Peer};
@@ -12,11 +12,11 @@ use sotto_wire::{Code, Problem};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The memory there is for requests and responses, and which networks hold it.
+/// The memory for requests and responses, and the networks that hold it.
 pub(crate) struct MemoryBudget {
     total: u64,
     used: Mutex<MemoryUsage>,
-    /// What is held, in KiB.
+    /// Gauge of the memory that is held, in KiB.
     gauge: Gauge,
 }
 
@@ -33,8 +33,8 @@ pub(crate) struct MemoryPermit {
     bytes: u64,
 }
 
-/// What a route says of the memory that the body of its response takes, in the response's extensions. Where it says nothing, the
-/// body's announced bytes are taken before it is sent.
+/// The memory of a response's body, which a route puts into the response's extensions. Without it,
+/// the body's announced bytes are taken before it is sent.
 #[derive(Clone)]
 pub(crate) enum BodyMemory {
     /// Memory that was taken for this body, and is held until its last byte is sent.
@@ -51,19 +51,20 @@ impl MemoryBudget {
     /// Takes memory for a client.
     ///
     /// # Errors
-    /// [`Code::Busy`] while others or the client itself hold too much; [`Code::TooLarge`] for more than it could ever have.
+    /// [`Code::Busy`] while others or the client itself hold too much; [`Code::TooLarge`] for more
+    /// than a client can ever have.
     pub(crate) fn take(self: &Arc<Self>, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
         let mut permit = self.none(peer);
         permit.grow(bytes)?;
         Ok(permit)
     }
 
-    /// No memory yet, for a client whose request comes.
+    /// An empty permit, for a client whose request is arriving.
     pub(crate) fn none(self: &Arc<Self>, peer: Peer) -> MemoryPermit {
         MemoryPermit { budget: self.clone(), peer, bytes: 0 }
     }
 
-    /// The most that one client can have.
+    /// Maximum bytes that one client can have.
     fn most(&self, peer: Peer) -> u64 {
         let share = |network: Network| self.total / (network.share() + 1) * network.share();
         peer.networks().map(share).min().unwrap_or(0)
@@ -79,10 +80,10 @@ impl MemoryBudget {
 }
 
 impl MemoryPermit {
-    /// Takes so many bytes more; nothing on an error.
+    /// Takes `bytes` more bytes; on an error nothing.
     ///
     /// # Errors
-    /// As [`MemoryBudget::take`].
+    /// As for [`MemoryBudget::take`].
     pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
         let (budget, most) = (&self.budget, self.budget.most(self.peer));
         if self.bytes.saturating_add(bytes) > most {
@@ -113,13 +114,13 @@ impl MemoryPermit {
         Ok(())
     }
 
-    /// All that is held, in a permit of its own; nothing is left in this one.
+    /// Moves everything held to a new permit, and leaves this one empty.
     pub(crate) fn split(&mut self) -> MemoryPermit {
         let bytes = std::mem::take(&mut self.bytes);
         MemoryPermit { budget: self.budget.clone(), peer: self.peer, bytes }
     }
 
-    /// The bytes that are held.
+    /// Bytes that are held.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -167,7 +168,7 @@ mod tests {
         for last in 2..5 {
             let address = format!("192.0.2.{last}");
             let free = budget.total - budget.used().all;
-            // Seven of eight parts of what is free.
+            // Seven eighths of what is free.
             held.push(budget.take(peer(&address), free / 8 * 7).ok().unwrap());
             assert!(budget.total > budget.used().all, "nothing is left after {last}");
         }
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn an_ipv6_customer_is_bounded_however_many_networks_it_has() {
         let budget = budget(8000);
-        // A /64 has half of it, a /56 three quarters, a /48 seven eighths.
+        // A /64 may hold half of the memory, a /56 three quarters, a /48 seven eighths.
         let take = |address: &str, bytes| budget.take(peer(address), bytes);
         assert_eq!(code(take("2001:db8::1", 4001)), Some(Code::TooLarge));
         let first = take("2001:db8::1", 4000).ok().unwrap();

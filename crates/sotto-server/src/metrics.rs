@@ -1,5 +1,5 @@
-//! Counts by table, route and outcome. The label types below are the allow-list: no row, no key, no
-//! session, no address can get in, because there is no label for it.
+//! Counts by table, route and outcome. The label types below are the allow-list: no row, key,
+//! session or address can become a label, because there is none for it.
 
 mod apple;
 mod placement;
@@ -20,39 +20,39 @@ pub use sample::metrics_sample;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// A request, by what became of it.
+/// Labels of a request: its route and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RequestLabel {
     pub(crate) route: &'static str,
     pub(crate) outcome: &'static str,
 }
 
-/// A table's name; only names from the configuration get here.
+/// Label with a table's name, which is always one of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByTable {
     table: String,
 }
 
-/// One of a table's live epochs: `newest` or `previous`. The epoch's number is the gauge's value, so that
-/// old epochs leave no series behind.
+/// Label of one of a table's live epochs: `newest` or `previous`. The epoch's number is the gauge's
+/// value, so that old epochs leave no series behind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct EpochLabel {
     table: String,
     which: &'static str,
 }
 
-/// Why a session is not held any more, or not in memory.
+/// Why a session was evicted from memory or from the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EvictionReason {
-    /// Nobody used it for too long.
+    /// The session was unused for too long.
     Expired,
-    /// Its client has registered others since.
+    /// The session's client has registered others since.
     Client,
-    /// Memory ran out. Where there is a store, the keys are brought back when they are asked for.
+    /// Memory was short. With a store, the keys are loaded again when they are needed.
     Memory,
-    /// The room on disk ran out.
+    /// The space on disk was short.
     Disk,
-    /// Its stored keys are damaged.
+    /// The session's stored keys are damaged.
     Damaged,
 }
 
@@ -61,19 +61,19 @@ struct EvictionLabel {
     why: &'static str,
 }
 
-/// Whose budget it was: that of one `client`, or of `all`.
+/// Label of a time budget: that of one `client`, or of `all`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ScopeLabel {
     whose: &'static str,
 }
 
-/// Where bytes of keys are: `memory` or `disk`.
+/// Label of the medium that keys are stored in: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct MediumLabel {
     place: &'static str,
 }
 
-/// Every metric.
+/// All metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabel, Counter>,
@@ -85,13 +85,13 @@ pub(crate) struct Metrics {
     pub(crate) open_streams: Gauge,
     orders: Family<ByTable, Counter>,
     evaluations: Family<ByTable, Counter>,
-    /// Orders that wait or are being filled.
+    /// Number of hint requests that wait or are being answered.
     pub(crate) open_orders: Gauge,
-    /// KiB of memory for requests and answers that are taken.
+    /// Memory in KiB that requests and answers take.
     pub(crate) bodies: Gauge,
     scan_seconds: Counter<f64, AtomicU64>,
     over_budget: Family<ScopeLabel, Counter>,
-    /// Asks that gave way in a full queue.
+    /// Number of query requests evicted from a full queue.
     pub(crate) pushed_out: Counter,
     batch: Histogram,
     queue_wait: Histogram,
@@ -105,21 +105,21 @@ pub(crate) struct Metrics {
     session_bytes: Family<MediumLabel, Gauge>,
     evictions: Family<EvictionLabel, Counter>,
     refused_epochs: Counter,
-    /// Sessions brought back into memory from the disk.
+    /// Number of sessions loaded from disk into memory.
     pub(crate) readmitted: Counter,
-    /// Operations on the store of keys that failed.
+    /// Number of failed operations on the store of keys.
     pub(crate) store_failures: Counter,
-    /// Asks that wait for a pass.
+    /// Number of query requests that wait for a pass.
     pub(crate) queue_depth: Gauge,
-    /// Asks and streams dropped because their client hung up, or did not read.
+    /// Number of query requests and streams dropped because their client hung up, or did not read.
     pub(crate) gone: Counter,
-    /// Bytes of frames read.
+    /// Bytes of frames that were read.
     pub(crate) bytes_in: Counter,
     /// Bytes of responses, as announced.
     pub(crate) bytes_out: Counter,
-    /// Open public connections.
+    /// Number of open public connections.
     pub(crate) connections: Gauge,
-    /// Of Apple's private lookups.
+    /// Metrics of Apple's private lookups.
     pub(crate) apple: AppleMetrics,
 }
 
@@ -282,7 +282,7 @@ impl Metrics {
         self.evictions.get_or_create(&EvictionLabel { why }).inc();
     }
 
-    /// A refusal for want of time, of `client` or of `all`.
+    /// Counts a refusal because the time budget of `client` or of `all` is used up.
     pub(crate) fn over_budget(&self, whose: &'static str) {
         self.over_budget.get_or_create(&ScopeLabel { whose }).inc();
     }
@@ -295,7 +295,7 @@ impl Metrics {
         self.refused_epochs.inc();
     }
 
-    /// The exposition text; gauges of tables and sessions are read now.
+    /// The exposition text; gauges of tables and sessions are computed now.
     pub(crate) fn exposition(
         &self,
         tables: &ServedTables,

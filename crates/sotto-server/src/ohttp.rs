@@ -1,8 +1,9 @@
-//! A gateway of Oblivious HTTP (RFC 9458): its keys, and which requests came before.
+//! A gateway of Oblivious HTTP (RFC 9458): its keys, and the requests that it remembers.
 //!
-//! Keys are in a file of the state directory. They are renewed as those of tokens are: the newest is told, and those before it
-//! are opened with for a while. Which requests came is in memory alone, in as much as the configuration gives: what must not be
-//! done twice over a restart has a token, which is spent on the disk.
+//! Keys are in a file of the state directory. They are renewed as those of tokens are: the newest
+//! is published, and earlier ones open requests for a while. Requests are remembered in memory
+//! alone, in the number that the configuration sets: what must not be done twice across a restart
+//! has a token, which is spent on disk.
 
 use crate::config::OhttpConfig;
 use crate::database::private_file;
@@ -16,9 +17,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Its name in the state directory.
+/// Name of the key file in the state directory.
 const FILE: &str = "ohttp-keys";
-/// Where the next one is written, before it takes the place of the one before.
+/// Name of the next key file, before it replaces the current one.
 const NEXT: &str = "ohttp-keys.next";
 
 const FIX: &str = "delete the file, or give another directory with --state: clients then fetch new keys";
@@ -26,10 +27,10 @@ const FIX: &str = "delete the file, or give another directory with --state: clie
 const DAY: u64 = 86_400;
 const MIB: u64 = 1 << 20;
 
-/// A gateway, without its route.
+/// The state of a gateway, without its route.
 pub(crate) struct Gateway {
     pub(crate) path: String,
-    /// Bytes of a request and of a response, at most.
+    /// Maximum bytes of a request, and of a response.
     pub(crate) most: (u64, u64),
     ring: ArcSwap<GatewayKeys>,
     state: Option<PathBuf>,
@@ -37,7 +38,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Takes up the keys of an earlier run, or makes one.
+    /// Loads the keys of an earlier run, or makes one.
     ///
     /// # Errors
     /// [`StartError`].
@@ -71,7 +72,7 @@ impl Gateway {
         }
     }
 
-    /// What was not written is not told.
+    /// Renews keys in memory and on disk; keys that were not written are not published.
     fn turn(&self) -> Result<(), StartError> {
         let (ring, now) = (self.ring.load(), clock::of_day().as_secs());
         if !ring.is_due(now) {
@@ -86,17 +87,17 @@ impl Gateway {
         Ok(())
     }
 
-    /// What clients are told of its keys.
+    /// The published key configurations.
     pub(crate) fn published_keys(&self) -> Vec<u8> {
         self.ring.load().told()
     }
 
-    /// Opens a request.
+    /// Decrypts a request.
     pub(crate) fn open_request(&self, bytes: &[u8]) -> Result<OpenedRequest, OpenError> {
         open(self.ring.load().keys(), bytes)
     }
 
-    /// Whether a request comes for the first time, as far as is known.
+    /// Whether a request arrives for the first time, as far as is remembered.
     pub(crate) fn is_new(&self, reply: &ResponseSealer) -> bool {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(reply.request())
     }
@@ -120,7 +121,7 @@ fn read(rotation: RotationSchedule, path: &Path) -> Result<GatewayKeys, StartErr
     GatewayKeys::read(rotation, &text).ok_or_else(|| broken(path, "it is no file of a gateway's keys".into()))
 }
 
-/// The file appears whole, for this user alone.
+/// Writes the key file, which appears whole, for this user alone.
 fn write(dir: &Path, ring: &GatewayKeys) -> io::Result<()> {
     let next = dir.join(NEXT);
     let mut file = private_file(&next)?;

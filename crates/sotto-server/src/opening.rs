@@ -1,4 +1,5 @@
-//! What a server says while it opens its tables: its ports answer from the first moment, and say that it is not ready.
+//! Responses of a server that is still opening its tables: its ports answer from the first moment,
+//! and report that it is not ready.
 
 use crate::refusal::Refusal;
 use axum::Router;
@@ -7,19 +8,19 @@ use axum::routing::get;
 use sotto_wire::{Code, Problem};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Seconds until it is worth asking again.
+/// Seconds after which a client may try again.
 const RETRY_AFTER: u64 = 1;
 
-/// How far a server is with opening its tables.
+/// The progress of a server in opening its tables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpeningProgress {
-    /// What is being opened: a folder or a file.
+    /// Folder or file that is being opened.
     pub name: String,
-    /// Which of how many it is, from 1.
+    /// Number of that source, from 1.
     pub number: usize,
-    /// How many there are.
+    /// Number of all sources.
     pub count: usize,
-    /// How much of its image is read through, in percent, once that has begun.
+    /// Percentage of its image that is verified, once that has begun.
     pub percent: Option<u64>,
 }
 
@@ -31,22 +32,22 @@ impl std::fmt::Display for OpeningProgress {
     }
 }
 
-/// Where a server notes how far it is.
+/// The progress of opening, shared between threads.
 #[derive(Debug, Default)]
 pub(crate) struct Opening(Mutex<OpeningProgress>);
 
 impl Opening {
-    /// Notes that the next source is opened.
+    /// Records that the next source is being opened.
     pub(crate) fn begin(&self, name: String, number: usize, count: usize) {
         *self.progress() = OpeningProgress { name, number, count, percent: None };
     }
 
-    /// Notes how much of an image is read.
+    /// Records how much of an image is verified.
     pub(crate) fn read(&self, at: sotto_db::Progress) {
         self.progress().percent = Some(at.done.saturating_mul(100) / at.total.max(1));
     }
 
-    /// How far it is.
+    /// The current progress.
     pub(crate) fn now(&self) -> OpeningProgress {
         self.progress().clone()
     }
@@ -55,14 +56,14 @@ impl Opening {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What clients are told: to come again.
+    /// Routes for clients, which tell them to try again.
     pub(crate) fn public() -> Router {
         let not_yet =
             || async { Refusal::new(Code::NotReady, "the server opens its tables").after(RETRY_AFTER) };
         Router::new().fallback(not_yet)
     }
 
-    /// What operators are told: that it is alive, and how far it is.
+    /// Routes for operators, which report that the server is alive, and its progress.
     pub(crate) fn admin(self: &Arc<Self>) -> Router {
         let opening = self.clone();
         let not_ready = move || {

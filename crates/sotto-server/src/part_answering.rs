@@ -1,5 +1,6 @@
-//! A table in parts that this process has all of: each pass goes over all parts at once, each on threads of its own, and the
-//! answers are those of the whole table. None is given with a part missing.
+//! A table in parts that are all in this process: each pass goes over all parts at once, each on
+//! threads of its own, and the answers are those of the whole table. If a part is missing, there is
+//! no answer.
 
 use crate::SourceError;
 use rayon::ThreadPool;
@@ -10,7 +11,7 @@ use sotto_core::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Pools of threads, which tables in as many parts share: one pass is made at a time.
+/// Thread pools, shared by tables with the same number of parts, since one pass is made at a time.
 #[derive(Debug)]
 pub(crate) struct PartPools {
     threads: usize,
@@ -18,14 +19,14 @@ pub(crate) struct PartPools {
 }
 
 impl PartPools {
-    /// Of so many threads in all, or 0 for one per core.
+    /// Pools of `threads` threads in total, or 0 for one per core.
     pub(crate) fn new(threads: usize) -> Arc<Self> {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { cores() } else { threads };
         Arc::new(PartPools { threads, pools: Mutex::default() })
     }
 
-    /// A pool for each of so many parts, or one per thread if there are more.
+    /// A pool for each of `parts` parts, or one per thread if there are more parts.
     fn of(&self, parts: usize) -> Result<Arc<[ThreadPool]>, SourceError> {
         let lanes = parts.clamp(1, self.threads);
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +34,7 @@ impl PartPools {
             return Ok(pools.clone());
         }
         let pool = |lane: usize| {
-            // The first ones have what is left over.
+            // The first pools get the remaining threads.
             let threads = self.threads / lanes + usize::from(lane < self.threads % lanes);
             let name = move |i| format!("sotto-part-{lane}-{i}");
             rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build()
@@ -46,7 +47,7 @@ impl PartPools {
     }
 }
 
-/// All parts of a table.
+/// All parts of a table, and what joins their partial answers.
 pub(crate) struct JoinedParts {
     join: Box<dyn AnyJoin>,
     parts: Vec<Box<dyn AnyServer>>,
@@ -57,10 +58,11 @@ pub(crate) struct JoinedParts {
 type Partials = Vec<Result<Vec<u8>>>;
 
 impl JoinedParts {
-    /// Opens what joins these parts.
+    /// Prepares to join these parts.
     ///
     /// # Errors
-    /// [`SourceError::Inconsistent`] if the scheme cuts no tables, or not into so many parts.
+    /// [`SourceError::Inconsistent`] if the scheme does not split tables, or not into this number
+    /// of parts.
     pub(crate) fn new(
         (scheme, params): (&SchemeEntry, &[u8]),
         parts: Vec<Box<dyn AnyServer>>,
@@ -78,17 +80,17 @@ impl JoinedParts {
         self.parts.first().map_or(0, |part| bytes(part.as_ref()))
     }
 
-    /// The answer to a query, if every part has made its partial.
+    /// Joins the partial answers to a query, if every part has made one.
     fn answer(&self, (session, query): (&AnySession, &[u8]), partials: Partials) -> Result<Vec<u8>> {
         let partials = partials.into_iter().collect::<Result<Vec<_>>>()?;
         self.join.join(session, query, &partials)
     }
 }
 
-/// What a lane has to do: some parts, and where their partials go.
+/// The work of one pool: some parts, and the buffers for their partial answers.
 type PartWork<'a> = (&'a [Box<dyn AnyServer>], &'a mut [Partials]);
 
-/// Has every lane do its work, all at once, and waits for them.
+/// Runs the work of all pools at once, and waits for them.
 fn at_once(lanes: &[ThreadPool], mut work: Vec<PartWork<'_>>, asks: &[(&AnySession, &[u8])]) {
     let (Some((lane, others)), Some((parts, room))) = (lanes.split_first(), work.pop()) else { return };
     lane.in_place_scope(|scope| {

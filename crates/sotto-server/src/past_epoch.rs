@@ -1,7 +1,8 @@
-//! Epochs that nobody is answered about any more: of each its catalog, and what changed in the rows on the way to it.
+//! Past epochs, for which no queries are answered: their catalogs, and the rows deltas that lead to
+//! them.
 //!
-//! Clients that hold state of their own go from epoch to epoch along these (`spec/artifacts.md`). Nothing of them is
-//! resident: the files are mapped, and only what is asked for is read.
+//! Clients with state advance from epoch to epoch along these (`spec/artifacts.md`). Nothing of
+//! them is resident: the files are mapped, and only the requested parts are read.
 
 use crate::table_epoch::{Retirement, StaticFile};
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use sotto_core::{Artifact, Epoch, Section};
 use sotto_db::{ImageFile, TableDir};
 use std::sync::Arc;
 
-/// An epoch of the past.
+/// A past epoch of a table.
 pub struct PastEpoch {
     epoch: Epoch,
     signed: Bytes,
@@ -20,15 +21,16 @@ pub struct PastEpoch {
 }
 
 impl PastEpoch {
-    /// The epochs of a folder before `newest` that a way leads over, the latest first: each has a rows delta, and at
-    /// most `keep` deltas are served, with that of `newest`.
+    /// The epochs of a folder before `newest` on a delta chain to it, the latest first: each has a
+    /// rows delta, and at most `keep` deltas are served, that of `newest` included.
     pub fn all(dir: &TableDir, newest: Epoch, keep: u64) -> Vec<Arc<PastEpoch>> {
         let first = newest.0.saturating_sub(keep.saturating_sub(1)).max(1);
         let older = (first..newest.0).rev().map(Epoch);
         older.map_while(|epoch| PastEpoch::open(dir, epoch)).map(Arc::new).collect()
     }
 
-    /// One epoch; `None` if it is not there, or no delta leads to it: then a way ends here.
+    /// Opens one epoch; `None` if it does not exist, or no delta leads to it: then the chain ends
+    /// here.
     fn open(dir: &TableDir, epoch: Epoch) -> Option<Self> {
         let image = match dir.open_delta_source(epoch) {
             Ok(image) => image,
@@ -44,19 +46,19 @@ impl PastEpoch {
         Some(PastEpoch { epoch, signed, etag: etag(image.signed_catalog()), delta, image })
     }
 
-    /// Which epoch.
+    /// The number of the epoch.
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The catalog as it is served, and its entity tag.
+    /// The signed catalog, and its entity tag.
     pub(crate) fn signed(&self) -> (Bytes, &str) {
         (self.signed.clone(), &self.etag)
     }
 
-    /// Where the artifact with this digest lies, if it is the delta.
+    /// The file of the artifact with this digest, if it is the delta.
     pub(crate) fn artifact(&self, digest: &Hex32) -> Option<StaticFile> {
-        // Nothing of it is in memory, so nothing is held by whoever reads it slowly.
+        // Nothing of it is in memory, so a slow reader holds none.
         let retired = Retirement::default;
         let file = || StaticFile {
             image: self.image.clone(),
@@ -70,7 +72,8 @@ impl PastEpoch {
 
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
 
-/// The entity tag of a catalog. Its signature is as good a name for its bytes as a digest would be, and is at hand.
+/// The entity tag of a catalog. Its signature identifies its bytes as well as a digest would, and
+/// is available.
 pub(crate) fn etag(signed: &SignedCatalog) -> String {
     let signature = signed.signature.to_string();
     format!("\"{}\"", signature.get(..32).unwrap_or(&signature))

@@ -1,32 +1,35 @@
-//! So much at once, and so much more with time, for each client: a leaky bucket, of which nothing is kept but the time until
-//! which it is full (GCRA, ITU-T I.371). There is no hour that begins and ends, so there is no edge of one to wait for.
+//! A rate limiter per client: a leaky bucket, of which only the time until which it is full is
+//! stored (GCRA, ITU-T I.371). Periods do not begin and end at fixed times, so there is no edge of
+//! a period to wait for.
 
 use crate::clock::nanos;
 use crate::sessions::ClientId;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// So many clients are told apart. Those who come when there are as many share one bucket, until others are forgotten.
+/// Maximum number of clients that are told apart. Further clients share one bucket, until others
+/// are forgotten.
 const CLIENTS: usize = 100_000;
 
-/// Who shares a bucket: no address is hashed to this, but by a chance of one in 2^128.
+/// The client that stands for all that share a bucket: an address hashes to it with a probability
+/// of 2^-128.
 const OTHERS: ClientId = ClientId([0; 16]);
 
-/// When there are too many, those whose buckets are empty are looked for once in so long, in nanoseconds.
+/// Interval in nanoseconds between two searches for empty buckets, when there are too many clients.
 const LOOK: u64 = 1_000_000_000;
 
-/// How much a client may have.
+/// The rate at which a client may use something.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
-    /// At once.
+    /// Maximum amount at once.
     pub(crate) burst: u64,
-    /// So much more with each period; 0 for any amount at any time.
+    /// Amount per period; 0 for any amount at any time.
     pub(crate) amount: u64,
     pub(crate) period: Duration,
 }
 
 impl Rate {
-    /// So much at once, and as much again with each period.
+    /// A burst of `amount`, and as much again per period.
     pub(crate) fn per(amount: u64, period: Duration) -> Self {
         Rate { burst: amount, amount, period }
     }
@@ -35,14 +38,14 @@ impl Rate {
         self.amount != 0
     }
 
-    /// How long it takes until there is so much more, in nanoseconds; rounded up, so that nobody gets more than that.
+    /// The time in which `amount` accrues, in nanoseconds; rounded up, so that no client gets more.
     fn time(&self, amount: u64) -> u64 {
         let all = u128::from(amount) * u128::from(nanos(self.period));
         u64::try_from(all.div_ceil(u128::from(self.amount.max(1)))).unwrap_or(u64::MAX)
     }
 }
 
-/// Under which name something is counted, and how many times what one client may have there is for it.
+/// The client that an amount is counted for, and the multiple of one client's rate that it has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) client: ClientId,
@@ -55,12 +58,14 @@ impl From<ClientId> for Counted {
     }
 }
 
-/// What each client has used. Times are in nanoseconds, and do not go back ([`crate::clock::Clock`]).
+/// The amounts that each client has used. Times are in nanoseconds, and do not go back
+/// ([`crate::clock::Clock`]).
 pub(crate) struct RateLimiter {
     rate: Rate,
-    /// The time of a whole burst.
+    /// Time in which a whole burst accrues.
     full: u64,
-    /// Until when each client has used up what there was; who is not here has all of it.
+    /// Time until which each client's burst is not whole again; clients without an entry have a
+    /// whole burst.
     until: HashMap<ClientId, u64>,
     clients: usize,
     looked: u64,
@@ -71,17 +76,17 @@ impl RateLimiter {
         RateLimiter { rate, full: rate.time(rate.burst), until: HashMap::new(), clients: CLIENTS, looked: 0 }
     }
 
-    /// Takes up what an earlier run has counted. It cannot have counted more than a whole burst.
+    /// Restores a count of an earlier run, which cannot exceed a whole burst.
     pub(crate) fn restore(&mut self, client: ClientId, until: u64, now: u64) {
         if self.rate.is_bound() && until > now {
             self.until.insert(client, until.min(now.saturating_add(self.full)));
         }
     }
 
-    /// Whether a client has anything left.
+    /// Checks that a client has anything left.
     ///
     /// # Errors
-    /// The time until it has.
+    /// The time until it has, in nanoseconds.
     pub(crate) fn check(&mut self, client: ClientId, now: u64) -> Result<(), u64> {
         if !self.rate.is_bound() {
             return Ok(());
@@ -91,7 +96,7 @@ impl RateLimiter {
         if owes < self.full { Ok(()) } else { Err((owes - self.full).saturating_add(1)) }
     }
 
-    /// Counts what was done for a client, even if that is more than it had.
+    /// Counts work that was done for a client, even if it is more than the client had.
     pub(crate) fn add(&mut self, counted: impl Into<Counted>, amount: u64, now: u64) {
         let Counted { client, times } = counted.into();
         if self.rate.is_bound() {
@@ -101,11 +106,11 @@ impl RateLimiter {
         }
     }
 
-    /// Counts what is about to be done for a client, if it has as much. Gives who it is counted for, and until when there is
-    /// nothing used up any more.
+    /// Counts work that is about to be done for a client, if the client has that amount. Returns
+    /// the client that it is counted for, and the time at which its burst is whole again.
     ///
     /// # Errors
-    /// The time until it has; nothing was counted then.
+    /// The time until it has the amount, in nanoseconds; nothing was counted then.
     pub(crate) fn take(
         &mut self,
         counted: impl Into<Counted>,
@@ -119,10 +124,10 @@ impl RateLimiter {
         Ok((spot, until))
     }
 
-    /// Whether [`RateLimiter::take`] would grant it; nothing is counted.
+    /// Whether [`RateLimiter::take`] would succeed; nothing is counted.
     ///
     /// # Errors
-    /// As [`RateLimiter::take`].
+    /// As for [`RateLimiter::take`].
     pub(crate) fn could_take(
         &mut self,
         counted: impl Into<Counted>,
@@ -140,17 +145,18 @@ impl RateLimiter {
         if until > most { Err(until - most) } else { Ok((spot, until)) }
     }
 
-    /// Forgets who has all of it again.
+    /// Forgets clients whose burst is whole again.
     pub(crate) fn forget(&mut self, now: u64) {
         self.until.retain(|_, until| *until > now);
     }
 
-    /// Whose buckets are not empty, and until when.
+    /// The clients whose burst is not whole, and the times at which it is.
     pub(crate) fn used(&self) -> impl Iterator<Item = (ClientId, u64)> {
         self.until.iter().map(|(client, until)| (*client, *until))
     }
 
-    /// Whom a client is counted as: itself, as long as there is room for it.
+    /// The client that an amount is counted for: the client itself, as long as there is space for
+    /// it.
     fn spot(&mut self, client: ClientId, now: u64) -> ClientId {
         let known = |meter: &Self| meter.until.contains_key(&client) || meter.until.len() < meter.clients;
         if !known(self) && now.saturating_sub(self.looked) >= LOOK {
@@ -176,7 +182,7 @@ mod tests {
         RateLimiter::new(Rate::per(amount, Duration::from_secs(3600)))
     }
 
-    /// What a client gets that takes whatever it can, one at a time, at these times.
+    /// The amounts that a client gets, one at a time, at each of these times.
     fn gets(meter: &mut RateLimiter, times: &[u64]) -> Vec<usize> {
         let mut all = |now| (0..100).take_while(|_| meter.take(client(1), 1, now).is_ok()).count();
         times.iter().map(|&now| all(now)).collect()
@@ -186,7 +192,7 @@ mod tests {
     fn there_is_no_edge_at_which_all_of_it_is_there_twice() {
         for edge in [HOUR, 2 * HOUR, 7 * HOUR + 13] {
             let mut meter = hourly(10);
-            // All of it at the end of any hour, and then one in six minutes.
+            // The whole burst at the end of any hour, and then one in six minutes.
             assert_eq!(gets(&mut meter, &[edge - 1, edge, edge + 1, edge + 359 * SECOND]), [10, 0, 0, 0]);
             assert_eq!(gets(&mut meter, &[edge + 360 * SECOND, edge + HOUR, edge + 3 * HOUR]), [1, 9, 10]);
         }
@@ -221,7 +227,7 @@ mod tests {
     fn a_clock_that_stands_gives_nothing() {
         let mut meter = hourly(10);
         assert_eq!(gets(&mut meter, &[HOUR, HOUR, HOUR]), [10, 0, 0]);
-        // One that went back all the same.
+        // A clock that went back nevertheless.
         assert_eq!(gets(&mut meter, &[0, HOUR - 1, HOUR]), [0, 0, 0]);
     }
 

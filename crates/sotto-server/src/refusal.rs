@@ -5,10 +5,10 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use sotto_wire::{Code, Problem, routes};
 
-/// Seconds until a refused request may succeed, where nothing says otherwise.
+/// Seconds after which a refused request may succeed, by default.
 const RETRY_AFTER: u64 = 1;
 
-/// A problem on its way out.
+/// A problem to respond with, and the seconds after which to retry.
 #[derive(Debug)]
 pub(crate) struct Refusal(pub(crate) Problem, pub(crate) u64);
 
@@ -17,12 +17,12 @@ impl Refusal {
         Problem::new(code, message).into()
     }
 
-    /// The same, with the seconds until it is worth another try.
+    /// Sets the seconds after which the request may be tried again.
     pub(crate) fn after(self, seconds: u64) -> Self {
         Refusal(self.0, seconds.max(RETRY_AFTER))
     }
 
-    /// The problem of a code whose name says it all.
+    /// The refusal for a code that needs no further text.
     pub(crate) fn of(code: Code) -> Self {
         let message = match code {
             Code::Busy => "the queue is full",
@@ -68,7 +68,7 @@ impl IntoResponse for Refusal {
         if matches!(code.status(), 429 | 503) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(self.1));
         }
-        // For the metrics: the outcome's label.
+        // Label of the outcome, for the metrics.
         response.extensions_mut().insert(code);
         response
     }

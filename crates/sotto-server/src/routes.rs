@@ -1,23 +1,23 @@
 //! The public routes.
 //!
-//! | file | route |
+//! | module | route |
 //! |---|---|
 //! | [`apple`] | Apple's private lookups: `/config`, `/key`, `/queries` |
 //! | [`tables`] | the list of tables, and their catalogs |
-//! | [`stacks`] | which tables belong together, and what is public of them |
+//! | [`stacks`] | stacks, and their public files |
 //! | [`logs`] | the logs of publishers' catalogs, and proofs |
 //! | [`artifacts`] | static files, in ranges |
-//! | [`ask`] | queries in, answers out |
+//! | [`query`] | queries in, answers out |
 //! | [`stream`] | a query in, the units of its record out |
-//! | [`hints`] | an order in, hints out |
+//! | [`hints`] | a hint request in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
-//! | `ohttp` | the gateway of Oblivious HTTP, before all others |
-//! | [`origins`] | pages of other origins, as far as they may ask |
-//! | [`page`] | the files of a page, if there is one |
-//! | [`tokens`] | tokens of Privacy Pass: given, and asked for |
-//! | [`session`] | the session a frame names: none, in memory, or on disk |
-//! | [`no`] | refusals in the words of a protocol of others |
+//! | `ohttp` | the gateway of Oblivious HTTP, in front of all others |
+//! | [`origins`] | pages of other origins, as far as they may make requests |
+//! | [`page`] | the files of a web page, if there is one |
+//! | [`tokens`] | tokens of Privacy Pass: the issuer's routes |
+//! | [`session`] | the session that a frame names: none, in memory, or on disk |
+//! | [`refusal`] | refusals in the format of another protocol |
 
 mod apple;
 mod artifacts;
@@ -54,7 +54,7 @@ use sotto_wire::{Code, routes};
 use std::sync::Arc;
 use tracing::Instrument;
 
-/// The public router.
+/// Builds the public router.
 pub(crate) fn public(service: Arc<Service>) -> Router {
     let all = Router::new()
         .route(routes::TABLES, get(tables::list))
@@ -83,7 +83,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
     all
 }
 
-/// Who sends a request, and its body, of which nothing is read yet.
+/// The sender of a request, and a reader of its body, of which nothing is read yet.
 fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, BodyReader), Refusal> {
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
@@ -91,13 +91,13 @@ fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, Body
     Ok((peer, BodyReader::new(body, &parts.headers, limit, read)?))
 }
 
-/// A body whole, and the memory that it takes.
+/// Reads a whole body. Returns it with its memory permit.
 async fn whole(service: &Service, reader: &mut BodyReader) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
     service.check_working()?;
     reader.whole().await
 }
 
-/// A request that came out of another one, which a gateway opened.
+/// Marks a request that a gateway has decrypted.
 #[derive(Debug, Clone, Copy)]
 struct FromGateway;
 
@@ -110,13 +110,13 @@ fn octets(body: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// A response whose body's memory is taken already: until all of it is sent.
+/// A response that holds the memory of its body until it is sent.
 fn holding(mut response: Response<Body>, memory: MemoryPermit) -> Response<Body> {
     response.extensions_mut().insert(BodyMemory::Taken(Arc::new(memory)));
     response
 }
 
-/// A response whose body is there whether it is sent or not.
+/// A response whose body is in memory whether it is sent or not.
 fn shared(mut response: Response<Body>) -> Response<Body> {
     response.extensions_mut().insert(BodyMemory::Shared);
     response
@@ -147,7 +147,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
     let outcome = ours.or_else(apples).unwrap_or("ok");
     span.record("outcome", outcome);
     service.metrics.request(route, outcome);
-    // Of what goes out in another one that is counted.
+    // Bytes that are sent inside another response are counted there.
     if !is_inside {
         service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
     }

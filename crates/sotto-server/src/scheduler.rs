@@ -1,25 +1,26 @@
-//! Asks of many clients, answered in one pass over the data.
+//! Query requests of many clients, answered in one pass over the data.
 //!
-//! One worker thread makes one pass at a time, with every thread of the pool: a pass is bound by memory
-//! bandwidth, so two at once would each take twice as long and read everything twice. While a pass runs,
-//! asks queue up; the next pass takes as many queries as it may, all about one epoch of one table. So
-//! an ask that finds the server idle starts at once, and under load batches form by themselves. After a
-//! pass that leaves too few behind for a full one, the worker waits a moment for company: the clients just
-//! answered are about to ask again.
+//! One worker thread makes one pass at a time, with every thread of the pool: a pass is bound by
+//! memory bandwidth, so two at once would each take twice as long and read everything twice. While
+//! a pass runs, requests queue up; the next pass takes as many queries as it may, all for one epoch
+//! of one table. So a request that finds the server idle starts at once, and under load batches
+//! form by themselves. After a pass that leaves too few queries behind for a full one, the worker
+//! waits a moment for more: the clients just answered are about to send their next requests.
 //!
-//! Requesters take turns in the queue: networks, or tokens where requests bring some. The asks of one go by age. An ask of more
-//! queries than a pass takes is spread over several, and goes to the end of its line in between, so that large asks do not hold
-//! up small ones.
+//! Requesters take turns in the queue: networks, or tokens if requests bring some. The requests of
+//! one are ordered by age. A request of more queries than a pass takes is spread over several, and
+//! goes to the end of its queue in between, so that large requests do not hold up small ones.
 //!
-//! Streams and requests for Apple's lookups are in the same queue: a unit or a lookup is a turn of its requester, however many
-//! requests it has, and however many lookups are in one. A stream whose client does not read has no turn until it does.
+//! Streams and requests for Apple's lookups are in the same queue: a unit or a lookup is a turn of
+//! its requester, however many requests it has, and however many lookups are in one. A stream whose
+//! client does not read has no turn until it does.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `queue` | the asks that wait, and when the next pass begins |
-//! | `fair` | whose turn it is |
-//! | `flow` | a stream on its way |
-//! | `turn` | what takes turns with the passes: streams, and other work in steps |
+//! | `queue` | the waiting requests, and when the next pass begins |
+//! | `fair_queue` | whose turn it is |
+//! | `stream_job` | a stream in progress |
+//! | `step_job` | streams and other work in steps, which take turns with the passes |
 //! | `worker` | the thread that makes the passes and the units |
 
 mod fair_queue;
@@ -46,44 +47,46 @@ use stream_job::QueuedStream;
 pub(crate) use stream_job::{Started, StreamJob};
 use tokio::sync::oneshot;
 
-/// How long work beside the passes waits for pauses between them: on a server that has none, a client's first lookup takes so
-/// much longer, once.
+/// Maximum time that low-priority work waits for gaps between the passes: on a server without gaps,
+/// a client's first lookup takes this much longer, once.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A checked ask. Its frame is exactly as long as its head and the table's parameters say.
+/// A checked query request. Its frame is exactly as long as its head and the table's parameters
+/// say.
 pub(crate) struct QueryJob {
     pub(crate) live: Arc<TableEpoch>,
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: query::QueryHead,
     pub(crate) frame: Vec<u8>,
-    /// Whose it is.
+    /// Address of the client.
     pub(crate) peer: Peer,
-    /// The memory the frame takes, given back with it: a client that hangs up leaves its ask in the queue.
+    /// Memory of the frame, released with it: the request of a client that hangs up stays in the
+    /// queue.
     pub(crate) _room: MemoryPermit,
-    /// The memory that its answers take, until they are sent.
+    /// Memory of the answers, until they are sent.
     pub(crate) answer_room: MemoryPermit,
 }
 
-/// The answers to an ask, in order, the memory that they take, and where its time went.
+/// The answers to a query request, in order, their memory permit, and the times it took.
 pub(crate) struct QueryOutcome {
     pub(crate) answers: Vec<Vec<u8>>,
     pub(crate) room: MemoryPermit,
     pub(crate) timing: Timing,
 }
 
-/// What the worker sends back for an ask.
+/// Result of a query request.
 pub(crate) type Reply = Result<QueryOutcome, Refusal>;
 
-/// Limits of queue and passes.
+/// Limits of the queue and of the passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SchedulerLimits {
     pub(crate) max_queue: usize,
-    /// Requests in steps that may wait.
+    /// Maximum number of requests in steps that wait.
     pub(crate) max_stepped: usize,
     pub(crate) max_queries: usize,
     pub(crate) max_wait: Duration,
     pub(crate) deadline: Duration,
-    /// How long a stream may wait for its client to read.
+    /// Maximum time that a stream waits for its client to read.
     pub(crate) stall: Duration,
 }
 
@@ -107,7 +110,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts the worker, with a pool of `threads` (0: one per core).
+    /// Starts the worker, with a pool of `threads` threads (0: one per core).
     ///
     /// # Errors
     /// [`StartError::Threads`].
@@ -131,16 +134,16 @@ impl Scheduler {
         Ok(Scheduler { queue, worker: Mutex::new(Some(handle)) })
     }
 
-    /// Queues an ask. Dropping the receiver takes it out again, unless its pass has begun.
+    /// Queues a query request. Dropping the receiver removes it, unless its pass has begun.
     ///
     /// # Errors
-    /// [`Code::RequestGuard`] if the queue is full and nobody else has more in it, [`Code::ShuttingDown`] after
-    /// [`Scheduler::finish`].
+    /// [`Code::Busy`] if the queue is full and no other requester has more in it,
+    /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
     pub(crate) fn submit(&self, ask: QueryJob) -> Result<oneshot::Receiver<Reply>, Code> {
         self.queue.push(ask, Instant::now())
     }
 
-    /// Queues a stream. The receiver gives its units once its query is prepared.
+    /// Queues a stream. The receiver gets its units once its query is expanded.
     ///
     /// # Errors
     /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
@@ -153,14 +156,15 @@ impl Scheduler {
     /// Queues work in steps.
     ///
     /// # Errors
-    /// [`Code::RequestGuard`] if as much waits as may and nobody else has more steps waiting, [`Code::ShuttingDown`] after
-    /// [`Scheduler::finish`].
+    /// [`Code::Busy`] if the queue is full and no other requester has more steps waiting,
+    /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
     pub(crate) fn submit_steps(&self, steps: Box<dyn StepWork>) -> Result<(), Code> {
         let stepping = StepJob { steps, since: Instant::now(), has_begun: false };
         self.queue.push_turn(InterleavedJob::Steps(stepping))
     }
 
-    /// What waits, whenever it is called, until no pass is under way: [`PATIENCE`] in all.
+    /// A function that waits until no pass is in progress, each time that it is called, for at most
+    /// [`PATIENCE`] in total.
     pub(crate) fn wait_until_idle(&self) -> impl FnMut() + 'static {
         let (queue, mut left) = (self.queue.clone(), PATIENCE);
         move || {
@@ -170,12 +174,12 @@ impl Scheduler {
         }
     }
 
-    /// Takes no more asks; the worker answers those queued and ends.
+    /// Accepts no more requests; the worker answers the queued ones and ends.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
 
-    /// As [`Scheduler::close`], and waits for the end.
+    /// Closes the queue as [`Scheduler::close`] does, and waits for the worker to end.
     pub(crate) fn finish(&self) {
         self.close();
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,8 +1,9 @@
-//! A table: where its epochs come from, and how they go live.
+//! A served table: where its epochs come from, and how they go live.
 //!
-//! An image is read through and compared with its digests before anything is answered from it. What a look at the files has no
-//! patience for is read by a thread of its own (`ServedTable::finish_reading`), and the table answers "not ready", or from the
-//! epochs it has, until that is done. An epoch that cannot be opened is refused and logged, and the old ones stay.
+//! An image is verified against its digests before any answer is computed from it. What a check of
+//! the files has no time for is read by a thread of its own (`ServedTable::finish_reading`), and
+//! the table answers "not ready", or from the epochs it has, until that is done. An epoch that
+//! cannot be opened is refused and logged, and the old ones stay.
 
 mod reading;
 
@@ -19,65 +20,69 @@ use sotto_wire::Code;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Seconds until it is worth asking again for a table that is refused: about when somebody may have put it back.
+/// Seconds after which a client may try a refused table again: about the time in which an operator
+/// may repair it.
 const REFUSED_AGAIN: u64 = 30;
 
-/// A table: its name, where its epochs come from, and those that are live.
+/// A table: its name, the source of its epochs, and the live ones.
 pub(crate) struct ServedTable {
     source: Box<dyn EpochSource>,
-    /// Known once an epoch has opened.
+    /// Name of the table, set once an epoch has opened.
     name: OnceLock<TableName>,
     live: ArcSwapOption<LiveEpochs>,
-    /// Held while looking.
+    /// Locked during a check for new epochs.
     memory: Mutex<ReloadState>,
-    /// Why the last look had to refuse something.
+    /// Reason why the last check refused something, if it did.
     refused: Mutex<Option<String>>,
     reading: ImageCheck,
     stopped: AtomicBool,
 }
 
-/// What one look leaves for the next.
+/// State from one check for new epochs to the next.
 #[derive(Default)]
 struct ReloadState {
-    /// Refusals that are in the log already: a bad file is logged once, and not with every look.
+    /// Refusals that were logged: a faulty file is logged once, and not with every check.
     logged: Vec<String>,
-    /// Those of the first look, which are not yet.
+    /// Refusals of the first check, which are not logged yet.
     untold: Vec<String>,
-    /// Files that were read through for nothing, and what was wrong with them: they are not read again until they change.
+    /// Epochs that failed verification, with the identity of their files and the reason: they are
+    /// not read again until the files change.
     bad: Vec<(Epoch, Vec<FileIdentity>, String)>,
     /// Whether the epoch before the newest is still to be read.
     owes_previous: bool,
 }
 
-/// What a look found.
+/// Result of a check for new epochs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ReloadOutcome {
-    /// Whether the live epochs changed.
+    /// Whether the live epochs have changed.
     pub(crate) changed: bool,
-    /// Why an epoch was refused.
+    /// Why an epoch was refused, if one was.
     pub(crate) refused: Option<String>,
-    /// Whether an image is read through in the background.
+    /// Whether an image is being verified in the background.
     pub(crate) reading: bool,
-    /// Whether this look found that it has to be: [`ServedTable::finish_reading`] comes next.
+    /// Whether this check found that an image has to be: [`ServedTable::finish_reading`] comes
+    /// next.
     pub(crate) begun: bool,
 }
 
-/// How it stands with a table.
+/// The status of a table.
 #[derive(Debug, Clone)]
 pub enum TableStatus {
-    /// Its newest epoch is answered about.
+    /// The table answers for its newest epoch.
     Live(Arc<TableEpoch>),
-    /// Its image is read through before anything is answered from it; so much of it is, in percent.
+    /// The table's image is being verified before any answer is computed from it; the number is the
+    /// percentage done.
     Reading(Arc<TableEpoch>, u64),
-    /// Nothing of it is served, and why.
+    /// Nothing of the table is served, for this reason.
     Refused(String),
 }
 
-/// An epoch that was tried.
+/// Result of opening an epoch.
 enum OpenOutcome {
     Open(Arc<TableEpoch>),
     Refused(SourceError),
-    /// It takes more than there is patience for.
+    /// Verifying the epoch takes longer than the check may.
     Deferred,
 }
 
@@ -94,17 +99,18 @@ impl ServedTable {
         })
     }
 
-    /// The table's name; that of its folder or file as long as nothing of it could be opened.
+    /// The table's name; the name of its folder or file as long as none of its epochs could be
+    /// opened.
     pub(crate) fn name(&self) -> String {
         self.name.get().map_or_else(|| self.source.name(), TableName::to_string)
     }
 
-    /// Whether it is the table of this name.
+    /// Whether this is the table of this name.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name.get().is_some_and(|own| own.as_str() == name)
     }
 
-    /// Whether its name is known.
+    /// Whether the name of the table is known.
     pub(crate) fn is_named(&self) -> bool {
         self.name.get().is_some()
     }
@@ -120,7 +126,7 @@ impl ServedTable {
     /// The live epochs.
     ///
     /// # Errors
-    /// [`Code::NotReady`], with the time that an image still takes.
+    /// [`Code::NotReady`], with the time that verifying an image still takes.
     pub(crate) fn live(&self) -> Result<Arc<LiveEpochs>, Refusal> {
         self.live_now().ok_or_else(|| match self.reading.left() {
             Some(seconds) => {
@@ -135,7 +141,7 @@ impl ServedTable {
         })
     }
 
-    /// How it stands with the table, for whoever runs the server.
+    /// The status of the table, for the operator.
     pub(crate) fn standing(&self) -> TableStatus {
         let refused =
             || locked(&self.refused).clone().unwrap_or_else(|| "there is no epoch of it".to_owned());
@@ -151,27 +157,29 @@ impl ServedTable {
         }
     }
 
-    /// Seconds until an image is read through, about; at least 1.
+    /// Approximate seconds until an image is verified; at least 1.
     pub(crate) fn seconds_left(&self) -> u64 {
         self.reading.left().unwrap_or(1)
     }
 
-    /// Whether the last look had to refuse something.
+    /// Whether the last check refused something.
     pub(crate) fn has_refused(&self) -> bool {
         locked(&self.refused).is_some()
     }
 
-    /// Reads nothing more.
+    /// Stops reading images.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
-    /// Looks for newer epochs, and for others in place of those that are lost, and makes them live. Reads at most `patience`
-    /// bytes of images through, and takes from it what it reads; if that is too little, [`ServedTable::finish_reading`] has to
-    /// come next. Blocks on files; not for a thread that serves.
+    /// Checks for newer epochs, and for others in place of lost ones, and makes them live. Verifies
+    /// at most `patience` bytes of images, and subtracts what it reads; if that is too little,
+    /// [`ServedTable::finish_reading`] has to come next. Blocks on files, so threads that serve
+    /// must not call it.
     pub(crate) fn reload(&self, patience: &mut u64) -> ReloadOutcome {
         let reading = ReloadOutcome { reading: true, ..ReloadOutcome::default() };
-        // Asked twice: who reads in the background holds the lock for as long as that takes, and nobody waits for it.
+        // Checked twice: the background thread holds the lock while it reads, and nobody waits for
+        // it.
         if self.is_reading() {
             return reading;
         }
@@ -185,8 +193,8 @@ impl ServedTable {
         looked
     }
 
-    /// The first look of all. The error is that of a newest epoch that cannot be had, if none can: whether it is worth a
-    /// server without this table is for the caller to say.
+    /// Makes the first check. If no epoch can be opened, returns the error of the newest one: the
+    /// caller decides whether to serve without this table.
     pub(crate) fn first_look(
         &self,
         patience: &mut u64,
@@ -196,14 +204,15 @@ impl ServedTable {
         let (looked, mut errors) = self.look_now(&mut memory, patience, watch);
         memory.untold = texts(&errors);
         self.settle(&looked, &errors);
-        // One that is no damage is a mistake of whoever set the server up, and is told first.
+        // An error other than damage is a mistake of the operator, and is reported first.
         let mistake = errors.iter().position(|error| !matches!(error, SourceError::Damaged(_)));
         let first = (!errors.is_empty()).then(|| errors.swap_remove(mistake.unwrap_or(0)));
         let nothing = self.live_now().is_none() && !looked.reading;
         (looked, first.filter(|_| nothing))
     }
 
-    /// Logs what the first look refused, once it is known that the server starts: what keeps it from that is told in another way.
+    /// Logs the refusals of the first check, once it is known that the server starts: errors that
+    /// prevent a start are reported in another way.
     pub(crate) fn log_first_reload(&self) {
         let mut memory = locked(&self.memory);
         let untold = std::mem::take(&mut memory.untold);
@@ -215,7 +224,8 @@ impl ServedTable {
         self.reading.set(looked.begun);
     }
 
-    /// Reads what the last look had no patience for. Only after a look that said so, once.
+    /// Verifies what the last check had no time for. To be called once after a check that demands
+    /// it.
     pub(crate) fn finish_reading(&self) -> ReloadOutcome {
         let mut memory = locked(&self.memory);
         let (looked, errors) = self.look_now(&mut memory, &mut { u64::MAX }, &sotto_db::progress::silent);
@@ -224,12 +234,12 @@ impl ServedTable {
         looked
     }
 
-    /// Leaves it to the next look.
+    /// Leaves the verification to the next check.
     pub(crate) fn put_off(&self) {
         self.reading.set(false);
     }
 
-    /// Whether an image waits to be read through, or is being read.
+    /// Whether an image waits to be verified, or is being verified.
     pub(crate) fn is_reading(&self) -> bool {
         self.reading.is_on()
     }
@@ -242,7 +252,8 @@ impl ServedTable {
     ) -> (ReloadOutcome, Vec<SourceError>) {
         let live = self.live_now();
         let served: Vec<_> = live.iter().flat_map(|live| live.all()).cloned().collect();
-        // A file that was written to is no image any more, even if a whole one came of it: its name has to be looked up again.
+        // A file that was written to is no image any more, even if the result is a whole one: its
+        // name has to be opened again.
         let (whole, lost): (Vec<_>, Vec<_>) = served.into_iter().partition(|table| table.check().is_ok());
         let mut errors = Vec::new();
         let mut epochs = self.source.epochs().unwrap_or_else(|error| {
@@ -277,7 +288,7 @@ impl ServedTable {
         };
         looked.refused = errors.first().map(SourceError::to_string);
         if let Some(newest) = newest {
-            // Who asks about an epoch that is live goes on with it, before any that lies in between.
+            // A client that uses a live epoch continues with it, before any epoch in between.
             let before = whole.iter().filter(|table| table.pin().epoch < newest.pin().epoch);
             let mut previous = before.max_by_key(|table| table.pin().epoch).cloned();
             if previous.is_none() && (live.is_none() || !lost.is_empty() || memory.owes_previous) {
@@ -287,7 +298,8 @@ impl ServedTable {
                 }
                 memory.owes_previous = looked.begun;
             }
-            // An epoch that went since the last look may have left the room that was missing.
+            // An epoch that was dropped since the last check may have released the memory that was
+            // missing.
             errors.extend(newest.decide_placement().err());
             looked.changed = self.go_live(live.as_deref(), newest, previous);
         }
@@ -295,7 +307,7 @@ impl ServedTable {
         (looked, errors)
     }
 
-    /// Opens an epoch and reads it through.
+    /// Opens an epoch and verifies it.
     fn try_open(
         &self,
         epoch: Epoch,
@@ -323,7 +335,7 @@ impl ServedTable {
                 Ok(()) => OpenOutcome::Open(table),
                 Err(error) => OpenOutcome::Refused(error),
             },
-            // The server is ending.
+            // The server is shutting down.
             Ok(false) => OpenOutcome::Deferred,
             Err(error) => {
                 memory.bad.extend(seals.map(|seals| (epoch, seals, error.to_string())));
@@ -332,7 +344,7 @@ impl ServedTable {
         }
     }
 
-    /// Opens an epoch and refuses one that says it is another, or of another table.
+    /// Opens an epoch, and refuses one that claims to be another, or of another table.
     fn open(&self, epoch: Epoch) -> Result<Arc<TableEpoch>, SourceError> {
         let table = self.source.open(epoch)?;
         let catalog = table.catalog();
@@ -355,7 +367,7 @@ impl ServedTable {
         }
     }
 
-    /// Swaps the live epochs. False if they are what they were.
+    /// Swaps the live epochs. Returns `false` if they are the same as before.
     fn go_live(
         &self,
         live: Option<&LiveEpochs>,

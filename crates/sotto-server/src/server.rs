@@ -1,4 +1,4 @@
-//! Start, run, shut down.
+//! Starting, running and shutting down a server.
 
 use crate::database::state_folder;
 use crate::listen::{self, PortServer, Routes};
@@ -17,29 +17,29 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How long the end of a server waits for threads that open files.
+/// Maximum time that the end of a server waits for threads that open files.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
-/// How often a server that opens its tables says how far it is.
+/// Interval at which a server that opens its tables reports its progress.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
-/// Threads that bring keys back from the disk, open new epochs, and wait for files that are downloaded: few, so that none of
-/// these crowds out the passes.
+/// Number of threads that load keys from the disk, open new epochs, and wait for files that are
+/// downloaded: few, so that none of these displaces the passes.
 const BACKGROUND_THREADS: usize = 4;
 
-/// Starts servers.
+/// Starts servers from a configuration or from sources.
 pub struct Server;
 
-/// A running server. Dropping it shuts it down too, without waiting for requests in flight. It owns an
-/// asynchronous runtime, so neither is for code that runs inside another one.
+/// A running server. Dropping it shuts it down too, without waiting for requests in flight. It owns
+/// an asynchronous runtime, so it must be neither started nor dropped inside another one.
 pub struct RunningServer {
-    /// Where clients connect; the real port, if the configuration said 0.
+    /// Address for clients, with the real port if the configuration has port 0.
     pub public: SocketAddr,
-    /// Where health and metrics are.
+    /// Address for health and metrics.
     pub admin: SocketAddr,
-    /// The certificate it has made, if it was to.
+    /// Self-signed certificate, if the server has made one.
     pub own: Option<SelfSignedCertificate>,
-    /// Whether clients speak https to it.
+    /// Whether clients use https.
     pub is_https: bool,
     runtime: Option<Runtime>,
     service: Arc<Service>,
@@ -47,10 +47,10 @@ pub struct RunningServer {
     doors: Vec<JoinHandle<usize>>,
 }
 
-/// How a shutdown went.
+/// Result of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShutdownReport {
-    /// Connections that were still busy after `drain_seconds`, and were cut off.
+    /// Number of connections that were still busy after `drain_seconds`, and were closed.
     pub unfinished: usize,
 }
 
@@ -63,8 +63,8 @@ impl Server {
         Server::start_watched(config, |_| ())
     }
 
-    /// Serves the tables of a configuration, as [`Server::start`] does, and tells `watch` how far opening them is, if that takes
-    /// long.
+    /// Serves the tables of a configuration, as [`Server::start`] does, and calls `watch` with the
+    /// progress of opening them, if that takes long.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
@@ -80,7 +80,7 @@ impl Server {
         Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room), watch)
     }
 
-    /// Serves the tables of the given sources; `config.tables` is not looked at.
+    /// Serves the tables of the given sources; `config.tables` is ignored.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
@@ -91,9 +91,9 @@ impl Server {
         Server::start_with_all(config, sources, Vec::new(), |_| ())
     }
 
-    /// Serves the given tables and use cases of Apple's private lookups; `config.tables` and `config.apple.use_cases` are
-    /// not looked at. Ports answer from the first moment, and say until all is open that the server is not ready; `watch`
-    /// is told how far opening is.
+    /// Serves the given tables and use cases of Apple's private lookups; `config.tables` and
+    /// `config.apple.use_cases` are ignored. The ports answer from the first moment, and report
+    /// until everything is open that the server is not ready; `watch` is called with the progress.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
@@ -122,7 +122,8 @@ impl Server {
             Some(own) => Some(listen::own_acceptor(own)?),
             None => config.tls.as_ref().map(listen::acceptor).transpose()?,
         };
-        // Ports first: a table may take long to open, and a taken port is the commonest mistake.
+        // Ports are bound first: a table may take long to open, and a port in use is the most
+        // common mistake.
         let public = runtime.block_on(listen::bind(config.listen, "listen"))?;
         let admin = runtime.block_on(listen::bind(config.admin_listen, "admin_listen"))?;
         let address = |listener: &tokio::net::TcpListener, key| {
@@ -135,7 +136,8 @@ impl Server {
         let memory = MemoryBudget::new(bytes, metrics.bodies.clone());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);
-        // Before the tables too: whoever asks meanwhile is told so, and not left to wonder.
+        // Routes are served before the tables are open too: clients are notified that the server is
+        // not ready.
         let (front_routes, back_routes) = (Routes::new(Opening::public()), Routes::new(opening.admin()));
         let mut front = PortServer::new(public, front_routes.clone(), config);
         let is_https = tls.is_some();
@@ -177,7 +179,7 @@ fn named_sources(
     crate::epoch_files::sources(config, room)
 }
 
-/// Says how far a server is that opens its tables, if it takes long.
+/// Reports the progress of a server that opens its tables, if it takes long.
 async fn tell(opening: Arc<Opening>, watch: impl Fn(&OpeningProgress)) {
     loop {
         tokio::time::sleep(TELL_EVERY).await;
@@ -185,7 +187,7 @@ async fn tell(opening: Arc<Opening>, watch: impl Fn(&OpeningProgress)) {
     }
 }
 
-/// Looks for new epochs from time to time.
+/// Checks for new epochs at intervals.
 async fn watch_for_epochs(service: Arc<Service>, every: Duration, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -193,12 +195,13 @@ async fn watch_for_epochs(service: Arc<Service>, every: Duration, mut stop: watc
             () = listen::stopped(&mut stop) => return,
         }
         let service = service.clone();
-        // A panic while opening a file is logged by the runtime's hook, and must not end the watching.
+        // A panic while opening a file is logged by the runtime's hook, and must not end the
+        // checks.
         let _ = tokio::task::spawn_blocking(move || service.reload()).await;
     }
 }
 
-/// Drops what is over, and writes down what was used.
+/// Drops what has expired, and stores what was used, at intervals.
 async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -211,18 +214,20 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
 }
 
 impl RunningServer {
-    /// Looks for new epochs now; as `POST /reload`. True if any table or use case changed.
+    /// Checks for new epochs now, as `POST /reload` does. Returns `true` if any table or use case
+    /// has changed.
     pub fn reload(&self) -> bool {
         let (tables, use_cases) = self.service.reload();
         tables.iter().any(|(_, reloaded)| reloaded.changed) || use_cases.iter().any(|looked| looked.changed)
     }
 
-    /// Its tables by name, and how it stands with each.
+    /// The tables of the server by name, with the status of each.
     pub fn tables(&self) -> Vec<(String, TableStatus)> {
         self.service.tables.all().map(|slot| (slot.name(), slot.standing())).collect()
     }
 
-    /// Its use cases of Apple's private lookups by name, and how many configurations of each are answered.
+    /// The use cases of Apple's private lookups by name, with the number of live configurations of
+    /// each.
     pub fn use_cases(&self) -> Vec<(String, usize)> {
         let Some(apple) = &self.service.apple else { return Vec::new() };
         apple.shelf.live().use_cases().map(|(name, all)| (name.to_owned(), all.len())).collect()
@@ -240,7 +245,7 @@ impl RunningServer {
         Ok(self.shutdown())
     }
 
-    /// Takes no new work, finishes what is in flight for at most `drain_seconds`, and ends.
+    /// Accepts no new work, finishes what is in flight for at most `drain_seconds`, and ends.
     pub fn shutdown(mut self) -> ShutdownReport {
         self.end(true)
     }
@@ -260,7 +265,7 @@ impl RunningServer {
             self.service.batch.close();
         }
         self.service.settle();
-        // Ends the tasks that are left, and with them their sockets.
+        // Ends the remaining tasks, and with them their sockets.
         runtime.shutdown_timeout(LAST_MOMENT);
         ShutdownReport { unfinished: cut_off }
     }

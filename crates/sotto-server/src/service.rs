@@ -1,4 +1,4 @@
-//! What every route shares.
+//! The state that all routes share.
 
 use crate::admin::AdminHosts;
 use crate::apple::use_cases::ReloadOutcome as LookedCase;
@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Threads that wait for pages of files which are downloaded, of those that the runtime has for such work.
+/// Maximum number of threads of the runtime that wait for pages of files which are downloaded.
 const READERS: usize = 2;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -48,33 +48,33 @@ pub(crate) struct Service {
     pub(crate) ohttp: Option<crate::ohttp::Gateway>,
     pub(crate) batch: Scheduler,
     pub(crate) orders: HintQueue,
-    /// Where keys are expanded.
+    /// Low-priority threads, which expand keys.
     pub(crate) aside: LowPriorityPool,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) open_streams: Arc<ConcurrencyLimit>,
     pub(crate) open_orders: Arc<ConcurrencyLimit>,
-    /// Time that hints are made for each client.
+    /// Quota of each client for the time of its hint requests.
     pub(crate) effort: Arc<ClientQuota>,
     pub(crate) evaluations: ClientQuota,
     pub(crate) budget: Arc<TimeBudget>,
-    /// Whose pages may ask.
+    /// Origins whose pages may make requests.
     pub(crate) origins: AllowedOrigins,
     /// Hosts that requests of operators may name.
     pub(crate) admin_hosts: AdminHosts,
     pub(crate) read_timeout: Duration,
-    /// How many downloads may wait for the disk at once.
+    /// Limit on downloads that wait for the disk at once.
     pub(crate) readers: Arc<Semaphore>,
-    /// How long a download goes on whose epoch is not served any more.
+    /// Maximum time that a download of an epoch continues after the epoch is no longer served.
     pub(crate) grace: Duration,
-    /// Where what outlives a restart is.
+    /// State directory, if there is one.
     pub(crate) state: Option<PathBuf>,
-    /// Held by whoever copies it.
+    /// Locked while a backup is made.
     pub(crate) copying: Mutex<()>,
     /// Memory for requests and their answers.
     pub(crate) memory: Arc<MemoryBudget>,
     stopping: AtomicBool,
-    /// Whether an operator has asked that nothing new be sent here.
+    /// Whether an operator has drained the server.
     drained: AtomicBool,
 }
 
@@ -96,7 +96,7 @@ impl Service {
         let apple = AppleServer::open(config, use_cases, &metrics)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), sessions::now())?;
-        // After the database of sessions, which no two servers have open.
+        // Opened after the database of sessions, which no two servers can have open.
         #[cfg(feature = "ohttp")]
         let ohttp = config.ohttp.as_ref().map(|set| crate::ohttp::Gateway::open(set, state)).transpose()?;
         let (keep, now) = (sessions.keep(), Instant::now());
@@ -154,7 +154,7 @@ impl Service {
         })
     }
 
-    /// Whether new work is taken.
+    /// Checks that new work is accepted.
     ///
     /// # Errors
     /// [`Code::ShuttingDown`].
@@ -162,15 +162,17 @@ impl Service {
         if self.is_stopping() { Err(Code::ShuttingDown) } else { Ok(()) }
     }
 
-    /// Room in memory for a client's `bytes`, until it is dropped. While the server ends too: an answer that is made goes out.
+    /// Takes `bytes` bytes of memory for a client, also during a shutdown: an answer that is made
+    /// is sent.
     ///
     /// # Errors
-    /// As [`MemoryBudget::take`].
+    /// As for [`MemoryBudget::take`].
     pub(crate) fn room(&self, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
         self.memory.take(peer, bytes)
     }
 
-    /// Drops keys that have expired, writes down which were used, and forgets whose counts are over. Blocks on the disk.
+    /// Drops expired keys, stores the times of use, and forgets counts that have expired. Blocks on
+    /// the disk.
     pub(crate) fn sweep(&self) {
         self.sessions.sweep(sessions::now());
         if let Some(apple) = &self.apple {
@@ -187,13 +189,13 @@ impl Service {
         self.budget.sweep(now);
     }
 
-    /// How often to do so.
+    /// Interval between two calls of [`Self::sweep`].
     pub(crate) fn sweep_every(&self) -> Duration {
         let ours = self.sessions.sweep_every();
         self.apple.as_ref().map_or(ours, |apple| ours.min(apple.keys.sweep_every()))
     }
 
-    /// Writes down what has to outlive this server. Blocks on the disk.
+    /// Stores what has to outlive this server. Blocks on the disk.
     pub(crate) fn settle(&self) {
         self.sweep();
         self.evaluations.settle(Instant::now());
@@ -207,19 +209,20 @@ impl Service {
         std::iter::once(self.sessions.store()).chain(apple).flatten()
     }
 
-    /// From now on, takes no new work.
+    /// Accepts no new work from now on.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.tables.all().for_each(|slot| slot.stop());
         self.orders.close();
     }
 
-    /// Whether a load balancer should send nothing here: what comes all the same is answered.
+    /// Whether a load balancer should send nothing here; requests that arrive nevertheless are
+    /// answered.
     pub(crate) fn is_drained(&self) -> bool {
         self.drained.load(Ordering::Relaxed)
     }
 
-    /// Asks for that, or that it be so no more.
+    /// Drains the server, or ends that.
     pub(crate) fn drain(&self, drained: bool) {
         self.drained.store(drained, Ordering::Relaxed);
     }
@@ -228,7 +231,8 @@ impl Service {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Looks for new epochs of every table and of every use case. Blocks on files; large images are read by a thread of its own.
+    /// Checks for new epochs of every table and of every use case. Blocks on files; large images
+    /// are read by a thread of its own.
     pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, ReloadOutcome)>, Vec<LookedCase>) {
         let use_cases = self.apple.as_ref().map(|apple| apple.shelf.reload()).unwrap_or_default();
         self.apple.iter().flat_map(|apple| &apple.tokens).for_each(|tokens| tokens.refresh());
@@ -247,15 +251,15 @@ impl Service {
         };
         let looked: Vec<_> = self.tables.all().map(look).collect();
         self.stacks.reload(&self.tables);
-        // After the tables: whoever publishes writes the log last.
+        // After the tables, since a publisher writes the log last.
         self.logs.refresh();
         let begun = |(slot, looked): &(Arc<ServedTable>, ReloadOutcome)| looked.begun.then(|| slot.clone());
         self.read_on(looked.iter().filter_map(begun).collect());
         looked.into_iter().map(|(slot, looked)| (slot.name(), looked)).collect()
     }
 
-    /// Reads the images of these tables through on a thread of its own, one after the other: a disk does not get faster from two
-    /// who read it.
+    /// Verifies the images of these tables on a thread of its own, one after the other: a disk does
+    /// not get faster with two readers.
     pub(crate) fn read_on(self: &Arc<Self>, slots: Vec<Arc<ServedTable>>) {
         if slots.is_empty() {
             return;

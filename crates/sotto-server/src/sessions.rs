@@ -1,23 +1,25 @@
-//! Clients' keys, held for a while: admitted ones in memory, all of them on disk if there is a place for them.
+//! Sessions with clients' keys, stored for a limited time: admitted keys in memory, and all keys on
+//! disk if there is a state directory.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`roster`] | which sessions there are, and which one goes first; no I/O, no clock |
-//! | [`client`] | who asks, by address |
-//! | [`keep`] | what counts of clients go by: their names, the time, the disk |
+//! | [`table`] | the sessions, and the order of eviction; no I/O, no clock |
+//! | [`client`] | client identities, by network address |
+//! | [`count_store`] | names, time and storage for counts per client |
 //! | [`store`] | keys on disk, in one file |
-//! | [`entry`] | the bytes a stored session is described by |
-//! | [`coordinator`] | the same bounds for a coordinator, which carries the bytes itself |
+//! | [`entry`] | the bytes that describe a stored session |
+//! | [`coordinator`] | the same limits for a coordinator, which moves the bytes itself |
 //!
-//! A session id is 16 random bytes, so an id that was not given out cannot be guessed. A session belongs to a
-//! table and its parameters, not to an epoch: keys do not depend on the data. A lost session costs its
-//! client one more upload of keys and nothing else; so whatever goes wrong with the disk is logged, and the
-//! session is dropped or lives in memory alone.
+//! A session id is 16 random bytes, so it cannot be guessed. A session belongs to a table and its
+//! parameters, not to an epoch: keys do not depend on the data. A lost session costs its client one
+//! more upload of keys and nothing else; so any failure of the disk is logged, and the session is
+//! dropped or lives in memory alone.
 //!
-//! Three bounds hold at any time: sessions of one client, where its own least recently used goes first; bytes of
-//! admitted keys in memory, where one is dropped, to be admitted again from the disk when it is asked for; and bytes
-//! on disk. Where bytes run out, the client that has the most gives way, with what it has not used for longest: so
-//! nobody's registrations push out somebody else's keys.
+//! Three limits hold at any time: the number of sessions of one client, whose own least recently
+//! used session is evicted first; bytes of admitted keys in memory, where an evicted session is
+//! admitted again from the disk when it is needed; and bytes on disk. When bytes run out, the least
+//! recently used session of the client that has the most is evicted, so that nobody's registrations
+//! displace another client's keys.
 
 mod client;
 pub mod coordinator;
@@ -49,33 +51,34 @@ use std::time::{Duration, Instant};
 use store::{SessionStore, StoredSessions};
 use table::{NewSession, SessionLimits, SessionTable};
 
-/// The file of sessions in the state directory.
+/// Name of the file of sessions in the state directory.
 const FILE: &str = "sessions.redb";
 
-/// Every session of a server.
+/// All sessions of a server.
 pub(crate) struct Sessions<S = AnySession> {
     roster: Mutex<SessionTable<S>>,
-    /// How often each client may register.
+    /// Quota of each client for registrations.
     registrations: ClientQuota,
     keep: CountStore,
     metrics: Arc<Metrics>,
     sweep: Duration,
-    /// Keys are brought back from the disk one at a time: a flood of asks for sessions that are not in
-    /// memory must not read and expand megabytes for each of them at once.
+    /// Lock for loading keys from the disk, one at a time: many requests for sessions that are not
+    /// in memory must not read and expand megabytes each at once.
     pub(crate) bringing_back: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Seconds since 1970, for keys that expire. A clock that is set back makes keys last longer, one that is set forward makes
-/// clients register again; neither does harm.
+/// Seconds since 1970, for the expiry of keys. A clock that is set back makes keys last longer, one
+/// that is set forward makes clients register again; neither does harm.
 pub(crate) fn now() -> u64 {
     crate::clock::of_day().as_secs()
 }
 
 impl Sessions {
-    /// Takes up what an earlier run has stored in `state`; without it, everything is in memory.
+    /// Opens the sessions that an earlier run has stored in `state`; without it, everything is in
+    /// memory.
     ///
     /// # Errors
-    /// As [`Sessions::open_file`].
+    /// As for [`Sessions::open_file`].
     pub(crate) fn open(
         config: &SessionConfig,
         state: Option<&Path>,
@@ -87,10 +90,11 @@ impl Sessions {
 }
 
 impl<S> Sessions<S> {
-    /// Takes up what an earlier run has stored in a file of a directory; without it, everything is in memory.
+    /// Opens the sessions that an earlier run has stored in a file of a directory; without it,
+    /// everything is in memory.
     ///
     /// # Errors
-    /// [`StartError::QueueState`] if there is something else in the file's place, or another server uses it;
+    /// [`StartError::State`] if there is something else in the file's place, or another server uses it;
     /// [`StartError::Entropy`].
     pub(crate) fn open_file(
         config: &SessionConfig,
@@ -109,13 +113,14 @@ impl<S> Sessions<S> {
                 (Some(Arc::new(store)), ClientHasher::new(key), time)
             }
         };
-        // No earlier than what the last run has written: a clock that was set back gives nobody what was used up.
+        // No earlier than the time that the last run has stored: a clock that was set back gives
+        // nobody back a used quota.
         let clock = Clock::starting(clock::nanos(Duration::from_secs(now)).max(written));
         let keep = CountStore { hasher, clock, store, metrics: metrics.clone() };
         let minute = Duration::from_secs(60);
         let often = "as many keys were registered from one address as may be in a minute";
         let registrations = ClientQuota::new(Rate::per(u64::from(config.per_minute), minute), often, &keep);
-        // Enough steps that keys go soon after they expire, and few enough to cost nothing.
+        // Often enough that keys go soon after they expire, and rarely enough to cost nothing.
         let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
         let sessions = Sessions {
             roster: Mutex::new(roster),
@@ -129,25 +134,25 @@ impl<S> Sessions<S> {
         Ok(sessions)
     }
 
-    /// Where they outlive the process, if they do.
+    /// The database of sessions, if they outlive the process.
     pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
         self.keep.store.as_deref().map(|store| store as &dyn CopyTo)
     }
 
-    /// What counts of clients go by.
+    /// The store of counts per client.
     pub(crate) fn keep(&self) -> &CountStore {
         &self.keep
     }
 
-    /// Counts a registration of `peer`, if it may register now.
+    /// Counts a registration of `peer`, if another one is allowed now.
     ///
     /// # Errors
-    /// [`sotto_wire::BatchLayout::RequestGuard`], with the seconds until it may.
+    /// [`sotto_wire::Code::Busy`], with the seconds until a registration is allowed.
     pub(crate) fn may_register(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
         self.registrations.take(peer, 1, now)
     }
 
-    /// Takes a session in, with the keys it was admitted from. Blocks on the disk.
+    /// Adds a session, with the keys it was admitted from. Blocks on the disk.
     ///
     /// # Errors
     /// [`EntropyError`].
@@ -164,7 +169,8 @@ impl<S> Sessions<S> {
         Ok(id)
     }
 
-    /// Takes a session in under an id of its own, in place of one of that id, with what its client calls it. Blocks on the disk.
+    /// Adds a session under a given id, in place of one of that id, with its client's stamp. Blocks
+    /// on the disk.
     pub(crate) fn insert_named(
         &self,
         (id, stamp): (SessionId, u64),
@@ -183,23 +189,23 @@ impl<S> Sessions<S> {
         self.forget(gone);
     }
 
-    /// What the client of a session of `owner` calls it. It does not count as used.
+    /// The client's stamp of a session of `owner`. The session does not count as used.
     pub(crate) fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
         self.roster().stamp(id, owner, now)
     }
 
-    /// Where the session of this id is, if it is one of `owner`; it counts as used.
+    /// Where the session of this id is, if it belongs to `owner`; it counts as used.
     pub(crate) fn find(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
         self.roster().find(id, owner, now)
     }
 
-    /// Who has a session.
+    /// The client of a session.
     fn client_of(&self, id: &SessionId) -> Option<ClientId> {
         self.roster().client(id)
     }
 
-    /// The stored keys of a session; `None` if they are gone or damaged, and then the session is too. Blocks on
-    /// the disk.
+    /// The stored keys of a session; `None` if they are missing or damaged, and then the session is
+    /// dropped too. Blocks on the disk.
     pub(crate) fn keys(&self, id: &SessionId) -> Option<Vec<u8>> {
         let keys = match self.keep.store.as_ref()?.keys(id) {
             Ok(keys) => keys,
@@ -215,20 +221,20 @@ impl<S> Sessions<S> {
         keys
     }
 
-    /// Drops a session whose stored keys are of no use. Blocks on the disk.
+    /// Drops a session whose stored keys cannot be used. Blocks on the disk.
     pub(crate) fn drop_session(&self, id: &SessionId) {
         let gone = self.roster().remove(id, EvictionReason::Damaged);
         self.forget(gone);
     }
 
-    /// Takes back into memory what was admitted from stored keys. Blocks on the disk.
+    /// Puts a session that was admitted from stored keys into memory. Blocks on the disk.
     pub(crate) fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
         self.metrics.readmitted.inc();
         let gone = self.roster().admitted(id, session, session_bytes);
         self.forget(gone);
     }
 
-    /// Drops what has expired, and writes down what was used. Blocks on the disk.
+    /// Drops what has expired, and stores the times of use. Blocks on the disk.
     pub(crate) fn sweep(&self, now: u64) {
         let gone = self.roster().expire(now);
         self.forget(gone);
@@ -239,22 +245,22 @@ impl<S> Sessions<S> {
         }
     }
 
-    /// How often to sweep.
+    /// Interval between two calls of [`Self::sweep`].
     pub(crate) fn sweep_every(&self) -> Duration {
         self.sweep
     }
 
-    /// Bytes held, in memory and on disk.
+    /// Bytes of keys in memory and on disk.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         self.roster().bytes()
     }
 
-    /// How many there are, by what is said of their owners.
+    /// Number of sessions, grouped by `of` their owner.
     pub(crate) fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
         self.roster().counts(of)
     }
 
-    /// Counts what went, and removes it from the disk.
+    /// Counts evicted sessions, and removes them from the disk.
     fn forget(&self, gone: table::EvictedSessions) {
         for why in &gone.why {
             self.metrics.evicted(*why);

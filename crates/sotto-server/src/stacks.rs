@@ -1,7 +1,8 @@
-//! The stacks that are served: what says which tables belong together, and what is public of them.
+//! The stacks that are served: which tables belong together, and their public files.
 //!
-//! A stack's tables are written one after the other, and none of them goes live before the stack names its new epoch. Then
-//! all of them do, and the stack after them. A client that comes in between sees that they disagree, and looks again.
+//! A stack's tables are written one after the other, and none of them goes live before the stack
+//! names its new epoch. Then all of them do, and the stack after them. A client that comes in
+//! between sees that they disagree, and tries again.
 
 use crate::epochs::ServedTables;
 use crate::error::StartError;
@@ -19,7 +20,8 @@ pub(crate) struct LiveStack {
     pub(crate) signed: Bytes,
     pub(crate) etag: String,
     files: Vec<(Hex32, Bytes)>,
-    /// Those of the stack before, for a client that has read that one and not its files yet.
+    /// Public files of the previous stack, for a client that has read that one and not its files
+    /// yet.
     before: Vec<(Hex32, Bytes)>,
 }
 
@@ -28,7 +30,7 @@ pub(crate) struct StackFolder {
     name: TableName,
     dir: StackDir,
     live: ArcSwapOption<LiveStack>,
-    /// The last refusal, so that a bad stack is logged once and not with every look.
+    /// Last refusal, so that a faulty stack is logged once and not with every check.
     refused: Mutex<Option<String>>,
 }
 
@@ -53,7 +55,8 @@ impl ServedStacks {
                 live: ArcSwapOption::empty(),
                 refused: Mutex::new(None),
             };
-            // Its tables may be read through yet, or be damaged: then it waits for them, and other tables do not.
+            // Its tables may still be being verified, or be damaged: then the stack waits for them,
+            // and other tables do not.
             let waits = stack.shards.iter().any(|shard| !tables.is_settled(shard.table.as_str()));
             match stacked.reload(tables) {
                 Err(why) if waits => {
@@ -82,14 +85,14 @@ impl ServedStacks {
         })
     }
 
-    /// In alphabetical order.
+    /// The names of all stacks, in alphabetical order.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.0.iter().map(|stacked| stacked.name.to_string()).collect();
         names.sort_unstable();
         names
     }
 
-    /// A public file.
+    /// The public file with this digest.
     pub(crate) fn file(&self, digest: &Hex32) -> Option<Bytes> {
         let live = self.0.iter().filter_map(|stacked| stacked.live.load_full());
         live.into_iter().find_map(|live| {
@@ -98,7 +101,8 @@ impl ServedStacks {
         })
     }
 
-    /// Looks for newer ones, once the tables have been looked at. One that cannot be taken is logged, and the old one stays.
+    /// Checks for newer stacks, after the tables were checked. A stack that cannot go live is
+    /// logged, and the old one stays.
     pub(crate) fn reload(&self, tables: &ServedTables) {
         for stacked in &self.0 {
             let refused = stacked.reload(tables).err();

@@ -1,23 +1,24 @@
-//! A page: the files of a folder, read once when the server starts, and found by their whole names.
+//! A web page: the files of a folder, read once when the server starts, and found by their whole
+//! names.
 //!
-//! Nothing is read from the disk for a request, and no name leads out of it. What a file is follows from how its name ends;
-//! files of other kinds are not served, since a key may lie among them. Refused are links, hidden files and more than there is
-//! room for.
+//! No request reads from the disk, and no name leads out of the folder. The type of a file follows
+//! from its suffix; files of other types are not served, since one may be a key. Links, hidden
+//! files and folders that are too large are refused.
 
 use crate::StartError;
 use bytes::Bytes;
 use std::fs::FileType;
 use std::path::Path;
 
-/// The file that stands for the page itself.
+/// File that stands for the page itself.
 const INDEX: &str = "/index.html";
 
-/// The most files, folders within folders, and bytes of all files together.
+/// Maximum number of files, depth of folders, and bytes of all files together.
 const MAX_FILES: usize = 256;
 const MAX_DEPTH: usize = 4;
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What files are, by the end of their names.
+/// Media types by suffix.
 const KINDS: &[(&str, &str)] = &[
     (".html", "text/html; charset=utf-8"),
     (".css", "text/css; charset=utf-8"),
@@ -38,26 +39,26 @@ const KINDS: &[(&str, &str)] = &[
     (".mjs", "text/javascript; charset=utf-8"),
 ];
 
-/// A file of a page.
+/// A file of a web page.
 #[derive(Debug, Clone)]
 pub(crate) struct SiteFile {
-    /// Where it is found: `/`, and its name in the folder.
+    /// Path of the file: `/`, and its name in the folder.
     pub(crate) path: String,
-    /// Its media type.
+    /// Media type of the file.
     pub(crate) kind: &'static str,
     pub(crate) bytes: Bytes,
     pub(crate) etag: String,
 }
 
-/// All files of a page; none without one.
+/// All files of a web page; empty without one.
 #[derive(Debug, Default)]
 pub(crate) struct StaticSite(Vec<SiteFile>);
 
 impl StaticSite {
-    /// Reads a folder.
+    /// Reads the files of a folder.
     ///
     /// # Errors
-    /// [`StartError::Page`] with the file, and why.
+    /// [`StartError::Page`], with the file and the reason.
     pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StartError> {
         let Some(folder) = folder else { return Ok(StaticSite::default()) };
         let mut page = StaticSite::default();
@@ -73,7 +74,7 @@ impl StaticSite {
         self.0.iter()
     }
 
-    /// Reads what lies in a folder whose files are found under `under`.
+    /// Reads the files of a folder, whose paths begin with `under`.
     fn read(&mut self, folder: &Path, under: &str, depth: usize, left: &mut u64) -> Result<(), StartError> {
         let failed = |error: std::io::Error| wrong(folder, error);
         for entry in std::fs::read_dir(folder).map_err(failed)? {

@@ -1,4 +1,4 @@
-//! One open epoch of a table: what is needed to answer about it.
+//! One open epoch of a table: everything that is needed to answer for it.
 
 mod files;
 
@@ -15,10 +15,10 @@ use sotto_wire::{Code, FrameHeader, MessageSizes, Problem};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How long before a catalog's end it is said, in seconds.
+/// Seconds before a catalog's expiry from which on a warning is logged.
 const SOON: u64 = 24 * 3600;
 
-/// An open epoch. Immutable.
+/// An open epoch, which is immutable.
 pub struct TableEpoch {
     scheme: &'static SchemeEntry,
     catalog: Catalog,
@@ -33,16 +33,17 @@ pub struct TableEpoch {
     file: Option<EpochFiles>,
     keyless: Option<Arc<AnySession>>,
     retired: Retirement,
-    /// Whether this is one of the servers that queries go to.
+    /// Whether this server receives queries.
     is_queried: bool,
-    /// Bytes of an order, if this is the server that makes hints.
+    /// Bytes of a hint request, if this is the hint server.
     order_bytes: Option<u64>,
-    /// What evaluates for clients of a symmetric table, if this is the server that does.
+    /// Key that evaluates for clients of a symmetric table, if this is the server that does.
     oprf: Option<Arc<SecretKey>>,
 }
 
-/// When an epoch ceased to be served, if it did. What is under way about it then ends after a while, however slowly its client
-/// reads: otherwise one client could have every epoch that there ever was kept open.
+/// The time when an epoch ceased to be served, if it did. Requests in progress for it then end
+/// after a while, however slowly their clients read: otherwise one client could keep every epoch
+/// open that there ever was.
 #[derive(Clone, Default)]
 pub(crate) struct Retirement(Arc<OnceLock<Instant>>);
 
@@ -52,7 +53,7 @@ impl Retirement {
     }
 }
 
-/// A static file of an epoch, and the image file it lies in, if it is one.
+/// A static file of an epoch, and the image file that contains it, if any.
 pub(crate) struct StaticFile {
     pub(crate) image: Arc<dyn Image>,
     pub(crate) section: Section,
@@ -60,29 +61,30 @@ pub(crate) struct StaticFile {
     pub(crate) retired: Retirement,
 }
 
-/// What a table is opened from: the parts an image file gives, or a test makes.
+/// What an epoch is opened from: the parts that an image file provides, or a test makes.
 pub struct TableEpochParts {
-    /// Its scheme.
+    /// Scheme of the table.
     pub scheme: &'static SchemeEntry,
-    /// The catalog as it is served.
+    /// Catalog with its signature.
     pub signed: SignedCatalog,
     /// The same catalog, verified and parsed.
     pub catalog: Catalog,
-    /// What the scheme says of the catalog's parameters.
+    /// What the scheme reports about the catalog's parameters.
     pub report: ParamsReport,
-    /// How rows lie in records.
+    /// How rows are packed into records.
     pub packing: Packing,
-    /// The opened scheme.
+    /// Opened server of the scheme.
     pub server: Box<dyn AnyServer>,
-    /// The image it was opened from; artifacts are served out of it.
+    /// Image that the epoch was opened from, which also contains its artifacts.
     pub image: Arc<dyn Image>,
 }
 
 impl TableEpoch {
-    /// Which of a table's servers evaluates for clients of a symmetric one. One is enough, and so one has the key.
+    /// Number of the server that evaluates for clients of a symmetric table. One is enough, and so
+    /// only one has the key.
     pub const EVALUATOR: u8 = 0;
 
-    /// Puts the parts together.
+    /// Opens an epoch of a table that is not symmetric.
     ///
     /// # Errors
     /// [`SourceError::Role`] if the scheme asks no server of this role; [`SourceError::Inconsistent`] if an artifact of
@@ -91,11 +93,11 @@ impl TableEpoch {
         TableEpoch::with_key(parts, role, None)
     }
 
-    /// Puts the parts of a table together that may be symmetric, with the key that opens its rows. Server 0 needs it, and no
-    /// other does.
+    /// Opens an epoch of a table that may be symmetric, with the key that opens its rows. Server 0
+    /// needs it, and no other does.
     ///
     /// # Errors
-    /// As [`LiveTable::new`]; [`SourceError::OprfKey`] without that key, or with another one.
+    /// As [`TableEpoch::new`]; [`SourceError::OprfKey`] without that key, or with another one.
     pub fn with_key(parts: TableEpochParts, role: u8, oprf: Option<SecretKey>) -> Result<Self, SourceError> {
         let TableEpochParts { scheme, signed, catalog, report, packing, server, image } = parts;
         if u32::from(role) >= catalog.servers {
@@ -147,9 +149,10 @@ impl TableEpoch {
         })
     }
 
-    /// The same table, answered from files: they are read through before the table goes live, unless they are trusted, and
-    /// nothing is answered from them once one was written to or cut short. What clients fetch is in the first, and what answers
-    /// are made from in the others: the same file, or every part of a table that is cut.
+    /// Attaches the files that the epoch is answered from: they are verified before the epoch goes
+    /// live, unless they are trusted, and nothing is answered from them once one was written to or
+    /// truncated. The first file contains what clients fetch, and the others what answers are
+    /// computed from: the same file, or every part of a table in parts.
     pub fn of_files(
         mut self,
         front: &Arc<ImageFile>,
@@ -160,19 +163,20 @@ impl TableEpoch {
         self
     }
 
-    /// What tells its files from others.
+    /// The identities of the epoch's files.
     pub(crate) fn seals(&self) -> Option<Vec<FileIdentity>> {
         self.file.as_ref().map(EpochFiles::seals)
     }
 
-    /// How many bytes [`LiveTable::read_through`] reads: those of the files, and then the rows in them.
+    /// Number of bytes that [`TableEpoch::read_through`] reads: those of the files, and then the
+    /// rows in them.
     pub(crate) fn unread_bytes(&self) -> u64 {
         let rows = self.catalog.rows.saturating_mul(self.catalog.row_bytes);
         self.file.as_ref().filter(|of| of.verified).map_or(0, |of| of.bytes(rows))
     }
 
-    /// Compares every section of its files with its digest, and its rows with the root that is signed, for as long as `go_on`
-    /// says so. Gives whether it came to the end.
+    /// Verifies every section of the files against its digest, and the rows against the signed
+    /// root, for as long as `go_on` returns `true`. Returns whether it reached the end.
     pub(crate) fn read_through(
         &self,
         watch: Watcher<'_>,
@@ -185,8 +189,9 @@ impl TableEpoch {
         }
     }
 
-    /// Copies what it is answered from to huge pages, if that pays: once it was read through, before it goes live. Again only if
-    /// there was no room for it.
+    /// Copies the sections that answers are computed from to huge pages, if that pays: after
+    /// verification, before the epoch goes live. To be called again only if there was no memory for
+    /// it.
     pub(crate) fn decide_placement(&self) -> Result<(), SourceError> {
         let Some(of) = &self.file else { return Ok(()) };
         let before = of.residence();
@@ -199,16 +204,17 @@ impl TableEpoch {
         Ok(())
     }
 
-    /// Where it lies and on which pages, once that is settled; nothing is known of a table that is of no file.
+    /// Where the epoch is in memory and on which pages, once that is decided; `None` for an epoch
+    /// without files.
     pub fn residence(&self) -> Option<TablePlacement> {
         self.file.as_ref()?.residence()
     }
 
-    /// Whether its files are as they were when they were opened. Whatever was made of an image's bytes is thrown away if they are
-    /// not.
+    /// Checks that the files are as they were when they were opened. If they are not, everything
+    /// computed from an image's bytes is discarded.
     ///
     /// # Errors
-    /// [`Code::NotReady`]: the next look at the files may find another one in its place.
+    /// [`Code::NotReady`]: the next check of the files may find another one in its place.
     pub(crate) fn check(&self) -> Result<(), Code> {
         let Some(of) = &self.file else { return Ok(()) };
         of.check().map_err(|error| {
@@ -220,7 +226,7 @@ impl TableEpoch {
         })
     }
 
-    /// Who signed its catalog.
+    /// The key that signed the catalog.
     pub fn public_key(&self) -> PublicKey {
         self.key
     }
@@ -230,22 +236,22 @@ impl TableEpoch {
         &self.catalog
     }
 
-    /// What every frame about this epoch starts with.
+    /// The header of every frame for this epoch.
     pub fn pin(&self) -> &FrameHeader {
         &self.pin
     }
 
-    /// Which of its scheme's servers this is, where there are several.
+    /// The role of this server, if the scheme has several servers.
     pub(crate) fn role(&self) -> Option<u8> {
         (self.catalog.servers > 1).then_some(self.pin.server)
     }
 
-    /// Message sizes.
+    /// The sizes of all messages.
     pub fn sizes(&self) -> &MessageSizes {
         &self.sizes
     }
 
-    /// The catalog as it is served, and its entity tag.
+    /// The signed catalog, and its entity tag.
     pub(crate) fn signed(&self) -> (Bytes, &str) {
         (self.signed.clone(), &self.etag)
     }
@@ -255,7 +261,8 @@ impl TableEpoch {
         self.server.as_ref()
     }
 
-    /// Refuses a frame with queries if they are for others of the scheme's servers: this one must not see any.
+    /// Refuses a frame with queries for another one of the scheme's servers, which this one must
+    /// not see.
     ///
     /// # Errors
     /// [`Code::WrongServer`].
@@ -267,12 +274,12 @@ impl TableEpoch {
         Err(Problem::new(Code::WrongServer, message))
     }
 
-    /// Bytes of an order of hints, if this is the server that makes them.
+    /// Bytes of a hint request, if this is the hint server.
     pub(crate) fn hint_request_bytes(&self) -> Option<u64> {
         self.order_bytes
     }
 
-    /// What evaluates for clients of a symmetric table.
+    /// The key that evaluates for clients of a symmetric table.
     ///
     /// # Errors
     /// [`Code::NotSymmetric`]; [`Code::WrongServer`] at a server that does not evaluate.
@@ -284,35 +291,35 @@ impl TableEpoch {
         self.oprf.as_ref().ok_or_else(other)
     }
 
-    /// The session of asks about a scheme without keys.
+    /// The session of queries for a scheme without keys.
     pub(crate) fn default_session(&self) -> Option<&Arc<AnySession>> {
         self.keyless.as_ref()
     }
 
-    /// What sessions of this table and these parameters belong to.
+    /// The owner of sessions for this table and these parameters.
     pub(crate) fn owner(&self) -> SessionOwner {
         SessionOwner { table: self.table.clone(), server: self.pin.server, digest: self.pin.digest }
     }
 
-    /// Says so in the log if clients refuse it already, or soon will.
+    /// Logs a warning if clients refuse the catalog already, or soon will.
     pub(crate) fn warn_of_its_end(&self) {
         warn_of_end(&self.catalog.table, self.catalog.epoch, self.catalog.expires);
     }
 
-    /// Notes that it is not served any more.
+    /// Marks the epoch as no longer served.
     pub(crate) fn retire(&self) {
         let _ = self.retired.0.set(Instant::now());
     }
 
-    /// Whether it is served, and since when not.
+    /// The time when the epoch ceased to be served, if it did.
     pub(crate) fn retired(&self) -> &Retirement {
         &self.retired
     }
 
-    /// Where the artifact with this digest lies.
+    /// The file of the artifact with this digest.
     pub(crate) fn artifact(&self, digest: &Hex32) -> Option<StaticFile> {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
-        // Who sends it looks at the file too; here a lost one gets its line in the log.
+        // The route checks the file too; here a lost one gets its line in the log.
         let _ = self.check();
         let file = self.file.as_ref().and_then(|of| of.front().cloned());
         Some(StaticFile {
@@ -324,7 +331,7 @@ impl TableEpoch {
     }
 }
 
-/// Says so in the log if clients refuse a table or a stack already, or soon will.
+/// Logs a warning if clients refuse a table or a stack already because of its age, or soon will.
 pub(crate) fn warn_of_end(name: &TableName, epoch: Epoch, expires: Option<u64>) {
     let (Some(expires), now) = (expires, clock::of_day().as_secs()) else { return };
     match expires.checked_sub(now) {

@@ -1,5 +1,6 @@
-//! The time that is spent on the tables: passes, units of streams, hints. What is made for several clients at once is charged to
-//! each by its queries. So much for one client and so much in all; whoever has had that waits until there is more.
+//! The time that is spent on the tables: passes, units of streams, hints. Work for several clients
+//! at once is charged to each by its queries. There is a budget for each client and one in total; a
+//! client whose time is used up waits until there is more.
 
 use crate::ScanConfig;
 use crate::client_quota::ClientQuota;
@@ -14,10 +15,10 @@ use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Whom the time of all is counted for.
+/// Address that the total is counted for.
 const ALL: Peer = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
-/// The time there is, for each client and in all.
+/// The time budgets of each client and in total.
 pub(crate) struct TimeBudget {
     own: ClientQuota,
     all: ClientQuota,
@@ -26,7 +27,7 @@ pub(crate) struct TimeBudget {
 
 impl TimeBudget {
     pub(crate) fn new(config: &ScanConfig, keep: &CountStore, metrics: Arc<Metrics>) -> Self {
-        // A percent of a second, in nanoseconds.
+        // One percent of a second, in nanoseconds.
         let rate = |percent: u64, burst: u64| Rate {
             burst: nanos(Duration::from_secs(burst)),
             amount: percent.saturating_mul(nanos(SECOND) / 100),
@@ -45,7 +46,7 @@ impl TimeBudget {
         }
     }
 
-    /// Whether a client may ask for more.
+    /// Checks that a client has some time left.
     ///
     /// # Errors
     /// [`sotto_wire::Code::Busy`].
@@ -56,12 +57,12 @@ impl TimeBudget {
         })
     }
 
-    /// How long until a client may have more, if that is not now.
+    /// The time until a client has time again, if it has none now.
     pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
         self.own.wait(peer, now).max(self.all.wait(ALL, now))
     }
 
-    /// Charges a client for its share of what took so long: `part` of `whole`.
+    /// Charges a client for its share of work that took `took`: `part` of `whole`.
     pub(crate) fn charge(&self, peer: Peer, took: Duration, (part, whole): (usize, usize), now: Instant) {
         let share = u128::from(nanos(took)) * part as u128 / whole.max(1) as u128;
         let share = u64::try_from(share).unwrap_or(u64::MAX);
@@ -70,7 +71,7 @@ impl TimeBudget {
         self.metrics.scanned(Duration::from_nanos(share));
     }
 
-    /// Forgets who owes nothing.
+    /// Forgets clients that owe nothing.
     pub(crate) fn sweep(&self, now: Instant) {
         self.own.sweep(now);
         self.all.sweep(now);
@@ -96,7 +97,7 @@ mod tests {
         let refused = budget.check(peer(1), start).unwrap_err();
         assert_eq!((refused.0.code, refused.1), (sotto_wire::Code::Busy, 11), "{}", refused.0.message);
         assert!(budget.check(peer(2), start).is_ok() && budget.check(peer(1), at(11)).is_ok());
-        // Three more have two seconds each, and five is what all may have.
+        // Three more have two seconds each, and five is the total.
         (3..6).for_each(|last| budget.charge(peer(last), took, (1, 4), start));
         let refused = budget.check(peer(9), start).unwrap_err();
         assert!(refused.0.message.contains("all clients") && refused.1 == 5, "{}", refused.0.message);

@@ -1,8 +1,10 @@
-//! Which requests the operator's address takes: those of programs on machines that reach it, and of no web page.
+//! Which requests the admin address accepts: those of programs on machines that can reach it, and
+//! none of web pages.
 //!
-//! A browser on such a machine reaches it too, and does what any page says. A page of another site sends an `Origin` or says
-//! `Sec-Fetch-Site`; one whose own name is made to mean this address (DNS rebinding) sends that name as `Host`; and none can send
-//! a header of ours without asking first, which is refused.
+//! A browser on such a machine can reach the address too, and does what any page says. A page of
+//! another site sends an `Origin` or a `Sec-Fetch-Site` header; one whose own name is made to
+//! resolve to this address (DNS rebinding) sends that name as `Host`; and none can send a custom
+//! header without a preflight request, which is refused.
 
 use crate::service::Service;
 use axum::extract::{Request, State};
@@ -13,7 +15,8 @@ use sotto_wire::routes::ADMIN_HEADER;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-/// Hosts that a request may name beside addresses and this machine itself, in lower case and without a port.
+/// Host names that a request may have besides addresses and this machine itself, in lower case and
+/// without a port.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AdminHosts(Vec<String>);
 
@@ -22,7 +25,8 @@ impl AdminHosts {
         AdminHosts(hosts.iter().map(|host| host.to_ascii_lowercase()).collect())
     }
 
-    /// Whether no page can have come to this host by a name of its own: an address has none.
+    /// Whether no web page can have used this host as a name of its own, as is the case for
+    /// addresses.
     fn allows(&self, authority: &str) -> bool {
         let host = host_of(authority).to_ascii_lowercase();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
@@ -33,7 +37,7 @@ impl AdminHosts {
     }
 }
 
-/// An authority without its port.
+/// The host of an authority, without its port.
 fn host_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
@@ -41,7 +45,7 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Refuses what a web page sends.
+/// Refuses requests of web pages.
 pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     match why_not(request.method(), request.uri(), request.headers(), &service.admin_hosts) {
         None => next.run(request).await,

@@ -1,4 +1,4 @@
-//! Use cases from the disk: a file, or a folder of epochs.
+//! Use cases on disk: a file, or a folder of epochs.
 
 use super::source::{UseCaseEpoch, UseCaseSource};
 use crate::{Residency, ServerConfig, SourceError};
@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of a use case, or a folder of its epochs, which appear whole and never change.
+/// The file of a use case, or a folder of its epochs, which appear whole and never change.
 #[derive(Debug)]
 struct Files {
     path: PathBuf,
@@ -33,7 +33,7 @@ impl Files {
             None => opened.use_case,
         };
         let (image, name) = (opened.image, opened.name.clone());
-        // Answers are made meanwhile, from the file.
+        // Answers are computed from the file until then.
         let settle = move || match image.decide_placement() {
             Ok(residence) => {
                 tracing::info!(use_case = name, bytes = residence.bytes, %residence, "where it lies")
@@ -52,7 +52,7 @@ impl UseCaseSource for Files {
         self.path.display().to_string()
     }
 
-    /// The newest has to open; an older one may be gone by now.
+    /// Opens the newest epochs. The newest has to open; an older one may have been removed.
     fn open_newest(&self, most: usize, known: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
         if !self.path.is_dir() {
             return Ok(vec![self.open(&self.path, known)?]);
@@ -72,7 +72,7 @@ impl UseCaseSource for Files {
     }
 }
 
-/// The key of a symmetric table, from the folder where its file is.
+/// Reads the key of a symmetric table from the folder of its file.
 fn key_of(path: &Path, public: &PublicKey) -> Result<SecretKey, SourceError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     oprf::read_fitting(&TableDir::open(folder)?, public).map_err(no_key)

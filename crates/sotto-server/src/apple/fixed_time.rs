@@ -1,10 +1,12 @@
-//! Work of which the time says nothing: it ends at a fixed time after it began.
+//! Work whose duration reveals nothing: it ends at a fixed time after it began.
 //!
-//! The thread sleeps until then, so that what comes after it on the same thread does not begin earlier for it either.
+//! The thread sleeps until then, so that later work on the same thread does not begin earlier
+//! either.
 
 use std::time::{Duration, Instant};
 
-/// Does something, and returns a multiple of `slot` after it began: the first, unless the machine is slower than that.
+/// Runs `work`, and returns a multiple of `slot` after it began: the first, unless the machine is
+/// slower than that.
 pub(super) fn in_fixed_time<T>(slot: Duration, work: impl FnOnce() -> T) -> T {
     let began = Instant::now();
     let done = work();
@@ -13,7 +15,7 @@ pub(super) fn in_fixed_time<T>(slot: Duration, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// When what took so long ends.
+/// The time at which work of this duration ends.
 fn end(took: Duration, slot: Duration) -> Duration {
     let slots = took.as_nanos() / slot.as_nanos().max(1) + 1;
     slot.saturating_mul(u32::try_from(slots).unwrap_or(u32::MAX))

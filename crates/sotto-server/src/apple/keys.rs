@@ -1,7 +1,9 @@
-//! Users' keys, kept as other clients' are: in memory those that were used last, and all on disk over restarts.
+//! Users' keys, stored as other clients' keys are: the most recently used in memory, and all on
+//! disk across restarts.
 //!
-//! A session's id is random there. Here it follows from the user's name and from what the keys are for, by a hash under a key
-//! that never leaves the server; so neither is written down, and a user's new keys take the place of the old ones.
+//! For other clients, session ids are random. Here an id follows from the user's name and from the
+//! purpose of the keys, by a hash under a key that never leaves the server; so neither is stored,
+//! and a user's new keys replace the old ones.
 
 use crate::StartError;
 use crate::config::AppleKeys;
@@ -18,10 +20,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Their file in the state directory.
+/// Name of the key file in the state directory.
 const FILE: &str = "apple-keys.redb";
 
-/// What sessions call a table is what these keys are for, in all.
+/// Table name of these sessions, whose purpose is in the parameters' digest.
 const TABLE: &str = "apple";
 
 /// The keys of all users.
@@ -31,7 +33,7 @@ pub(crate) struct UserKeyStore {
 }
 
 impl UserKeyStore {
-    /// Takes up what an earlier run has stored. Reads no keys.
+    /// Opens the keys that an earlier run has stored, without reading them.
     ///
     /// # Errors
     /// [`StartError`].
@@ -45,45 +47,45 @@ impl UserKeyStore {
         Ok(UserKeyStore { sessions, table: TABLE.into() })
     }
 
-    /// Where they outlive the process, if they do.
+    /// The database of keys, if they outlive the process.
     pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
         self.sessions.store()
     }
 
-    /// The same as a store, for a request from this address.
+    /// A view of the store for a request from the address `peer`.
     pub(crate) fn from(&self, peer: Peer) -> PeerKeyStore<'_> {
         PeerKeyStore { ring: self, peer }
     }
 
-    /// Counts an upload of `peer`, if there may be one now.
+    /// Counts an upload of `peer`, if another one is allowed now.
     ///
     /// # Errors
-    /// [`sotto_wire::BatchLayout::RequestGuard`], with the seconds until there may.
+    /// [`sotto_wire::Code::Busy`], with the seconds until an upload is allowed.
     pub(crate) fn may_upload(&self, peer: Peer) -> Result<(), Refusal> {
         self.sessions.may_register(peer, Instant::now())
     }
 
-    /// What clients are counted with.
+    /// The store of counts per client.
     pub(crate) fn keep(&self) -> &CountStore {
         self.sessions.keep()
     }
 
-    /// Drops keys that have expired, and writes down which were used. Blocks on the disk.
+    /// Drops expired keys, and stores the times of use. Blocks on the disk.
     pub(crate) fn sweep(&self) {
         self.sessions.sweep(sessions::now());
     }
 
-    /// How often to sweep.
+    /// Interval between two calls of [`Self::sweep`].
     pub(crate) fn sweep_every(&self) -> Duration {
         self.sessions.sweep_every()
     }
 
-    /// Bytes held, in memory and on disk.
+    /// Bytes of keys in memory and on disk.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         self.sessions.bytes()
     }
 
-    /// How many there are, by the digest of what they are for.
+    /// Number of keys, by the digest of their purpose.
     pub(crate) fn counts(&self) -> BTreeMap<ConfigDigest, SessionCounts> {
         self.sessions.counts(|owner| owner.digest.0)
     }
@@ -97,7 +99,7 @@ impl UserKeyStore {
     }
 }
 
-/// Keys for a request from an address: what is sent counts as that address's. Blocks on the disk.
+/// Keys for a request from an address, to which uploads are counted. Blocks on the disk.
 pub(crate) struct PeerKeyStore<'a> {
     ring: &'a UserKeyStore,
     peer: Peer,

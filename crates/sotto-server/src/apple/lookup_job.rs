@@ -1,5 +1,5 @@
-//! A request for lookups and evaluations, answered one after the other between the passes: each is a turn of whoever asks, and
-//! those of others come in between.
+//! A request for lookups and evaluations, answered step by step between the passes: each is one
+//! turn of its requester, and turns of others come in between.
 
 use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// The body of an answer and the memory that it takes, or why there is none.
+/// The body of an answer with its memory permit, or the refusal.
 type Reply = Result<(Vec<u8>, MemoryPermit), RouteRefusal>;
 
-/// Counted in a gauge, as long as it is there.
+/// An entry in a gauge for as long as the value exists.
 struct Counted(Gauge);
 
 impl Counted {
@@ -34,23 +34,23 @@ impl Drop for Counted {
     }
 }
 
-/// The memory that a request takes: its bytes, and the keys that it brought.
+/// The memory of a request: its bytes, and the keys that it contains.
 type RequestPermits = (MemoryPermit, Option<MemoryPermit>);
 
-/// Such a request, in the queue.
+/// A request for lookups in the queue.
 pub(crate) struct LookupJob {
     peer: Peer,
     requester: Requester,
     left: std::vec::IntoIter<RequestPart>,
     answers: Vec<Response>,
-    /// The memory that the answers take, until they are sent.
+    /// Memory of the answers, until they are sent.
     answer_room: MemoryPermit,
     reply: Option<(oneshot::Sender<Reply>, RequestPermits, Counted)>,
     metrics: Arc<Metrics>,
 }
 
 impl LookupJob {
-    /// A request of these parts, and where its answer comes.
+    /// A job for these parts of a request, and the receiver of its answer.
     pub(crate) fn new(
         (peer, requester): (Peer, Requester),
         works: Vec<RequestPart>,
@@ -66,9 +66,9 @@ impl LookupJob {
 
     fn end(&mut self, reply: Reply) -> bool {
         if let Some((waiting, held, counted)) = self.reply.take() {
-            // Given back first: who has read an answer may ask again at once.
+            // Released first: a client that has its answer may send the next request at once.
             drop((held, counted));
-            // A client that is gone meanwhile is no loss.
+            // The client may be gone.
             let _ = waiting.send(reply);
         }
         false

@@ -1,7 +1,8 @@
 //! Reports of URL filters on supervised devices: which addresses of a table they have blocked.
 //!
-//! A report names no user, and its token says nothing of whose it is. Where the operator wants to keep them, each is a line of
-//! JSON in a file of so many bytes at most; what comes after that is dropped, as are all where nobody wants them.
+//! A report names no user, and its token does not reveal one. If the operator collects reports,
+//! each is a line of JSON in a file of a maximum size; later reports are dropped, as are all if the
+//! operator does not collect them.
 
 use crate::StartError;
 use serde_json::json;
@@ -10,15 +11,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a device's description that are kept.
+/// Maximum bytes of a device's description in a report.
 const MAX_AGENT: usize = 256;
 
-/// Where reports go.
+/// The log of reports, or none.
 pub(crate) struct ReportLog {
     file: Option<Mutex<BoundedFile>>,
 }
 
-/// A file that is appended to, until it is full.
+/// A file that lines are appended to, up to a maximum size.
 struct BoundedFile {
     file: File,
     bytes: u64,
@@ -26,10 +27,10 @@ struct BoundedFile {
 }
 
 impl ReportLog {
-    /// Opens the file, and makes it if it is not there, for nobody else to read.
+    /// Opens the file, and makes it if it does not exist, readable for this user alone.
     ///
     /// # Errors
-    /// [`StartError::Config`], with the file.
+    /// [`StartError::Config`], with the path of the file.
     pub(crate) fn open(path: Option<&Path>, max_bytes: u64) -> Result<Self, StartError> {
         let Some(path) = path else { return Ok(ReportLog { file: None }) };
         let failed = |error: io::Error| StartError::Config { file: path.to_owned(), why: error.to_string() };
@@ -42,7 +43,7 @@ impl ReportLog {
         Ok(ReportLog { file: Some(Mutex::new(BoundedFile { file, bytes, max_bytes })) })
     }
 
-    /// Keeps a report, if anybody wants it and there is room. Blocks on the disk.
+    /// Appends a report, if reports are collected and the file has space. Blocks on the disk.
     pub(crate) fn append(&self, received_at: u64, agent: &str, urls: &[String]) {
         let Some(file) = &self.file else { return };
         let agent: String = agent.chars().take(MAX_AGENT).collect();
@@ -57,13 +58,13 @@ impl ReportLog {
 }
 
 impl BoundedFile {
-    /// Whether there was room.
+    /// Appends a line. Returns whether there was space.
     fn append(&mut self, line: &[u8]) -> io::Result<bool> {
         let after = self.bytes.saturating_add(line.len() as u64);
         if after > self.max_bytes {
             return Ok(false);
         }
-        // Counted first: what is written in part takes room too.
+        // Counted first, since a line that is written in part takes space too.
         self.bytes = after;
         self.file.write_all(line).map(|()| true)
     }

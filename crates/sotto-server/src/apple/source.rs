@@ -4,26 +4,26 @@ use crate::SourceError;
 use sotto_apple::service::UseCase;
 use std::sync::Arc;
 
-/// A table of a use case, open.
+/// One open epoch of a use case's table.
 #[derive(Debug, Clone)]
 pub struct UseCaseEpoch {
-    /// The use case's name.
+    /// Name of the use case.
     pub name: String,
-    /// What tells this table from another.
+    /// Digest that tells this epoch from others.
     pub digest: [u8; 32],
     /// The table, ready to answer.
     pub use_case: Arc<UseCase>,
 }
 
-/// Something that holds tables of one use case.
+/// A source of the epochs of one use case.
 pub trait UseCaseSource: Send + Sync + 'static {
-    /// What to call it in messages: a path, usually.
+    /// Name of the source in messages, usually a path.
     fn name(&self) -> String;
 
-    /// The tables that there are now, the newest first: one at least, and `most` at most. Those that are `known` are open
-    /// already.
+    /// The current epochs, the newest first: at least one, and at most `most`. Those that are
+    /// `known` need not be opened again.
     ///
     /// # Errors
-    /// [`SourceError`] if the newest cannot be read or served.
+    /// [`SourceError`] if the newest epoch cannot be read or served.
     fn open_newest(&self, most: usize, known: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError>;
 }

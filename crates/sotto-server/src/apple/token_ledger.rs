@@ -1,7 +1,9 @@
-//! The ledger of tokens, in a file: keys, what was spent, and how many each user was given.
+//! The ledger of tokens, in a file: issuer keys, spent tokens, and the number of tokens issued to
+//! each user.
 //!
-//! Whoever spends a token waits until that is on the disk. One waits for all: what came meanwhile goes into the same transaction,
-//! so a disk that takes five milliseconds to be sure still takes thousands of tokens a second.
+//! A request that spends a token waits until that is on disk. One thread writes for all that wait:
+//! entries that arrive meanwhile go into the same transaction, so a disk with a latency of five
+//! milliseconds still accepts thousands of tokens a second.
 
 use crate::StartError;
 use crate::database::{
@@ -13,32 +15,34 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use zeroize::Zeroizing;
 
-/// Its name in the state directory.
+/// Name of the ledger in the state directory.
 const FILE: &str = "tokens.redb";
-/// What says that a database is one of these.
+/// Format identifier in the database.
 const FORMAT: &[u8] = b"sotto-tokens/1";
-/// Pages kept in memory: what is spent is looked for all over the file, and none of it twice.
+/// Memory for cached pages in bytes: spent tokens are looked up all over the file, and none of them
+/// twice.
 const CACHE_BYTES: usize = 32 << 20;
-/// What is forgotten in one transaction, so that nobody waits long for it.
+/// Number of entries that are removed in one transaction, so that no request waits for long.
 const AT_ONCE: usize = 10_000;
 
 type Nonce = [u8; 32];
 
-/// Keys by number: from when on they sign, the tier's name behind its length, and the key.
+/// Keys by number, each with the time from which on it signs, the length and the name of its tier,
+/// and its bytes.
 const KEYS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("keys");
 const SPENT: TableDefinition<'_, (u32, Nonce), ()> = TableDefinition::new("spent");
 const GIVEN: TableDefinition<'_, (u32, Nonce), u32> = TableDefinition::new("given");
 
-/// The ledger, open.
+/// The open ledger.
 pub(crate) struct TokenLedger {
     database: Database,
-    /// What waits for the next transaction.
+    /// Entries for the next transaction.
     waiting: Mutex<Vec<Arc<QueuedWrite>>>,
-    /// Whoever writes.
+    /// Lock of the thread that writes.
     writing: Mutex<()>,
 }
 
-/// What is to be written, and what came of it.
+/// An entry to be written, and its result.
 struct QueuedWrite {
     line: LedgerWrite,
     done: OnceLock<Result<bool, LedgerError>>,
@@ -51,7 +55,7 @@ enum LedgerWrite {
 }
 
 impl TokenLedger {
-    /// Opens the ledger in the directory `dir`, and makes it if it is not there.
+    /// Opens the ledger in the directory `dir`, and makes it if it does not exist.
     ///
     /// # Errors
     /// [`StartError::State`], which says what to do.
@@ -62,7 +66,7 @@ impl TokenLedger {
         if !guarded(|| book.begin()).map_err(|error| place.damaged(&error))? {
             return Err(place.foreign());
         }
-        // What a run that was killed had begun to forget.
+        // A run that was killed may not have removed these entries completely.
         let leftover = |error: LedgerError| place.damaged(&error);
         for serial in book.strays().map_err(leftover)? {
             book.clear(serial).map_err(leftover)?;
@@ -70,7 +74,7 @@ impl TokenLedger {
         Ok(book)
     }
 
-    /// Makes the tables if they are not there; whether the file is one of these.
+    /// Makes the tables if they do not exist. Returns whether the file has the format of a ledger.
     fn begin(&self) -> Result<bool, redb::Error> {
         let write = self.database.begin_write()?;
         if claim(&write, FORMAT)? == DatabaseFormat::Foreign {
@@ -84,7 +88,7 @@ impl TokenLedger {
         Ok(true)
     }
 
-    /// Writes a line together with all that wait, or finds it written by whoever did.
+    /// Writes an entry together with all that wait, unless another thread has written it already.
     fn write(&self, line: LedgerWrite) -> Result<bool, LedgerError> {
         let entry = Arc::new(QueuedWrite { line, done: OnceLock::new() });
         lock(&self.waiting).push(entry.clone());
@@ -110,7 +114,7 @@ impl TokenLedger {
         Ok(outcomes)
     }
 
-    /// Numbers under which something was spent or given, of keys that are not there.
+    /// Numbers of missing keys under which entries are left.
     fn strays(&self) -> Result<Vec<KeySerial>, LedgerError> {
         let found = guarded(|| {
             let read = self.database.begin_read()?;
@@ -136,7 +140,7 @@ impl TokenLedger {
         found.map_err(|error| broken(&error))
     }
 
-    /// Removes what was spent and given under a number, a little at a time.
+    /// Removes all entries under a number, in several transactions.
     fn clear(&self, serial: KeySerial) -> Result<(), LedgerError> {
         loop {
             let _turn = lock(&self.writing);
@@ -184,7 +188,7 @@ impl CopyTo for TokenLedger {
             copy_table(&read, &copy, KEYS)?;
             copy_table(&read, &copy, SPENT)?;
             copy_table(&read, &copy, GIVEN)?;
-            // Last: what is broken off has no format, and is nobody's.
+            // Copied last: an incomplete copy has no format, and is not opened.
             copy_table(&read, &copy, ABOUT)
         })
     }
@@ -205,7 +209,7 @@ fn one(write: &WriteTransaction, line: LedgerWrite) -> Result<bool, redb::Error>
 }
 
 fn settle(entry: &QueuedWrite, outcome: Result<bool, LedgerError>) {
-    // Nobody else has: whoever takes a line out of the queue is the only one who writes it.
+    // The thread that takes an entry out of the queue is the only one that writes it.
     let _ = entry.done.set(outcome);
 }
 
@@ -213,7 +217,7 @@ fn broken(error: &Failed) -> LedgerError {
     LedgerError(error.to_string())
 }
 
-/// A panic of the database is caught before it gets here, so what is guarded is whole.
+/// A panic of the database is caught before it gets here, so the guarded value is consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -323,7 +327,7 @@ mod tests {
         assert_eq!((book.keys().unwrap().len(), book.strays().unwrap()), (1, vec![]));
         assert!(!book.spend_token(two, &[1; 32]).unwrap(), "the other key's is still there");
         assert_eq!(book.store_key("free", 9, b"a third").unwrap(), 3, "no number comes twice");
-        // A run that was killed while it forgot.
+        // A run that was killed while it removed entries.
         book.spend_token(one, &[3; 32]).unwrap();
         book.count_issued(one, &[3; 32], 9).unwrap();
         assert_eq!(book.strays().unwrap(), [one]);

@@ -1,7 +1,9 @@
-//! Tokens of Privacy Pass: a request of Apple's protocol brings one, and nobody knows whose it is.
+//! Tokens of Privacy Pass: a request of Apple's protocol brings one, which cannot be linked to a
+//! user.
 //!
-//! The issuer's half is here too: a user's app has a user token, for which the phone gets as many tokens as one may have. Keys
-//! and what was spent are in the state directory, so phones' tokens are good after a restart, and spent ones are not.
+//! The issuer is part of the server: a user's app has a user token, in exchange for which the phone
+//! receives up to a maximum number of tokens. Keys and spent tokens are in the state directory, so
+//! tokens stay valid after a restart, and spent ones stay spent.
 
 use super::fixed_time::in_fixed_time;
 use super::token_ledger::TokenLedger;
@@ -24,45 +26,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Bytes of the file of users at most: some millions of them.
+/// Maximum bytes of the file of users: some millions of users.
 const MAX_USERS_BYTES: u64 = 1 << 28;
 
-/// Threads that wait for the disk: one writes for all that wait.
+/// Number of threads that wait for the disk, where one of them writes for all.
 const THREADS: usize = 16;
 
-/// How long each signature takes, whatever the key and the message: many times what it takes on a slow machine.
+/// Duration of each signature, whatever the key and the message: many times what it takes on a slow
+/// machine.
 const SIGNING: Duration = Duration::from_millis(50);
 
-/// Signatures that are made at once. Each takes a thread for as long as [`SIGNING`], so this bounds how many there are in a
-/// second.
+/// Number of signatures made at once. Each takes a thread for [`SIGNING`], so this bounds the
+/// signatures per second.
 const SIGNERS: usize = 16;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// An issuer, and whoever asks for its tokens.
+/// An issuer of tokens, and its users.
 pub(crate) struct Tokens {
     pass: ArcSwap<Issuer>,
     ledger: Arc<dyn Ledger>,
-    /// The same, where it outlives the process.
+    /// The ledger of tokens, if it outlives the process.
     book: Option<Arc<TokenLedger>>,
     users: PathBuf,
-    /// When the file of users was written, as it was read last.
+    /// Modification time of the file of users when it was last read.
     read: Mutex<Option<SystemTime>>,
     threads: LowPriorityPool,
     signers: LowPriorityPool,
-    /// User tokens that were none, by network: each is a guess.
+    /// Number of wrong user tokens, by network: each is a guess.
     failures: ClientQuota,
-    /// Tokens that were spent since the start.
+    /// Number of tokens spent since the start.
     spent: AtomicU64,
 }
 
 impl Tokens {
-    /// The ledger, where it outlives the process.
+    /// The database of the ledger, if it outlives the process.
     pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
         self.book.as_deref().map(|book| book as &dyn CopyTo)
     }
 
-    /// Reads users, and makes the keys that are missing, some tenths of a second each.
+    /// Reads the users, and makes missing keys, which takes some tenths of a second each.
     ///
     /// # Errors
     /// [`StartError`].
@@ -105,7 +108,7 @@ impl Tokens {
         Ok(Tokens { pass, ledger, book, users, read, threads, signers, failures, spent })
     }
 
-    /// Does something that blocks. `None` if it panics.
+    /// Runs blocking work. Returns `None` if it panics.
     async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         requester: Requester,
@@ -124,24 +127,24 @@ impl Tokens {
         self.pass.load().directory(now()).to_string()
     }
 
-    /// Whether this is a user who may have tokens. Networks that guess are told nothing any more, once they have failed as often
-    /// as they may.
+    /// Checks a user token. A network that has guessed wrong too often receives no answer to
+    /// further attempts for a while.
     ///
     /// # Errors
-    /// 401 for nobody's, [`Code::RequestGuard`] after too many of those.
+    /// 401 for a wrong token; [`Code::Busy`] after too many of them.
     pub(crate) fn admit(&self, peer: Peer, authorization: Option<&str>) -> Result<(), RouteRefusal> {
         self.failures.check(peer, Instant::now())?;
         self.pass.load().knows(authorization).map_err(|failed| {
-            // Who sends nothing has not guessed.
+            // A request without a token is not a guess.
             self.failures.add(peer, u64::from(authorization.is_some()), Instant::now());
             RouteRefusal::token(failed)
         })
     }
 
-    /// The key for a user. See [`Issuer::key_for`].
+    /// The key of a user's tier. See [`Issuer::key_for`].
     ///
     /// # Errors
-    /// As [`Tokens::admit`].
+    /// As for [`Tokens::admit`].
     pub(crate) fn key_for(&self, peer: Peer, authorization: Option<&str>) -> Result<Vec<u8>, RouteRefusal> {
         self.admit(peer, authorization)?;
         self.pass.load().key_for(authorization, now()).map(<[u8]>::to_vec).map_err(RouteRefusal::token)
@@ -150,7 +153,7 @@ impl Tokens {
     /// Signs a token, in a time that does not depend on the key. See [`Issuer::issue`].
     ///
     /// # Errors
-    /// Those of [`Issuer::grant`].
+    /// The errors of [`Issuer::grant`].
     pub(crate) async fn issue(
         self: &Arc<Self>,
         peer: Peer,
@@ -165,10 +168,10 @@ impl Tokens {
         signed.await.ok_or(Code::Internal)?.map_err(RouteRefusal::token)
     }
 
-    /// The token that a request brings, which is not spent yet. See [`Issuer::verify`].
+    /// Verifies the token of a request, without spending it. See [`Issuer::verify`].
     ///
     /// # Errors
-    /// 401.
+    /// 401 for an invalid token.
     pub(crate) async fn verify(
         self: &Arc<Self>,
         peer: Peer,
@@ -178,10 +181,10 @@ impl Tokens {
         self.run(peer.into(), verify).await
     }
 
-    /// Spends a token: what its request counts for from then on. See [`Issuer::spend`].
+    /// Spends a token, whose number then identifies the requester. See [`Issuer::spend`].
     ///
     /// # Errors
-    /// 401 if it was spent before.
+    /// 401 for a token that was spent before.
     pub(crate) async fn spend(
         self: &Arc<Self>,
         peer: Peer,
@@ -192,12 +195,12 @@ impl Tokens {
         Ok(Requester::Token(self.spent.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// Forgets which networks have failed, once that is over.
+    /// Forgets networks whose wrong attempts have expired.
     pub(crate) fn sweep(&self) {
         self.failures.sweep(Instant::now());
     }
 
-    /// Takes up users that were added or removed, and renews keys that are due. Blocks.
+    /// Applies changes to the file of users, and renews keys that are due. Blocks.
     pub(crate) fn refresh(&self) {
         let pass = self.pass.load();
         let users = self.new_users();
@@ -225,7 +228,7 @@ impl Tokens {
         self.pass.store(Arc::new(next));
     }
 
-    /// The users, if their file is another one than it was.
+    /// The users, if their file has changed since it was read.
     fn new_users(&self) -> Option<UserTiers> {
         let mut last = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let written = written(&self.users);

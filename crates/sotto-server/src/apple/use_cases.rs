@@ -1,4 +1,4 @@
-//! The use cases that are live, and how newer tables take their place.
+//! The live use cases, and how newer epochs replace older ones.
 
 use super::source::{UseCaseEpoch, UseCaseSource};
 use crate::StartError;
@@ -6,26 +6,26 @@ use arc_swap::ArcSwap;
 use sotto_apple::service::Service;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The use cases that are live. A request goes on with those that it found.
+/// The live use cases. A request keeps those that it started with.
 pub(crate) struct UseCaseSet {
     live: ArcSwap<Service>,
     places: Mutex<Vec<SourceState>>,
     kept: usize,
 }
 
-/// A source, and the tables of its use case that are live, the newest first.
+/// A source, and the live epochs of its use case, the newest first.
 struct SourceState {
     source: Box<dyn UseCaseSource>,
     name: String,
     live: Vec<UseCaseEpoch>,
 }
 
-/// What came of a look at a source.
+/// Result of a check of one source.
 #[derive(Debug)]
 pub(crate) struct ReloadOutcome {
     pub(crate) use_case: String,
     pub(crate) changed: bool,
-    /// Why what was found is not served.
+    /// Why the newest epoch is not served, if it is not.
     pub(crate) refused: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl UseCaseSet {
     /// Opens every source.
     ///
     /// # Errors
-    /// [`StartError`] for the first that does not open, or two of one name.
+    /// [`StartError`] for the first source that does not open, or for two of one name.
     pub(crate) fn open(sources: Vec<Box<dyn UseCaseSource>>, kept: usize) -> Result<Self, StartError> {
         let (mut service, mut places) = (Service::new(), Vec::<SourceState>::new());
         for source in sources {
@@ -54,12 +54,12 @@ impl UseCaseSet {
         Ok(UseCaseSet { live: ArcSwap::from_pointee(service), places: Mutex::new(places), kept })
     }
 
-    /// Those that are live now.
+    /// The use cases that are live now.
     pub(crate) fn live(&self) -> Arc<Service> {
         self.live.load_full()
     }
 
-    /// Looks for newer tables. What is refused leaves those that are live as they are. Blocks on files.
+    /// Checks for newer epochs. If one is refused, the live epochs stay. Blocks on files.
     pub(crate) fn reload(&self) -> Vec<ReloadOutcome> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let mut service = Service::clone(&self.live.load());
@@ -99,7 +99,7 @@ impl SourceState {
     }
 }
 
-/// Puts tables in front of those that are served, the newest last.
+/// Puts epochs in front of those that are served, the newest last.
 fn put(service: &mut Service, name: &str, found: &[UseCaseEpoch], kept: usize) {
     for found in found.iter().rev().filter(|found| found.name == name) {
         service.serve(name, found.use_case.clone(), kept);

@@ -11,14 +11,15 @@ fn peer(last: u8) -> Peer {
     Peer([192, 0, 2, last].into())
 }
 
-/// A count of 160 in an hour that is kept in a directory; the time of day is so many seconds after 1970.
+/// A quota of 160 an hour that is stored in a directory; `now` is the time in seconds since 1970.
 fn kept(dir: &Path, now: u64) -> ClientQuota {
     let sessions =
         Sessions::open(&SessionConfig::default(), Some(dir), Arc::new(Metrics::new()), now).unwrap();
     ClientQuota::kept(Rate::per(160, HOUR), "enough", sessions.keep(), Instant::now()).unwrap()
 }
 
-/// How many a client still gets, one at a time. The clock runs meanwhile; nothing is added in so short a time.
+/// The quota that a client has left, taken one by one. The time that this takes adds nothing to the
+/// quota.
 fn left(allowance: &ClientQuota, last: u8) -> usize {
     let now = Instant::now();
     (0..1000).take_while(|_| allowance.take(peer(last), 1, now).is_ok()).count()
@@ -48,7 +49,7 @@ fn a_server_that_is_killed_forgets_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let first = kept(dir.path(), 1000);
         (0..used).for_each(|_| first.take(peer(1), 1, Instant::now()).unwrap());
-        // Nothing is written at its end.
+        // Nothing is written when it is dropped.
         drop(first);
         let again = kept(dir.path(), 1000);
         let (left, others) = (left(&again, 1), left(&again, 2));
@@ -68,7 +69,7 @@ fn one_that_ends_in_order_is_exact() {
     let again = kept(dir.path(), 1000);
     assert_eq!(left(&again, 1), 96);
     drop(again);
-    // Half an hour later half of it is there again, less what was written ahead.
+    // Half an hour later half of the quota is back, less what was written ahead.
     let later = kept(dir.path(), 1000 + 1800);
     assert!((70..=80).contains(&left(&later, 1)));
     later.sweep(Instant::now() + 3 * HOUR);
@@ -117,6 +118,6 @@ fn a_customer_of_many_ipv6_networks_has_what_four_clients_have() {
     let of_other_sites = (1..256).filter(|i| takes(format!("2001:db8:0:{i:x}00::1"))).count();
     assert_eq!((of_one_site, of_other_sites), (2, 2));
     assert!(takes("2001:db8:1::1".into()), "another customer");
-    // What one level refuses is counted in none.
+    // An amount that one network refuses is counted in none.
     assert!(!takes("2001:db8:0:f00::2".into()) && takes("192.0.2.1".into()));
 }

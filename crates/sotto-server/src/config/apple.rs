@@ -1,61 +1,67 @@
-//! Tables of Apple's private lookups, and what their clients may have.
+//! Configuration of Apple's private lookups: tables, and limits on their clients.
 
 use super::SessionConfig;
 use serde::Deserialize;
 use sotto_pass::RotationSchedule;
 use std::path::PathBuf;
 
-/// Tables that phones ask in Apple's words, with `POST /config`, `/key` and `/queries` beside the routes of all other tables.
+/// Tables for phones in Apple's protocol, with `POST /config`, `/key` and `/queries` next to the
+/// routes of all other tables.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AppleConfig {
-    /// Files of `sotto encode --apple`, or folders of their epochs, which are watched.
+    /// Files of `sotto encode --apple`, or folders of their epochs, which are checked for new ones.
     pub use_cases: Vec<PathBuf>,
-    /// Configurations of a use case before its newest that go on answering clients that know them; others are told that theirs is
-    /// retired (410), and ask for the newest.
+    /// Number of configurations of a use case before its newest one that still answer clients that
+    /// know them; other clients are notified that theirs is retired (410), and request the newest.
     pub kept: usize,
-    /// Whether parameters below 128 bits of security are served.
+    /// Whether to serve parameters below 128 bits of security.
     pub allow_weak: bool,
-    /// Requests for lookups that may wait. One more takes the place of one of whoever has the most lookups waiting, which gets
-    /// 429: an address, or a token where requests bring tokens. It gets that itself if nobody has more.
+    /// Maximum number of lookup requests that wait. A further one replaces one of the requester
+    /// that has the most lookups waiting, which gets 429: an address, or a token if requests bring
+    /// tokens. If no requester has more than the sender, the further one gets it.
     pub max_requests: usize,
-    /// How long users' keys are held, and how many.
+    /// Limits on users' keys.
     pub keys: AppleKeys,
-    /// The tokens that requests have to bring. Without this anybody may ask.
+    /// Tokens that requests have to bring; without them any client may make requests.
     pub tokens: Option<TokenConfig>,
-    /// A file to which reports of URL filters on supervised devices are appended, a line of JSON each. Without it they are
-    /// dropped.
+    /// File to which reports of URL filters on supervised devices are appended, a line of JSON
+    /// each. Without it they are dropped.
     pub reports: Option<PathBuf>,
-    /// Most bytes of that file; what is reported after that is dropped.
+    /// Maximum bytes of the report file; later reports are dropped.
     pub max_report_bytes: u64,
 }
 
-/// Tokens of Privacy Pass: given to users that are known, and brought by requests of nobody knows whom.
+/// Tokens of Privacy Pass: issued to known users, and redeemed by requests that cannot be linked to
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenConfig {
-    /// A file with a line for each user: the tier, and what the user's app was given, or its SHA-256. It is read again when it
-    /// has changed.
+    /// File with a line for each user: the tier, and the user token of the user's app, or its
+    /// SHA-256. It is read again when it has changed.
     pub users: PathBuf,
-    /// Tokens that a user may have of one key. A request takes one.
+    /// Maximum number of tokens of one key that a user may have. A request takes one.
     #[serde(default = "per_user")]
     pub per_user: u32,
-    /// How many days a key signs. Its tokens count for as many more, and then all that was spent is forgotten.
+    /// Number of days for which a key signs. Its tokens are valid for as many more days, and then
+    /// all spent tokens are forgotten.
     #[serde(default = "renew_days")]
     pub renew_days: u64,
-    /// Where phones ask for tokens, as the directory says it: a path, or a whole address if the issuer has another name.
+    /// Address at which phones request tokens, as in the directory: a path, or a whole address if
+    /// the issuer has another name.
     #[serde(default = "issue_uri")]
     pub issue_uri: String,
-    /// The issuer's name, as the challenges of tokens have it: tokens that answer another challenge than this issuer's without a
-    /// context are refused. `*` takes those of any challenge.
+    /// Name of the issuer in the challenges of tokens: tokens for another challenge than this
+    /// issuer's without a context are refused. `*` accepts those for any challenge.
     pub issuer: String,
-    /// User tokens of one address that may be wrong, at once and with each hour; then it is told nothing of any until there may
-    /// be more. 0: any number, for servers behind a proxy or a relay.
+    /// Number of wrong user tokens of one address, at once and again with each hour; then the
+    /// address gets no answer to further attempts until it may try again. 0: any number, for
+    /// servers behind a proxy or a relay.
     #[serde(default = "failures_per_client")]
     pub failures_per_client: u64,
 }
 
-/// The name of an issuer that stands for any.
+/// Issuer name that stands for any.
 const ANY_ISSUER: &str = "*";
 
 fn per_user() -> u32 {
@@ -75,18 +81,18 @@ fn issue_uri() -> String {
 }
 
 impl TokenConfig {
-    /// How long keys are used.
+    /// The rotation schedule of issuer keys.
     pub(crate) fn rotation(&self) -> RotationSchedule {
         let every = self.renew_days.saturating_mul(86_400);
         RotationSchedule { every, after: every, before: every / 7 }
     }
 
-    /// The issuer's name, if challenges have to have it.
+    /// The issuer's name, if challenges have to contain it.
     pub(crate) fn issuer_name(&self) -> Option<&str> {
         Some(self.issuer.as_str()).filter(|name| *name != ANY_ISSUER)
     }
 
-    /// Checks what the types do not say.
+    /// Checks the rules that the types do not express.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.issuer.is_empty() {
             return Err("apple.tokens.issuer is empty: give the issuer's name, or * for any".into());
@@ -99,20 +105,24 @@ impl TokenConfig {
     }
 }
 
-/// Limits on users' keys, over all use cases. A user whose keys went is told to send them again.
+/// Limits on users' keys, over all use cases. A user whose keys were evicted is asked to send them
+/// again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AppleKeys {
-    /// Most bytes of keys in memory, ready for lookups; the least recently used of the address that has the most go first, and
-    /// are read again from the state directory.
+    /// Maximum bytes of keys in memory, ready for lookups; the least recently used of the address
+    /// that has the most are evicted first, and read again from the state directory.
     pub max_bytes: u64,
-    /// Most bytes of keys in the state directory, as users sent them; the same go first. Their file is half as large again.
+    /// Maximum bytes of keys in the state directory, as users sent them, evicted in the same order.
+    /// Their file is half as large again.
     pub max_stored_bytes: u64,
-    /// How long unused keys are kept, in seconds.
+    /// Time in seconds after which unused keys expire.
     pub ttl_seconds: u64,
-    /// Keys of one address. 0: any number, since phones ask by way of relays, which many share.
+    /// Maximum number of keys of one address. 0: any number, since phones use relays, which many
+    /// share.
     pub per_client: usize,
-    /// Uploads of one address that may come at once, and how many more each minute brings; others get 429. 0: any number.
+    /// Number of uploads of one address that may arrive at once, and how many more each minute
+    /// allows; others get 429. 0: any number.
     pub per_minute: u32,
 }
 
@@ -144,7 +154,7 @@ impl Default for AppleKeys {
 }
 
 impl AppleKeys {
-    /// The same limits, as those of other clients' keys are said.
+    /// These limits as those of other clients' keys are expressed.
     pub(crate) fn sessions(&self) -> SessionConfig {
         let AppleKeys { max_bytes, max_stored_bytes, ttl_seconds, per_client, per_minute } = *self;
         SessionConfig { max_bytes, max_stored_bytes, ttl_seconds, per_client, per_minute }

@@ -1,24 +1,26 @@
-//! A gateway of Oblivious HTTP.
+//! Configuration of a gateway of Oblivious HTTP.
 
 use serde::Deserialize;
 use std::net::IpAddr;
 
-/// A gateway that relays pass requests on to, which they cannot read. A request that comes out of one goes to the same routes as
-/// all others.
+/// A gateway for requests that relays pass on and cannot read. A decrypted request goes to the same
+/// routes as all others.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OhttpConfig {
-    /// Where it is: `GET` gives its keys, `POST` takes requests.
+    /// Path of the gateway: `GET` returns its keys, `POST` accepts requests.
     pub path: String,
-    /// How many days a key is told. It is opened with for as many more.
+    /// Number of days for which a key is published. It opens requests for as many more days.
     pub renew_days: u64,
-    /// Most MiB of a request.
+    /// Maximum size of a request in MiB.
     pub max_request_mib: u64,
-    /// Most MiB of a response. What is longer is refused inside.
+    /// Maximum size of a response in MiB. A longer one is replaced by a refusal inside.
     pub max_response_mib: u64,
-    /// Of how many requests, the last ones, it is known that they came: one that comes again is refused inside. 0: of none.
+    /// Number of the last requests that are remembered: one that arrives again is refused inside. 0
+    /// remembers none.
     pub remember: usize,
-    /// Addresses of relays (of IPv6, the first 64 bits): `connections_per_client` is not for them.
+    /// Addresses of relays (for IPv6, the first 64 bits), which `connections_per_client` does not
+    /// apply to.
     pub relays: Vec<IpAddr>,
 }
 
@@ -36,7 +38,7 @@ impl Default for OhttpConfig {
 }
 
 impl OhttpConfig {
-    /// Checks what the types do not say.
+    /// Checks the rules that the types do not express.
     pub(super) fn check(&self) -> Result<(), String> {
         if cfg!(not(feature = "ohttp")) {
             return Err(

@@ -22,7 +22,7 @@ fn the_example_has_every_key_with_its_default() {
         ServerConfig { tables: Vec::new(), tls: None, state: None, apple, ..config },
         ServerConfig::default()
     );
-    // What the debug form calls a field, the file calls a key.
+    // A field of the debug form is a key of the file.
     let fields = format!("{:#?}", ServerConfig::default());
     let names = fields.lines().filter_map(|line| line.trim().split_once(": ").map(|(name, _)| name));
     let line = |line: &'static str| line.trim_start_matches(['#', ' ', '[']).trim_start_matches("apple.");

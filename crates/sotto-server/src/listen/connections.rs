@@ -1,6 +1,7 @@
-//! Who is connected: so many in all, and so many of one network. Where there is no room, connections that ask nothing give way:
-//! those of the network that holds the most first, so that nobody keeps a stranger out by holding connections open. An IPv6
-//! network counts with all that its provider gave the same customer.
+//! Open connections: a maximum in total, and one per network. When it is reached, idle connections
+//! are closed: those of the network that has the most first, so that nobody keeps a new client out
+//! by holding connections open. An IPv6 network counts with all that its provider assigned to the
+//! same customer.
 
 use crate::metrics::Metrics;
 use crate::sessions::{Network, Peer};
@@ -9,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
 
-/// Everybody who is connected to a door.
+/// All open connections of a port.
 pub(super) struct Connections {
     most: usize,
-    /// Of one client; of larger networks, so many times as many.
+    /// Maximum number per network; larger networks have a multiple of it.
     per_network: usize,
     /// Relays, which may have any number.
     relays: Vec<Peer>,
@@ -27,7 +28,7 @@ struct ConnectionTable {
     next: u64,
 }
 
-/// What is known of one connection.
+/// State of one connection.
 #[derive(Default)]
 pub(super) struct ConnectionState {
     state: Mutex<Activity>,
@@ -36,9 +37,9 @@ pub(super) struct ConnectionState {
 
 #[derive(Clone, Copy)]
 struct Activity {
-    /// Requests that are under way.
+    /// Number of requests in progress.
     busy: usize,
-    /// When that was last more than none, or the connection began.
+    /// Time when the last request ended, or the connection began.
     since: Instant,
 }
 
@@ -48,7 +49,7 @@ impl Default for Activity {
     }
 }
 
-/// A connection in the crowd, counted out when it is dropped.
+/// A connection among [`Connections`], removed when it is dropped.
 pub(super) struct ConnectionGuard {
     crowd: Arc<Connections>,
     customer: Network,
@@ -56,11 +57,12 @@ pub(super) struct ConnectionGuard {
     pub(super) seat: Arc<ConnectionState>,
 }
 
-/// A request under way, until it is dropped.
+/// A request in progress, until it is dropped.
 pub(super) struct RequestGuard(Arc<ConnectionState>);
 
 impl Connections {
-    /// `most` in all, and `per_network` of one network that is no relay's; 0 for any number.
+    /// Allows `most` connections in total, and `per_network` of one network that is not a relay's;
+    /// 0 for any number.
     pub(super) fn new(
         (most, per_network): (usize, usize),
         relays: &[Peer],
@@ -70,7 +72,8 @@ impl Connections {
         Arc::new(Connections { most, per_network, relays: relays.to_vec(), there: Mutex::default(), metrics })
     }
 
-    /// Takes a newcomer in. `None` if there is no room, and nobody of whom it could be had.
+    /// Adds a new connection. Returns `None` if there is no place, and no other connection can be
+    /// closed for it.
     pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<ConnectionGuard> {
         let customer = peer.customer();
         let mut there = self.there();
@@ -96,7 +99,7 @@ impl Connections {
         Some(ConnectionGuard { crowd: self.clone(), customer, number, seat })
     }
 
-    /// Lets one idle connection go, where the system has no room for another.
+    /// Closes one idle connection, for when the system has no capacity for another.
     pub(super) fn close_one_idle(&self) {
         self.there().make_room(usize::MAX, &self.relays);
     }
@@ -107,7 +110,7 @@ impl Connections {
 }
 
 impl ConnectionTable {
-    /// Connections of a customer within one of its networks.
+    /// Number of a customer's connections within one of its networks.
     fn count(&self, customer: Network, network: Network) -> usize {
         let Some(seats) = self.customers.get(&customer) else { return 0 };
         match network == customer {
@@ -116,8 +119,9 @@ impl ConnectionTable {
         }
     }
 
-    /// Lets one connection go: an idle one of the customer that has the most of all that have an idle one. If nobody is idle, the
-    /// oldest of the largest customer that is no relay, if that still has more than the newcomer's with its `own`.
+    /// Closes one connection: an idle one of the customer that has the most among those with an
+    /// idle one. If none is idle, the oldest of the largest customer that is not a relay, if that
+    /// still has more than the new client, including its `own` connections.
     fn make_room(&mut self, own: usize, relays: &[Peer]) -> bool {
         let mut sizes: Vec<_> =
             self.customers.iter().map(|(customer, seats)| (seats.len(), *customer)).collect();
@@ -131,7 +135,8 @@ impl ConnectionTable {
             })
     }
 
-    /// Lets the connection of a customer's network go that has been idle the longest; with `busy` the oldest, whatever it does.
+    /// Closes the connection of a customer's network that has been idle the longest; with `busy`
+    /// the oldest, idle or not.
     fn let_go(&mut self, customer: Network, network: Network, busy: bool) -> bool {
         let Some(seats) = self.customers.get_mut(&customer) else { return false };
         let own = || seats.iter().filter(|(_, (peer, _))| peer.is_in(network));
@@ -149,13 +154,13 @@ impl ConnectionTable {
 }
 
 impl ConnectionState {
-    /// Notes that a request is under way.
+    /// Marks a request as in progress.
     pub(super) fn busy(self: &Arc<Self>) -> RequestGuard {
         self.state().busy += 1;
         RequestGuard(self.clone())
     }
 
-    /// Whether any request is under way.
+    /// Whether any request is in progress.
     pub(super) fn is_busy(&self) -> bool {
         self.state().busy > 0
     }
@@ -186,7 +191,7 @@ impl Drop for ConnectionGuard {
             if seats.is_empty() {
                 there.customers.remove(&self.customer);
             }
-            // One that was let go is counted out already.
+            // An evicted connection was removed already.
             there.connections -= usize::from(was_there);
         }
         drop(there);
@@ -220,7 +225,7 @@ mod tests {
         assert_eq!(left(&many), 3, "there was room");
         let second = crowd.enter(peer("2001:db8::1")).unwrap();
         assert_eq!((left(&many), left(&[Some(stranger), Some(second)])), (2, 2));
-        // Of one network its own gives way, and it is the one that asks nothing.
+        // A network at its maximum loses its own idle connection.
         many.push(crowd.enter(peer("192.0.2.1")));
         many.push(crowd.enter(peer("192.0.2.1")));
         assert_eq!(left(&many), 3);
@@ -235,7 +240,7 @@ mod tests {
     fn a_customer_of_many_ipv6_networks_keeps_no_stranger_out() {
         let crowd = Connections::new((13, 3), &[], None);
         let enter = |address: String| crowd.enter(peer(&address));
-        // Each from a network of its own, and at work.
+        // Each connection is from a network of its own, and busy.
         let small: Vec<_> = (0..20).filter_map(|i| enter(format!("2001:db8:0:{i:x}::1"))).collect();
         let mut work: Vec<_> = small.iter().map(|one| one.seat.busy()).collect();
         assert_eq!(small.len(), 20, "idle ones gave way to its own");

@@ -1,11 +1,13 @@
-//! The body of every response, and what ends one that is not read.
+//! The body of every response, and the deadline of one that is not read.
 //!
-//! A body owns the memory that its bytes take until the last of them is handed to the socket: each part that it hands over has
-//! a share of the permit, wherever HTTP's buffers keep it. It hands over one part at a time, and ends only when the last is gone;
-//! so a stream of HTTP/2 is open for as long as anything of it is in memory. A part is short ([`MAX_PART_BYTES`]), so the time
-//! for which nothing may be read does not grow with the response. hyper has no limit of time for a stream whose window
-//! is closed: [`StreamExecutor`] drops its task once the part at hand is late, which resets the stream and frees its buffers.
-//! Where a socket itself is not read, `stall` ends the connection.
+//! A body owns the memory of its bytes until the last of them is handed to the socket: each part
+//! that it hands over has a share of the permit, while it is in HTTP's buffers. It hands over one
+//! part at a time, and ends only when the last was sent; so a stream of HTTP/2 is open for as long
+//! as anything of it is in memory. A part is short ([`MAX_PART_BYTES`]), so the time for which
+//! nothing may be read does not grow with the response. hyper has no timeout for a stream whose
+//! window is closed: [`StreamExecutor`] drops its task once the current part is late, which resets
+//! the stream and frees its buffers. If the socket itself is not read, `write_timeout` ends the
+//! connection.
 
 use super::connections::RequestGuard;
 use super::send_time::{SendRate, SendTime};
@@ -19,25 +21,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The most bytes of a part. A client has the time for them that the slowest rate takes.
+/// Maximum bytes of a part. At the slowest rate, a client has the time that these bytes take.
 const MAX_PART_BYTES: usize = 1 << 16;
 
-/// A response's body on its way out.
+/// The body of a response that is being sent.
 pub(super) struct ResponseBody {
     body: Body,
-    /// What the body gave and was not handed over yet.
+    /// Bytes that the inner body has produced and that were not handed over yet.
     rest: Bytes,
     guard: Arc<ResponseGuard>,
     time: SendTime,
-    /// The part that was handed over last.
+    /// Part that was handed over last.
     part: Option<PendingPart>,
     deadline: Option<Arc<StreamDeadline>>,
 }
 
-/// What a response holds until all of it is sent: released on drop.
+/// Everything that a response holds until it is sent, released on drop.
 struct ResponseGuard {
     _memory: Option<Arc<MemoryPermit>>,
-    /// Its connection is at work.
+    /// Marks the connection as busy.
     _busy: RequestGuard,
 }
 
@@ -55,12 +57,12 @@ struct PendingPart {
     since: Instant,
 }
 
-/// Tells whoever waits that a part was dropped, sent or unsent.
+/// Wakes a waiting task when a part is dropped, sent or unsent.
 #[derive(Default)]
 struct DropSignal(Mutex<(bool, Option<Waker>)>);
 
 impl ResponseBody {
-    /// The body of a response that is about to be sent by the task that calls this.
+    /// The body of a response that is about to be sent by the calling task.
     pub(super) fn new(body: Body, memory: Option<BodyMemory>, busy: RequestGuard, rate: SendRate) -> Self {
         let memory = match memory {
             Some(BodyMemory::Taken(permit)) => Some(permit),
@@ -77,7 +79,7 @@ impl ResponseBody {
         }
     }
 
-    /// Hands a part of what is left over, and begins to count its time.
+    /// Hands over a part of the rest, and starts its deadline.
     fn hand_over(&mut self) -> Bytes {
         let bytes = self.rest.split_to(self.rest.len().min(MAX_PART_BYTES));
         let (dropped, since) = (Arc::<DropSignal>::default(), Instant::now());
@@ -164,14 +166,15 @@ impl DropSignal {
 }
 
 tokio::task_local! {
-    /// When the stream of HTTP/2 that this task carries has to be done with the part at hand.
+    /// Deadline of the current part, for the HTTP/2 stream that this task carries.
     static DEADLINE: Arc<StreamDeadline>;
 }
 
 #[derive(Default)]
 struct StreamDeadline(Mutex<Option<Instant>>);
 
-/// Runs the streams of an HTTP/2 connection, each in a task of its own that ends when its response is late.
+/// Runs the streams of an HTTP/2 connection, each in a task of its own that ends when its response
+/// is late.
 #[derive(Clone)]
 pub(super) struct StreamExecutor;
 
@@ -185,7 +188,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
 struct TimedStream<F> {
     stream: Pin<Box<F>>,
     deadline: Arc<StreamDeadline>,
-    /// Runs while a part waits.
+    /// Timer that runs while a part waits.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 

@@ -1,4 +1,4 @@
-//! A certificate of the server's own making, for those who have none yet.
+//! A self-signed certificate, for servers without another one.
 
 use crate::StartError;
 use crate::config::TlsConfig;
@@ -11,23 +11,24 @@ use std::path::Path;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-/// A certificate that nobody but the server has signed. A client trusts it by its PEM.
+/// A self-signed certificate of the server, which a client trusts by its PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelfSignedCertificate {
-    /// What a client needs to trust it, with `--trust-root FILE`.
+    /// PEM text with which a client trusts the certificate, with `--trust-root FILE`.
     pub pem: String,
     /// SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` prints it.
     pub fingerprint: String,
-    /// Where it is kept, if it is.
+    /// Files of the certificate, if it is stored.
     pub files: Option<TlsConfig>,
     key: String,
 }
 
 impl SelfSignedCertificate {
-    /// Makes one for `names` and for this machine's own; or takes the one that lies in `state`, where a new one is kept too.
+    /// Makes a certificate for `names` and this machine's own names, or loads the one in `state`,
+    /// where a new one is stored too.
     ///
     /// # Errors
-    /// [`StartError::Settings`] for what is no name, [`StartError::State`].
+    /// [`StartError::Settings`] for an invalid name, [`StartError::State`].
     pub(crate) fn have(names: &[String], listen: IpAddr, state: Option<&Path>) -> Result<Self, StartError> {
         let files =
             state.map(|dir| TlsConfig { cert: dir.join("own-cert.pem"), key: dir.join("own-key.pem") });

@@ -1,18 +1,19 @@
-//! How long a peer may keep bytes of a response waiting: a fixed time, and more with the bytes that it takes.
+//! The time for which a peer may keep bytes of a response waiting: a fixed time, and more with each
+//! byte that it reads.
 
 use std::time::Duration;
 
-/// The slowest that responses may be read.
+/// The slowest rate at which responses may be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendRate {
-    /// How long nothing at all may be read.
+    /// Maximum time for which nothing at all may be read.
     pub(crate) grace: Duration,
-    /// What is read in each second beyond that, at least.
+    /// Minimum bytes read per second beyond that time.
     pub(crate) bytes_per_second: u64,
 }
 
-/// The time that a peer has left. It grows with what the peer takes, and never to more than the fixed time: whoever reads fast at
-/// first cannot stop for long later.
+/// The time that a peer has left. It grows with the bytes that the peer reads, and never beyond the
+/// fixed time: a peer that reads fast at first cannot pause for long later.
 #[derive(Debug)]
 pub(super) struct SendTime {
     rate: SendRate,
@@ -24,12 +25,12 @@ impl SendTime {
         SendTime { rate, left: rate.grace }
     }
 
-    /// How long so many bytes may wait until the last of them is taken.
+    /// Maximum time until the last of `bytes` bytes is read.
     pub(super) fn limit(&self, bytes: usize) -> Duration {
         self.left.saturating_add(self.of(bytes))
     }
 
-    /// Notes that so many bytes were taken after this wait.
+    /// Records that `bytes` bytes were read after `waited`.
     pub(super) fn taken(&mut self, bytes: usize, waited: Duration) {
         self.left = self.limit(bytes).saturating_sub(waited).min(self.rate.grace);
     }

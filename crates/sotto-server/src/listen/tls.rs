@@ -1,4 +1,4 @@
-//! Certificate and key, and a TLS 1.2/1.3 acceptor from them.
+//! A TLS 1.2/1.3 acceptor from a certificate and its key.
 
 use super::self_signed::SelfSignedCertificate;
 use crate::{StartError, TlsConfig};
@@ -11,10 +11,10 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{self, RootCertStore, ServerConfig, crypto::ring};
 
-/// Reads the files of a configuration.
+/// Reads the certificate and key files of a configuration.
 ///
 /// # Errors
-/// [`StartError::Tls`], naming the file.
+/// [`StartError::Tls`], with the path of the file.
 pub(crate) fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, StartError> {
     let wrong = |file: &Path, why: String| StartError::Tls { file: file.to_owned(), why };
     let in_cert = |e: &dyn std::fmt::Display| wrong(&config.cert, e.to_string());
@@ -32,17 +32,17 @@ pub(crate) fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, StartError> {
     accept(chain, key).map_err(|e| wrong(&config.key, e.to_string()))
 }
 
-/// What `openssl req -x509` makes, and what to make in its place.
+/// Error text for a certificate as `openssl req -x509` makes it, and the fix.
 const AUTHORITY: &str = "it is the certificate of an authority (CA:TRUE), which signs others and is refused by \
 clients as that of a \
                          server. openssl makes one of a server with `openssl req -x509 -newkey rsa:2048 -nodes -days 365 \
                          -keyout key.pem -out cert.pem -subj /CN=localhost -addext basicConstraints=critical,CA:FALSE \
                          -addext subjectAltName=DNS:localhost,IP:127.0.0.1`; or let `sotto serve --self-signed` make one";
 
-/// The acceptor of a certificate that the server has made.
+/// The acceptor for a self-signed certificate of the server.
 ///
 /// # Errors
-/// [`StartError::Settings`], which no certificate of this server's making gives.
+/// [`StartError::Settings`], which does not happen for a certificate that the server has made.
 pub(crate) fn own(own: &SelfSignedCertificate) -> Result<TlsAcceptor, StartError> {
     let wrong = |e: &dyn std::fmt::Display| StartError::Settings(format!("the certificate made here: {e}"));
     let (cert, key) = own.parts();
@@ -55,7 +55,7 @@ fn accept(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 ) -> Result<TlsAcceptor, rustls::Error> {
-    // The provider is named, not looked up: another crate's choice of a process-wide default is not ours.
+    // The provider is named, not looked up: another crate may choose another process-wide default.
     let mut server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
@@ -64,8 +64,8 @@ fn accept(
     Ok(TlsAcceptor::from(Arc::new(server)))
 }
 
-/// Whether clients will refuse it for that: a client that trusts this very certificate is asked. Whatever else it may find is
-/// for real clients to say.
+/// Whether clients will refuse the certificate because it is an authority's, which a client that
+/// trusts this very certificate decides. Other faults are left to real clients.
 fn is_of_authority(chain: &[CertificateDer<'static>]) -> bool {
     let Some((own, others)) = chain.split_first() else { return false };
     let mut roots = RootCertStore::empty();

@@ -1,8 +1,9 @@
-//! Gives up on a peer that does not read.
+//! Closes the connection to a peer that does not read.
 //!
-//! hyper has no limit of time for a response on its way out: who asked and then read nothing would keep a
-//! connection, and the bytes that wait for it, for ever. So would one who reads a byte now and then, so time comes
-//! with bytes. Under TLS and not above it, since TLS takes some bytes whether or not they go out.
+//! hyper has no timeout for a response that is being sent: a client that sent a request and then
+//! reads nothing would keep a connection, and the bytes that wait for it, for ever. So would one
+//! that reads a byte now and then, so the deadline moves with the bytes that are read. This wraps
+//! the stream below TLS, since TLS accepts some bytes whether or not they are sent.
 
 use super::send_time::{SendRate, SendTime};
 use std::io::{self, IoSlice};
@@ -11,11 +12,12 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream whose writes fail once they have waited for too long, given what was written.
+/// A stream whose writes fail once they have waited for too long, given the bytes that were
+/// written.
 pub(super) struct WriteTimeout<S> {
     stream: S,
     time: SendTime,
-    /// Runs while a write waits: since when, and until when it may.
+    /// Start and timer of a waiting write.
     waiting: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 

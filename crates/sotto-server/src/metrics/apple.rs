@@ -1,4 +1,5 @@
-//! Counts of Apple's private lookups, by use case: the names are those that are served, and no user's.
+//! Metrics of Apple's private lookups, by use case: labels are the names of served use cases, and
+//! no user's.
 
 use crate::apple::AppleServer;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -23,15 +24,15 @@ struct Outcome {
     outcome: &'static str,
 }
 
-/// Where bytes of keys are: `memory` or `disk`.
+/// Label of the medium that keys are stored in: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Medium {
     place: &'static str,
 }
 
-/// What is counted of such lookups.
+/// Metrics of Apple's private lookups.
 pub(crate) struct AppleMetrics {
-    /// Requests for lookups that wait or are being answered.
+    /// Number of lookup requests that wait or are being answered.
     pub(crate) open: Gauge,
     lookups: Family<Outcome, Counter>,
     evaluations: Family<Outcome, Counter>,
@@ -74,7 +75,7 @@ impl AppleMetrics {
         r.register("apple_key_bytes", "Bytes of users' keys", self.key_bytes.clone());
     }
 
-    /// A series of each kind: see [`super::sample`].
+    /// Makes one series of each metric: see [`super::sample`].
     pub(super) fn sample(&self) {
         let by = ByUseCase { use_case: "use case".into() };
         for counter in [&self.lookups, &self.evaluations] {
@@ -92,7 +93,7 @@ impl AppleMetrics {
         }
     }
 
-    /// A lookup or an evaluation was answered, or was refused after all.
+    /// Counts a lookup or an evaluation that was answered or refused.
     pub(crate) fn answered(&self, work: &RequestPart, answer: &Result<Response, Refusal>, took: Duration) {
         let by = ByUseCase { use_case: work.name().to_owned() };
         let is_evaluation = work.is_evaluation();
@@ -111,7 +112,7 @@ impl AppleMetrics {
         counted.get_or_create(&Outcome { use_case: by.use_case, outcome }).inc();
     }
 
-    /// Sets the gauges, as it is now.
+    /// Sets the gauges to the current values.
     pub(super) fn look(&self, apple: &AppleServer) {
         let gauge = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let (memory, disk) = apple.keys.bytes();

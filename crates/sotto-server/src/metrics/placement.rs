@@ -1,10 +1,11 @@
-//! Where tables lie, and on which pages.
+//! Where tables are in memory, and on which pages.
 
 use super::Metrics;
 use crate::epochs::LiveEpochs;
 use prometheus_client::encoding::EncodeLabelSet;
 
-/// Bytes of a table's live epochs: in the mapped `file` or in `memory`, on `huge` pages, `small` ones, or `unknown`.
+/// Label of the bytes of a table's live epochs: in the mapped `file` or in `memory`, on `huge`
+/// pages, `small` ones, or `unknown`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct PlacementLabel {
     pub(super) table: String,
@@ -13,7 +14,7 @@ pub(super) struct PlacementLabel {
 }
 
 impl Metrics {
-    /// Sets the gauges of a table. What has become none is none, and not what it was.
+    /// Sets the gauges of a table. A placement that no longer occurs is set to 0.
     pub(super) fn lies(&self, table: &str, live: &LiveEpochs) {
         for (place, is_copy) in [("file", false), ("memory", true)] {
             let (mut huge, mut small, mut unknown) = (0, 0, 0);

@@ -1,11 +1,11 @@
-//! A sample of every metric, for whoever lists them: names, help and labels are all that it tells.
+//! A sample of every metric, for tools that list names, help texts and labels.
 
 use super::placement::PlacementLabel;
 use super::{ByTable, EpochLabel, EvictionReason, MediumLabel, Metrics};
 use prometheus_client::encoding::text;
 use std::time::Duration;
 
-/// The exposition text of a server that has counted something of each kind.
+/// The exposition text of a server that has counted something of each metric.
 #[doc(hidden)]
 pub fn metrics_sample() -> String {
     let metrics = Metrics::new();

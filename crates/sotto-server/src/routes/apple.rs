@@ -1,8 +1,10 @@
-//! `POST /config`, `/key`, `/queries` and `/report`: Apple's private lookups, in the words of its library.
+//! `POST /config`, `/key`, `/queries` and `/report`: Apple's private lookups, in the format of its
+//! library.
 //!
-//! What is refused before it is read, for its size, its time or want of room, is refused as on every route; the rest with the
-//! statuses that phones know. A token that a request brings is looked at before its body is read, and spent once it has come:
-//! what breaks off costs none.
+//! Requests that are refused before they are read, for their size, time or lack of memory, are
+//! refused as on every route; others with the statuses that phones know. The token of a request is
+//! verified before its body is read, and spent once the body has arrived: an interrupted request
+//! costs none.
 
 use super::refusal::RouteRefusal;
 use super::tokens::{authorization, tokens};
@@ -33,7 +35,7 @@ const REPORT: &str = "/report";
 const USER: &str = "user-identifier";
 const JSON: &str = "application/json";
 
-/// The routes, where there are use cases.
+/// The routes of Apple's protocol, if there are use cases.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     match service.apple {
         None => Router::new(),
@@ -44,7 +46,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     }
 }
 
-/// What a route of these is called in metrics.
+/// The name of a route in metrics, if it is one of these.
 pub(super) fn label(path: &str) -> Option<&'static str> {
     match path {
         CONFIG => Some("apple-config"),
@@ -55,7 +57,7 @@ pub(super) fn label(path: &str) -> Option<&'static str> {
     }
 }
 
-/// A request that has come whole.
+/// A request that has arrived completely.
 struct ReceivedRequest {
     service: Arc<Service>,
     peer: Peer,
@@ -64,7 +66,7 @@ struct ReceivedRequest {
     user: Option<String>,
     agent: Option<String>,
     body: bytes::Bytes,
-    /// The memory that it takes.
+    /// Memory of the request.
     room: MemoryPermit,
 }
 
@@ -115,7 +117,7 @@ fn apple(service: &Service) -> Result<&AppleServer, Code> {
     service.apple.as_ref().ok_or(Code::NoSuchRoute)
 }
 
-/// Does something with what has come, on threads that give way to the passes: it may read keys from the disk.
+/// Runs work for a request on low-priority threads, since it may read keys from the disk.
 async fn aside<T: Send + 'static>(
     came: ReceivedRequest,
     work: impl FnOnce(&ReceivedRequest, &AppleServer) -> Result<T, RouteRefusal> + Send + 'static,
@@ -131,14 +133,14 @@ async fn aside<T: Send + 'static>(
     })
 }
 
-/// A response for its client alone. Phones expect no type of it.
+/// A response for its client alone. Phones expect no media type.
 fn answer(body: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// Whether a client takes a body that is compressed with gzip (RFC 9110, section 12.5.3).
+/// Whether a client accepts a body that is compressed with gzip (RFC 9110, section 12.5.3).
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|list| list.split(',')).any(|coding| {
@@ -157,7 +159,7 @@ fn gzip(body: &[u8]) -> Result<Vec<u8>, Code> {
     encoder.write_all(body).and_then(|()| encoder.finish()).map_err(|_| Code::Internal)
 }
 
-/// `POST /config`. Nothing else of this protocol gets smaller by compression.
+/// `POST /config`. No other message of this protocol gets smaller by compression.
 async fn config(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -178,7 +180,8 @@ async fn config(
     Ok(response)
 }
 
-/// `POST /report`: addresses that a filter has blocked, as a message or as a list in JSON. It is of no user.
+/// `POST /report`: addresses that a filter has blocked, as a message or as a list in JSON. It names
+/// no user.
 async fn report(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -199,7 +202,7 @@ async fn report(
     Ok(answer(Vec::new()))
 }
 
-/// `POST /key`. Keys are on the disk before the answer leaves, where there is one.
+/// `POST /key`. Keys are on disk before the answer is sent, if there is a state directory.
 async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, RouteRefusal> {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     apple(&service)?.keys.may_upload(peer)?;
@@ -222,16 +225,18 @@ async fn queries(
     let read = aside(came, |came, apple| {
         let asked_for = apple.shelf.live().asked_for(&came.asked(), &apple.keys.from(came.peer));
         let works = asked_for.map_err(RouteRefusal::apple)?;
-        // Keys that came with lookups stay until these are answered, and take more room than their bytes.
+        // Keys that came with lookups are needed until these are answered, and take more memory
+        // than their bytes.
         let room = match works.iter().map(RequestPart::key_bytes).sum::<usize>() {
             0 => None,
             bytes => Some(came.service.room(came.peer, bytes as u64)?),
         };
-        // Before anything is answered that there is no room for.
+        // Memory is taken before anything is answered.
         let answers = works.iter().map(RequestPart::answer_bytes).sum::<usize>();
         let answer_room = came.service.room(came.peer, answers as u64)?;
-        // Before the work, all of them or none: what a client learns of symmetric tables is never more than its share. Here,
-        // since the disk may have to be written first.
+        // Counted before the work, all of them or none, so that a client learns no more of
+        // symmetric tables than its quota. Counted here, since the disk may have to be written
+        // first.
         match works.iter().filter(|work| work.is_evaluation()).count() as u64 {
             0 => {}
             count => came.service.evaluations.take(came.peer, count, Instant::now())?,

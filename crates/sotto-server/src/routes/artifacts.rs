@@ -22,10 +22,10 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Bytes handed to a connection at once.
+/// Bytes that are handed to a connection at once.
 const PIECE: usize = 256 << 10;
 
-/// No page is smaller.
+/// Smallest size of a page in bytes.
 const PAGE: usize = 4096;
 
 /// `GET /v1/artifacts/{digest}`; axum answers `HEAD` with the same headers.
@@ -67,14 +67,14 @@ pub(super) async fn get(
     Ok(shared(response))
 }
 
-/// An artifact where it lies, the image file that is in, and whether its epoch is served.
+/// An artifact in a mapped file, the image file that contains it, and whether its epoch is served.
 struct ServedArtifact {
     bytes: Bytes,
     file: Option<Arc<ImageFile>>,
     retired: Retirement,
 }
 
-/// The artifact of this digest: in a table's image, or among a stack's files.
+/// The artifact with this digest: in a table's image, or among a stack's files.
 fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
         let mapped = service.tables.all().find_map(|slot| slot.live_now()?.artifact(&digest));
@@ -114,7 +114,7 @@ fn put(response: &mut Response<Body>, name: header::HeaderName, value: &str) {
     }
 }
 
-/// An artifact where it lies, kept open for as long as it is being sent.
+/// An artifact in a mapped file, which stays open for as long as it is being sent.
 struct Mapped {
     image: Arc<dyn Image>,
     section: Section,
@@ -126,26 +126,29 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// A body that is sent piece by piece without being copied first. A page that is not in memory stalls whoever touches it, so each
-/// piece is touched by a thread that waits for the disk, before those that carry connections send it.
+/// A body that is sent piece by piece without being copied first. A page that is not in memory
+/// blocks the thread that touches it, so each piece is touched by a thread that may wait for the
+/// disk, before a thread that carries connections sends it.
 struct PieceBody {
     bytes: Bytes,
-    /// The image file it lies in: a download of one that is lost breaks off.
+    /// Image file of the artifact: a download from one that is lost breaks off.
     file: Option<Arc<ImageFile>>,
-    /// Its epoch: a download of one that is not served any more breaks off after this long.
+    /// Retirement of its epoch: a download from one that is no longer served breaks off after a
+    /// while.
     retired: Retirement,
     grace: Duration,
-    /// How many pieces are read at once, of all downloads.
+    /// Limit on the pieces that are read at once, over all downloads.
     readers: Arc<Semaphore>,
-    /// The piece that is read.
+    /// Piece that is being read.
     reading: Option<Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>>,
 }
 
-/// Reads a piece page by page, on a thread of its own, so that it is known before it is sent whether there is something to send.
+/// Reads a piece page by page, on a thread of its own, so that it is known before sending whether
+/// it can be read.
 async fn read(piece: Bytes, file: Option<Arc<ImageFile>>, readers: Arc<Semaphore>) -> io::Result<Bytes> {
     let turn = readers.acquire_owned().await.map_err(io::Error::other)?;
     let read = move || {
-        // Nobody takes a read back that has begun, so its turn ends with it.
+        // A read that has begun cannot be canceled, so its permit ends with it.
         let _turn = turn;
         for byte in piece.iter().step_by(PAGE) {
             std::hint::black_box(*byte);

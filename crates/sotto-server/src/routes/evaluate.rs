@@ -1,6 +1,6 @@
 //! Blinded elements in, evaluations and their proof out.
 //!
-//! What an element blinds nobody can tell, so there is nothing to keep from the log but the key.
+//! A blinded element reveals nothing, so only the key must be kept out of the log.
 
 use super::{octets, opened};
 use crate::TableEpoch;
@@ -19,7 +19,7 @@ use sotto_wire::evaluate::{self, Element};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A checked request.
+/// A checked evaluation request.
 struct CheckedEvaluation {
     live: Arc<TableEpoch>,
     elements: Vec<Element>,
@@ -42,8 +42,9 @@ pub(super) async fn evaluate(
     let (pin, counting) = (*live.pin(), service.clone());
     let working = tokio::task::spawn_blocking(move || {
         let _room = room;
-        // Counted before the work, all of them or none: what a client learns is never more than its share, however many of its
-        // requests are under way. Here, since the disk may have to be written first.
+        // Counted before the work, all of them or none: a client never learns more than its quota,
+        // however many of its requests are in progress. Counted here, since the disk may have to be
+        // written first.
         counting.evaluations.take(peer, count as u64, Instant::now())?;
         work(&live, &elements)
     });
@@ -53,14 +54,15 @@ pub(super) async fn evaluate(
     Ok(octets(frame))
 }
 
-/// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.
+/// Reads a request in two steps: first the head, with which a wrong request is refused, then the
+/// elements.
 async fn read(
     service: &Service,
     slot: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
 ) -> Result<CheckedEvaluation, Refusal> {
-    // Whoever has nothing left costs no more than this.
+    // A client without quota costs no more than this.
     service.evaluations.check(peer, Instant::now())?;
     service.check_working()?;
     let head = evaluate::EvaluationHead::parse(reader.head(evaluate::HEAD_BYTES).await?)?;

@@ -1,4 +1,4 @@
-//! An order in, hints out.
+//! A hint request in, hints out.
 
 use super::{holding, octets, opened};
 use crate::body::BodyReader;
@@ -32,7 +32,8 @@ pub(super) async fn order(
     Ok(holding(octets(hints::encode_response(&pin, &supply)), room))
 }
 
-/// Reads an order in two steps: the head, which says where a wrong one is refused; then the rest.
+/// Reads a hint request in two steps: first the head, with which a wrong request is refused, then
+/// the rest.
 async fn read(
     service: &Service,
     slot: &ServedTable,

@@ -29,8 +29,9 @@ pub(super) async fn register(
     let read = read(&service, slot, peer, &mut reader).await;
     let (live, frame, room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(frame.len() as u64);
-    // Expanding keys may take a while, and must stall neither the thread that serves connections nor a pass. It is not
-    // taken back when the client hangs up, so the memory it holds is given back where it ends, and not here.
+    // Expanding keys may take a while, and must block neither the thread that serves connections
+    // nor a pass. It is not canceled when the client hangs up, so its memory is released when it
+    // ends, and not here.
     let admitting = service.clone();
     let admitted = service.aside.run(peer, move || {
         let _room = room;

@@ -1,4 +1,5 @@
-//! The logs of publishers' catalogs: their files as `c2sp.org/tlog-tiles` has them, and proofs with the checkpoint.
+//! The logs of publishers' catalogs: their files as in `c2sp.org/tlog-tiles`, and proofs with the
+//! checkpoint.
 
 use crate::logs::LiveLog;
 use crate::refusal::Refusal;
@@ -45,7 +46,7 @@ fn log(service: &Service, key: &str) -> Result<Arc<LiveLog>, Refusal> {
     service.logs.get(key).ok_or_else(none)
 }
 
-/// What is read of a log's files, off the threads that carry connections.
+/// Reads a log's files, off the threads that carry connections.
 async fn read(
     log: Arc<LiveLog>,
     read: impl FnOnce(&LiveLog) -> Result<Option<Bytes>, LogError> + Send + 'static,

@@ -1,8 +1,9 @@
-//! The gateway of Oblivious HTTP (RFC 9458): a request that a relay passes on is opened, goes to the same routes as all others,
-//! and its response is sealed.
+//! The gateway of Oblivious HTTP (RFC 9458): a request that a relay passes on is decrypted, goes to
+//! the same routes as all others, and its response is encrypted.
 //!
-//! What is wrong before a request is opened is answered in the clear, to the relay; what is wrong with what it says, inside. To
-//! the routes the client is the relay: limits of one client are the relay's, and what one user may ask is for tokens to say.
+//! Faults that are found before a request is decrypted are answered in the clear, to the relay;
+//! faults in the decrypted request are answered inside. For the routes the client is the relay:
+//! limits of one client are the relay's, and tokens limit what one user may request.
 
 use super::refusal::RouteRefusal;
 use super::{FromGateway, opened, whole};
@@ -29,7 +30,8 @@ use sotto_prg::system_rng;
 use sotto_wire::{Code, routes};
 use std::sync::Arc;
 
-/// Fields that are of a connection, and not of a message (RFC 9110, section 7.6.1); and those that the server sets by itself.
+/// Header fields that belong to a connection, and not to a message (RFC 9110, section 7.6.1), and
+/// those that the server sets by itself.
 const OF_CONNECTIONS: [HeaderName; 7] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
@@ -40,14 +42,14 @@ const OF_CONNECTIONS: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// The gateway's route, before all others.
+/// The gateway's route, in front of all others.
 #[derive(Clone)]
 struct GatewayLayer {
     service: Arc<Service>,
     within: Router,
 }
 
-/// The same routes behind a gateway too, if there is one.
+/// Makes the routes available through a gateway too, if there is one.
 pub(super) fn around(service: &Arc<Service>, within: Router) -> Router {
     let Some(gateway) = &service.ohttp else { return within };
     let door = GatewayLayer { service: service.clone(), within: within.clone() };
@@ -62,7 +64,7 @@ impl GatewayLayer {
         self.service.ohttp.as_ref().ok_or(Code::NoSuchRoute)
     }
 
-    /// Counts a request. What it carried is counted too, by its own route.
+    /// Counts a request to the gateway. The request inside is counted too, by its own route.
     fn count(&self, route: &'static str, outcome: &'static str, bytes: usize) {
         self.service.metrics.request(route, outcome);
         self.service.metrics.bytes_out.inc_by(bytes as u64);
@@ -76,7 +78,7 @@ async fn keys(State(door): State<GatewayLayer>) -> Result<Response<Body>, RouteR
     let mut response = Response::new(Body::from(told));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(KEYS_TYPE));
-    // A key is opened with for days after another is told.
+    // A key opens requests for days after the next one is published.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     Ok(response)
 }
@@ -87,7 +89,7 @@ async fn take(State(door): State<GatewayLayer>, request: Request) -> Response<Bo
         Ok((sealed, memory)) => {
             door.count("ohttp", "ok", sealed.len());
             let mut response = Response::new(Body::from(sealed));
-            // What the response inside took is what this one takes.
+            // The memory of the inner response counts for the outer one.
             memory.into_iter().for_each(|memory| drop(response.extensions_mut().insert(memory)));
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
@@ -112,7 +114,8 @@ async fn carried(
     }
     let (peer, mut reader) = opened(service, request, gateway.most.0.saturating_add(OVERHEAD as u64))?;
     let read = whole(service, &mut reader).await;
-    // What was sent stays counted until the answer is made: what it says takes its place in memory.
+    // The request's memory stays counted until the answer is made: its decrypted bytes take the
+    // place of the encrypted ones.
     let (bytes, _room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(bytes.len() as u64);
     let within = service.clone();
@@ -131,10 +134,10 @@ async fn carried(
     Ok((sealed(service, peer, reply, answer).await?, memory))
 }
 
-/// A response, and the memory that its body takes.
+/// A response, and the memory of its body.
 type ResponsePermit = (Answer, Option<BodyMemory>);
 
-/// Seals a response.
+/// Encrypts a response.
 async fn sealed(
     service: &Arc<Service>,
     peer: Peer,
@@ -148,7 +151,7 @@ async fn sealed(
     Ok(sealed.await.flatten().ok_or(Code::Internal)?)
 }
 
-/// What a relay is told of a request that no key opens. A client has to fetch the gateway's keys again.
+/// The refusal of a request that no key opens. A client has to fetch the gateway's keys again.
 fn unopened(refused: OpenError) -> RouteRefusal {
     let outcome = match refused {
         OpenError::Malformed => return RouteRefusal::theirs(400, format!("{refused}\n"), "malformed"),
@@ -160,12 +163,12 @@ fn unopened(refused: OpenError) -> RouteRefusal {
     RouteRefusal::theirs(400, problem.to_string(), outcome).saying(header::CONTENT_TYPE, kind)
 }
 
-/// The response to what a request says.
+/// The response to a decrypted request.
 async fn answer(door: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit {
     let wrong = |why| Refusal::new(Code::Malformed, why).into_response();
     let response = match Inner::read(plain, BhttpLimits::default()) {
         Ok(inner) => match request(inner, peer) {
-            // A panic of a route is the connection's end elsewhere; so it is here.
+            // A panic of a route ends the connection elsewhere, and so it does here.
             Some(request) => match TowerToHyperService::new(door.within.clone()).call(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
@@ -177,7 +180,7 @@ async fn answer(door: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit
     read_again(response, door, peer).await
 }
 
-/// The request for the routes. The host is whatever it says: nothing else is reached from here.
+/// The request for the routes. Its host is ignored: no other server is reached from here.
 fn request(inner: Inner, peer: Peer) -> Option<Request> {
     let uri: Uri = inner.path.parse().ok().filter(|_| inner.path.starts_with('/'))?;
     let mut request = Request::new(Body::from(inner.body.clone()));
@@ -196,7 +199,8 @@ fn request(inner: Inner, peer: Peer) -> Option<Request> {
     Some(request)
 }
 
-/// A response as a message. Its body is read whole, into memory that its route took, or that is taken here.
+/// A response as a message. Its body is read completely, into memory that its route took, or that
+/// is taken here.
 async fn read_again(response: Response<Body>, door: &GatewayLayer, peer: Peer) -> ResponsePermit {
     let (mut parts, body) = response.into_parts();
     let memory = parts.extensions.remove::<BodyMemory>();

@@ -1,5 +1,6 @@
-//! Pages of other origins, as far as they may ask: a browser lets a page of this server's own origin read answers, and
-//! others only where the server says so (the Fetch standard's CORS protocol). Programs that are no browser do not care.
+//! Requests of web pages: a browser lets a page of this server's own origin read answers, and
+//! others only if the server allows it (the Fetch standard's CORS protocol). Programs other than
+//! browsers ignore this.
 
 use crate::service::Service;
 use axum::body::Body;
@@ -9,11 +10,11 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::middleware::Next;
 use std::sync::Arc;
 
-/// Whose pages may ask.
+/// The origins whose pages may make requests.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowedOrigins(Vec<String>);
 
-/// Everybody's.
+/// Value that stands for all origins.
 const ANY: &str = "*";
 
 impl AllowedOrigins {
@@ -36,7 +37,7 @@ pub(crate) fn is_origin(text: &str) -> bool {
     text == ANY || host.is_some_and(|host| !host.is_empty() && plain(host))
 }
 
-/// Answers the browser's question beforehand, and puts its leave on every response.
+/// Answers a browser's preflight request, and adds the permission to every response.
 pub(super) async fn allow(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -44,7 +45,7 @@ pub(super) async fn allow(
 ) -> Response<Body> {
     let Some(origin) = service.origins.allow(request.headers()) else {
         let mut response = next.run(request).await;
-        // A cache must not give what is without leave to a page that has it.
+        // A cache must not give a response without permission to a page that has it.
         if !service.origins.0.is_empty() {
             vary(&mut response);
         }
@@ -64,12 +65,13 @@ pub(super) async fn allow(
     response
 }
 
-/// Says to caches that whose page asks makes a difference.
+/// Tells caches that a response depends on the origin of the page.
 fn vary(response: &mut Response<Body>) {
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
 }
 
-/// What such a page may send: what a client sends, and no cookie. Good for a day.
+/// The preflight response: which methods and headers a page may send, without cookies. It is valid
+/// for a day.
 fn leave() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

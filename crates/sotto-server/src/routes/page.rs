@@ -1,4 +1,4 @@
-//! The files of a page, and what a browser may do with them.
+//! The files of a web page, and the restrictions that a browser enforces on them.
 
 use super::{shared, tags};
 use crate::service::Service;
@@ -9,7 +9,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use axum::routing::get;
 use std::sync::Arc;
 
-/// Everything comes from here and goes here: no inline script, no frame around it, no form, and no window that opened it.
+/// Everything is loaded from this server and sent to it: no inline script, no frame around the
+/// page, no form, and no access from the window that opened it.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -24,7 +25,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("cache-control", "no-cache"),
 ];
 
-/// A route for each file, so that whatever is no file of the page is found nowhere.
+/// A route for each file, so that other files are not found.
 pub(super) fn routes(page: &StaticSite) -> Router<Arc<Service>> {
     page.leaves().fold(Router::new(), |router, leaf| {
         let file = leaf.clone();

@@ -28,7 +28,8 @@ pub(super) async fn ask(
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let arrived = Instant::now();
     let pin = *ask.live.pin();
-    // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
+    // A worker that drops the sender has failed; if it drops it because the receiver is gone,
+    // nobody waits.
     let QueryOutcome { answers, timing, room } =
         service.batch.submit(ask)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
@@ -42,7 +43,8 @@ pub(super) async fn ask(
     Ok(response)
 }
 
-/// Reads an ask in two steps: the head, which says where a wrong one is refused; then the queries.
+/// Reads a query request in two steps: first the head, with which a wrong request is refused, then
+/// the queries.
 async fn read(
     service: &Arc<Service>,
     slot: &ServedTable,
@@ -62,7 +64,8 @@ async fn read(
     let found = session::find(service, &live, &head.session)?;
     let (frame, room) = reader.exactly(live.sizes().query_frame_bytes(head.count)).await?;
     let session = session::bring(service, &live, &head.session, found).await?;
-    // Before the pass, so that nothing is made that there is no room for; and not before the queries are here.
+    // Memory is taken before the pass, so that no answer is made without it, and only once the
+    // queries have arrived.
     let answer_room = service.room(peer, live.sizes().answer_frame_bytes(head.count))?;
     Ok(QueryJob { live, session, head, frame, peer, _room: room, answer_room })
 }

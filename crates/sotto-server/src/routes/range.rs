@@ -2,18 +2,19 @@
 
 use std::ops::Range;
 
-/// What a `Range` header asks of `len` bytes.
+/// What a `Range` header selects of `len` bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RangeSelection {
-    /// Everything: no range, several, or none this server understands, which the RFC lets it ignore.
+    /// The whole resource: there is no range, several, or none that this server understands, which
+    /// the RFC lets it ignore.
     All,
-    /// These bytes; not empty.
+    /// The bytes of this range, which is not empty.
     Part(Range<u64>),
-    /// Bytes that are not there.
+    /// A range beyond the end.
     Outside,
 }
 
-/// Reads a header.
+/// Parses a `Range` header.
 pub(super) fn parse(header: Option<&str>, len: u64) -> RangeSelection {
     let Some((first, last)) = header.and_then(|h| h.strip_prefix("bytes=")).and_then(|h| h.split_once('-'))
     else {

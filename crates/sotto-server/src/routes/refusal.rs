@@ -1,4 +1,5 @@
-//! A refusal of a route whose clients are not ours: either as of any route, or in the words of its own protocol.
+//! Refusals on routes of other protocols: either a problem as on any route, or in the format of the
+//! protocol.
 
 use crate::refusal::Refusal;
 use axum::body::Body;
@@ -8,23 +9,24 @@ use axum::response::IntoResponse;
 use sotto_pass::issuer::IssuerError;
 use sotto_wire::Code;
 
-/// Seconds until a table that is not ready may be.
+/// Seconds after which a table that is not ready may be.
 const NOT_READY: u64 = 10;
-/// Whoever had all tokens of a key comes back in an hour: perhaps there is another key.
+/// Seconds after which a user who has received all tokens of a key may try again: there may be
+/// another key then.
 const NO_TOKENS: u64 = 3600;
-/// What could not be written may be written in a while.
+/// Seconds after which a failed write may succeed.
 const NOT_WRITTEN: u64 = 5;
 
-/// A refusal.
+/// A refusal of a route.
 #[derive(Debug)]
 pub(crate) enum RouteRefusal {
-    /// As of any route.
+    /// A problem as on any route.
     Problem(Refusal),
-    /// Of a protocol of others.
+    /// A refusal in the format of another protocol.
     Foreign(Box<ForeignRefusal>),
 }
 
-/// What a protocol says of a refusal.
+/// A refusal in the format of another protocol.
 #[derive(Debug)]
 pub(crate) struct ForeignRefusal {
     status: StatusCode,
@@ -33,7 +35,7 @@ pub(crate) struct ForeignRefusal {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// What became of a request, for the metrics.
+/// Outcome of a request, for the metrics.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutcomeLabel(pub(super) &'static str);
 
@@ -44,7 +46,7 @@ impl<T: Into<Refusal>> From<T> for RouteRefusal {
 }
 
 impl RouteRefusal {
-    /// What it is called in the metrics.
+    /// The name of the outcome in the metrics.
     #[cfg(feature = "ohttp")]
     pub(super) fn outcome(&self) -> &'static str {
         match self {
@@ -53,13 +55,13 @@ impl RouteRefusal {
         }
     }
 
-    /// With this status, text and name in the metrics.
+    /// A refusal in another protocol's format with this status, text and name in the metrics.
     pub(super) fn theirs(status: u16, why: String, outcome: &'static str) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         RouteRefusal::Foreign(Box::new(ForeignRefusal { status, why, outcome, headers: Vec::new() }))
     }
 
-    /// The same, and says this too.
+    /// Adds a header to the response.
     pub(super) fn saying(mut self, name: HeaderName, value: impl Into<HeaderValue>) -> Self {
         if let RouteRefusal::Foreign(theirs) = &mut self {
             theirs.headers.push((name, value.into()));
@@ -67,14 +69,14 @@ impl RouteRefusal {
         self
     }
 
-    /// What a request of Apple's protocol was refused for.
+    /// The refusal of a request of Apple's protocol.
     pub(crate) fn apple(refused: sotto_apple::service::Refusal) -> Self {
         let outcome = refused.outcome();
         let no = RouteRefusal::theirs(refused.status, refused.why + "\n", outcome);
         if refused.status == 503 { no.saying(header::RETRY_AFTER, NOT_READY) } else { no }
     }
 
-    /// What no token was given or taken for.
+    /// The refusal of a request for a token, or with one.
     pub(crate) fn token(failed: IssuerError) -> Self {
         let refused = match failed {
             IssuerError::Refused(refused) => refused,

@@ -1,4 +1,4 @@
-//! The session a frame names: none, in memory, or on disk.
+//! The session that a frame names: none, in memory, or on disk.
 
 use crate::TableEpoch;
 use crate::refusal::Refusal;
@@ -8,7 +8,8 @@ use sotto_core::AnySession;
 use sotto_wire::{Code, SessionId};
 use std::sync::Arc;
 
-/// Where the session is that a frame about `live` names. Costs nothing, and so comes before the payload is read.
+/// Finds the session that a frame for `live` names. This costs nothing, and so comes before the
+/// payload is read.
 ///
 /// # Errors
 /// [`Code::SessionExpired`].
@@ -21,10 +22,11 @@ pub(super) fn find(service: &Service, live: &TableEpoch, id: &SessionId) -> Resu
     found.ok_or_else(expired)
 }
 
-/// The session itself; one that is on disk is admitted again.
+/// Loads the session; one that is on disk is admitted again.
 ///
 /// # Errors
-/// [`Code::SessionExpired`] if it went meanwhile, or its stored keys are damaged; [`Code::Internal`].
+/// [`Code::SessionExpired`] if it was evicted meanwhile, or its stored keys are damaged;
+/// [`Code::Internal`].
 pub(super) async fn bring(
     service: &Arc<Service>,
     live: &Arc<TableEpoch>,
@@ -35,13 +37,13 @@ pub(super) async fn bring(
         return Ok(session);
     }
     let turn = service.sessions.bringing_back.clone().lock_owned().await;
-    // Another ask of the same session may have brought it while this one waited for its turn.
+    // Another request of the same session may have loaded it while this one waited.
     if let SessionPlace::Memory(session) = find(service, live, id)? {
         return Ok(session);
     }
     let (bringing, live, id) = (service.clone(), live.clone(), *id);
     let brought = tokio::task::spawn_blocking(move || {
-        // The task is not taken back when the client hangs up, so its turn ends where it does, and not before.
+        // The task is not canceled when the client hangs up, so its permit ends with the task.
         let _turn = turn;
         let sessions = &bringing.sessions;
         let keys = sessions.keys(&id)?;

@@ -1,4 +1,4 @@
-//! Stacks, as they were signed.
+//! Stacks, with their signatures.
 
 use super::tables::document;
 use crate::refusal::Refusal;

@@ -26,14 +26,16 @@ pub(super) async fn stream(
     let ask = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let (epoch, units) = (ask.head.pin.epoch, ask.head.units);
-    // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
+    // A worker that drops the sender has failed; if it drops it because the receiver is gone,
+    // nobody waits.
     let (answer, room) = service.batch.submit_stream(ask)?.await.unwrap_or(Err(Code::Internal))?;
     service.metrics.stream(&name);
     tracing::debug!(table = name, %epoch, units, "a stream begins");
     Ok(holding(octets(Body::new(answer)), room))
 }
 
-/// Reads a request in two steps: the head, which says where a wrong one is refused; then the query.
+/// Reads a request in two steps: first the head, with which a wrong request is refused, then the
+/// query.
 async fn read(
     service: &Arc<Service>,
     slot: &ServedTable,

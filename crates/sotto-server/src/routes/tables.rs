@@ -41,7 +41,7 @@ pub(super) async fn catalog(
     Ok(document(body, etag, &headers))
 }
 
-/// A document that was signed, unless whoever asks has it.
+/// The response with a signed document, unless the client has it already.
 pub(super) fn document(body: Bytes, etag: &str, headers: &HeaderMap) -> Response<Body> {
     let fresh = tags::none_match(headers, etag);
     let mut response = json(if fresh { Body::empty() } else { Body::from(body) });
@@ -52,7 +52,7 @@ pub(super) fn document(body: Bytes, etag: &str, headers: &HeaderMap) -> Response
     shared(response)
 }
 
-/// The epoch of `?epoch=N`; other keys are left alone.
+/// The epoch of `?epoch=N`; other query keys are ignored.
 fn asked_epoch(query: Option<&str>) -> Result<Option<Epoch>, Refusal> {
     let pairs = query.into_iter().flat_map(|query| query.split('&'));
     let Some(number) = pairs.filter_map(|pair| pair.strip_prefix("epoch=")).next() else { return Ok(None) };
@@ -62,7 +62,7 @@ fn asked_epoch(query: Option<&str>) -> Result<Option<Epoch>, Refusal> {
     }
 }
 
-/// A response that caches may keep but must ask about: the newest epoch changes.
+/// A response that caches may store but must revalidate: the newest epoch changes.
 fn json(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();

@@ -24,11 +24,11 @@ const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
 const KEY: &str = "/token-key-for-user-token";
 const ISSUE: &str = "/issue";
 
-/// What RFC 9578 calls a directory and an answer.
+/// Media types of RFC 9578 for a directory and for an answer.
 const DIRECTORY_TYPE: &str = "application/private-token-issuer-directory";
 const RESPONSE_TYPE: &str = "application/private-token-response";
 
-/// The routes, where tokens are given.
+/// The issuer's routes, if tokens are issued.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     match tokens(service) {
         Err(_) => Router::new(),
@@ -38,7 +38,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     }
 }
 
-/// What a route of these is called in metrics.
+/// The name of a route in metrics, if it is one of these.
 pub(super) fn label(path: &str) -> Option<&'static str> {
     match path {
         DIRECTORY => Some("token-directory"),

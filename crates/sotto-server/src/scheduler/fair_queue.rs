@@ -1,7 +1,8 @@
-//! Whose work goes next: requesters take turns, and in its turn each has a few queries answered, or one step made of a stream or
-//! of a request for lookups (deficit round-robin, Shreedhar and Varghese 1995). So whatever is asked waits for a turn of each
-//! other requester, however much those ask, and in however many requests. A requester that is alone has every turn, and then
-//! its asks go by age.
+//! Fair queuing: requesters take turns, and in each turn a requester has a few queries answered, or
+//! one step made of a stream or of a request for lookups (deficit round-robin, Shreedhar and
+//! Varghese 1995). So every request waits for one turn of each other requester, however much those
+//! request, and in however many requests. A requester that is alone has every turn, and then its
+//! requests are ordered by age.
 
 use super::queue::QueuedQuery;
 use super::step_job::InterleavedJob;
@@ -10,56 +11,56 @@ use crate::sessions::Requester;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// What goes into one pass: for each ask, how many of its queries.
+/// The contents of one pass: for each query request, the number of its queries.
 type PassContents = Vec<(QueuedQuery, usize)>;
 
-/// All that waits.
+/// All waiting work, by requester.
 pub(super) struct FairQueue {
     lines: HashMap<Requester, ClientQueue>,
-    /// Every requester that has a line, by its place: the first has its turn.
+    /// Requesters with a queue, by their place in the order: the first has its turn.
     turns: BTreeMap<u64, Requester>,
-    /// The place behind all others.
+    /// Next place at the end of the order.
     end: u64,
-    /// Queries in one turn. A quarter of a pass: so no ask waits for more than a quarter of a pass per requester before it, and
-    /// small asks are not cut.
+    /// Number of queries in one turn: a quarter of a pass, so that no request waits for more than a
+    /// quarter of a pass per requester before it, and small requests are not split.
     turn: usize,
     asks: usize,
     queries: usize,
     jobs: usize,
 }
 
-/// What one requester waits for. A line that runs empty keeps its place until the next look: what is being worked on may come
-/// back.
+/// The waiting work of one requester. An empty queue keeps its place until the next check, since
+/// unfinished work may be put back.
 struct ClientQueue {
     asks: VecDeque<QueuedQuery>,
     /// Streams, and requests in steps. Each makes a step, and goes to the end.
     jobs: VecDeque<InterleavedJob>,
-    /// Whether its next turn is a job's, where it has asks too.
+    /// Whether the next turn is for a job, if there are query requests too.
     is_jobs_turn: bool,
     place: u64,
-    /// Queries it may still have answered in this turn.
+    /// Number of queries that may still be answered in this turn.
     credit: usize,
 }
 
-/// What comes next.
+/// The next work of the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// A pass.
+    /// A pass over a table.
     Pass,
-    /// A step of this requester's job at this place in its line.
+    /// A step of a job: its requester, and its position in that requester's queue.
     Job(Requester, usize),
 }
 
-/// A line of which a pass takes something.
+/// A requester's share of a pass.
 struct PassShare {
     requester: Requester,
-    /// Queries that the pass could take yet, and those it takes.
+    /// Number of queries that the pass could still take, and that it takes.
     wants: usize,
     takes: usize,
 }
 
 impl FairQueue {
-    /// For passes of so many queries.
+    /// A queue for passes of `max_queries` queries.
     pub(super) fn new(max_queries: usize) -> Self {
         let turn = max_queries.div_ceil(4).max(1);
         FairQueue {
@@ -73,23 +74,23 @@ impl FairQueue {
         }
     }
 
-    /// How many wait.
+    /// The number of waiting query requests.
     pub(super) fn asks(&self) -> usize {
         self.asks
     }
 
-    /// How many queries of theirs are not answered yet.
+    /// The number of queries in them that are not answered yet.
     pub(super) fn queries(&self) -> usize {
         self.queries
     }
 
-    /// How many streams and requests in steps wait.
+    /// The number of waiting streams and requests in steps.
     pub(super) fn jobs(&self) -> usize {
         self.jobs
     }
 
-    /// Queries that are answered before those of a new ask of this requester: its own, and of each other requester what it gets
-    /// in the turns until then.
+    /// The number of queries that are answered before those of a new request of this requester: its
+    /// own, and of each other requester those in its turns until then.
     pub(super) fn before(&self, requester: Requester) -> usize {
         let queries = |line: &ClientQueue| line.asks.iter().map(QueuedQuery::left).sum::<usize>();
         let own = self.lines.get(&requester).map_or(0, queries);
@@ -97,7 +98,7 @@ impl FairQueue {
         own + others.map(|(_, line)| queries(line).min(own + self.turn)).sum::<usize>()
     }
 
-    /// The requester's line; a new one is behind all others.
+    /// The queue of a requester; a new one is behind all others.
     fn line(&mut self, requester: Requester) -> &mut ClientQueue {
         self.lines.entry(requester).or_insert_with(|| {
             self.turns.insert(self.end, requester);
@@ -107,20 +108,21 @@ impl FairQueue {
         })
     }
 
-    /// Puts an ask at the end of its requester's line.
+    /// Adds a query request at the end of its requester's queue.
     pub(super) fn push(&mut self, one: QueuedQuery) {
         self.asks += 1;
         self.queries += one.left();
         self.line(one.ask.peer.into()).asks.push_back(one);
     }
 
-    /// Puts a job at the end of its requester's line.
+    /// Adds a job at the end of its requester's queue.
     pub(super) fn push_job(&mut self, job: InterleavedJob) {
         self.jobs += 1;
         self.line(job.requester()).jobs.push_back(job);
     }
 
-    /// What comes next: a pass, or the first job that `is_ready` of the first requester that has either.
+    /// The next work: a pass, or the first job that `is_ready` of the first requester that has
+    /// either.
     pub(super) fn lead(&self, mut is_ready: impl FnMut(&InterleavedJob) -> bool) -> Option<Lead> {
         self.turns.values().find_map(|requester| {
             let line = self.lines.get(requester)?;
@@ -132,7 +134,7 @@ impl FairQueue {
         })
     }
 
-    /// Takes out a job that [`FairQueue::lead`] has given, which is its requester's turn.
+    /// Takes out a job that [`FairQueue::lead`] has returned, which ends its requester's turn.
     pub(super) fn take_job(&mut self, requester: Requester, at: usize) -> Option<InterleavedJob> {
         let line = self.lines.get_mut(&requester)?;
         let job = line.jobs.remove(at)?;
@@ -142,19 +144,20 @@ impl FairQueue {
         Some(job)
     }
 
-    /// How many requests in steps wait.
+    /// The number of waiting requests in steps.
     pub(super) fn stepped(&self) -> usize {
         self.lines.values().map(|line| line.jobs.iter().filter(|job| job.steps_left() > 0).count()).sum()
     }
 
-    /// Makes room for a request of so many steps: takes out one of the requester that has the most waiting, the youngest, and one
-    /// that has not begun if there is any. Where that is the requester itself, or would be, its own largest goes, if it has more
-    /// steps left than the new one: behind one address there may be many.
+    /// Makes space for a request of `steps` steps: takes out one of the requester that has the most
+    /// waiting, the youngest, and one that has not begun if there is any. If that is the requester
+    /// itself, or would be, its own largest is taken out, if it has more steps left than the new
+    /// one, since there may be many users behind one address.
     pub(super) fn give_way_job(&mut self, requester: Requester, steps: usize) -> Option<InterleavedJob> {
         let left = |line: &ClientQueue| line.jobs.iter().map(InterleavedJob::steps_left).sum::<usize>();
         let own = self.lines.get(&requester).map_or(0, left);
         let (&most, line) = self.lines.iter().max_by_key(|(_, line)| left(line))?;
-        // With as many as the newcomer would have, it would be pushed out in turn.
+        // With as many as the new request would have, the new one would be evicted in turn.
         let (from, at) = if left(line) > own + steps {
             let youngest = |may_go: &dyn Fn(&InterleavedJob) -> bool| line.jobs.iter().rposition(may_go);
             let is_new = youngest(&|job| job.steps_left() > 0 && !job.has_begun());
@@ -168,12 +171,12 @@ impl FairQueue {
         self.lines.get_mut(&from)?.jobs.remove(at)
     }
 
-    /// Every job.
+    /// Iterates over all jobs.
     pub(super) fn each_job(&self) -> impl Iterator<Item = &InterleavedJob> {
         self.lines.values().flat_map(|line| &line.jobs)
     }
 
-    /// Takes out every job that is to go, and hands it over.
+    /// Removes every job that matches, and passes it on.
     pub(super) fn weed_jobs(
         &mut self,
         mut goes: impl FnMut(&InterleavedJob) -> bool,
@@ -191,12 +194,13 @@ impl FairQueue {
         }
     }
 
-    /// Makes room for an ask of a requester, where another has more waiting: takes out the youngest of the requester that has the
-    /// most, of those that no pass has begun. A requester that has the most itself gets no room.
+    /// Makes space for a query request, if another requester has more waiting: takes out the
+    /// youngest request, not begun by any pass, of the requester that has the most. A requester
+    /// that has the most itself gets no space.
     pub(super) fn evict_youngest(&mut self, requester: Requester) -> Option<QueuedQuery> {
         let own = self.lines.get(&requester).map_or(0, |line| line.asks.len());
         let longest = self.lines.values_mut().max_by_key(|line| line.asks.len())?;
-        // With as many as the newcomer would have, it would be pushed out in turn.
+        // With as many as the new request would have, the new one would be evicted in turn.
         if longest.asks.len() <= own + 1 {
             return None;
         }
@@ -207,8 +211,8 @@ impl FairQueue {
         Some(one)
     }
 
-    /// Takes out every ask that is to go, and hands it over; and lines of which nothing is left. The asks of a requester are
-    /// looked at one after the other.
+    /// Removes every query request that matches, and passes it on; removes empty queues too. The
+    /// requests of one requester are visited one after the other.
     pub(super) fn remove_where(
         &mut self,
         mut goes: impl FnMut(&QueuedQuery) -> bool,
@@ -235,15 +239,17 @@ impl FairQueue {
         });
     }
 
-    /// Takes what goes into one pass of at most `room` queries: all about the epoch of the first ask of the requester whose turn
-    /// it is. Requesters that wait for another epoch, or for their jobs, keep their places.
+    /// Takes the contents of a pass of at most `room` queries: all for the epoch of the first
+    /// request of the requester whose turn it is. Requesters that wait for another epoch, or for
+    /// their jobs, keep their places.
     pub(super) fn take(&mut self, room: usize) -> Option<(Arc<TableEpoch>, PassContents)> {
         let has_asks =
             |requester: &Requester| self.lines.get(requester).is_some_and(|line| !line.asks.is_empty());
         let (&first, &leader) = self.turns.iter().find(|(_, requester)| has_asks(requester))?;
         let live = self.lines.get(&leader)?.asks.front()?.ask.live.clone();
         let lots = self.share(room, &live);
-        // Who was first has had its turn, so that who waits for another epoch comes first once.
+        // The first requester has had its turn, so that one that waits for another epoch comes
+        // first once.
         if self.turns.contains_key(&first) {
             self.turn_over(leader);
         }
@@ -251,8 +257,8 @@ impl FairQueue {
         Some((live, parts))
     }
 
-    /// Shares the room of a pass, turn by turn; a requester whose turn is over goes to the end. What is left of a turn that the
-    /// end of the pass cut short is had in the next.
+    /// Divides a pass among requesters, turn by turn; a requester whose turn is over goes to the
+    /// end. The rest of a turn that the end of the pass cut short is continued in the next.
     fn share(&mut self, mut room: usize, live: &Arc<TableEpoch>) -> Vec<PassShare> {
         let (mut lots, mut from): (Vec<PassShare>, u64) = (Vec::new(), 0);
         while room > 0
@@ -266,7 +272,8 @@ impl FairQueue {
             });
             let Some(lot) = lots.get_mut(known) else { continue };
             if lot.wants == 0 {
-                // Most have nothing for this epoch, where there are several: they are not looked for again.
+                // With several epochs, most requesters have nothing for this one: they are not
+                // visited again.
                 if lot.takes == 0 {
                     lots.pop();
                 }
@@ -298,7 +305,7 @@ impl FairQueue {
         }
     }
 
-    /// Takes a requester's share out of its line.
+    /// Takes a requester's share out of its queue.
     fn cut(&mut self, lot: &PassShare, live: &Arc<TableEpoch>) -> PassContents {
         let (mut parts, mut due) = (Vec::new(), lot.takes);
         let Some(line) = self.lines.get_mut(&lot.requester) else { return parts };
@@ -322,7 +329,7 @@ impl FairQueue {
 }
 
 impl ClientQueue {
-    /// Queries about an epoch, as far as there is room for them.
+    /// The number of a requester's queries for an epoch, up to `room`.
     fn wants(&self, live: &Arc<TableEpoch>, room: usize) -> usize {
         let mut wants = 0;
         for one in self.asks.iter().filter(|one| Arc::ptr_eq(&one.ask.live, live)) {

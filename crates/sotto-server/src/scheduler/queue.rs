@@ -1,4 +1,5 @@
-//! What waits, and what is done next: passes, and steps of streams and of requests for lookups between them.
+//! The queue of waiting work, and the choice of the next: passes, and between them steps of streams
+//! and of requests for lookups.
 
 use super::fair_queue::{FairQueue, Lead};
 use super::step_job::InterleavedJob;
@@ -16,7 +17,7 @@ use tokio::sync::oneshot;
 
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// An ask on its way through one or more passes.
+/// A query request that is answered by one or more passes.
 pub(super) struct QueuedQuery {
     pub(super) ask: QueryJob,
     pub(super) answers: Vec<Vec<u8>>,
@@ -26,29 +27,29 @@ pub(super) struct QueuedQuery {
 }
 
 impl QueuedQuery {
-    /// Queries not yet answered.
+    /// The number of queries that are not answered yet.
     pub(super) fn left(&self) -> usize {
         usize::from(self.ask.head.count).saturating_sub(self.answers.len())
     }
 }
 
-/// What one pass answers: for each ask, how many of its queries.
+/// The contents of one pass: for each query request, the number of its queries.
 pub(super) struct PlannedPass {
     pub(super) live: Arc<TableEpoch>,
     pub(super) parts: Vec<(QueuedQuery, usize)>,
 }
 
-/// What the worker does next.
+/// The next work of the worker.
 pub(super) enum NextWork {
     Pass(PlannedPass),
     /// The next step of a stream or of other work, which then goes to the end of its queue.
     Unit(InterleavedJob),
 }
 
-/// What the worker has just done.
+/// The work that the worker has just done.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FinishedWork {
-    /// A pass, which took so long.
+    /// A pass, and its duration.
     Pass(Duration),
     /// A step of a stream or of other work.
     Unit,
@@ -59,9 +60,9 @@ pub(super) enum FinishedWork {
 struct QueueState {
     waiting: FairQueue,
     closed: bool,
-    /// Whether the worker does something.
+    /// Whether the worker is working.
     busy: bool,
-    /// What a pass takes, by the last ones.
+    /// Expected duration of a pass, from the last ones.
     pass: Duration,
 }
 
@@ -69,7 +70,7 @@ pub(super) struct Queue {
     limits: SchedulerLimits,
     state: Mutex<QueueState>,
     changed: Condvar,
-    /// Told when the worker has done something.
+    /// Notified when the worker has finished something.
     rested: Condvar,
     budget: Arc<TimeBudget>,
     metrics: Arc<Metrics>,
@@ -103,14 +104,16 @@ impl Queue {
         if state.closed {
             return Err(Code::ShuttingDown);
         }
-        // Who could not be reached before its deadline is told so at once, and not when it has waited for nothing.
+        // A request that could not be answered before its deadline is refused at once, and not
+        // after waiting in vain.
         let requester = Requester::from(ask.peer);
         let passes = state.waiting.before(requester) / self.limits.max_queries;
         if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
             return Err(Code::Busy);
         }
-        // One bound for all, so that whoever is alone may use all of it; and where it is reached, whoever has the most waiting
-        // gives way, so that nobody is kept out by others' asks.
+        // There is one limit for all, so that a requester that is alone may use all of it; once it
+        // is reached, the requester that has the most waiting loses a request, so that nobody is
+        // kept out by others' requests.
         if state.waiting.asks() >= self.limits.max_queue {
             let out = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
             self.metrics.pushed_out.inc();
@@ -123,7 +126,7 @@ impl Queue {
         Ok(receiver)
     }
 
-    /// Puts an ask back whose queries did not all fit into a pass.
+    /// Puts back a query request whose queries did not all fit into a pass.
     pub(super) fn put_back(&self, waiting: QueuedQuery) {
         self.state().waiting.push(waiting);
     }
@@ -133,7 +136,8 @@ impl Queue {
         if state.closed {
             return Err(Code::ShuttingDown);
         }
-        // As of asks: one bound for all, and where it is reached, whoever has the most steps waiting gives way.
+        // As for query requests, there is one limit for all; once it is reached, the requester that
+        // has the most steps waiting loses a request.
         let steps = turn.steps_left();
         if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
             let out = state.waiting.give_way_job(turn.requester(), steps).ok_or(Code::Busy)?;
@@ -145,14 +149,14 @@ impl Queue {
         Ok(())
     }
 
-    /// Puts something back that goes on.
+    /// Puts back a job that continues.
     pub(super) fn put_turn_back(&self, turn: InterleavedJob) {
         self.state().waiting.push_job(turn);
     }
 
-    /// Makes the worker look at the streams again: a client has read, or is gone.
+    /// Wakes the worker to check the streams: a client has read, or is gone.
     pub(super) fn wake(&self) {
-        // Taken and given back, so that a worker which is about to sleep sleeps before it is woken.
+        // Locked and released, so that a worker which is about to sleep sleeps before it is woken.
         drop(self.state());
         self.changed.notify_one();
     }
@@ -162,13 +166,13 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits until nothing is done and no ask is there, but no longer than `limit`.
+    /// Waits until the worker is idle and no query request waits, but no longer than `limit`.
     pub(super) fn wait_until_idle(&self, limit: Duration) {
         let busy = |state: &mut QueueState| state.busy || state.waiting.asks() > 0;
         drop(self.rested.wait_timeout_while(self.state(), limit, busy));
     }
 
-    /// What to do next; waits for it. `None` once the queue is closed and empty.
+    /// The next work; waits for it. Returns `None` once the queue is closed and empty.
     pub(super) fn next(&self, done: FinishedWork) -> Option<NextWork> {
         let mut state = self.state();
         state.busy = false;
@@ -191,7 +195,7 @@ impl Queue {
             self.metrics.queue_depth.set(state.waiting.asks() as i64);
             let (lead, mut wait) = self.lead(&state.waiting, now);
             let work = match lead {
-                // Company may come yet.
+                // More requests may come.
                 Some(Lead::Pass) if !state.closed && state.waiting.queries() < self.limits.max_queries => {
                     wait = patience.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero());
                     wait.is_none().then(|| self.take(&mut state.waiting, now)).flatten().map(NextWork::Pass)
@@ -216,7 +220,7 @@ impl Queue {
         }
     }
 
-    /// Whose turn it is. If nothing can go on, says how long to wait for one of the jobs at most.
+    /// The next work. If nothing is ready, returns the time after which to check the jobs again.
     fn lead(&self, waiting: &FairQueue, now: Instant) -> (Option<Lead>, Option<Duration>) {
         let lead = waiting.lead(|job| self.wait(job, now).is_zero());
         let wait =
@@ -224,12 +228,13 @@ impl Queue {
         (lead, wait)
     }
 
-    /// How long until a job may make its next step, or is over. One that has begun goes on at the pace of its client's budget.
+    /// The time until a job may make its next step, or has expired. A job that has begun continues
+    /// at the pace of its client's budget.
     fn wait(&self, job: &InterleavedJob, now: Instant) -> Duration {
         match job.ready(now, self.limits.stall) {
             StreamReadiness::Yes if job.has_begun() => self.budget.wait(job.peer(), now).unwrap_or_default(),
             StreamReadiness::Yes => Duration::ZERO,
-            // It is dropped at the next look.
+            // The job is dropped at the next check.
             StreamReadiness::Never => MOMENT,
             // A little later than the limit, when the wait is over it.
             StreamReadiness::Later => {
@@ -238,8 +243,8 @@ impl Queue {
         }
     }
 
-    /// Drops what nobody waits for any more, what has waited too long, and asks of clients that have had the time there is for
-    /// them, before any work is done for them.
+    /// Drops requests that nobody waits for any more, that have waited too long, or whose client
+    /// has used up its time, before any work is done for them.
     fn weed(&self, waiting: &mut FairQueue, now: Instant) {
         let since = |at: Instant| now.saturating_duration_since(at);
         let is_over =
@@ -255,7 +260,8 @@ impl Queue {
             },
         );
         let late = |one: &QueuedQuery| since(one.arrived) > self.limits.deadline;
-        // Asks of a requester come one after the other, so each is looked up once.
+        // The requests of a requester come one after the other, so each requester is looked up
+        // once.
         let mut known: Option<(Requester, bool)> = None;
         let mut over = |one: &QueuedQuery| {
             let requester = Requester::from(one.ask.peer);
@@ -264,7 +270,7 @@ impl Queue {
                 _ => known.insert((requester, self.budget.wait(one.ask.peer, now).is_some())).1,
             }
         };
-        // What has begun is finished.
+        // A request that has begun is finished.
         let goes =
             |one: &QueuedQuery| one.reply.is_closed() || one.started.is_none() && (late(one) || over(one));
         waiting.remove_where(goes, |one| {
@@ -273,14 +279,14 @@ impl Queue {
             } else if late(&one) {
                 refuse(one, Code::Deadline);
             } else {
-                // It may have time again by now.
+                // The client may have time again by now.
                 let refusal = self.budget.check(one.ask.peer, now).err();
                 refuse(one, refusal.unwrap_or_else(|| Code::Busy.into()));
             }
         });
     }
 
-    /// Takes what goes into one pass.
+    /// Takes the contents of one pass.
     fn take(&self, waiting: &mut FairQueue, now: Instant) -> Option<PlannedPass> {
         let (live, mut parts) = waiting.take(self.limits.max_queries)?;
         parts.iter_mut().for_each(|(one, _)| {
@@ -290,7 +296,7 @@ impl Queue {
     }
 }
 
-/// Refuses an ask that waited. A send fails only if the client is gone, which is no loss.
+/// Refuses a waiting query request. Sending fails only if the client is gone.
 fn refuse(one: QueuedQuery, refusal: impl Into<Refusal>) {
     let _ = one.reply.send(Err(refusal.into()));
 }

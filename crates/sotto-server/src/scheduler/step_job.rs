@@ -1,4 +1,4 @@
-//! What takes turns with the passes: a unit of a stream, or a step of something else, at a time.
+//! Jobs that take turns with the passes: a unit of a stream, or a step of other work, at a time.
 
 use super::stream_job::{QueuedStream, StreamReadiness};
 use crate::sessions::{Peer, Requester};
@@ -7,34 +7,34 @@ use std::time::{Duration, Instant};
 
 /// Work in steps, on the pool's threads.
 pub(crate) trait StepWork: Send {
-    /// Whose it is, for the budget.
+    /// Address of the client, for the budget.
     fn peer(&self) -> Peer;
 
-    /// Whose turns it takes.
+    /// Requester whose turns the work takes.
     fn requester(&self) -> Requester;
 
-    /// Steps that are not made yet: one at least, until the last was made.
+    /// Number of steps left: at least one, until the last was made.
     fn left(&self) -> usize;
 
-    /// Whether anybody waits for it yet.
+    /// Whether anyone still waits for the result.
     fn is_wanted(&self) -> bool;
 
-    /// Makes a step. False after the last.
+    /// Makes a step. Returns `false` after the last.
     fn step(&mut self) -> bool;
 
-    /// Ends it; the client is told.
+    /// Ends the work, and notifies the client.
     fn refuse(self: Box<Self>, code: Code);
 }
 
 /// Work in steps, in the queue.
 pub(super) struct StepJob {
     pub(super) steps: Box<dyn StepWork>,
-    /// When it came.
+    /// Time when the work was queued.
     pub(super) since: Instant,
     pub(super) has_begun: bool,
 }
 
-/// One of those that take turns.
+/// One of the jobs that take turns.
 pub(super) enum InterleavedJob {
     Flow(Box<QueuedStream>),
     Steps(StepJob),
@@ -55,7 +55,7 @@ impl InterleavedJob {
         }
     }
 
-    /// Steps that are not made yet; none of a stream, whose places are counted by themselves.
+    /// Number of steps left; 0 for a stream, whose number is limited separately.
     pub(super) fn steps_left(&self) -> usize {
         match self {
             InterleavedJob::Flow(_) => 0,
@@ -63,7 +63,8 @@ impl InterleavedJob {
         }
     }
 
-    /// Ends it, before its first step or after some; the client is told, if it can be yet.
+    /// Ends the job, before its first step or after some; the client is notified, if that is still
+    /// possible.
     pub(super) fn refuse(self, code: Code) {
         match self {
             InterleavedJob::Flow(flow) => flow.refuse(code),
@@ -79,7 +80,8 @@ impl InterleavedJob {
         }
     }
 
-    /// Whether it was charged for already, and so goes on at the pace of its client's budget.
+    /// Whether the job was charged for already, and so continues at the pace of its client's
+    /// budget.
     pub(super) fn has_begun(&self) -> bool {
         match self {
             InterleavedJob::Flow(flow) => flow.has_begun(),
@@ -87,7 +89,7 @@ impl InterleavedJob {
         }
     }
 
-    /// When a stream last got anywhere, or steps came.
+    /// The time when a stream last advanced, or when steps were queued.
     pub(super) fn since(&self) -> Instant {
         match self {
             InterleavedJob::Flow(flow) => flow.since,

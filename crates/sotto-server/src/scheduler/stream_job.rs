@@ -1,5 +1,5 @@
-//! A stream on its way: first its query is prepared, then one unit is made at a time, as fast as the client
-//! reads and no faster.
+//! A stream in progress: first its query is expanded, then one unit is made at a time, as fast as
+//! the client reads and no faster.
 
 use super::queue::Queue;
 use crate::TableEpoch;
@@ -17,11 +17,12 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// Units that are made before the client has read the one before them: enough that neither end waits for
-/// the other's every step.
+/// Number of units that are made before the client has read the previous ones: enough that neither
+/// end waits for every step of the other.
 const AHEAD: usize = 2;
 
-/// Units of a stream that are in memory at once: those, one that is made, and one that is sent.
+/// Number of units of a stream in memory at once: those made ahead, one being made, and one being
+/// sent.
 const UNITS_HELD: u64 = AHEAD as u64 + 2;
 
 /// A checked request for a record in units.
@@ -30,13 +31,13 @@ pub(crate) struct StreamJob {
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: stream::StreamHead,
     pub(crate) frame: Vec<u8>,
-    /// Whose it is.
+    /// Address of the client.
     pub(crate) peer: Peer,
-    /// The memory the frame takes; given back with it, once the query is prepared.
+    /// Memory of the frame, released with it once the query is expanded.
     pub(crate) room: MemoryPermit,
-    /// The memory that units take on their way.
+    /// Memory of the units that are in memory at once.
     pub(crate) units_room: MemoryPermit,
-    /// A place among the streams that may be open.
+    /// Permit among the open streams.
     pub(crate) open: Permit,
 }
 
@@ -47,34 +48,35 @@ pub(super) struct QueuedStream {
     pub(super) head: stream::StreamHead,
     pub(super) stage: StreamStage,
     pub(super) peer: Peer,
-    /// When it last got anywhere.
+    /// Time when the stream last advanced.
     pub(super) since: Instant,
     queue: Arc<Queue>,
     _open: Permit,
 }
 
 pub(super) enum StreamStage {
-    /// Its query waits.
+    /// The stream's query waits to be expanded.
     Queued { frame: Vec<u8>, _room: MemoryPermit, units_room: MemoryPermit, reply: oneshot::Sender<Started> },
-    /// Its units are made.
+    /// The stream's units are being made.
     Running { prepared: AnyExpandedQuery, next: u64, out: mpsc::Sender<Bytes> },
 }
 
-/// The units of a stream and the memory that they take, or why there are none.
+/// The units of a stream with their memory permit, or the reason why there are none.
 pub(crate) type Started = Result<(UnitBody, MemoryPermit), Code>;
 
-/// What a stream in the queue can do.
+/// Whether a stream in the queue can make a step.
 pub(super) enum StreamReadiness {
-    /// Something.
+    /// The stream can make a step.
     Yes,
-    /// Nothing, until its client has read.
+    /// The stream can make no step until its client has read.
     Later,
-    /// Nothing any more: its client is gone, or has not read for too long, or its epoch is not served any more, since as long.
+    /// The stream can make no more steps: its client is gone, or has not read for too long, or its
+    /// epoch has not been served for that time.
     Never,
 }
 
 impl StreamJob {
-    /// Bytes of memory that units of so many bytes take on their way.
+    /// Bytes of memory for the units of a stream, if a unit has `each` bytes.
     pub(crate) fn units_held(each: u64) -> u64 {
         each.saturating_mul(UNITS_HELD)
     }
@@ -102,12 +104,12 @@ impl QueuedStream {
         }
     }
 
-    /// Whether its units are made already.
+    /// Whether the stream's units are being made.
     pub(super) fn has_begun(&self) -> bool {
         matches!(self.stage, StreamStage::Running { .. })
     }
 
-    /// Goes on to the units, and tells the client that they come. `None` if it is gone.
+    /// Advances to the units, and notifies the client. Returns `None` if it is gone.
     pub(super) fn start(mut self, prepared: AnyExpandedQuery, each: u64) -> Option<Self> {
         let (out, units) = mpsc::channel(AHEAD);
         let running = StreamStage::Running { prepared, next: self.head.first, out };
@@ -120,16 +122,16 @@ impl QueuedStream {
         Some(self)
     }
 
-    /// Ends a stream whose units do not come yet.
+    /// Ends a stream before its units.
     pub(super) fn refuse(self, code: Code) {
         if let StreamStage::Queued { reply, .. } = self.stage {
-            // A send fails only if the client is gone, which is no loss.
+            // Sending fails only if the client is gone.
             let _ = reply.send(Err(code));
         }
     }
 }
 
-/// The body of a response: its head, and the units as they come.
+/// The body of a response: its head, and the units as they are made.
 pub(crate) struct UnitBody {
     head: Option<Bytes>,
     units: mpsc::Receiver<Bytes>,
@@ -159,7 +161,8 @@ impl http_body::Body for UnitBody {
                 self.queue.wake();
                 Poll::Ready(Some(Ok(Frame::data(unit))))
             }
-            // Cuts the connection, so that the client does not take what it has for all there is.
+            // Breaks the connection, so that the client does not take an incomplete stream for a
+            // complete one.
             Poll::Ready(None) => Poll::Ready(Some(Err(io::Error::other("the stream was given up")))),
         }
     }
@@ -175,7 +178,7 @@ impl http_body::Body for UnitBody {
 }
 
 impl Drop for UnitBody {
-    /// A client that hangs up frees its place at once.
+    /// A client that hangs up releases its permit at once.
     fn drop(&mut self) {
         self.units.close();
         self.queue.wake();

@@ -46,7 +46,7 @@ impl Worker {
         }
     }
 
-    /// One step of other work. One that panics costs that work, not the server.
+    /// Makes one step of other work. A step that panics costs that work, not the server.
     fn step_on(&self, mut stepping: StepJob) {
         stepping.has_begun = true;
         match catch_unwind(AssertUnwindSafe(|| self.pool.install(|| stepping.steps.step()))) {
@@ -59,8 +59,8 @@ impl Worker {
         }
     }
 
-    /// One step of a stream: its query is prepared, or a unit is made. Whatever goes wrong after the first step
-    /// ends the stream, and its client sees the connection break.
+    /// Makes one step of a stream: expands its query, or makes a unit. An error after the first
+    /// step ends the stream, and its client sees the connection break.
     fn step(&self, mut flow: Box<QueuedStream>) {
         let live = flow.live.clone();
         let Some(scheme) = live.server().stream() else { return flow.refuse(Code::Internal) };
@@ -83,9 +83,10 @@ impl Worker {
                 if unit.len() as u64 != scheme.units().answer_bytes {
                     return tracing::error!(table = ?live, "the scheme gave a unit of the wrong size");
                 }
-                // Counted first, so that whoever has read a stream finds its units in the metrics.
+                // Counted first, so that a client that has read a stream finds its units in the
+                // metrics.
                 self.metrics.unit(live.catalog().table.as_str());
-                // There was room before the unit was made, and nobody else sends.
+                // There was space before the unit was made, and nobody else sends.
                 if out.try_send(unit.into()).is_err() {
                     return;
                 }
@@ -105,7 +106,7 @@ impl Worker {
         step: impl FnOnce() -> sotto_core::Result<T> + Send,
     ) -> Result<T, Code> {
         let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(step)));
-        // Before anything is made of it: an image that is lost is nobody's fault but this server's.
+        // Checked before any error is returned: a lost image is the fault of this server alone.
         live.check()?;
         match made {
             Ok(Ok(made)) => Ok(made),
@@ -133,8 +134,8 @@ impl Worker {
         drop(queries);
         let (ended, took) = (Instant::now(), began.elapsed());
         parts.iter().for_each(|(one, take)| self.budget.charge(one.ask.peer, took, (*take, whole), ended));
-        // Once the pass is over, and before anything is made of what it gave: an image that is lost gives zeros, which are
-        // nobody's row, and may look to a scheme like a query's fault.
+        // Checked after the pass, and before its results are used: a lost image gives zeros, which
+        // are no rows, and may look to a scheme like a fault of the query.
         if let Err(code) = live.check() {
             return parts.into_iter().for_each(|(one, _)| reply(one, Err(code.into())));
         }
@@ -144,7 +145,8 @@ impl Worker {
         }
     }
 
-    /// The pass itself. A scheme that panics costs the asks of its pass, not the server.
+    /// Answers the queries of a pass. A scheme that panics costs the requests of its pass, not the
+    /// server.
     fn answer(&self, live: &TableEpoch, queries: &[(&AnySession, &[u8])]) -> Answers {
         let answer = || self.pool.install(|| live.server().answer_many(queries));
         catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
@@ -153,7 +155,8 @@ impl Worker {
         })
     }
 
-    /// Takes an ask's share of the answers; replies if that was the last of them, or one is an error.
+    /// Adds a pass's answers to a query request; replies if those were the last, or one is an
+    /// error.
     fn settle(&self, mut one: QueuedQuery, due: usize, share: Answers, answer_bytes: usize) {
         if share.len() != due {
             return reply(one, Err(Code::Internal.into()));
@@ -183,7 +186,7 @@ impl Worker {
     }
 }
 
-/// The next `take` queries of an ask, each with its session.
+/// The next `take` queries of a request, each with its session.
 fn queries(one: &QueuedQuery, take: usize, bytes: usize) -> impl Iterator<Item = (&AnySession, &[u8])> {
     let first = query::HEAD_BYTES + one.answers.len() * bytes;
     let at = move |i: usize| one.ask.frame.get(first + i * bytes..first + (i + 1) * bytes);
@@ -192,7 +195,7 @@ fn queries(one: &QueuedQuery, take: usize, bytes: usize) -> impl Iterator<Item =
     })
 }
 
-/// Replies; a client that is gone meanwhile is no loss.
+/// Sends the reply; the client may be gone.
 fn reply(one: QueuedQuery, reply: Reply) {
     let _ = one.reply.send(reply);
 }

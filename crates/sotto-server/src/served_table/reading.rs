@@ -1,4 +1,4 @@
-//! An image that is read through in the background: what it is, how far it is, and how long it still takes.
+//! An image that is verified in the background, and its progress.
 
 use super::locked;
 use crate::{SourceError, TableEpoch};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How often a log says how far it is.
+/// Interval between two log lines about the progress.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// The image of a table that waits to be read, or is being read.
+/// The image of a table that waits to be verified, or is being verified.
 #[derive(Default)]
 pub(super) struct ImageCheck {
     on: AtomicBool,
     done: AtomicU64,
     total: AtomicU64,
-    /// When it began, and which epoch it is.
+    /// Start of the verification, and the epoch.
     what: Mutex<Option<(Instant, Arc<TableEpoch>)>>,
 }
 
@@ -31,7 +31,7 @@ impl ImageCheck {
         }
     }
 
-    /// Notes what is read, or will be next; gives its bytes.
+    /// Records the epoch that is verified now or next; returns its bytes.
     pub(super) fn begin(&self, table: Arc<TableEpoch>) -> u64 {
         let bytes = table.unread_bytes();
         self.done.store(0, Relaxed);
@@ -40,7 +40,7 @@ impl ImageCheck {
         bytes
     }
 
-    /// Reads an image through, and says so in the log, for as long as `go_on` says.
+    /// Verifies an image, and logs that, for as long as `go_on` returns `true`.
     pub(super) fn read(&self, live: &Arc<TableEpoch>, go_on: &dyn Fn() -> bool) -> Result<bool, SourceError> {
         let bytes = self.begin(live.clone());
         let (table, epoch) = (&live.catalog().table, live.pin().epoch);
@@ -57,7 +57,7 @@ impl ImageCheck {
         live.read_through(&watch, go_on)
     }
 
-    /// What is read, and how much of it is, in percent.
+    /// The epoch that is being verified, and the percentage done.
     pub(super) fn at(&self) -> Option<(Arc<TableEpoch>, u64)> {
         let what = locked(&self.what);
         let (_, table) = what.as_ref().filter(|_| self.is_on())?;
@@ -65,7 +65,7 @@ impl ImageCheck {
         Some((table.clone(), percent))
     }
 
-    /// About how many seconds it still takes.
+    /// Approximate seconds until it is verified.
     pub(super) fn left(&self) -> Option<u64> {
         let what = locked(&self.what);
         let (began, _) = what.as_ref().filter(|_| self.is_on())?;

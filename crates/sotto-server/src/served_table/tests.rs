@@ -46,12 +46,12 @@ fn what_takes_long_is_read_in_the_background() {
     assert!(again.reading && !again.begun, "nobody waits for it, and nobody reads it twice");
     assert!(slot.finish_reading().changed && newest(&slot) == Some(1) && !slot.is_reading());
 
-    // The next epoch is served once it is read, and the old one until then.
+    // The next epoch is served once it is verified, and the old one until then.
     encode(dir.path());
     assert!(slot.reload(&mut 100).begun && newest(&slot) == Some(1) && slot.live().is_ok());
     assert!(slot.finish_reading().changed && newest(&slot) == Some(2));
 
-    // A damaged one costs one reading, and not one with every look.
+    // A damaged epoch is read once, and not with every check.
     encode(dir.path());
     let image = dir.path().join("epoch-00000003.sotto");
     let mut bytes = fs::read(&image).unwrap();
@@ -68,7 +68,7 @@ fn both_epochs_are_read_one_after_the_other_and_none_after_the_end() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path());
     encode(dir.path());
-    // The file, and the rows in it once more.
+    // The bytes of the file, and those of its rows once more.
     let bytes = fs::metadata(dir.path().join("epoch-00000002.sotto")).unwrap().len() + 1600;
     let slot_ = slot(dir.path());
     let mut patience = bytes + 10;

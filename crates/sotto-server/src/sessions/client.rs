@@ -1,16 +1,18 @@
-//! Who asks. Clients are told apart by their network address and nothing else.
+//! Client identities. Clients are told apart by their network address and nothing else.
 //!
-//! An address is kept as a keyed hash only, in memory and on disk. That hides it from whoever sees a part of
-//! either; not from whoever has the key too, which lies beside it: there are few addresses to try.
+//! An address is stored as a keyed hash only, in memory and on disk. That hides it from anyone who
+//! sees part of either, but not from anyone who also has the key, which is stored with the hashes:
+//! there are few addresses to try.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Where a connection comes from.
+/// The address that a connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// A network that is counted: an IPv4 address, or the first 64, 56 or 48 bits of an IPv6 address. A /64 is one client; a /56 or a
-/// /48 is what providers give one customer, who has 256 or 65,536 of those.
+/// A network with limits of its own: an IPv4 address, or the first 64, 56 or 48 bits of an IPv6
+/// address. A /64 is one client; providers assign a /56 or a /48 to one customer, who has 256 or
+/// 65,536 of those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Network {
     bits: u8,
@@ -23,7 +25,7 @@ impl Network {
         Network { bits, address: IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> rest << rest)) }
     }
 
-    /// How many times the places of one client it may have.
+    /// The multiple of one client's limit that the network has.
     pub(crate) fn clients(self) -> usize {
         match self.bits {
             48 => 4,
@@ -32,7 +34,8 @@ impl Network {
         }
     }
 
-    /// How many times what is free it may hold of something that is shared. An IPv4 address may be that of a whole provider.
+    /// The multiple of what is free that the network may hold of a shared resource. An IPv4 address
+    /// may be that of a whole provider.
     pub(crate) fn share(self) -> u64 {
         match self.bits {
             64 => 1,
@@ -52,12 +55,13 @@ impl Peer {
         v4.into_iter().chain(v6.into_iter().flatten())
     }
 
-    /// Whether it is one of a network's.
+    /// Whether the address is in a network.
     pub(crate) fn is_in(self, network: Network) -> bool {
         self.networks().any(|own| own == network)
     }
 
-    /// The largest network that it is counted in, which is what one provider gave to one customer.
+    /// The largest network that the address is counted in, which a provider assigns to one
+    /// customer.
     pub(crate) fn customer(self) -> Network {
         match self.0.to_canonical() {
             IpAddr::V6(address) => Network::of(address, 48),
@@ -65,9 +69,9 @@ impl Peer {
         }
     }
 
-    /// The network that takes turns for a client: its IPv4 address, or one of four that stand for its /48. Those of a /64
-    /// have one of the four, those of a /56 two, as many as [`Network::clients`] gives places. More networks of one
-    /// customer have no more turns than that.
+    /// The address that takes turns for a client: its IPv4 address, or one of four that stand for
+    /// its /48. A /64 has one of the four, a /56 two, as many as [`Network::clients`] allows. More
+    /// networks of one customer have no more turns than that.
     fn turn_taker(self) -> IpAddr {
         match self.0.to_canonical() {
             IpAddr::V6(address) => {
@@ -80,8 +84,8 @@ impl Peer {
         }
     }
 
-    /// What clients are told apart by. An IPv6 address counts by its first 64 bits: whoever has one has all that
-    /// start so.
+    /// The address by which clients are told apart. An IPv6 address counts by its first 64 bits: a
+    /// client that has one has all with the same bits.
     pub(crate) fn network(self) -> IpAddr {
         match self.0.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
@@ -90,14 +94,14 @@ impl Peer {
     }
 }
 
-/// Who a request counts for where requests take turns, and where room is scarce. A name that a request gives itself is none:
-/// whoever invents names would have as many turns as it likes.
+/// The identity of a request in fair queues and limits. A name that a request gives itself does not
+/// count: a client that invents names would have any number of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Requester {
     /// The network that a request comes from, by [`Peer::turn_taker`].
     Network(IpAddr),
-    /// A token that was spent, where requests bring tokens: users of one relay share its address, and each token was given to a
-    /// user who has so many.
+    /// A token that was spent, if requests bring tokens: users of one relay share its address, and
+    /// each token was issued to a user with a limited number.
     Token(u64),
 }
 
@@ -107,11 +111,11 @@ impl From<Peer> for Requester {
     }
 }
 
-/// A client, by the hash of its address.
+/// A client, by the keyed hash of its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ClientId(pub(crate) [u8; 16]);
 
-/// Turns addresses into clients.
+/// Computes client ids from addresses, with a secret key.
 #[derive(Clone)]
 pub(super) struct ClientHasher([u8; 32]);
 
@@ -120,7 +124,7 @@ impl ClientHasher {
         ClientHasher(key)
     }
 
-    /// What a network is called. One of 64 bits, or of IPv4, is called what its client is.
+    /// The id of a network. For 64 bits, and for IPv4, it is the id of its client.
     pub(super) fn network(&self, network: Network) -> ClientId {
         let mut hasher = self.keyed();
         match network.address {
@@ -133,13 +137,14 @@ impl ClientHasher {
         ClientId(short(&hasher))
     }
 
-    /// Who holds keys: a customer's network of 56 bits counts once, since keys are held for long.
+    /// The client that stores keys: a customer's network of 56 bits counts once, since keys are
+    /// stored for long.
     pub(super) fn client(&self, peer: Peer) -> ClientId {
         let site = peer.networks().find(|network| network.bits == 56);
         self.network(site.unwrap_or(peer.customer()))
     }
 
-    /// What somebody who gives a name is called, in some matter: nothing that the name could be told from without the key.
+    /// The id of a name in a context, which does not reveal the name without the key.
     pub(super) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
         let mut hasher = self.keyed();
         // Longer than any address, and of a fixed length before the name.

@@ -1,9 +1,10 @@
-//! Admission for a coordinator, which reads requests itself and has other machines answer them: the bounds of a
-//! server, for whoever carries the bytes.
+//! Admission for a coordinator, which reads requests itself and has other machines answer them: the
+//! limits of a server, for code that moves the bytes itself.
 //!
-//! A coordinator takes a [`RequestPermit`] before it reads a body, lets it grow by the bytes that come and those that
-//! the answer will take, and holds it until the answer is sent. Clients' keys are in one [`KeyStore`]; each process
-//! that works with them has a [`SessionCache`] of those that it has admitted.
+//! A coordinator takes a [`RequestPermit`] before it reads a body, lets it grow by the bytes that
+//! arrive and those that the answer will take, and holds it until the answer is sent. Clients' keys
+//! are in one [`KeyStore`]; each process that computes with them has a [`SessionCache`] of those
+//! that it has admitted.
 
 use super::client::{ClientId, Peer};
 use super::table::{NewSession, SessionLimits, SessionOwner, SessionPlace, SessionTable};
@@ -21,13 +22,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Requests under way, and the memory that they take: of one network, and in all.
+/// Limits on requests in progress and their memory, per network and in total.
 pub struct RequestAdmission {
     requests: Arc<ConcurrencyLimit>,
     memory: Arc<MemoryBudget>,
 }
 
-/// A request that was admitted, and the memory that it holds, until this is dropped.
+/// An admitted request, and the memory that it holds, until this is dropped.
 pub struct RequestPermit {
     _place: Permit,
     memory: MemoryPermit,
@@ -37,22 +38,24 @@ pub struct RequestPermit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyOwner(SessionOwner);
 
-/// Clients' keys: in memory, and on disk over restarts; by bytes, and by networks.
+/// Clients' keys in memory, and on disk across restarts, with limits on bytes and per network.
 pub struct KeyStore(Sessions<Vec<u8>>);
 
 /// Keys that a client registered.
 pub struct StoredKeys {
-    /// The client's name: a keyed hash of its network.
+    /// Id of the client: a keyed hash of its network.
     pub client: [u8; 16],
-    /// What it sent.
+    /// Keys as the client sent them.
     pub keys: Arc<Vec<u8>>,
 }
 
-/// Admitted keys of one process, by bytes: of the network that has the most, the least recently used go first.
+/// Admitted keys of one process, up to a number of bytes: of the network that has the most, the
+/// least recently used are evicted first.
 pub struct SessionCache<S = AnySession>(Mutex<SessionTable<S>>);
 
 impl RequestAdmission {
-    /// Admits so many requests at once, so many of one network (0: any number), and so many bytes for all of them.
+    /// Admits at most `requests` requests at once, `per_network` of one network (0: any number),
+    /// and `bytes` bytes for all of them.
     pub fn new(requests: usize, per_network: usize, bytes: u64) -> Self {
         let counted =
             ["as many requests are under way as may", "as many requests of one address are under way as may"];
@@ -75,7 +78,7 @@ impl RequestAdmission {
 }
 
 impl RequestPermit {
-    /// Takes so many bytes more; nothing on an error.
+    /// Takes `bytes` more bytes; on an error nothing.
     ///
     /// # Errors
     /// [`Code::Busy`]; [`Code::TooLarge`] for more than a client can ever have.
@@ -92,21 +95,23 @@ impl KeyOwner {
 }
 
 impl KeyStore {
-    /// Takes up what an earlier run has stored in `state`; without it, everything is in memory. Blocks on the disk.
+    /// Opens the keys that an earlier run has stored in `state`; without it, everything is in
+    /// memory. Blocks on the disk.
     ///
     /// # Errors
-    /// [`StartError::QueueState`], [`StartError::Entropy`].
+    /// [`StartError::State`], [`StartError::Entropy`].
     pub fn open(limits: &SessionConfig, state: Option<&Path>) -> Result<Self, StartError> {
         let file = state.map(|dir| (dir, super::FILE));
         Ok(KeyStore(Sessions::open_file(limits, file, Arc::new(Metrics::new()), now())?))
     }
 
-    /// Counts a registration of a client at this address; gives the seconds until it may register if that is not now.
+    /// Counts a registration of a client at this address; returns the seconds until it may register
+    /// if that is not now.
     pub fn may_register(&self, address: IpAddr) -> Option<u64> {
         self.0.may_register(Peer(address), Instant::now()).err().map(|refusal| refusal.1)
     }
 
-    /// Stores keys of a client at this address; gives the id of the session. Blocks on the disk.
+    /// Stores keys of a client at this address; returns the id of the session. Blocks on the disk.
     ///
     /// # Errors
     /// [`Code::Internal`] without randomness.
@@ -116,7 +121,8 @@ impl KeyStore {
         made.map(|id| id.0).map_err(|error| Problem::new(Code::Internal, error.to_string()))
     }
 
-    /// The keys of a session, if they are stored and for this owner; they count as used. Blocks on the disk.
+    /// The keys of a session, if they are stored and for this owner; they count as used. Blocks on
+    /// the disk.
     pub fn get(&self, owner: &KeyOwner, id: [u8; 16]) -> Option<StoredKeys> {
         let id = SessionId(id);
         let found = self.0.find(&id, &owner.0, now())?;
@@ -133,12 +139,12 @@ impl KeyStore {
         Some(StoredKeys { client, keys })
     }
 
-    /// Drops what has expired, and writes down what was used. Blocks on the disk.
+    /// Drops what has expired, and stores the times of use. Blocks on the disk.
     pub fn sweep(&self) {
         self.0.sweep(now());
     }
 
-    /// How many sessions are stored, their bytes in memory, and those on disk.
+    /// Number of stored sessions, their bytes in memory, and those on disk.
     pub fn usage(&self) -> (usize, u64, u64) {
         let (memory, disk) = self.0.bytes();
         let sessions = self.0.counts(|_| ()).values().map(|counts| counts.sessions).sum();
@@ -147,7 +153,7 @@ impl KeyStore {
 }
 
 impl<S> SessionCache<S> {
-    /// Holds so many bytes.
+    /// A cache of at most `max_bytes` bytes.
     pub fn new(max_bytes: u64) -> Self {
         let defaults = SessionConfig::default();
         let config = SessionConfig { max_bytes, per_client: 0, max_stored_bytes: 0, ..defaults };
@@ -162,7 +168,7 @@ impl<S> SessionCache<S> {
         }
     }
 
-    /// Holds the admitted keys of a session, which take so many bytes, for a client of this name.
+    /// Adds the admitted keys of a session, of `bytes` bytes, for the client with this id.
     pub fn insert(
         &self,
         (owner, id): (&KeyOwner, [u8; 16]),
@@ -175,7 +181,7 @@ impl<S> SessionCache<S> {
         self.roster().insert(SessionId(id), new, now());
     }
 
-    /// Bytes that are held.
+    /// Bytes of all admitted keys.
     pub fn bytes(&self) -> u64 {
         self.roster().bytes().0
     }
@@ -205,7 +211,7 @@ mod tests {
         let other = admission.enter(address(1)).unwrap();
         assert_eq!((code(1), code(2)), (Err(Code::Busy), Ok(())));
         drop(other);
-        // Bytes are taken as they come, and what is refused takes none; a client leaves some to others.
+        // Bytes are taken as they arrive, and a refusal takes none; a client leaves some to others.
         one.grow(56 << 10).unwrap();
         assert!(one.grow(1).is_err() && one.grow(0).is_ok());
         let mut two = admission.enter(address(2)).unwrap();
@@ -220,7 +226,7 @@ mod tests {
 
     #[test]
     fn admitted_keys_are_bounded_by_bytes_and_a_flood_pushes_out_its_own() {
-        // What 10,000 sessions of 8 MiB would take, of which there is room for 64.
+        // 10,000 sessions of 8 MiB, in a cache for 64 of them.
         let (cache, owner) = (SessionCache::<u32>::new(512 << 20), KeyOwner::new("people", [7; 32]));
         let id = |number: u32| {
             let mut id = [1; 16];
@@ -263,7 +269,7 @@ mod tests {
         assert!(store.may_register(address(2)).is_some_and(|seconds| seconds > 1), "two in a minute");
         assert!(store.may_register(address(1)).is_none());
         drop(store);
-        // They outlive a restart, in a file for this user alone.
+        // Keys outlive a restart, in a file for this user alone.
         let again = KeyStore::open(&limits, Some(folder.path())).unwrap();
         assert_eq!(*again.get(&owner, honest).unwrap().keys, vec![1; 1000]);
         assert_eq!(again.get(&owner, honest).unwrap().client, found.client);

@@ -1,4 +1,5 @@
-//! What counts of clients go by: what a client is called, what time it is, and where a count outlives the process.
+//! The basis of counts per client: client ids, the time, and storage for counts that outlive the
+//! process.
 
 use super::client::{ClientHasher, ClientId, Network, Peer};
 use super::store::SessionStore;
@@ -9,7 +10,7 @@ use crate::metrics::Metrics;
 use crate::rate_limiter::Counted;
 use std::sync::Arc;
 
-/// Names clients, tells the time, and writes counts down where there is a place for them.
+/// Computes client ids, tells the time, and stores counts if there is a database.
 #[derive(Clone)]
 pub(crate) struct CountStore {
     pub(super) hasher: ClientHasher,
@@ -19,14 +20,14 @@ pub(crate) struct CountStore {
 }
 
 impl CountStore {
-    /// One without a disk, and with a time of day.
+    /// A store without a disk, whose clock starts at a time of day.
     #[cfg(test)]
     pub(crate) fn in_memory(at: u64) -> Self {
         let (hasher, clock) = (ClientHasher::new([7; 32]), Clock::starting(at));
         CountStore { hasher, clock, store: None, metrics: Arc::new(Metrics::new()) }
     }
 
-    /// The same, for counts that end with the process.
+    /// A store with the same ids and clock, for counts that end with the process.
     pub(crate) fn without_disk(&self) -> Self {
         CountStore { store: None, ..self.clone() }
     }
@@ -36,7 +37,8 @@ impl CountStore {
         self.store.is_some()
     }
 
-    /// What the networks are called that a client is counted in, and how many clients' worth each may have.
+    /// The networks that a client is counted in, with the multiple of one client's limit that each
+    /// has.
     pub(crate) fn counted(&self, peer: Peer) -> impl Iterator<Item = Counted> + '_ {
         let counted = |network: Network| Counted {
             client: self.hasher.network(network),
@@ -45,12 +47,12 @@ impl CountStore {
         peer.networks().map(counted)
     }
 
-    /// What a client is called: nothing that its address could be told from.
+    /// The id of a client, which does not reveal its address.
     pub(crate) fn client(&self, peer: Peer) -> ClientId {
         self.hasher.client(peer)
     }
 
-    /// What somebody who gives a name is called in some matter: nothing that the name could be told from.
+    /// The id of a name in a context, which does not reveal the name.
     pub(crate) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
         self.hasher.named(name, matter)
     }
@@ -58,12 +60,12 @@ impl CountStore {
     /// The counts on disk.
     ///
     /// # Errors
-    /// [`StartError::QueueState`]: a server that has lost count does not begin anew by itself.
+    /// [`StartError::State`]: a server that cannot read its counts does not start over by itself.
     pub(crate) fn counts(&self) -> Result<Vec<(ClientId, u64)>, StartError> {
         self.store.as_ref().map_or(Ok(Vec::new()), |store| store.counts())
     }
 
-    /// Writes counts down, removes others, and writes down what time it is. Blocks on the disk.
+    /// Stores counts, removes others, and stores the time. Blocks on the disk.
     pub(crate) fn count(&self, counts: &[(ClientId, u64)], gone: &[ClientId], now: u64) {
         if let Some(store) = &self.store {
             self.done(store.count(counts, gone, now));

@@ -1,25 +1,25 @@
-//! The bytes a stored session is described by. Drawn in `spec/wire.md`, under "Keys at rest".
+//! The bytes that describe a stored session, as in `spec/wire.md`, under "Keys at rest".
 
 use super::client::ClientId;
 use super::table::SessionOwner;
 use sotto_catalog::TableName;
 use sotto_core::ParamsDigest;
 
-/// The version of an entry without a stamp, and of one with.
+/// Version of an entry without a stamp, and of one with a stamp.
 const VERSION: u8 = 1;
 const STAMPED: u8 = 2;
 
-/// What is written down of a session, next to its keys.
+/// The description of a session, stored next to its keys.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct StoredSession {
     pub(super) owner: SessionOwner,
     pub(super) client: ClientId,
-    /// When it was last used, in seconds since 1970.
+    /// Time of last use, in seconds since 1970.
     pub(super) used: u64,
     pub(super) keys_bytes: u64,
-    /// What the client calls its keys, if it does; otherwise 0.
+    /// The client's stamp of its keys; 0 if there is none.
     pub(super) stamp: u64,
-    /// BLAKE3 of the keys: stored keys that are not those which were admitted are not admitted again.
+    /// BLAKE3 of the keys: stored keys with another digest are not admitted again.
     pub(super) digest: [u8; 32],
 }
 
@@ -48,7 +48,7 @@ impl StoredSession {
         out
     }
 
-    /// `None` for bytes that [`StoredSession::to_bytes`] cannot have made.
+    /// Parses an entry; `None` for bytes that [`StoredSession::to_bytes`] cannot have made.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let ([version, server], rest) = bytes.split_first_chunk()?;
         let (used, rest) = rest.split_first_chunk()?;

@@ -1,9 +1,9 @@
-//! Keys and counts on disk, in one file: an embedded database with a table of entries, a table of keys, and one of how much of
-//! what is bounded by the hour each client has used.
+//! Keys and counts on disk, in one file: an embedded database with a table of entries, a table of
+//! keys, and a table of each client's used quota.
 //!
-//! Two tables, so that a start reads the entries without the megabytes beside them, and a use of a session
-//! rewrites a hundred bytes and not its keys. The database is transactional: a server that is killed leaves
-//! the last state that was whole.
+//! Entries and keys have separate tables, so that a start reads the entries without megabytes of
+//! keys, and a use of a session rewrites a hundred bytes and not its keys. The database is
+//! transactional: a server that is killed leaves the last complete state.
 
 use super::client::ClientId;
 use super::entry::StoredSession;
@@ -15,39 +15,40 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTran
 use sotto_wire::SessionId;
 use std::path::Path;
 
-/// What says that a database is one of these.
+/// Format identifier in the database.
 const FORMAT: &[u8] = b"sotto-sessions/1";
-/// Pages kept in memory. Keys are read once and then held admitted, so more would be memory for nothing.
+/// Memory for cached pages in bytes. Keys are read once and then held admitted, so more would be of
+/// no use.
 const CACHE_BYTES: usize = 8 << 20;
 
 const ENTRIES: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("entries");
 const KEYS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("keys");
-/// Until when each client has used up its evaluations, in nanoseconds since 1970.
+/// Time until which each client has used up its evaluations, in nanoseconds since 1970.
 const EVALUATIONS: TableDefinition<'_, [u8; 16], u64> = TableDefinition::new("evaluations");
 
-/// The database, open.
+/// The open database of sessions.
 pub(crate) struct SessionStore {
     database: Database,
     place: DatabaseFile,
     file: &'static str,
 }
 
-/// What a store holds when it is opened.
+/// The contents of a store when it is opened.
 pub(super) struct StoredSessions {
-    /// What hides addresses.
+    /// Key of the hash that hides addresses.
     pub(super) key: [u8; 32],
-    /// The least recently used first.
+    /// Entries of the sessions, the least recently used first.
     pub(super) entries: Vec<(SessionId, StoredSession)>,
-    /// When counts were last written, in nanoseconds since 1970.
+    /// Time when counts were last written, in nanoseconds since 1970.
     pub(super) time: u64,
 }
 
 impl SessionStore {
-    /// Opens the store that is named `file` in the directory `dir`, and makes what is not there; a new one gets the key `fresh`.
-    /// Entries that do not parse are dropped.
+    /// Opens the store that is named `file` in the directory `dir`, and makes it if it does not
+    /// exist; a new one gets the key `fresh`. Entries that cannot be parsed are dropped.
     ///
     /// # Errors
-    /// [`StartError::QueueState`], which says what to do.
+    /// [`StartError::State`], which says what to do.
     pub(super) fn open(
         dir: &Path,
         file: &'static str,
@@ -63,7 +64,8 @@ impl SessionStore {
         Ok((store, StoredSessions { key, entries, time }))
     }
 
-    /// Makes the tables if they are not there, and gives the key and the time; `None` if the file is not one of these.
+    /// Makes the tables if they do not exist, and returns the key and the time; `None` if the file
+    /// has another format.
     fn begin(&self, fresh: [u8; 32]) -> Result<Option<([u8; 32], u64)>, DatabaseError> {
         guarded(|| {
             let write = self.write()?;
@@ -77,13 +79,13 @@ impl SessionStore {
                     about.insert("client-key", fresh.as_slice())?;
                 }
                 let time = about.get("time")?.and_then(|time| <[u8; 8]>::try_from(time.value()).ok());
-                // One past the year 2262 is damage, and would leave no room to count in.
+                // A time past the year 2262 is damage, and would leave no range to count in.
                 let time = time.map(u64::from_le_bytes).filter(|time| *time < u64::MAX / 2);
                 let key = about.get("client-key")?.filter(|_| whose != DatabaseFormat::Foreign);
                 let key = key.and_then(|key| <[u8; 32]>::try_from(key.value()).ok());
                 key.map(|key| (key, time.unwrap_or(0)))
             };
-            // What is not ours is left as it was.
+            // A file of another format is not changed.
             match key {
                 Some(_) => write.commit()?,
                 None => write.abort()?,
@@ -92,8 +94,8 @@ impl SessionStore {
         })
     }
 
-    /// Begins a transaction after which a server that is killed can be started again without a look at all keys, which may be
-    /// gigabytes.
+    /// Begins a transaction after which a server that is killed can start again without reading all
+    /// keys, which may be gigabytes.
     fn write(&self) -> Result<WriteTransaction, redb::Error> {
         let mut write = self.database.begin_write()?;
         write.set_quick_repair(true);
@@ -122,7 +124,7 @@ impl SessionStore {
         Ok(entries)
     }
 
-    /// Writes a session down.
+    /// Stores a session.
     pub(super) fn put(
         &self,
         id: &SessionId,
@@ -137,7 +139,7 @@ impl SessionStore {
         })
     }
 
-    /// The keys of a session; `None` if they are not there, or not those that were stored.
+    /// The keys of a session; `None` if they are missing, or are not those that were stored.
     pub(super) fn keys(&self, id: &SessionId) -> Result<Option<Vec<u8>>, DatabaseError> {
         guarded(|| {
             let read = self.database.begin_read()?;
@@ -163,7 +165,7 @@ impl SessionStore {
         })
     }
 
-    /// Writes down when sessions were last used, in one transaction.
+    /// Stores the times when sessions were last used, in one transaction.
     pub(super) fn touch(&self, used: &[(SessionId, u64)]) -> Result<(), DatabaseError> {
         if used.is_empty() {
             return Ok(());
@@ -195,17 +197,17 @@ impl CopyTo for SessionStore {
             copy_table(&read, &copy, ENTRIES)?;
             copy_table(&read, &copy, KEYS)?;
             copy_table(&read, &copy, EVALUATIONS)?;
-            // Last: what is broken off has no format, and is nobody's.
+            // Copied last: an incomplete copy has no format, and is not opened.
             copy_table(&read, &copy, ABOUT)
         })
     }
 }
 
 impl SessionStore {
-    /// Until when each client has used up its evaluations.
+    /// The time until which each client has used up its evaluations.
     ///
     /// # Errors
-    /// [`StartError::QueueState`].
+    /// [`StartError::State`].
     pub(super) fn counts(&self) -> Result<Vec<(ClientId, u64)>, StartError> {
         let counts = guarded(|| {
             let read = self.database.begin_read()?;
@@ -219,7 +221,7 @@ impl SessionStore {
         counts.map_err(|error| self.place.damaged(&error))
     }
 
-    /// Writes down counts, what time it is, and who counts no more, in one transaction.
+    /// Stores counts and the time, and removes expired counts, in one transaction.
     pub(super) fn count(
         &self,
         counts: &[(ClientId, u64)],

@@ -1,5 +1,5 @@
-//! Which sessions there are, and which one goes first. No I/O and no clock: whoever calls says what time it
-//! is, and removes from the disk what this lets go.
+//! The table of sessions, and the order of eviction. There is no I/O and no clock: the caller
+//! passes the time, and removes evicted sessions from the disk.
 
 mod usage;
 
@@ -13,16 +13,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use usage::UsageByClient;
 
-/// What a session's keys were made for: a table and its parameters, at whichever epoch.
+/// The table and parameters that a session's keys were made for, at any epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionOwner {
     pub(crate) table: Arc<str>,
-    /// Which of the scheme's servers.
+    /// Role of the server in the scheme.
     pub(crate) server: u8,
     pub(crate) digest: ParamsDigest,
 }
 
-/// How much is held, and for how long.
+/// Limits on the sessions, and the time after which they expire.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionLimits {
     per_client: usize,
@@ -46,13 +46,13 @@ impl SessionLimits {
     }
 }
 
-/// A session that comes in.
+/// A session to be added.
 pub(super) struct NewSession<S> {
     pub(super) owner: SessionOwner,
     pub(super) client: ClientId,
-    /// Bytes of its keys on disk; 0 if they are not there.
+    /// Bytes of the keys on disk; 0 if they are not stored.
     pub(super) stored_bytes: u64,
-    /// What its client calls it, if it does.
+    /// The client's stamp of its keys; 0 if there is none.
     pub(super) stamp: u64,
     pub(super) session: Arc<S>,
     pub(super) session_bytes: u64,
@@ -60,37 +60,38 @@ pub(super) struct NewSession<S> {
 
 /// Where a session is.
 pub(crate) enum SessionPlace<S = AnySession> {
-    /// In memory.
+    /// The session is in memory.
     Memory(Arc<S>),
-    /// On disk: [`super::Sessions::keys`], admit them, [`super::Sessions::admitted`].
+    /// The session is on disk: read [`super::Sessions::keys`], admit them, and call
+    /// [`super::Sessions::admitted`].
     Disk,
 }
 
-/// What was let go.
+/// The sessions that were evicted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EvictedSessions {
-    /// To be removed from the disk.
+    /// Sessions to be removed from the disk.
     pub(super) stored: Vec<SessionId>,
-    /// Why, for each that went.
+    /// Reason of each eviction.
     pub(super) why: Vec<EvictionReason>,
 }
 
-/// Sessions of one table.
+/// Number of sessions of one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SessionCounts {
-    /// All of them.
+    /// Number of all sessions.
     pub(crate) sessions: usize,
-    /// Those whose keys are in memory.
+    /// Number of sessions whose keys are in memory.
     pub(crate) in_memory: usize,
 }
 
 struct Session<S> {
     owner: SessionOwner,
     client: ClientId,
-    /// When it was last used: a number that only grows, and the time.
+    /// Position in the order of use, which only grows, and the time of last use.
     turn: u64,
     used: u64,
-    /// The time of use that is written down.
+    /// Time of last use that is stored on disk.
     saved: u64,
     stored_bytes: u64,
     stamp: u64,
@@ -98,18 +99,18 @@ struct Session<S> {
     session_bytes: u64,
 }
 
-/// Every session.
+/// All sessions, with their order of use.
 pub(super) struct SessionTable<S> {
     limits: SessionLimits,
     by_id: HashMap<SessionId, Session<S>>,
-    /// Ids by turn: the first is the least recently used.
+    /// Session ids in the order of use: the first is the least recently used.
     by_turn: BTreeMap<u64, SessionId>,
-    /// The same for each client.
+    /// Session ids in the order of use, for each client.
     by_client: HashMap<ClientId, BTreeMap<u64, SessionId>>,
     turn: u64,
-    /// Of those that are in memory.
+    /// Usage of memory by each client.
     memory: UsageByClient,
-    /// Of those that are on disk.
+    /// Usage of the disk by each client.
     disk: UsageByClient,
 }
 
@@ -120,8 +121,8 @@ impl<S> SessionTable<S> {
         SessionTable { limits, by_id, by_turn, by_client, turn: 0, memory, disk }
     }
 
-    /// Takes in what an earlier run has stored; the least recently used first. Limits are applied by the next
-    /// [`SessionTable::expire`].
+    /// Adds a session that an earlier run has stored; to be called with the least recently used
+    /// first. Limits are applied by the next [`SessionTable::expire`].
     pub(super) fn restore(&mut self, id: SessionId, entry: StoredSession) {
         let StoredSession { owner, client, used, keys_bytes, stamp, .. } = entry;
         let session = Session {
@@ -138,13 +139,13 @@ impl<S> SessionTable<S> {
         self.add(id, session);
     }
 
-    /// Takes a session in, in place of one of that id, and lets go what has no place any more.
+    /// Adds a session, in place of one of that id, and evicts others until the limits hold.
     pub(super) fn insert(&mut self, id: SessionId, new: NewSession<S>, now: u64) -> EvictedSessions {
         let NewSession { owner, client, stored_bytes, stamp, session, session_bytes } = new;
         let (turn, used, saved, admitted) = (0, now, now, Some(session));
         let session =
             Session { owner, client, turn, used, saved, stored_bytes, stamp, admitted, session_bytes };
-        // First, so that nothing removes from the disk what was just written there.
+        // Removed first, so that nothing removes from the disk what was just written there.
         self.take(&id);
         let mut gone = self.expire(now);
         self.add(id, session);
@@ -152,10 +153,10 @@ impl<S> SessionTable<S> {
         gone
     }
 
-    /// Finds a session of `owner`; it counts as used.
+    /// Finds a session of `owner`, which counts as used.
     pub(super) fn find(&mut self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
         self.alive(id, owner, now)?;
-        // Moves to the end of the queue by being taken out and put in again.
+        // The session moves to the end of the order by being removed and added again.
         let mut session = self.take(id)?;
         session.used = now.max(session.used);
         let found = session.admitted.clone().map_or(SessionPlace::Disk, SessionPlace::Memory);
@@ -163,12 +164,12 @@ impl<S> SessionTable<S> {
         Some(found)
     }
 
-    /// Who has a session.
+    /// The client of a session.
     pub(super) fn client(&self, id: &SessionId) -> Option<ClientId> {
         self.by_id.get(id).map(|held| held.client)
     }
 
-    /// What the client of a session of `owner` calls it. It does not count as used.
+    /// The client's stamp of a session of `owner`. The session does not count as used.
     pub(super) fn stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
         self.alive(id, owner, now).map(|held| held.stamp)
     }
@@ -178,7 +179,8 @@ impl<S> SessionTable<S> {
         self.by_id.get(id).filter(|held| held.owner == *owner && now.saturating_sub(held.used) <= ttl)
     }
 
-    /// Takes back into memory what was admitted from stored keys. A session that went meanwhile stays gone.
+    /// Puts a session that was admitted from stored keys into memory. A session that was evicted
+    /// meanwhile stays evicted.
     pub(super) fn admitted(&mut self, id: &SessionId, admitted: Arc<S>, bytes: u64) -> EvictedSessions {
         let mut gone = EvictedSessions::default();
         if let Some(mut session) = self.take(id) {
@@ -190,14 +192,14 @@ impl<S> SessionTable<S> {
         gone
     }
 
-    /// Lets go one session.
+    /// Evicts one session.
     pub(super) fn remove(&mut self, id: &SessionId, why: EvictionReason) -> EvictedSessions {
         let mut gone = EvictedSessions::default();
         self.let_go(id, why, &mut gone);
         gone
     }
 
-    /// Lets go what was not used for too long, and what is over a limit.
+    /// Evicts sessions that have expired, and those over a limit.
     pub(super) fn expire(&mut self, now: u64) -> EvictedSessions {
         let mut gone = EvictedSessions::default();
         while let Some(id) = self.by_turn.first_key_value().map(|(_, id)| *id) {
@@ -211,7 +213,7 @@ impl<S> SessionTable<S> {
         gone
     }
 
-    /// Stored sessions that were used since that was written down, and when.
+    /// Stored sessions that were used since their time of use was stored, with that time.
     pub(super) fn unsaved(&self) -> Vec<(SessionId, u64)> {
         let stored = self.by_id.iter().filter(|(_, held)| held.stored_bytes > 0 && held.used > held.saved);
         stored.map(|(id, held)| (*id, held.used)).collect()
@@ -230,7 +232,7 @@ impl<S> SessionTable<S> {
         (self.memory.bytes(), self.disk.bytes())
     }
 
-    /// How many there are, by what is said of their owners.
+    /// Number of sessions, grouped by `of` their owner.
     pub(super) fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
         let mut counts = BTreeMap::<K, SessionCounts>::new();
         for held in self.by_id.values() {
@@ -241,8 +243,8 @@ impl<S> SessionTable<S> {
         counts
     }
 
-    /// Goes back within the limits. The session `kept` is the one being served, and stays whatever they are:
-    /// a limit below one session would otherwise serve nobody.
+    /// Evicts sessions until the limits hold. The session `kept`, which is being served, stays in
+    /// any case: a limit below one session would otherwise serve nobody.
     fn make_room(&mut self, kept: &SessionId, gone: &mut EvictedSessions) {
         if let Some(client) = self.by_id.get(kept).map(|held| held.client) {
             let most = self.limits.per_client;

@@ -1,4 +1,4 @@
-//! The registry over its store, and real sessions for the tests of both.
+//! Tests of sessions over their store, and real sessions for the tests of both.
 
 use super::*;
 use sotto_core::{Artifact, ParamsDigest, TableShape};
@@ -7,7 +7,7 @@ use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::net::IpAddr;
 
-/// Keys of the keyed scheme in the clear, and what an open table makes of them.
+/// Keys of the keyed test scheme in the clear, and the session that an open table admits from them.
 pub(super) fn admit(label: &str) -> (Vec<u8>, AnySession) {
     let params = (CLEAR_KEYED.select)(&TableShape::new(4, 32, 1)).unwrap();
     let sink = MemorySink::new();

@@ -1,4 +1,4 @@
-//! The files of a table: its image, or a front and its parts.
+//! The files of an epoch: its image, or a front and its parts.
 
 use crate::SourceError;
 use sotto_core::SchemeEntry;
@@ -7,15 +7,15 @@ use sotto_db::{DbError, ImageFile, Progress, ResidentImage, TablePlacement, Watc
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The files that a table is answered from.
+/// The files that an epoch is answered from.
 pub(super) struct EpochFiles {
-    /// What clients fetch lies in the first.
+    /// All files, of which the first contains what clients fetch.
     files: Vec<Arc<ImageFile>>,
-    /// Those that answers are made from: the image, or all parts.
+    /// Files that answers are computed from: the image, or all parts.
     answered: Vec<Arc<ResidentImage>>,
-    /// Whether sections are compared with their digests before the table goes live.
+    /// Whether sections are verified against their digests before the epoch goes live.
     pub(super) verified: bool,
-    /// Whether the log has it that a file is lost.
+    /// Whether it was logged that a file is lost.
     lost: AtomicBool,
 }
 
@@ -31,23 +31,24 @@ impl EpochFiles {
         self.files.first()
     }
 
-    /// What tells the files from others.
+    /// The identities of the files.
     pub(super) fn seals(&self) -> Vec<FileIdentity> {
         self.files.iter().map(|file| file.seal()).collect()
     }
 
-    /// Whether it is one image, whose rows can be read back.
+    /// Whether there is one image, whose rows can be decoded.
     fn is_whole(&self) -> bool {
         self.files.len() == 1
     }
 
-    /// How many bytes [`EpochFiles::read_through`] reads.
+    /// Number of bytes that [`EpochFiles::read_through`] reads.
     pub(super) fn bytes(&self, rows_bytes: u64) -> u64 {
         let files = self.files.iter().map(|file| file.header().file_bytes).fold(0, u64::saturating_add);
         if self.is_whole() { files.saturating_add(rows_bytes) } else { files }
     }
 
-    /// Compares every section with its digest, and rows with their root where they lie in one image.
+    /// Verifies every section against its digest, and the rows against their root if they are in
+    /// one image.
     pub(super) fn read_through(
         &self,
         scheme: &'static SchemeEntry,
@@ -69,22 +70,23 @@ impl EpochFiles {
         }
     }
 
-    /// Whether all files are as they were when they were opened.
+    /// Checks that all files are as they were when they were opened.
     pub(super) fn check(&self) -> Result<(), DbError> {
         self.files.iter().try_for_each(|file| file.check())
     }
 
-    /// Whether this is the first to say that a file is lost.
+    /// Whether this is the first report of a lost file.
     pub(super) fn tells_loss(&self) -> bool {
         !self.lost.swap(true, Ordering::Relaxed)
     }
 
-    /// Copies to huge pages what answers are made from, if that pays.
+    /// Copies the sections that answers are computed from to huge pages, if that pays.
     pub(super) fn settle(&self) -> std::io::Result<()> {
         self.answered.iter().try_for_each(|image| image.decide_placement().map(drop))
     }
 
-    /// Where all that answers are made from lies, once that is settled: parts lie where most of their bytes do.
+    /// Where everything that answers are computed from is in memory, once that is decided: for
+    /// parts, where most of their bytes are.
     pub(super) fn residence(&self) -> Option<TablePlacement> {
         let each: Option<Vec<TablePlacement>> = self.answered.iter().map(|image| image.residence()).collect();
         let each = each?;

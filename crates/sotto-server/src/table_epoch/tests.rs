@@ -1,4 +1,4 @@
-//! A table for the tests of other modules; what a live table refuses is shown in `tests/server`.
+//! A table for the tests of other modules; `tests/server` covers what a live table refuses.
 
 use super::*;
 use sotto_catalog::{Hex32, RowsRoot, SigningKey, TableKind, ValueKind};

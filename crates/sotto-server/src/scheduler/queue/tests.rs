@@ -33,7 +33,7 @@ fn ask(live: &Arc<TableEpoch>, count: u64) -> QueryJob {
     ask_of(1, live, count)
 }
 
-/// An ask of the client with this number.
+/// A query request of the client with this number.
 fn ask_of(client: u8, live: &Arc<TableEpoch>, count: u64) -> QueryJob {
     let queries: Vec<_> = (0..count).map(|i| (i % 4).to_le_bytes()).collect();
     let frame = query::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
@@ -51,7 +51,7 @@ fn pass(queue: &Queue, done: FinishedWork) -> PlannedPass {
     }
 }
 
-/// What an ask was refused with, if it was.
+/// The code that a request was refused with, if it was.
 fn code(reply: &mut oneshot::Receiver<Reply>) -> Option<Code> {
     reply.try_recv().ok()?.err().map(|refusal| refusal.0.code)
 }
@@ -66,7 +66,7 @@ fn shares(pass: &PlannedPass) -> Vec<(u8, usize)> {
     shares.into_iter().collect()
 }
 
-/// Ends a pass: puts back what is not answered whole.
+/// Ends a pass: puts back requests that are not completely answered.
 fn end(queue: &Queue, pass: PlannedPass) {
     for (mut one, take) in pass.parts {
         one.answers.extend(std::iter::repeat_n(Vec::new(), take));
@@ -93,7 +93,7 @@ fn a_worker_fresh_from_a_pass_waits_for_company() {
     let _first = queue.push(ask(&live, 3), Instant::now()).unwrap();
     let worker = std::thread::spawn({
         let queue = queue.clone();
-        // After a pass of hours it has patience for hours: only a full pass ends the wait.
+        // After a pass of hours the worker waits for hours: only a full pass ends the wait.
         move || sizes(&pass(&queue, FinishedWork::Pass(2 * HOUR)))
     });
     let _second = queue.push(ask(&live, 1), Instant::now()).unwrap();
@@ -106,15 +106,16 @@ fn who_cannot_be_reached_in_time_is_told_at_once() {
     let limits = SchedulerLimits { max_queue: 100, ..limits(4) };
     let (queue, live) = (of(limits, &ScanConfig::default()), clear_table(1));
     let push = |client, count| queue.push(ask_of(client, &live, count), Instant::now());
-    // Nothing is known of passes yet.
+    // The duration of a pass is not known yet.
     let mut held: Vec<_> = (0..5).map(|_| push(1, 2).unwrap()).collect();
-    // Now one takes 40 minutes, and six queries wait: two passes of four are before whoever comes behind two more.
+    // Now a pass takes 40 minutes, and six queries wait: two passes of four precede a request
+    // behind two more.
     end(&queue, pass(&queue, FinishedWork::Pass(HOUR * 2 / 3)));
     held.push(push(1, 2).unwrap());
     assert_eq!(push(1, 1).err(), Some(Code::Busy));
     // Another network has its turn before these.
     held.push(push(2, 1).unwrap());
-    // Passes that take less time change what is expected.
+    // Shorter passes change the expectation.
     for _ in 0..20 {
         held.push(push(3, 1).unwrap());
         end(&queue, pass(&queue, FinishedWork::Pass(Duration::from_millis(1))));
@@ -197,7 +198,8 @@ fn a_thousand_large_asks_of_one_do_not_keep_anothers_one_waiting() {
     let next = pass(&queue, FinishedWork::Nothing);
     assert_eq!(shares(&next), [(1, 7), (2, 1)], "in the very next pass, which is full");
     end(&queue, next);
-    // Whoever asks again at once is in every pass; and of four more, each has its two in the next.
+    // A client that sends its next request at once is in every pass; and of four more, each has its
+    // two in the next.
     for _ in 0..20 {
         one.push(push(2, 1));
         let next = pass(&queue, FinishedWork::Nothing);
@@ -272,7 +274,7 @@ fn in_a_full_queue_whoever_has_most_gives_way() {
     assert_eq!(queue.metrics.pushed_out.get(), 4);
     let next = pass(&queue, FinishedWork::Nothing);
     assert_eq!(next.parts.len(), 6);
-    // What a pass has begun stays.
+    // A request that a pass has begun stays.
     let _large = queue.push(ask_of(1, &live, 20), Instant::now()).unwrap();
     end(&queue, pass(&queue, FinishedWork::Nothing));
     let _held: Vec<_> = (0..5).map(|_| push(1).unwrap()).collect();
@@ -301,7 +303,7 @@ fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
         let state = queue.state();
         state.busy || state.waiting.asks() > 0
     };
-    // Nothing is to be waited for.
+    // There is nothing to wait for.
     queue.wait_until_idle(HOUR);
     let _first = queue.push(ask(&live, 1), Instant::now()).unwrap();
     assert!(busy(&queue));
@@ -319,7 +321,7 @@ fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
     assert!(!busy(&queue));
 }
 
-/// A request of so many steps, and what became of it.
+/// A request of several steps, and its result.
 struct Task {
     requester: Requester,
     left: usize,
@@ -348,7 +350,7 @@ impl StepWork for Task {
     }
 }
 
-/// A queue of passes of two queries, with tasks: each of a requester, with so many steps.
+/// A queue of passes of two queries, with tasks: each of a requester, with its number of steps.
 struct Tasks {
     queue: Arc<Queue>,
     refused: Arc<Mutex<Vec<(Requester, Code)>>>,
@@ -369,7 +371,7 @@ impl Tasks {
         }))
     }
 
-    /// What is done next, and put back: whose step, or nobody's in particular for a pass.
+    /// The next work, which is put back: the requester of a step, or `None` for a pass.
     fn next(&self, done: FinishedWork) -> Option<Requester> {
         match self.queue.next(done) {
             Some(NextWork::Unit(InterleavedJob::Steps(mut stepping))) => {
@@ -406,7 +408,7 @@ fn lookups_take_turns_by_requester_whatever_its_requests() {
     tasks.push(Requester::Token(7), 2).unwrap();
     let (one, two, token) = (network(1), network(2), Requester::Token(7));
     assert_eq!(tasks.order(7), [one, two, token, one, two, token, one]);
-    // Whoever comes later waits for one turn.
+    // A later request waits for one turn.
     tasks.push(network(2), 1).unwrap();
     assert_eq!(tasks.order(3), [one, two, one]);
     assert!(tasks.refused.lock().unwrap().is_empty());
@@ -443,11 +445,12 @@ fn where_as_much_waits_as_may_whoever_has_the_most_lookups_waiting_gives_way() {
     let refused = [(network(1), Code::Busy); 2];
     assert_eq!(*tasks.refused.lock().unwrap(), refused);
     assert_eq!(tasks.order(3), [network(1), network(2), Requester::Token(2)]);
-    // Of one requester, which may be many behind one address, the largest gives way to smaller ones.
+    // Of one requester, which may be many users behind one address, the largest request is evicted
+    // for smaller ones.
     tasks.push(network(1), 60).unwrap();
     tasks.push(network(1), 10).unwrap();
     assert_eq!(tasks.refused.lock().unwrap().len(), 3);
-    // What has begun gives way too, where nothing else can: nobody is kept out by it.
+    // A request that has begun is evicted too, if there is no other: nobody is kept out by it.
     let tasks = Tasks::new(1);
     tasks.push(network(1), 9).unwrap();
     assert_eq!(tasks.order(1), [network(1)]);

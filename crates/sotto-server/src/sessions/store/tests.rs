@@ -16,7 +16,7 @@ fn entry(keys: &[u8], used: u64) -> StoredSession {
     StoredSession::new(owner(), ClientId([3; 16]), keys, used)
 }
 
-/// Writes something else where an entry or keys are.
+/// Overwrites an entry or keys.
 fn overwrite(
     store: &SessionStore,
     table: TableDefinition<'_, [u8; 16], &'static [u8]>,
@@ -95,7 +95,7 @@ fn a_damaged_file_is_an_error_or_harmless() {
     store.put(&SessionId([1; 16]), &entry(b"keys", 0), b"keys").unwrap();
     drop(store);
     let whole = std::fs::read(dir.path().join(FILE)).unwrap();
-    // One flipped bit in each of many places, and files cut short.
+    // One flipped bit in each of many places, and truncated files.
     let mut damaged: Vec<Vec<u8>> = (0..whole.len())
         .step_by(whole.len() / 150)
         .map(|at| {

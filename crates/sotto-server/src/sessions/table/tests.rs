@@ -13,7 +13,7 @@ fn id(number: u8) -> SessionId {
     SessionId([number; 16])
 }
 
-/// A session of client `client` that takes 10 bytes in memory, and `stored` on disk.
+/// Adds a session of client `client` with 10 bytes in memory, and `stored` bytes on disk.
 fn put(
     roster: &mut SessionTable<AnySession>,
     number: u8,

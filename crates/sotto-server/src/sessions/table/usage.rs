@@ -1,27 +1,28 @@
-//! Who holds how much of something there is not enough of, and what goes first: of the client that has the most, what it has not
-//! used for longest. Finding it takes no longer where there are many.
+//! Usage of a limited resource by client, and the order of eviction: the least recently used
+//! session of the client that has the most. The search takes no longer if there are many sessions.
 
 use crate::sessions::client::ClientId;
 use sotto_wire::SessionId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What all clients hold.
+/// Usage of all clients.
 #[derive(Debug, Default)]
 pub(super) struct UsageByClient {
     bytes: u64,
     by_client: HashMap<ClientId, ClientUsage>,
-    /// Clients by what they have, the one with the most last; among equals, the one whose first was used least recently.
+    /// Clients by their bytes, the one with the most last; among equals, the one whose first
+    /// session was least recently used.
     order: BTreeSet<Rank>,
 }
 
 type Rank = (u64, Reverse<u64>, ClientId);
 
-/// What one client holds.
+/// Usage of one client.
 #[derive(Debug, Default)]
 struct ClientUsage {
     bytes: u64,
-    /// The least recently used first.
+    /// Sessions in the order of use, the least recently used first.
     by_turn: BTreeMap<u64, SessionId>,
 }
 
@@ -32,12 +33,12 @@ impl ClientUsage {
 }
 
 impl UsageByClient {
-    /// Bytes of all.
+    /// Bytes of all sessions.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes a session in, under a turn that none other has.
+    /// Adds a session at a position in the order of use that no other has.
     pub(super) fn add(&mut self, client: ClientId, turn: u64, id: SessionId, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.change(client, |share| {
@@ -46,7 +47,7 @@ impl UsageByClient {
         });
     }
 
-    /// Lets a session go, if there is one of this turn.
+    /// Removes a session, if there is one at this position.
     pub(super) fn remove(&mut self, client: ClientId, turn: u64, bytes: u64) {
         let mut was_there = false;
         self.change(client, |share| {
@@ -56,7 +57,7 @@ impl UsageByClient {
         self.bytes = self.bytes.saturating_sub(if was_there { bytes } else { 0 });
     }
 
-    /// Changes what a client holds, and its place among all.
+    /// Changes a client's usage, and its rank among all.
     fn change(&mut self, client: ClientId, change: impl FnOnce(&mut ClientUsage)) {
         let share = self.by_client.entry(client).or_default();
         if let Some(rank) = share.rank(client) {
@@ -69,7 +70,7 @@ impl UsageByClient {
         }
     }
 
-    /// What goes first, but for one session.
+    /// The session to evict first, other than `kept`.
     pub(super) fn first(&self, kept: &SessionId) -> Option<SessionId> {
         let of = |client| self.by_client.get(client)?.by_turn.values().find(|id| *id != kept).copied();
         self.order.iter().rev().find_map(|(.., client)| of(client))
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn the_first_is_as_if_all_were_looked_through() {
         let mut shares = UsageByClient::default();
-        // (client, turn, bytes) of all that are there.
+        // (client, position, bytes) of all sessions.
         let mut all: Vec<(u8, u64, u64)> = Vec::new();
         let mut state = 1u64;
         let mut random = move |below: u64| {
@@ -109,7 +110,7 @@ mod tests {
             let most = (0..5).filter_map(|of| Some((sum(of), Reverse(first(of)?)))).max();
             let expected = most.map(|(_, Reverse(turn))| id(turn as u8));
             assert_eq!(shares.first(&SessionId::NONE), expected);
-            // The one that is kept gives way to none.
+            // The session `kept` is never evicted.
             let Some(kept) = expected else { continue };
             assert!(shares.first(&kept).is_some() == (all.len() > 1) && shares.first(&kept) != Some(kept));
         }
