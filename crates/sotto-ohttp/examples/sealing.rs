@@ -1,4 +1,5 @@
-//! What a gateway and a client take for one message of some bytes: `cargo run -p sotto-ohttp --example sealing -- BYTES ...`.
+//! Measures the times of a gateway and a client for messages of given sizes: `cargo run -p
+//! sotto-ohttp --example sealing -- BYTES ...`.
 #![allow(clippy::unwrap_used, reason = "a measurement may stop")]
 
 use sotto_ohttp::config::KeyConfig;

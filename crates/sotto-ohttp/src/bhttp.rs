@@ -1,15 +1,16 @@
-//! Binary HTTP (RFC 9292): a whole request or response as bytes. Both forms are read, of known and of unknown lengths; the first
-//! is written.
+//! Binary HTTP (RFC 9292): a whole request or response as bytes. Messages of known and of
+//! indeterminate length are read; only those of known length are written.
 //!
 //! ```text
-//! request   0 | method | scheme | authority | path | fields | content | trailers | zeros       of known lengths
+//! request   0 | method | scheme | authority | path | fields | content | trailers | zeros       known length
 //!           2 | method | scheme | authority | path | fields 0 | content in chunks 0 | trailers 0 | zeros
 //! response  1 | (status | fields)* | status | fields | content | trailers | zeros
 //!           3 | (status | fields 0)* | status | fields 0 | content in chunks 0 | trailers 0 | zeros
 //! ```
 //!
-//! Each text has its length before, a number of QUIC (RFC 9000, section 16). A message may end after its fields, or after its
-//! content: what is missing is empty. Trailers are read over.
+//! Each text follows its length, a variable-length integer of QUIC (RFC 9000, section 16). A
+//! message may end after its fields, or after its content: missing parts are empty. Trailers are
+//! skipped.
 
 mod read;
 mod write;
@@ -19,69 +20,69 @@ use bytes::Bytes;
 /// Fields of a message: names in lower case, and values.
 pub type Fields = Vec<(String, Bytes)>;
 
-/// A request.
+/// A request of binary HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Such as `POST`.
+    /// Method, such as `POST`.
     pub method: String,
-    /// Such as `https`.
+    /// Scheme, such as `https`.
     pub scheme: String,
-    /// The host that is meant, and perhaps its port.
+    /// Host of the target, possibly with a port.
     pub authority: String,
-    /// The path, with a query if there is one.
+    /// Path, with a query if there is one.
     pub path: String,
-    /// Its fields.
+    /// Fields of the request.
     pub fields: Fields,
-    /// Its content.
+    /// Content of the request.
     pub body: Bytes,
 }
 
-/// A response.
+/// A response of binary HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// From 200 to 599.
+    /// Status, from 200 to 599.
     pub status: u16,
-    /// Its fields.
+    /// Fields of the response.
     pub fields: Fields,
-    /// Its content.
+    /// Content of the response.
     pub body: Bytes,
 }
 
-/// What a message may have besides its content.
+/// Limits on a message apart from its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BhttpLimits {
-    /// Fields, trailers counted too.
+    /// Largest number of fields, including trailers.
     pub fields: usize,
-    /// Bytes of all of them together, and of each text before them.
+    /// Largest size in bytes of all fields together, and of each text before them.
     pub bytes: usize,
 }
 
 impl Default for BhttpLimits {
-    /// What servers take by custom.
+    /// The customary limits of servers.
     fn default() -> Self {
         BhttpLimits { fields: 100, bytes: 16 << 10 }
     }
 }
 
-/// Bytes that are no message.
+/// Why bytes are not a valid message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BhttpError {
-    /// It says what it is, and is something else.
+    /// The message is of another kind than expected.
     #[error("it is no message of this kind")]
     Kind,
-    /// It ends too early.
+    /// The message ends too early.
     #[error("it is cut off")]
     Short,
-    /// Behind its end is something else than zeros.
+    /// The message is followed by something else than zeros.
     #[error("something follows its end")]
     Long,
-    /// More fields than may be, or longer ones.
+    /// The fields exceed the limits.
     #[error("its fields are too many or too long")]
     TooMuch,
-    /// A name, a value or a text that HTTP does not have.
+    /// A name, a value or a text is invalid in HTTP.
     #[error("it has a field or a text that HTTP does not have")]
     Text,
-    /// A status that no response has.
+    /// The status is invalid for a response.
     #[error("no response has this status")]
     Status,
 }

@@ -1,14 +1,14 @@
-//! A client's half: seals a request, and opens the response.
+//! The client's side: seals a request, and opens the response.
 
 use crate::config::KeyConfig;
 use crate::suite::{self, Aead, AeadError, ResponseContext};
 use rand_core::CryptoRng;
 
-/// What it takes to open one response.
+/// Secret of one request, which opens its response.
 pub struct ResponseOpener(ResponseContext);
 
-/// Seals a request for a key, by the first of its ciphers. Each try of a request is sealed anew, or a gateway takes it for a
-/// replay.
+/// Seals a request for a gateway's key with the first of its ciphers. Each attempt of a request
+/// must be sealed again, or a gateway takes it for a replay.
 ///
 /// # Errors
 /// [`AeadError`] for a key that nothing can be sealed for.
@@ -24,7 +24,7 @@ pub fn seal(
 }
 
 impl ResponseOpener {
-    /// Opens a response.
+    /// Opens the response.
     ///
     /// # Errors
     /// [`AeadError`].

@@ -1,4 +1,4 @@
-//! What a gateway says of its keys (RFC 9458, section 3).
+//! Key configurations that a gateway publishes (RFC 9458, section 3).
 //!
 //! ```text
 //! keys   (len u16 | key)*
@@ -9,24 +9,24 @@
 
 use crate::suite::{Aead, KDF, KEM, KEY};
 
-/// A key, and what messages to it may be sealed with.
+/// A public key of a gateway, and the ciphers that messages to it may be sealed with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyConfig {
-    /// What the gateway calls it.
+    /// Id of the key at the gateway.
     pub id: u8,
-    /// A point of X25519.
+    /// Public key, a point of X25519.
     pub public: [u8; KEY],
-    /// The gateway's choice first.
+    /// Ciphers, the one that the gateway prefers first.
     pub aeads: Vec<Aead>,
 }
 
 impl KeyConfig {
-    /// A key with every suite that there is.
+    /// Configuration of a key with every cipher that is supported.
     pub fn new(id: u8, public: [u8; KEY]) -> Self {
         KeyConfig { id, public, aeads: Aead::ALL.to_vec() }
     }
 
-    /// Its bytes, with their length before.
+    /// Encodes the configuration after its length.
     pub fn to_bytes(&self) -> Vec<u8> {
         let suites: Vec<u8> = self
             .aeads
@@ -39,7 +39,8 @@ impl KeyConfig {
         [&(key.len() as u16).to_be_bytes()[..], &key].concat()
     }
 
-    /// The keys of a list that this library can use, in their order. `None` if the bytes are no such list.
+    /// Parses a list of configurations, and returns those that this library supports, in order.
+    /// `None` if the bytes are not such a list.
     pub fn read_all(mut bytes: &[u8]) -> Option<Vec<Self>> {
         let mut all = Vec::new();
         while !bytes.is_empty() {
@@ -50,7 +51,7 @@ impl KeyConfig {
         Some(all)
     }
 
-    /// One of them; nothing, if it is a key of another kind.
+    /// Parses one configuration; `Some(None)` if the key is of another kind.
     fn read(bytes: &[u8]) -> Option<Option<Self>> {
         let (id, rest) = bytes.split_first()?;
         let (kem, rest) = rest.split_first_chunk()?;

@@ -1,11 +1,11 @@
-//! A gateway's half: keys, and what is done with a request that came.
+//! The gateway's side: private keys, opening requests, and sealing responses.
 
 use crate::config::KeyConfig;
 use crate::suite::{self, Aead, HEAD, KEY, ResponseContext, TAG};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// A private key, and what it is called.
+/// Private key of a gateway, with its id.
 #[derive(Clone)]
 pub struct GatewayKey {
     id: u8,
@@ -20,29 +20,29 @@ impl std::fmt::Debug for GatewayKey {
 }
 
 impl GatewayKey {
-    /// A new key.
+    /// Generates a key.
     pub fn generate(id: u8, rng: &mut dyn CryptoRng) -> Option<Self> {
         let mut secret = Zeroizing::new([0; KEY]);
         rng.fill_bytes(&mut *secret);
         GatewayKey::of(id, &secret)
     }
 
-    /// The key of these bytes.
+    /// Makes a key from its secret bytes.
     pub fn of(id: u8, secret: &[u8; KEY]) -> Option<Self> {
         Some(GatewayKey { id, secret: Zeroizing::new(*secret), public: suite::public(secret)? })
     }
 
-    /// What it is called.
+    /// Id of the key at the gateway.
     pub fn id(&self) -> u8 {
         self.id
     }
 
-    /// Its bytes, for a place that nobody else reads.
+    /// Secret bytes of the key, to be stored where no one else reads them.
     pub fn secret(&self) -> &[u8; KEY] {
         &self.secret
     }
 
-    /// What everybody may know of it.
+    /// Public configuration of the key.
     pub fn config(&self) -> KeyConfig {
         KeyConfig::new(self.id, self.public)
     }
@@ -51,32 +51,32 @@ impl GatewayKey {
 /// Why a request was not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// It is no such request.
+    /// The bytes are not an encapsulated request.
     #[error("the request is cut off")]
     Malformed,
-    /// It is for a key, or sealed in a way, that the gateway does not know.
+    /// The request names a key or a cipher that the gateway does not know.
     #[error("no key of this gateway has this id and these algorithms")]
     UnknownKey,
-    /// It was sealed for another key of that id, or changed on the way.
+    /// The request was sealed for another key with the same id, or was changed on its path.
     #[error("the request was not sealed for this key")]
     Unopened,
 }
 
-/// A request, opened.
+/// An opened request, and what seals its response.
 pub struct OpenedRequest {
-    /// What it says.
+    /// Plaintext of the request.
     pub plain: Vec<u8>,
-    /// What its response is sealed by.
+    /// Seals the response to the request.
     pub reply: ResponseSealer,
 }
 
-/// What one response is sealed by.
+/// Secret of one request, which seals its response.
 pub struct ResponseSealer(ResponseContext);
 
-/// Bytes of a request beside what it says.
+/// Bytes that sealing adds to a request.
 pub const OVERHEAD: usize = HEAD + KEY + TAG;
 
-/// Opens a request with the key that it is for.
+/// Opens a request with the key that it names.
 ///
 /// # Errors
 /// [`OpenError`].
@@ -96,12 +96,12 @@ pub fn open<'a>(
 }
 
 impl ResponseSealer {
-    /// What the request had that no other has, unless it is the same request.
+    /// Encapsulated key of the request, which is unique unless the request is a copy.
     pub fn request(&self) -> &[u8; KEY] {
         self.0.encapsulated()
     }
 
-    /// Seals a response. `None` if it is too long for the cipher.
+    /// Seals the response. `None` if it is too long for the cipher.
     pub fn seal(self, response: &[u8], rng: &mut dyn CryptoRng) -> Option<Vec<u8>> {
         let mut nonce = vec![0; self.0.aead().nonce_bytes()];
         rng.fill_bytes(&mut nonce);

@@ -1,14 +1,15 @@
-//! All keys of a gateway: the newest is told to clients, and older ones are opened with for a while, for those who still have
-//! them.
+//! Keys of a gateway over time: the newest is published to clients, and older ones still open
+//! requests for a while, for clients that still have them.
 //!
 //! ```text
-//! told ........ | opened with ... |              of one key
-//!      from   + every           + after
-//!               told ........ | opened with ...  of its successor
+//! published ... | opens ......... |              of one key
+//!      from     + every           + after
+//!               published ... | opens .........  of its successor
 //! ```
 //!
-//! As a file: a line that names the format, and a line for each key, the oldest first: its id, from when on it was told, in
-//! seconds since 1970, and its 32 bytes in hexadecimal digits.
+//! A file of keys has a line that names the format, and a line for each key, oldest first: its id,
+//! the time from which on it was published, in seconds since 1970, and its 32 bytes in hexadecimal
+//! digits.
 
 use crate::gateway::GatewayKey;
 use crate::suite::KEY;
@@ -16,25 +17,25 @@ use rand_core::CryptoRng;
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
-/// What says that a file is one of these.
+/// Format in the first line of a file of keys.
 const FORMAT: &str = "sotto-ohttp-keys/1";
 
-/// Keys of a file at most: ids are bytes.
+/// Largest number of keys in a file: ids are bytes.
 const MAX: usize = 256;
 
-/// Bytes of such a file at most.
+/// Largest size of a file of keys in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// How long keys are used, in seconds.
+/// Times for which keys are used, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RotationSchedule {
-    /// How long a key is told.
+    /// Seconds for which a key is published.
     pub every: u64,
-    /// How long it is opened with after that.
+    /// Seconds for which a key still opens requests after that.
     pub after: u64,
 }
 
-/// Keys, the oldest first.
+/// Keys of a gateway, oldest first.
 #[derive(Debug, Clone)]
 pub struct GatewayKeys {
     rotation: RotationSchedule,
@@ -42,12 +43,12 @@ pub struct GatewayKeys {
 }
 
 impl GatewayKeys {
-    /// One without keys, which has to be turned before it is of use.
+    /// Makes an empty ring, which [`GatewayKeys::turned`] must rotate before it can be used.
     pub fn new(rotation: RotationSchedule) -> Self {
         GatewayKeys { rotation, keys: Vec::new() }
     }
 
-    /// The keys of a file. `None` if it is no such file.
+    /// Parses a file of keys. `None` if it is not valid.
     pub fn read(rotation: RotationSchedule, text: &str) -> Option<Self> {
         let mut lines = text.lines();
         if text.len() > MAX_BYTES || lines.next() != Some(FORMAT) {
@@ -66,14 +67,14 @@ impl GatewayKeys {
         Some(ring)
     }
 
-    /// Such a file.
+    /// Text of the file of keys.
     pub fn to_text(&self) -> Zeroizing<String> {
-        // All at once: a text that grows leaves copies of itself.
+        // Allocated at once: a growing text leaves copies of itself behind.
         let mut out = Zeroizing::new(String::with_capacity(FORMAT.len() + 1 + self.keys.len() * 100));
         out.push_str(FORMAT);
         out.push('\n');
         for (from, key) in &self.keys {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = write!(out, "{} {from} ", key.id());
             for byte in key.secret() {
                 let _ = write!(out, "{byte:02x}");
@@ -83,12 +84,12 @@ impl GatewayKeys {
         out
     }
 
-    /// Whether [`GatewayKeys::turned`] has something to do.
+    /// Whether [`GatewayKeys::turned`] would change the keys.
     pub fn is_due(&self, now: u64) -> bool {
         self.needs_another(now) || self.keys.iter().any(|(from, _)| self.is_over(*from, now))
     }
 
-    /// The ring as it should be now. `None` if no key can be made.
+    /// Rotates the keys as due at this time. `None` if no key can be generated.
     pub fn turned(&self, now: u64, rng: &mut dyn CryptoRng) -> Option<Self> {
         let mut ring = GatewayKeys { rotation: self.rotation, keys: self.keys.clone() };
         ring.keys.retain(|(from, _)| !self.is_over(*from, now));
@@ -100,7 +101,7 @@ impl GatewayKeys {
         Some(ring)
     }
 
-    /// A clock that goes back makes no keys: the newest goes on.
+    /// Whether another key is due. A clock that goes back makes no keys: the newest continues.
     fn needs_another(&self, now: u64) -> bool {
         self.keys.last().is_none_or(|(from, _)| now >= from.saturating_add(self.rotation.every))
     }
@@ -113,18 +114,18 @@ impl GatewayKeys {
         self.keys().find(|key| key.id() == id)
     }
 
-    /// Every key that is opened with.
+    /// All keys that open requests.
     pub fn keys(&self) -> impl Iterator<Item = &GatewayKey> {
         self.keys.iter().map(|(_, key)| key)
     }
 
-    /// What clients are told: the newest key alone, as a list.
+    /// Published configuration: the newest key alone, as a list.
     pub fn told(&self) -> Vec<u8> {
         self.keys.last().map(|(_, key)| key.config().to_bytes()).unwrap_or_default()
     }
 }
 
-/// A number as it is written here, and no other spelling of it.
+/// Parses a number in its canonical form only.
 fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number: &u64| number.to_string() == text)
 }

@@ -1,12 +1,13 @@
-//! Which requests came before. Clients seal each request anew (RFC 9458, section 6.5), so one that comes twice was copied.
+//! Detects requests that were received before. Clients seal each request again (RFC 9458, section
+//! 6.5), so a request that arrives twice was copied.
 
 use crate::suite::KEY;
 use std::collections::HashSet;
 
-/// Of a request. What is left out makes two alike with a chance of 2^-128.
+/// Truncated encapsulated key of a request. Two requests collide with probability 2^-128.
 type RequestTag = [u8; 16];
 
-/// The last requests, and as many before them: so many at most.
+/// The most recent requests, in two generations of limited size.
 #[derive(Debug, Default)]
 pub struct ReplayFilter {
     most: usize,
@@ -15,13 +16,15 @@ pub struct ReplayFilter {
 }
 
 impl ReplayFilter {
-    /// Knows the last `most` requests at least, and twice as many at most. 0: none.
+    /// A filter that remembers at least the last `most` requests, and at most twice as many; 0
+    /// remembers none.
     pub fn new(most: usize) -> Self {
         ReplayFilter { most, ..ReplayFilter::default() }
     }
 
-    /// Whether a request comes for the first time, as far as is known. From then on it is known. Marks are made by X25519, of a
-    /// secret that the sender chose: whoever chooses many that collide in a table of hashes meets its random key.
+    /// Whether a request is new, as far as the filter remembers. It is remembered from then on.
+    /// Tags are the result of X25519 on a secret of the sender's choice; a sender who tries to
+    /// cause hash collisions faces the table's random key.
     pub fn is_new(&mut self, request: &[u8; KEY]) -> bool {
         let Some(mark) = request.first_chunk() else { return true };
         if self.most == 0 {
@@ -36,12 +39,12 @@ impl ReplayFilter {
         true
     }
 
-    /// How many are known.
+    /// Number of remembered requests.
     pub fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
 
-    /// Whether none is known.
+    /// Whether no request is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

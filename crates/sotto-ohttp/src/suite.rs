@@ -1,4 +1,4 @@
-//! What a message is sealed with: X25519, HKDF with SHA-256, and one of three ciphers (RFC 9180).
+//! Ciphersuites that seal messages: X25519, HKDF with SHA-256, and one of three ciphers (RFC 9180).
 //!
 //! ```text
 //! request    id u8 | KEM u16 | KDF u16 | AEAD u16 | encapsulated key | sealed request        RFC 9458 section 4.3
@@ -17,22 +17,22 @@ use rand_core::CryptoRng;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// DHKEM(X25519, HKDF-SHA256).
+/// Id of DHKEM(X25519, HKDF-SHA256).
 pub const KEM: u16 = 0x0020;
-/// HKDF-SHA256.
+/// Id of HKDF-SHA256.
 pub const KDF: u16 = 0x0001;
-/// Bytes of a key of the KEM, public, private or encapsulated.
+/// Bytes of a key of the KEM: public, private or encapsulated.
 pub const KEY: usize = 32;
 /// Bytes of a request before its encapsulated key.
 pub const HEAD: usize = 7;
-/// Bytes that a cipher adds.
+/// Bytes that a cipher adds to a message.
 pub const TAG: usize = 16;
 /// Bytes of a cipher's nonce.
 const NONCE: usize = 12;
 
 type Kem = X25519HkdfSha256;
 
-/// A cipher.
+/// An authenticated cipher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aead {
     /// AES-128-GCM.
@@ -43,16 +43,16 @@ pub enum Aead {
     ChaCha20Poly1305,
 }
 
-/// What a message cannot be sealed with, or is not sealed by. It says no more, on purpose.
+/// Error of sealing or opening a message. It deliberately says no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it cannot be opened with this key")]
 pub struct AeadError;
 
 impl Aead {
-    /// Every cipher, those that servers are fast at first.
+    /// All ciphers, the fastest on servers first.
     pub const ALL: [Aead; 3] = [Aead::Aes128Gcm, Aead::Aes256Gcm, Aead::ChaCha20Poly1305];
 
-    /// Its number.
+    /// Id of the cipher.
     pub fn id(self) -> u16 {
         match self {
             Aead::Aes128Gcm => 1,
@@ -61,7 +61,7 @@ impl Aead {
         }
     }
 
-    /// The cipher of a number.
+    /// Cipher with this id.
     pub fn find(id: u16) -> Option<Self> {
         Aead::ALL.into_iter().find(|aead| aead.id() == id)
     }
@@ -70,13 +70,14 @@ impl Aead {
         if self == Aead::Aes128Gcm { 16 } else { 32 }
     }
 
-    /// Bytes of a response's nonce, and of the secret that it is sealed by: no fewer than a cipher's nonce has.
+    /// Bytes of a response's nonce, and of the secret that seals it: the longer of the cipher's key
+    /// and nonce.
     pub(crate) fn nonce_bytes(self) -> usize {
         self.key_bytes().max(NONCE)
     }
 }
 
-/// The first bytes of a request: which key it is for, and how it is sealed.
+/// First bytes of a request, which name its key and its ciphersuite.
 pub(crate) fn head(id: u8, aead: Aead) -> [u8; HEAD] {
     let ([a, b], [c, d], [e, f]) = (KEM.to_be_bytes(), KDF.to_be_bytes(), aead.id().to_be_bytes());
     [id, a, b, c, d, e, f]
@@ -86,7 +87,7 @@ fn info(head: &[u8; HEAD]) -> Vec<u8> {
     [&b"message/bhttp request"[..], &[0], head].concat()
 }
 
-/// What both ends keep of a request, to seal its response by.
+/// Secret of a request that both ends keep, to seal and open its response.
 pub(crate) struct ResponseContext {
     aead: Aead,
     encapsulated: [u8; KEY],
@@ -98,12 +99,12 @@ impl ResponseContext {
         self.aead
     }
 
-    /// What no other request has.
+    /// Encapsulated key of the request, which no other request has.
     pub(crate) fn encapsulated(&self) -> &[u8; KEY] {
         &self.encapsulated
     }
 
-    /// The cipher of the response, with its nonce (RFC 9458, section 4.4).
+    /// Key and nonce of the response's cipher (RFC 9458, section 4.4).
     fn keyed(&self, nonce: &[u8]) -> Option<(Zeroizing<Vec<u8>>, [u8; NONCE])> {
         let salt = [&self.encapsulated[..], nonce].concat();
         let derived = Hkdf::<Sha256>::new(Some(&salt), &self.secret);
@@ -114,7 +115,7 @@ impl ResponseContext {
         Some((key, iv))
     }
 
-    /// Seals a response. `None` for one that is too long for the cipher.
+    /// Seals a response. `None` if it is too long for the cipher.
     pub(crate) fn seal(&self, nonce: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
         let (key, iv) = self.keyed(nonce)?;
         match self.aead {
@@ -139,7 +140,7 @@ impl ResponseContext {
     }
 }
 
-/// The public key of a private one. `None` for bytes that are no key.
+/// Public key of a private key. `None` for bytes that are not a key.
 pub(crate) fn public(secret: &[u8; KEY]) -> Option<[u8; KEY]> {
     let secret = <Kem as hpke::Kem>::PrivateKey::from_bytes(secret).ok()?;
     Some(Kem::sk_to_pk(&secret).to_bytes().into())

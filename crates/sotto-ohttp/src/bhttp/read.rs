@@ -1,24 +1,24 @@
-//! Reading. A body of known length is a slice of what came; nothing is allocated but fields, which are limited, and a body in
-//! chunks, which is no longer than what came.
+//! Parses binary HTTP. A body of known length is a slice of the input; memory is allocated only for
+//! fields, which are limited, and for a body in chunks, which is no longer than the input.
 
 use super::{BhttpError, BhttpLimits, Fields, Request, Response};
 use bytes::Bytes;
 
-/// Responses before the last one (1xx), at most.
+/// Largest number of informational responses (1xx) before the final one.
 const MAX_BEFORE: usize = 8;
 
-/// What is still to be read.
+/// The unread bytes of a message, and its remaining limits.
 struct BhttpReader {
     bytes: Bytes,
     limits: BhttpLimits,
-    /// Fields that may still come, and bytes of them.
+    /// Number of fields that may still follow, and their bytes.
     fields: usize,
     room: usize,
     known: bool,
 }
 
 impl Request {
-    /// Reads a request.
+    /// Parses a request.
     ///
     /// # Errors
     /// [`BhttpError`].
@@ -36,7 +36,7 @@ impl Request {
 }
 
 impl Response {
-    /// Reads a response. Those before the last one (1xx) are read over.
+    /// Parses a response. Informational responses (1xx) before the final one are skipped.
     ///
     /// # Errors
     /// [`BhttpError`].
@@ -59,7 +59,7 @@ impl Response {
 }
 
 impl BhttpReader {
-    /// Behind the number that says which form it is: of known lengths, or not.
+    /// Starts to read after the framing indicator, which says whether lengths are known.
     fn of(bytes: Bytes, limits: BhttpLimits, [known, unknown]: [u64; 2]) -> Result<Self, BhttpError> {
         let mut rest = BhttpReader { bytes, limits, fields: limits.fields, room: limits.bytes, known: true };
         let kind = rest.number()?;
@@ -67,7 +67,8 @@ impl BhttpReader {
         if rest.known || kind == unknown { Ok(rest) } else { Err(BhttpError::Kind) }
     }
 
-    /// A number of one, two, four or eight bytes; the two highest bits say of how many.
+    /// Reads an integer of one, two, four or eight bytes; its two highest bits encode the number of
+    /// bytes.
     fn number(&mut self) -> Result<u64, BhttpError> {
         let first = *self.bytes.first().ok_or(BhttpError::Short)?;
         let more = self.take(1 << (first >> 6))?;
@@ -75,7 +76,7 @@ impl BhttpReader {
         Ok(all)
     }
 
-    /// So many bytes, of the same memory.
+    /// Takes the next `bytes` bytes as a slice of the input.
     fn take(&mut self, bytes: usize) -> Result<Bytes, BhttpError> {
         match bytes <= self.bytes.len() {
             true => Ok(self.bytes.split_to(bytes)),
@@ -83,13 +84,13 @@ impl BhttpReader {
         }
     }
 
-    /// A length, and so many bytes.
+    /// Reads a length, and as many bytes.
     fn lengthy(&mut self, most: usize) -> Result<Bytes, BhttpError> {
         let length = usize::try_from(self.number()?).map_err(|_| BhttpError::Short)?;
         if length > most { Err(BhttpError::TooMuch) } else { self.take(length) }
     }
 
-    /// A text of printable ASCII.
+    /// Reads a text of printable ASCII.
     fn text(&mut self) -> Result<String, BhttpError> {
         let text = self.lengthy(self.limits.bytes)?;
         let is_text = text.iter().all(u8::is_ascii_graphic);
@@ -97,14 +98,14 @@ impl BhttpReader {
         Ok(text.to_owned())
     }
 
-    /// All fields of a section. A section that is not there is empty.
+    /// Reads all fields of a section. A missing section is empty.
     fn section(&mut self) -> Result<Fields, BhttpError> {
         let mut fields = Fields::new();
         if self.bytes.is_empty() {
             return Ok(fields);
         }
         if self.known {
-            // Each name and each value has a length of at most eight bytes before.
+            // Each name and each value follows a length of at most eight bytes.
             let section = self.lengthy(self.room.saturating_add(self.fields.saturating_mul(16)))?;
             let behind = std::mem::replace(&mut self.bytes, section);
             while !self.bytes.is_empty() {
@@ -115,7 +116,7 @@ impl BhttpReader {
             return Ok(fields);
         }
         loop {
-            // Ends with an empty name.
+            // The section ends with an empty name.
             match self.number()? {
                 0 => return Ok(fields),
                 length => fields.push(self.field(length)?),
@@ -123,7 +124,7 @@ impl BhttpReader {
         }
     }
 
-    /// A field whose name has this length.
+    /// Reads a field whose name has this length.
     fn field(&mut self, length: u64) -> Result<(String, Bytes), BhttpError> {
         self.fields = self.fields.checked_sub(1).ok_or(BhttpError::TooMuch)?;
         let length =
@@ -137,7 +138,7 @@ impl BhttpReader {
         Ok((name.to_owned(), value))
     }
 
-    /// The content, with what follows it.
+    /// Reads the content, and skips what follows it.
     fn body(&mut self) -> Result<Bytes, BhttpError> {
         let body = self.content()?;
         self.section()?;
@@ -153,7 +154,7 @@ impl BhttpReader {
         }
         let mut all = Vec::new();
         loop {
-            // Ends with an empty chunk.
+            // The content ends with an empty chunk.
             let chunk = self.lengthy(usize::MAX)?;
             if chunk.is_empty() {
                 return Ok(all.into());
@@ -163,7 +164,7 @@ impl BhttpReader {
     }
 }
 
-/// Whether a byte may be in the name of a field or of a method (RFC 9110, section 5.6.2).
+/// Whether a byte is valid in the name of a field or of a method (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -1,9 +1,9 @@
-//! Writing, with known lengths.
+//! Encodes binary HTTP messages of known length.
 
 use super::{Fields, Request, Response};
 
 impl Request {
-    /// Its bytes.
+    /// Encodes the request.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![0];
         for text in [&self.method, &self.scheme, &self.authority, &self.path] {
@@ -14,7 +14,7 @@ impl Request {
 }
 
 impl Response {
-    /// Its bytes.
+    /// Encodes the response.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![1];
         number(&mut out, u64::from(self.status));
@@ -22,7 +22,7 @@ impl Response {
     }
 }
 
-/// Fields, content, and no trailers.
+/// Appends fields, content, and empty trailers.
 fn whole(mut out: Vec<u8>, fields: &Fields, body: &[u8]) -> Vec<u8> {
     let mut section = Vec::new();
     for (name, value) in fields {
@@ -41,7 +41,8 @@ fn put(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// A number in as few bytes as there are for it. What is above 2^62 has none; no length is.
+/// Appends an integer in as few bytes as possible. Integers from 2^62 on cannot be encoded, but no
+/// length is that large.
 fn number(out: &mut Vec<u8>, number: u64) {
     match number {
         0..0x40 => out.push(number as u8),

@@ -1,4 +1,4 @@
-//! Binary HTTP: both forms, what may be left out, what is refused.
+//! Binary HTTP: both forms, optional parts, and invalid messages.
 
 use bytes::Bytes;
 use sotto_ohttp::bhttp::{BhttpError, BhttpLimits, Request, Response};
@@ -18,12 +18,12 @@ fn request() -> Request {
     }
 }
 
-/// With lengths of one byte.
+/// A text after its length of one byte.
 fn text(text: &str) -> Vec<u8> {
     [&[text.len() as u8][..], text.as_bytes()].concat()
 }
 
-/// The request above, of unknown lengths: its content in these chunks.
+/// The request above in the form of indeterminate length, with its content in these chunks.
 fn unknown(chunks: &[&str]) -> Vec<u8> {
     let head = ["POST", "https", "pir.example", "/queries?x=1", "user-agent", "sotto", "empty", ""];
     let mut out = vec![2];
@@ -63,7 +63,7 @@ fn a_message_may_end_before_its_content_and_nowhere_else() {
         match len {
             _ if len == fields => assert_eq!(read.unwrap(), bare),
             _ if len == content => assert_eq!(read.unwrap(), request()),
-            // Behind the path, without any fields.
+            // A message may end after the path, without any fields.
             37 => assert_eq!(read.unwrap(), Request { fields: Vec::new(), ..bare.clone() }),
             _ => assert!(read.is_err(), "{len} bytes were taken"),
         }
@@ -117,7 +117,7 @@ fn fields_are_limited_whatever_the_form() {
     assert!(with(&[1, b'a', 1, b'v'], 4).is_ok());
     assert_eq!(with(&[1, b'a', 1, b'v'], 5), Err(BhttpError::TooMuch));
     assert_eq!(with(&[&[1, b'a', 40][..], &[b'v'; 40]].concat(), 2), Err(BhttpError::TooMuch));
-    // A length that no memory has is refused before anything is made of it.
+    // A length larger than any memory is refused before anything is allocated.
     assert_eq!(with(&[0xFF; 8], 1), Err(BhttpError::TooMuch));
     let content = [&chunked[..], &[0], &[0xFF; 8]].concat();
     assert_eq!(read(&content), Err(BhttpError::Short));

@@ -1,4 +1,4 @@
-//! Keys over time.
+//! Tests of a gateway's keys over time.
 
 use sotto_ohttp::client;
 use sotto_ohttp::config::KeyConfig;
@@ -29,7 +29,7 @@ fn a_key_is_told_for_a_while_and_opened_with_for_a_while_longer() {
     assert!(again.is_due(1130));
     ring = again.turned(1130, rng).unwrap();
     assert_eq!(gateway::open(ring.keys(), &early).err(), Some(OpenError::UnknownKey));
-    // After a long sleep none of them is left, and no id is met again at once.
+    // After a long pause no old key is left, and no id is reused immediately.
     ring = ring.turned(9000, rng).unwrap();
     let [third] = &KeyConfig::read_all(&ring.told()).unwrap()[..] else { panic!("one") };
     assert_eq!((ring.keys().count(), third.id), (1, second.id.wrapping_add(1)));

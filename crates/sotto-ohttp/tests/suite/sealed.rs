@@ -1,4 +1,4 @@
-//! The example of RFC 9458's appendix A, and both halves with each other.
+//! The example of RFC 9458's appendix A, and both sides with each other.
 
 use rand_core::{TryCryptoRng, TryRng};
 use sotto_ohttp::bhttp::{BhttpLimits, Request, Response};
@@ -22,7 +22,7 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap()).collect()
 }
 
-/// Bytes that were chosen before.
+/// A generator that returns predetermined bytes.
 struct Chosen(Vec<u8>);
 
 impl TryRng for Chosen {
