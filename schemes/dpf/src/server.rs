@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// Queries in one pass: as many as can have their sums in registers.
 const BATCH: usize = 48;
 
-/// Bytes of matrices that are made and used in turn: what is left of a second-level cache beside the table that
-/// streams through.
+/// Bytes of matrices that are made and used per step: the space of a second-level cache beside the
+/// table that streams through.
 const MATRICES: usize = 512 << 10;
 
-/// Most leaves that are made in one turn.
+/// Maximum number of leaves that one step makes.
 pub(crate) const MAX_LEAVES: usize = 512;
 
 /// An open table, or a part of one.
@@ -51,7 +51,7 @@ impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
     /// Answer, for up to 48 queries in one pass: the exclusive or of the records whose bit is set.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
-        // Passes of equal size: 49 queries are 25 and 24, not 48 and one.
+        // Passes have equal sizes: 49 queries are 25 and 24, not 48 and one.
         let passes = queries.len().div_ceil(BATCH).max(1);
         queries
             .chunks(queries.len().div_ceil(passes).max(1))
@@ -68,7 +68,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
         let turn = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MAX_LEAVES);
         let turn = (1 << turn.ilog2()).min(self.stretch.align as usize);
         let turns = self.stretch.of.leaves().div_ceil(turn as u64);
-        // One stretch per thread: more streams at once than that slow the memory down.
+        // One range per thread: more streams at once slow the memory down.
         let stretch = turns.div_ceil(rayon::current_num_threads() as u64).max(1);
         let sums: Vec<Vec<u8>> = (0..turns.div_ceil(stretch))
             .into_par_iter()
@@ -85,7 +85,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
         (0..queries.len()).map(|query| self.answer(&total, groups, query)).collect()
     }
 
-    /// One query's answer, out of the sums of all.
+    /// The answer of one query, from the sums of all.
     fn answer(&self, mut sums: &[u8], groups: usize, query: usize) -> Answer {
         let mut record = vec![0; self.stretch.of.record_bytes()];
         for layer in self.stretch.of.layers() {
@@ -100,12 +100,12 @@ impl<const PROVEN: bool> Server<PROVEN> {
     }
 }
 
-/// One thread's part of a pass.
+/// The part of a pass that one thread does.
 struct Pass<'a> {
     stretch: &'a LeafRange,
     trees: Vec<Tree>,
     matrices: Vec<SelectionMatrices>,
-    /// Those of all groups, layer by layer.
+    /// The sums of all groups, layer by layer.
     sums: Vec<u8>,
 }
 
@@ -121,7 +121,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Goes over a stretch of the table, in turns of `turn` leaves: bits of all queries, then what they select in each layer.
+    /// Processes a range of the table in steps of `turn` leaves: the bits of all queries, then the
+    /// records that they select in each layer.
     fn over(mut self, table: &[u8], turns: Range<u64>, turn: usize) -> Vec<u8> {
         let groups = self.trees.len().div_ceil(GROUP);
         for number in turns {
@@ -160,11 +161,11 @@ impl<'a> Pass<'a> {
 /// Blocks of a run.
 const RUN: usize = RUN_RECORDS / GROUP;
 
-/// The blocks of a layer that a turn of `turn` leaves from `first` on is about. A turn has so many leaves that it begins and ends
-/// with blocks, unless the table ends before.
+/// The blocks of a layer that a step of `turn` leaves from `first` on covers. A step has so many
+/// leaves that it begins and ends with blocks, unless the table ends before.
 fn blocks<'a>(table: &'a [u8], layer: &SubTable, first: u64, turn: usize) -> &'a [u8] {
     let all = layer.items.div_ceil(GROUP as u64);
-    // The table is in memory, so its size fits.
+    // The table is in memory, so its size fits into a `usize`.
     let place = |leaves: u64| {
         let blocks = ((leaves * RUN as u64) >> layer.shift).min(all);
         layer.at as usize + blocks as usize * layer.block_bytes()
@@ -174,9 +175,11 @@ fn blocks<'a>(table: &'a [u8], layer: &SubTable, first: u64, turn: usize) -> &'a
         .expect_or_default("a turn is about blocks of the table")
 }
 
-/// Selects a node above two where just one of them is selected: the same for shares of a selection as for the selection.
+/// Selects a node above two where exactly one of them is selected. This is linear, so it works on
+/// shares of a selection as on the selection.
 ///
-/// Bytes of a word are eight queries' bits for the eight records of a block; those of two blocks become those of one.
+/// Bytes of a word are eight queries' bits for the eight records of a block; those of two blocks
+/// become those of one.
 fn fold(matrices: &mut Vec<SelectionMatrices>, groups: usize) {
     let runs = (matrices.len() / groups.max(1)).div_ceil(2);
     for (run, g) in (0..runs).flat_map(|run| (0..groups).map(move |g| (run, g))) {

@@ -1,21 +1,21 @@
 //! Growing a key: the paper's EvalAll with early termination (sections 3.2.1 and 3.2.3).
 //!
-//! A tree is grown from the left, a *bough* of at most 1,024 leaves at a time, so that it fits a cache however large
-//! the table is. Boughs grow from nodes that are grown in boughs themselves, ten levels higher.
+//! A tree is grown from the left, a *subtree* of at most 1,024 leaves at a time, so that it fits a
+//! cache for any size of the table. Subtrees grow from nodes of subtrees ten levels higher.
 
 use crate::generator::{Generator, Seed};
 use crate::message::Query;
 use sotto_core::ExpectOrDefault;
 
-/// Levels of a bough.
+/// Levels of a subtree.
 const LEVELS: usize = 10;
 
-/// A query's tree.
+/// The tree of a query's key.
 pub struct Tree {
     generator: Generator,
     levels: Vec<MaskedCorrectionWord>,
     word: [u8; 64],
-    /// Boughs above each other, the root's first.
+    /// Subtrees above each other, the root's first.
     boughs: Vec<Subtree>,
     leaves: Vec<[u8; 16]>,
 }
@@ -27,17 +27,17 @@ struct MaskedCorrectionWord {
     right: u8,
 }
 
-/// The lowest nodes of a part of the tree.
+/// The lowest nodes of a subtree.
 struct Subtree {
-    /// The levels it spans.
+    /// The first level of the subtree.
     top: usize,
     bottom: usize,
-    /// Which node of its top level it grows from; none before it has grown.
+    /// The number of the node that it grows from; none before it has grown.
     grown: Option<u64>,
     nodes: Nodes,
 }
 
-/// Nodes of one level, and room to grow them.
+/// Nodes of one level, and memory to grow them.
 #[derive(Default)]
 struct Nodes {
     seeds: Vec<Seed>,
@@ -74,8 +74,8 @@ impl Tree {
         Tree { generator: Generator::new(&query.salt), levels, word: query.leaf, boughs, leaves: Vec::new() }
     }
 
-    /// The bits of `count` leaves from `first` on. All of them lie in one bough: `first` is a multiple of a power of
-    /// two that is neither below `count` nor above 1,024.
+    /// The bits of `count` leaves from `first` on. All of them are in one subtree: `first` is a
+    /// multiple of a power of two that is neither below `count` nor above 1,024.
     pub fn leaves(&mut self, first: u64, count: usize) -> Leaves<'_> {
         let depth = self.levels.len();
         let mut above: Option<&Subtree> = None;
@@ -104,9 +104,9 @@ impl Tree {
     }
 }
 
-/// Bits of some leaves; the word is to be added where the mask says so.
+/// Bits of some leaves, without the correction word, which is to be added where the mask says so.
 pub struct Leaves<'a> {
-    /// 512 bits of each leaf.
+    /// The 512 bits of each leaf.
     pub bytes: &'a [[u8; 64]],
     /// 0x00 or 0xFF for each leaf.
     pub masks: &'a [u8],
@@ -115,7 +115,7 @@ pub struct Leaves<'a> {
 }
 
 impl Subtree {
-    /// Grows from node `number` of the top level, which is among the lowest of the bough above.
+    /// Grows from node `number` of the top level, which is among the lowest of the subtree above.
     fn grow(&mut self, above: &Subtree, number: u64, levels: &[MaskedCorrectionWord], generator: &Generator) {
         let within = (number & ((1 << (above.bottom - above.top)) - 1)) as usize;
         let node = above.nodes.seeds.get(within).zip(above.nodes.masks.get(within));
@@ -142,7 +142,7 @@ impl Nodes {
         self.masks.push(mask);
     }
 
-    /// From all nodes of a level to all of the next.
+    /// Replaces all nodes of a level by those of the next.
     fn descend(&mut self, level: &MaskedCorrectionWord, generator: &Generator) {
         let count = self.seeds.len();
         self.seeds_below.resize(2 * count, [0; 16]);

@@ -1,4 +1,4 @@
-//! FastPIR: a query is a one-hot vector in slots, as many ciphertexts as that takes.
+//! FastPIR: a query is a one-hot vector in slots, in as many ciphertexts as that takes.
 //!
 //! ```
 //! use sotto_bfv::Bfv;
@@ -19,13 +19,14 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! What the table's columns come to is rotated into one answer (Ahmad, Yang, Agrawal, El Abbadi, Gupta, "Addra: Metadata-private
-//! voice communication over fully untrusted infrastructure", OSDI 2021).
+//! The sums of the table's columns are rotated into one answer (Ahmad, Yang, Agrawal, El Abbadi,
+//! Gupta, "Addra: Metadata-private voice communication over fully untrusted infrastructure", OSDI
+//! 2021).
 //!
-//! The machinery is [`sotto_bfv`]'s, which SealPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations
-//! from the paper, and figures.
+//! The machinery is that of [`sotto_bfv`], which SealPIR, VBPIR and PIRANA share. README.md has the
+//! symbol table, the deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`method`] | the query, the noise, and the answer |
 //! | [`sets`] | the parameter sets |
@@ -38,7 +39,7 @@ pub mod sets;
 use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
-/// The family that the scheme is of.
+/// The family of FastPIR.
 pub struct FastPir;
 
 impl Family for FastPir {
@@ -51,5 +52,5 @@ impl Family for FastPir {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<FastPir>>();

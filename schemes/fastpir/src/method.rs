@@ -1,8 +1,9 @@
-//! One-hot vectors sent as they are.
+//! FastPIR's method: one-hot vectors without compression.
 //!
-//! The table is rows of plaintexts, and ciphertext i of a query has a one in the slot of the record wanted if that is in row i,
-//! and zeroes elsewhere: the paper's matrix-vector product, column by column. A column's sum is the record's number in that slot
-//! and zero in all others, so that the columns are rotated to different slots and summed to one ciphertext.
+//! The table is rows of plaintexts, and ciphertext i of a query has a one in the slot of the
+//! requested record if that is in row i, and zeroes elsewhere: the paper's matrix-vector product,
+//! column by column. A column's sum is the record's number in that slot and zero in all others, so
+//! that the columns are rotated to different slots and summed to one ciphertext.
 
 use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
 use sotto_bfv::cost::RingTimes;
@@ -17,7 +18,7 @@ use sotto_core::ParamsError;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Ciphertext;
 
-/// A ciphertext for each row.
+/// A query of one ciphertext for each row.
 #[derive(Debug, Clone)]
 pub struct OneHot {
     rows: usize,

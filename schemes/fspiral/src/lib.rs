@@ -1,5 +1,6 @@
-//! FSpiral (Luo, Wang; Cryptography 9(1), 2025): a query is expanded modulo Q = q q', where keys are large and
-//! their noise is small; what comes out is switched to q, and the table is multiplied and folded there.
+//! FSpiral (Luo, Wang; Cryptography 9(1), 2025): a query is expanded modulo Q = q q', where keys
+//! are large and their noise is small; the result is switched to q, and the table is multiplied and
+//! folded there.
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
@@ -20,10 +21,10 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! The machinery is [`sotto_cube`]'s, which Spiral shares. README.md has the symbol table, the parameter sets,
-//! the deviations from the paper, and figures.
+//! The machinery is that of [`sotto_cube`], which Spiral shares. README.md has the symbol table,
+//! the parameter sets, the deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`sets`] | the parameter sets: the paper's, ours, the one with the smallest queries |
 #![forbid(unsafe_code)]
@@ -34,7 +35,7 @@ pub mod sets;
 use sotto_core::{SchemeEntry, SchemeId};
 use sotto_cube::{CubeScheme, Family, Template};
 
-/// The family that the scheme is of.
+/// The family of FSpiral.
 pub struct FSpiral;
 
 impl Family for FSpiral {
@@ -46,5 +47,5 @@ impl Family for FSpiral {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<CubeScheme<FSpiral>>();

@@ -4,9 +4,10 @@ use sotto_cube::literal::{GadgetTriple, TableForm, Upload};
 use sotto_cube::rings;
 use sotto_cube::template::{Template, WhenTried};
 
-/// A set of the default profile: N = 4096, q and q' just below 2^50, p = 2^16. After the switch to q the
-/// rounding is most of a selector's noise, so that two digits with a large base do where the paper's modulus
-/// takes six; and for the same reason bodies of queries and keys can do without their lowest bits.
+/// A set of the default profile: N = 4096, q and q' just below 2^50, p = 2^16. After the switch to
+/// q the rounding is most of a selector's noise, so that two digits with a large base suffice where
+/// the paper's modulus takes six; for the same reason bodies of queries and keys need not have
+/// their lowest bits.
 const fn large(name: &'static str, about: &'static str, form: TableForm, n: u8) -> Template {
     Template {
         name,
@@ -27,8 +28,8 @@ const fn large(name: &'static str, about: &'static str, form: TableForm, n: u8) 
     }
 }
 
-/// A set of the profile with the smallest queries: N = 2048, one prime below 2^50 that nothing is switched
-/// away from, so digits must be fine.
+/// A set of the profile with the smallest queries: N = 2048, one prime below 2^50 without a switch
+/// of moduli, so digits must be fine.
 const fn small(
     name: &'static str,
     about: &'static str,
@@ -56,7 +57,7 @@ const fn small(
     }
 }
 
-/// A set of the paper's own ring.
+/// A set in the paper's own ring.
 const fn paper(
     name: &'static str,
     about: &'static str,

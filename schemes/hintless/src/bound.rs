@@ -1,10 +1,12 @@
-//! From sizes to a failure probability. A lookup fails if one of three things happens to it, for any table.
+//! The failure probability of a lookup, from sizes. A lookup fails if one of three events happens,
+//! for any table.
 //!
-//! 1. *The noise of a byte* is `sum_j D[r][j] e_j`, beyond 2^23: [`sotto_silent::lwe::dense`].
-//! 2. *A number of `H s`* is beyond half the product of the plain primes. Numbers of H lie in [-2^31, 2^31), and s is drawn after
-//!    the table, so that the proxy of a number is `n 2^62 2/3`.
-//! 3. *A ciphertext is not decrypted right.* Of ciphertext i of a chain the error is the fresh one and i switches; diagonals
-//!    have coefficients of at most t / 2, and each is multiplied by its own ciphertext:
+//! 1. *The noise of a byte* is `sum_j D[r][j] e_j`, and exceeds 2^23: [`sotto_silent::lwe::dense`].
+//! 2. *A number of `H s`* exceeds half the product of the plain primes. Numbers of H are in [-2^31,
+//!    2^31), and s is drawn after the table, so the proxy of a number is `n 2^62 2/3`.
+//! 3. *A ciphertext is decrypted wrong.* The error of ciphertext i of a chain is the fresh one and
+//!    i switches; diagonals have coefficients of at most t / 2, and each is multiplied by its own
+//!    ciphertext:
 //!
 //! ```text
 //!   sum over i < R / 2 of N (t / 2)^2 (sigma^2 + i V + 1/4)     V: a switch; 1/4: the message, of at most half a unit
@@ -12,9 +14,9 @@
 //!
 //! then divided by the second prime and rounded.
 //!
-//! **What is heuristic.** That digits of switches are independent and uniform, and that the errors which ciphertexts of a
-//! chain have in common do not line up with the diagonals. Those are numbers of `D A`, for a public A of no structure: who
-//! steers them solves SIS.
+//! **What is heuristic.** Digits of switches are assumed to be independent and uniform, and the
+//! errors that ciphertexts of a chain share not to be correlated with the diagonals. Those are
+//! numbers of `D A`, for a public A without structure: anyone who controls them solves SIS.
 
 use crate::linpir::{N, PLAIN, SIGMA};
 use sotto_lattice::bgv::noise::Noise;
@@ -22,17 +24,18 @@ use sotto_lattice::bgv::{Pow2, RnsRing, SlotRing};
 use sotto_lattice::noise::{failure_log2, log2_sum};
 use sotto_silent::lwe::dense::HINTLESS;
 
-/// log2 of the probability that a norm is beyond its bound, for each polynomial.
+/// log2 of the probability that a norm exceeds its bound, for each polynomial.
 const SLACK_LOG2: f64 = -80.0;
 
-/// The variance of a sum over diagonals of mean square `square` of their coefficients, by a model: of averages, or of bounds.
+/// The variance of a sum over diagonals whose coefficients have mean square `square`, by a model of
+/// averages or of bounds.
 pub fn sum(model: &Noise, ring: &RnsRing<Pow2>, diagonals: u64, square: f64) -> f64 {
     let (count, switch) = (diagonals as f64, model.key_switch(ring.top()));
     let each = model.fresh() + 0.25 + (count - 1.0) / 2.0 * switch;
     count * N as f64 * square * each
 }
 
-/// Bounds on the variance of an answer's ciphertext in a ring, and the model that they are by.
+/// Bounds on the variance of an answer's ciphertext in a ring, and the model behind them.
 pub fn answer(ring: &RnsRing<Pow2>, diagonals: u64) -> (Noise, f64) {
     let model = Noise::bound(ring, SIGMA, SLACK_LOG2);
     let half = ring.ring().plain() as f64 / 2.0;
@@ -40,11 +43,11 @@ pub fn answer(ring: &RnsRing<Pow2>, diagonals: u64) -> (Noise, f64) {
     (model, variance)
 }
 
-/// Bound on log2 of the probability that a number of `H s` is read wrong, of so many.
+/// Bound on log2 of the probability that any of `rows` numbers of `H s` is read wrong.
 pub fn products_failure_log2(rings: &[RnsRing<Pow2>], rows: u64, block_rows: u64) -> f64 {
     let half = (PLAIN[0] * PLAIN[1]) as f64 / 2.0;
     let blocks = (rows.div_ceil(block_rows) as f64).log2();
-    // Digits of all switches, diagonals, and the secret.
+    // Digits of all switches, diagonals, and the secret have norms.
     let norms = SLACK_LOG2 + ((4 * block_rows) as f64).log2() + blocks;
     let decrypted = rings.iter().filter_map(|ring| {
         let (model, variance) = answer(ring, block_rows / 2);
@@ -67,7 +70,7 @@ mod tests {
     #[test]
     fn bounds_by_hand() {
         let rings = rings().unwrap();
-        // The range: 2^31 sqrt(1408 2/3) = 2^35.94 beside 2^40.38.
+        // The range: 2^31 sqrt(1408 2/3) = 2^35.94, against 2^40.38.
         let range = 16.0 - (2f64.powf(40.377 - 35.937)).powi(2) / 2.0 * std::f64::consts::LOG2_E;
         let whole = products_failure_log2(&rings, 1 << 15, 1024);
         assert!(whole > range && whole < -55.0, "{whole} {range}");

@@ -1,7 +1,7 @@
-//! The client: ask, read the answer. It holds nothing but what is public, and every query has secrets of its own.
+//! The client: query and recover. It holds only public data, and every query has its own secrets.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
-//! index past the end.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end.
 
 use crate::Hintless;
 use crate::linpir::client::LinPir;
@@ -12,7 +12,7 @@ use sotto_lattice::bgv::SecretKey;
 use sotto_silent::lwe::dense::{HINTLESS, byte};
 use sotto_silent::one_hot::OneHot;
 
-/// A client to be: there is nothing to take in.
+/// A client in preparation, which needs no artifact.
 pub struct Prepare {
     params: Params,
 }
@@ -29,13 +29,14 @@ impl sotto_core::Prepare<Hintless> for Prepare {
     }
 }
 
-/// A client.
+/// A client, which is ready without preparation.
 pub struct Client {
     params: Params,
     linpir: LinPir,
 }
 
-/// The secrets of one query in LinPIR's rings, which are wiped when dropped. That of its words is already gone.
+/// The secrets of one query in LinPIR's rings, which are wiped when dropped. The secret of its
+/// words is dropped already.
 pub struct Pending {
     secrets: Vec<SecretKey>,
 }
@@ -45,7 +46,7 @@ impl sotto_core::Client<Hintless> for Client {
 
     fn keys(&self) {}
 
-    /// The paper's Query: `A s + e` and 2^24 times a unit vector, and s under encryption.
+    /// The paper's Query: `A s + e` plus 2^24 times a unit vector, and s under encryption.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let m = self.params.m();
         if index.0 >= m as u64 {
@@ -57,7 +58,7 @@ impl sotto_core::Client<Hintless> for Client {
         Ok((OneServer(Query { words, secret }), Pending { secrets }))
     }
 
-    /// The paper's Recover: decrypt `H s`, take it off, and round to the nearest byte.
+    /// The paper's Recover: decrypt `H s`, subtract it, and round to the nearest byte.
     fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let Answer { words, products } = answer;
         let blocks = self.params.blocks();

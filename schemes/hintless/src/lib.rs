@@ -17,21 +17,22 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! SimplePIR's answer needs the product of a hint H and the query's secret s taken off it. Here the server works `H s` out
-//! itself, on ring-LWE encryptions of s that travel in the query: LinPIR. All of that which depends on public numbers and the
-//! table alone lies in the image. README.md has the symbol table, the deviations from the paper, and what is heuristic.
+//! SimplePIR's answer needs the product of a hint H and the query's secret s subtracted. Here the
+//! server computes `H s` itself, on ring-LWE encryptions of s that travel in the query: LinPIR.
+//! Everything that depends on public numbers and the table alone is in the image. README.md has the
+//! symbol table, the deviations from the paper, and the heuristics.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing a matrix shape for a table |
 //! | [`bound`] | from sizes to a failure probability |
-//! | [`linpir`] | `H s` under encryption: rings, where numbers lie in slots, both halves |
+//! | [`linpir`] | `H s` under encryption: rings, slots, both halves |
 //! | [`message`] | query and answer |
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changed bytes, and the blocks of rows that they touch (feature `server`) |
+//! | `update_image` | changing bytes, and the blocks of rows that they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -50,7 +51,7 @@ pub mod update_image;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The HintlessPIR scheme.
 pub struct Hintless;
 
 impl Scheme for Hintless {
@@ -68,5 +69,5 @@ impl Scheme for Hintless {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Hintless>();

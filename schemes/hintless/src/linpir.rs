@@ -1,13 +1,16 @@
-//! LinPIR: `H s` under encryption, modulo two plain primes whose product covers it.
+//! LinPIR: `H s` under encryption, modulo two plain primes whose product covers its range.
 //!
-//! A plaintext has two cycles of 2048 slots. A *block* of R rows of H is R / 2 plaintexts, the diagonals. Slot k of diagonal
-//! j has, in the first cycle, the number in row `k mod R` and column `k + j` of the block, and in the second one column `k +
-//! j + R / 2`; both modulo 2048, and zero past the last column. The client encrypts s so that rotated by j places its slots
-//! meet them. So the sum over all diagonals has, in slots `k mod R = r` of both cycles together, the product of row r.
+//! A plaintext has two cycles of 2048 slots. A *block* of R rows of H is R / 2 plaintexts, the
+//! diagonals. Slot k of diagonal j has, in the first cycle, the number in row `k mod R` and column
+//! `k + j` of the block, and in the second one column `k + j + R / 2`; both modulo 2048, and zero
+//! past the last column. The client encrypts s such that its slots, rotated by j places, match
+//! them. So the sum over all diagonals has, in slots `k mod R = r` of both cycles together, the
+//! product of row r.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`client`] | s encrypted, and `H s` read |
+//! | [`client`] | encrypting s, and reading `H s` |
+//! | `server` | diagonals, and their pass (feature `server`) |
 //! | `server` | diagonals, and their pass (feature `server`) |
 
 pub mod client;
@@ -31,36 +34,37 @@ pub const CYCLE: usize = N / 2;
 /// Standard deviation of errors.
 pub const SIGMA: f64 = 3.2;
 
-/// Rings: one for each plain prime.
+/// Number of rings: one for each plain prime.
 pub const RINGS: usize = 2;
 
-/// The smallest number of rows in a block, and the largest.
+/// The range of the number of rows in a block.
 pub const BLOCK_ROWS: std::ops::RangeInclusive<u64> = 16..=CYCLE as u64;
 
-/// The special prime, which keys have: 33 bits.
+/// The special prime of keys: 33 bits.
 const SPECIAL: u64 = 8_589_852_673;
 
-/// A ring, by its plain prime t and two primes that are 1 modulo 8192 t, the first of which answers have.
+/// A ring: its plain prime t, and two primes that are 1 modulo 8192 t, the first of which is the
+/// modulus of answers.
 #[derive(Debug, Clone, Copy)]
 struct RingSet {
     t: u64,
     primes: [u64; 2],
 }
 
-/// Those of which the two primes are smallest, so that the special one has room. The product of the plain primes is 2^41.4,
-/// as the paper's.
+/// The rings with the smallest primes, so that there is space for the special one. The product of
+/// the plain primes is 2^41.4, like the paper's.
 const SETS: [RingSet; RINGS] = [
     RingSet { t: 2_277_377, primes: [55_968_817_153, 74_625_089_537] },
     RingSet { t: 1_253_377, primes: [20_535_328_769, 143_747_301_377] },
 ];
 
-/// The plain primes.
+/// The plain primes of both rings.
 pub const PLAIN: [u64; RINGS] = [SETS[0].t, SETS[1].t];
 
-/// The rings.
+/// Builds the rings.
 ///
 /// # Errors
-/// None: their numbers are constants.
+/// None, since their numbers are constants.
 pub fn rings() -> Result<[RnsRing<Pow2>; RINGS]> {
     static MADE: LazyLock<[Option<RnsRing<Pow2>>; RINGS]> = LazyLock::new(|| SETS.each_ref().map(ring));
     let [first, second] = MADE.clone();
@@ -77,10 +81,10 @@ fn rule() -> sotto_core::Error {
     Misuse::Rule("the rings of hintless/1 have transforms and slots").into()
 }
 
-/// What the rings give, by the gate: the weaker one.
+/// The security of the weaker ring, by the security gate.
 ///
 /// # Errors
-/// [`ParamsError::Insecure`] if one is not enough.
+/// [`ParamsError::Insecure`] if a ring is not secure enough.
 pub fn security(rings: &[RnsRing<Pow2>; RINGS]) -> Result<Security, ParamsError> {
     let [first, second] = rings;
     let (first, second) = (first.security(SIGMA)?, second.security(SIGMA)?);
@@ -92,7 +96,7 @@ fn secret_mask(ring: &RnsRing<Pow2>, seed: &PublicSeed, k: usize) -> Vec<u64> {
     ring.mask(ring.top(), seed, "hintless secret", k as u64)
 }
 
-/// Masks of the key of ring k.
+/// The masks of ring k's key.
 fn key_masks(seed: &PublicSeed, k: usize) -> MaskSource<'_> {
     MaskSource { seed, label: "hintless keys", first: (KEY_ROWS * k) as u64 }
 }
@@ -106,7 +110,7 @@ fn polynomial_bytes(primes: &[u64]) -> u64 {
     u64::from(bits) * N as u64 / 8
 }
 
-/// Bytes of s under encryption, and of the keys that go with it.
+/// Bytes of the encryption of s, and of its keys.
 pub fn query_bytes() -> u64 {
     let of = |RingSet { primes: [first, second], .. }: &RingSet| {
         polynomial_bytes(&[*first, *second]) + KEY_ROWS as u64 * polynomial_bytes(&[*first, *second, SPECIAL])
@@ -114,23 +118,23 @@ pub fn query_bytes() -> u64 {
     SETS.iter().map(of).sum()
 }
 
-/// Bytes of an answer for so many blocks: two polynomials each, modulo the first prime.
+/// Bytes of an answer for `blocks` blocks: two polynomials each, modulo the first prime.
 pub fn answer_bytes(blocks: u64) -> u64 {
     (0..RINGS).map(|ring| answer_bytes_of(ring, blocks)).sum()
 }
 
-/// Those of one ring, of which there are [`RINGS`].
+/// Bytes of one ring's part of an answer; there are [`RINGS`] rings.
 pub fn answer_bytes_of(ring: usize, blocks: u64) -> u64 {
     let of = |RingSet { primes: [first, _], .. }: &RingSet| 2 * polynomial_bytes(&[*first]);
     blocks * SETS.get(ring).map_or(0, of)
 }
 
-/// Bytes of an image for so many blocks of so many rows.
+/// Bytes of an image for `blocks` blocks of `block_rows` rows.
 pub fn image_bytes(blocks: u64, block_rows: u64) -> u64 {
     ring_bytes(blocks, block_rows).iter().sum()
 }
 
-/// Those of each ring.
+/// Bytes of each ring's part of an image.
 pub fn ring_bytes(blocks: u64, block_rows: u64) -> [u64; RINGS] {
     let lines = |rows: u64| WordPacking::Residues.lines_of_table(rows as usize) as u64 * N as u64 * 8;
     let digits = 3 * lines(KEY_ROWS as u64) * (block_rows / 2 - 1);
@@ -155,7 +159,7 @@ mod tests {
         assert_eq!(query_bytes(), (top + KEY_ROWS * all) as u64);
         assert_eq!(answer_bytes(3), 6 * last as u64);
         assert!(security(&rings).unwrap().bits >= 128.0);
-        // Room below the largest modulus that is certified.
+        // There is space below the largest modulus that is certified.
         assert!(rings.iter().all(|ring| ring.log2_q(ring.full()) < 105.0));
     }
 }

@@ -1,4 +1,5 @@
-//! Query and answer: words of four bytes, then polynomials of values, packed without gaps as the lattice core has them.
+//! Query and answer: words of four bytes, then polynomials of values, packed without gaps as in the
+//! lattice core.
 
 use crate::linpir::RINGS;
 use crate::linpir::client::EncryptedSecret;
@@ -8,14 +9,15 @@ use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Level, Pow2, RnsRing};
 use std::ops::Range;
 
-/// An encrypted unit vector, and its secret under encryption in each ring.
+/// A query: an encrypted unit vector, and its secret under encryption in each ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) words: Vec<u32>,
     pub(crate) secret: Vec<EncryptedSecret>,
 }
 
-/// Words of an encrypted record, and for each ring the ciphertexts of what is to be taken off them.
+/// An answer: words of an encrypted record, and for each ring the ciphertexts of the products to
+/// subtract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub(crate) words: Vec<u32>,
@@ -66,7 +68,7 @@ impl Wire<Params> for Answer {
 }
 
 impl Answer {
-    /// Puts an answer whose products are those of some rings.
+    /// Appends an answer with the products of some rings.
     pub(crate) fn put_some(&self, params: &Params, rings: Range<usize>, out: &mut Vec<u8>) {
         put_words(&self.words, out);
         for (ring, blocks) in params.rings().iter().skip(rings.start).zip(&self.products) {
@@ -75,7 +77,7 @@ impl Answer {
         }
     }
 
-    /// Takes so many words, and the products of some rings.
+    /// Takes the words, and the products of some rings.
     pub(crate) fn take_some(
         params: &Params,
         words: usize,
@@ -96,7 +98,7 @@ fn put_words(words: &[u32], out: &mut Vec<u8>) {
     words.iter().for_each(|word| out.extend(word.to_le_bytes()));
 }
 
-/// So many words, and what follows them.
+/// Takes `count` words, and returns them with the remaining bytes.
 fn take_words(count: usize, bytes: &[u8]) -> Option<(Vec<u32>, &[u8])> {
     let (words, rest) = bytes.split_at_checked(4 * count)?;
     Some((words.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect(), rest))

@@ -10,13 +10,14 @@ use sotto_prg::PublicSeed;
 use sotto_silent::limits::{field, in_range, reliable};
 use sotto_silent::lwe::dense::HINTLESS;
 
-/// Most bytes in a record: the diagonals of as many rows are 56 GB.
+/// Maximum bytes of a record: the diagonals of as many rows are 56 GB.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// Most records. The noise bound alone stops a little above.
+/// Maximum number of records. The noise bound alone would end a little above.
 pub const MAX_RECORDS: u64 = 1 << 20;
 
-/// Seed of all that is public: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose it.
+/// Seed of all public polynomials and matrices: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose
+/// it.
 pub const PUBLIC_SEED: PublicSeed = PublicSeed([
     0xe9, 0x8f, 0x6d, 0x4d, 0x9e, 0x89, 0x1c, 0xaa, //
     0x88, 0xc3, 0xd6, 0xb9, 0x2f, 0xfc, 0x56, 0xe4, //
@@ -24,28 +25,28 @@ pub const PUBLIC_SEED: PublicSeed = PublicSeed([
     0x02, 0x1f, 0xf0, 0x6f, 0x0c, 0x81, 0xd0, 0x9a, //
 ]);
 
-/// What [`PUBLIC_SEED`] is the digest of.
+/// The sentence whose digest is [`PUBLIC_SEED`].
 pub const PUBLIC_SENTENCE: &str = "sotto hintless/1: the public matrix and masks are the same for everyone";
 
-/// Work of a word of a query: n words of A are made for each, by measurement.
+/// Operations for a word of a query: n words of A are made for each; measured.
 const WORD_OPS: u64 = 1_000_000;
 
-/// Work of s under encryption with its keys, and of reading a block, by measurement.
+/// Operations for encrypting s with its keys, and for reading a block, measured.
 const SECRET_OPS: u64 = 500_000_000;
 const BLOCK_OPS: u64 = 30_000_000;
 
-/// Work of a rotation, once the passes are through, by measurement.
+/// Operations for a rotation after the passes, measured.
 const ROTATION_OPS: u64 = 25_000_000;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the LWE set: [`HINTLESS`]'s.
+    /// Name of the LWE set: that of [`HINTLESS`].
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
-    /// How many records: columns of the matrix, `m`.
+    /// Number of records: columns of the matrix, `m`.
     pub records: u64,
     /// Rows of the hint in a block, R: a power of two.
     pub block_rows: u64,
@@ -74,17 +75,18 @@ impl ParamsLiteral {
         self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
     }
 
-    /// Bytes of what was worked out beforehand beside it.
+    /// Bytes of the precomputed data beside the matrix.
     pub fn linpir_bytes(&self) -> u64 {
         linpir::image_bytes(self.blocks(), self.block_rows)
     }
 
-    /// Work of an answer: the passes read their tables once, and each rotation takes transforms.
+    /// Operations for an answer: the passes read their tables once, and each rotation takes
+    /// transforms.
     pub(crate) fn server_ops(&self) -> u64 {
         self.matrix_bytes() * work::READ_BYTE + self.ring_ops().iter().sum::<u64>()
     }
 
-    /// Work of each ring.
+    /// Operations for an answer in each ring.
     pub(crate) fn ring_ops(&self) -> [u64; RINGS] {
         let bytes = linpir::ring_bytes(self.blocks(), self.block_rows);
         bytes.map(|bytes| bytes * work::READ_BYTE + self.block_rows / 2 * ROTATION_OPS)
@@ -107,7 +109,7 @@ impl Params {
     pub fn l(&self) -> usize {
         self.l
     }
-    /// Columns of the matrix: records.
+    /// Columns of the matrix: number of records.
     pub fn m(&self) -> usize {
         self.m
     }
@@ -123,7 +125,7 @@ impl Params {
     pub fn rings(&self) -> &[RnsRing<Pow2>; RINGS] {
         &self.rings
     }
-    /// Where the bytes of the matrix lie.
+    /// The layout of the matrix.
     pub fn layout(&self) -> PanelLayout {
         PanelLayout::new(self.l, self.m)
     }
@@ -140,7 +142,8 @@ impl sotto_core::Params for Params {
         if literal.set != HINTLESS.name {
             return Err(field("set", format!("must be \"{}\"", HINTLESS.name)));
         }
-        // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+        // A server that chose A could choose one with a trapdoor, so the seed is fixed for
+        // everyone.
         if literal.seed != PUBLIC_SEED {
             return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
         }

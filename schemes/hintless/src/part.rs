@@ -1,7 +1,8 @@
-//! Tables in parts: a part has some rows of the matrix, the first part a ring of LinPIR as well, and the last one the other.
-//! Partials are laid side by side.
+//! Tables in parts: a part has some rows of the matrix; the first part also has one ring of LinPIR,
+//! and the last one the other. Partial answers are concatenated.
 //!
-//! A ring is not cut, since all of it takes the same rotations of a client's secret. Whoever has one has the fewer rows.
+//! A ring is not divided, since all of it takes the same rotations of a client's secret. A part
+//! with a ring has fewer rows.
 
 use crate::Hintless;
 use crate::linpir::server::LinPir;
@@ -16,11 +17,11 @@ use sotto_silent::matrix::{Matrix, RowRange};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a part has.
+/// The contents of a part.
 struct PartContents {
     /// Panels of the matrix.
     panels: Range<usize>,
-    /// Their rows.
+    /// Rows of these panels.
     rows: usize,
     rings: Range<usize>,
 }
@@ -39,8 +40,8 @@ impl PartContents {
     }
 }
 
-/// Panels of the parts before one: a panel for each, and the others so that a part's work is an equal share, as far as rings
-/// that are not cut let it.
+/// Panels of the parts before a part: one for each part, and the others such that the parts have
+/// equal work, as far as the undivided rings permit.
 fn before(params: &Params, part: u32, parts: u32) -> usize {
     let layout = params.layout();
     let panels = layout.panels() as i128;

@@ -1,4 +1,5 @@
-//! Choosing a matrix for a table: tall records cost diagonals and ciphertexts down, many records words up.
+//! Choosing a matrix for a table: tall records cost diagonals and ciphertexts of answers, many
+//! records cost words of queries.
 
 use crate::bound;
 use crate::linpir::{BLOCK_ROWS, rings};

@@ -1,4 +1,5 @@
-//! The server: one pass over the matrix, and for each ring one over digits and one over diagonals, for a few queries at once.
+//! The server: one pass over the matrix, and for each ring one over digits and one over diagonals,
+//! for a few queries at once.
 
 use crate::Hintless;
 use crate::linpir::client::EncryptedSecret;
@@ -12,13 +13,13 @@ use sotto_silent::matrix::{Matrix, write_matrix};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Queries in one pass. Each has rotations of its own, a hundred megabytes of them.
+/// Queries in one pass. Each has its own rotations, a hundred megabytes of them.
 const BATCH: usize = 4;
 
 /// Byte planes of a query's word.
 const PLANES: usize = 4;
 
-/// An open table, or some rows of one and some of the rings.
+/// An open table, or some of its rows and some of the rings.
 pub struct Server {
     pub(crate) params: Params,
     pub(crate) matrix: Matrix,
@@ -78,7 +79,7 @@ fn linpir(params: &Params) -> Result<LinPir> {
     LinPir::new(params.rings(), &params.literal().seed, [params.l(), params.block_rows()])
 }
 
-/// What writes the part of LinPIR, once the matrix is there.
+/// Writes the LinPIR part of an image after its matrix.
 pub(crate) struct LinPirWriter<'a> {
     params: &'a Params,
     pub(crate) linpir: LinPir,

@@ -1,5 +1,5 @@
-//! Moving an image to the next epoch: the changed bytes, and the rows of the hint of every block that they touch. Queries do not
-//! depend on the table, so clients notice nothing.
+//! Moving an image to the next epoch: the changed bytes, and the rows of the hint of every block
+//! that they touch. Queries do not depend on the table, so nothing changes for clients.
 
 use crate::Hintless;
 use crate::params::Params;
@@ -17,7 +17,7 @@ impl UpdateImage for Hintless {
             Ok(blocks)
         };
         let touched = change_panels(params.layout(), Section::Resident, changes, out, blocks)?;
-        // The digits are there already: they are the same for every table.
+        // The digits exist already: they are the same for every table.
         let masks = writer.linpir.prepare(&params.literal().seed, |_, _| Ok(()))?;
         writer.write(&masks, writer.linpir.together(touched.into_iter().flatten()))
     }

@@ -1,7 +1,7 @@
-//! The client: ask, read the answer. It holds nothing but what is public, and every query has a secret of its own.
+//! The client: query and recover. It holds only public data, and every query has its own secret.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
-//! index past the end.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end.
 
 use crate::InspireTwo;
 use crate::message::{Answer, Query};
@@ -15,7 +15,7 @@ use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, VectorEncryptor, bytes_of};
 use zeroize::Zeroizing;
 
-/// A client to be: there is nothing to take in.
+/// A client in preparation, which needs no artifact.
 pub struct Prepare {
     params: Params,
 }
@@ -32,7 +32,7 @@ impl sotto_core::Prepare<InspireTwo> for Prepare {
     }
 }
 
-/// A client.
+/// A client, which is ready without preparation.
 pub struct Client {
     params: Params,
     encryption: VectorEncryptor,
@@ -54,7 +54,8 @@ impl sotto_core::Client<InspireTwo> for Client {
         if index.0 >= params.records() {
             return Err(Misuse::IndexPastEnd { index: index.0, len: params.records() }.into());
         }
-        // A power of two of blocks: no division, whose time depends on what is divided.
+        // The number of blocks is a power of two: no division, whose time would depend on the
+        // index.
         let places = [index.0 >> params.blocks().ilog2(), index.0 & (params.blocks() as u64 - 1)];
         let secret = self.encryption.secret(rng);
         let [first, second] = params.bits();
@@ -67,7 +68,8 @@ impl sotto_core::Client<InspireTwo> for Client {
         Ok((OneServer(Query { vectors, key }), Pending { secret }))
     }
 
-    /// The paper's Extract: decrypt the second layer, put the first one's ciphertext together, and decrypt that.
+    /// The paper's Extract: decrypt the second layer, assemble the first layer's ciphertext, and
+    /// decrypt that.
     fn recover(&mut self, pending: Pending, OneServer(Answer(answer)): OneServer<Answer>) -> Result<Record> {
         let (params, secret) = (&self.params, &pending.secret);
         if answer.len() != params.literal().parts().len() {
@@ -88,7 +90,7 @@ impl sotto_core::Client<InspireTwo> for Client {
 }
 
 impl Client {
-    /// As many numbers are packed together as the next power of two.
+    /// The size of a packing is the next power of two.
     fn numbers(
         &self,
         secret: &SecretKey,
@@ -99,7 +101,7 @@ impl Client {
         self.encryption.few_numbers(secret, bits, body.len().next_power_of_two(), mask, body)
     }
 
-    /// The first layer's ciphertext of the block that was picked.
+    /// The first layer's ciphertext of the selected block.
     fn picked(&self, secret: &SecretKey, answer: &[[Vec<u64>; 2]]) -> Result<[Zeroizing<Vec<u64>>; 2]> {
         let (params, [first, second]) = (&self.params, self.params.bits());
         let [of_masks, _] = params.groups();
@@ -108,7 +110,7 @@ impl Client {
         for [a, b] in of_masks {
             mask.extend(self.numbers(secret, second, a, b).iter().flat_map(|number| bytes_of(*number)));
         }
-        // Zeros after the last body, so that eight of them at a time are whole bytes.
+        // Zeros follow the last body, so that eight of them at a time are whole bytes.
         let count = params.numbers().next_multiple_of(8);
         let whole = count / 8 * first.body as usize;
         let mut body = Zeroizing::new(Vec::with_capacity(whole + 2));

@@ -1,6 +1,6 @@
-//! Both layers are written: the records, what packs each block, and what packs the masks of that. Where bytes change, so do
-//! the weights and the mask of their block, and all weights of the second layer. Queries do not depend on the table, so
-//! clients notice nothing.
+//! Writing both layers: the records, the packing weights of each block, and the packing weights of
+//! their masks. Where bytes change, so do the weights and the mask of their block, and all weights
+//! of the second layer. Queries do not depend on the table, so nothing changes for clients.
 
 use crate::InspireTwo;
 use crate::params::Params;
@@ -17,10 +17,10 @@ use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers whose masks and weights are in memory at once: of 28 KiB each.
+/// Numbers whose masks and weights are in memory at once, of 28 KiB each.
 const TOGETHER: usize = 2048;
 
-/// Writes a table.
+/// Writes the image of a table.
 pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let layers = Layers::new(params)?;
     out.reserve(Section::Resident, layers.end())?;
@@ -51,7 +51,7 @@ impl UpdateImage for InspireTwo {
     }
 }
 
-/// Where in the matrix a changed record lies.
+/// The change of the matrix for a changed record.
 fn placed(params: &Params, change: &RecordChange) -> Result<RecordChange> {
     let (records, len) = (params.records(), params.record_bytes() as u64);
     if change.record >= records {
@@ -65,7 +65,7 @@ fn placed(params: &Params, change: &RecordChange) -> Result<RecordChange> {
     Ok(RecordChange { record: column, offset: row + change.offset, bytes: change.bytes.clone() })
 }
 
-/// What writes both layers.
+/// Writes both layers.
 struct Layers<'a> {
     params: &'a Params,
     weighing: WeightLayout,
@@ -93,7 +93,8 @@ impl<'a> Layers<'a> {
         end
     }
 
-    /// Writes some blocks, whose records the matrix has already, and then, if there are any, the second layer's weights.
+    /// Writes some blocks, whose records are in the matrix already, and then, if there are any, the
+    /// second layer's weights.
     fn write(&self, blocks: impl Iterator<Item = Range<usize>>, out: &dyn Sink) -> Result<()> {
         let together = (TOGETHER / self.params.numbers()).max(1);
         let cut = |blocks: Range<usize>| {
@@ -115,7 +116,7 @@ impl<'a> Layers<'a> {
         if self.packed.is_empty() { Ok(()) } else { self.second(out) }
     }
 
-    /// The weights of some blocks, and their masks in the second matrix.
+    /// Writes the weights of some blocks, and their masks in the second matrix.
     fn first(&self, blocks: Range<usize>, out: &dyn Sink) -> Result<()> {
         let ([samples, _], [bits, _]) = (&self.samples, self.params.bits());
         let [_, weights, masks, ..] = self.params.literal().starts();
@@ -140,7 +141,7 @@ impl<'a> Layers<'a> {
         write_part(layout, (out, Section::Resident, masks), 0..layout.rows(), blocks.clone(), fill)
     }
 
-    /// The weights that pack all masks.
+    /// Writes the weights that pack all masks.
     fn second(&self, out: &dyn Sink) -> Result<()> {
         let [_, samples] = &self.samples;
         let [_, _, masks, mut start, _] = self.params.literal().starts();

@@ -1,4 +1,4 @@
-//! InsPIRe^(2) (Google, 2025, eprint 2025/1352): short records for clients that were never seen before.
+//! InsPIRe^(2) (Google, 2025, eprint 2025/1352): short records for clients without registered keys.
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
@@ -17,21 +17,22 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! Records lie in a grid of columns and blocks. A first encrypted unit vector picks a column, and the products with it are packed
-//! into a small ciphertext for each block; a second one picks the block's ciphertext, whose packed copy comes back. README.md has
-//! the symbol table, the deviations from the paper, and what is heuristic.
+//! Records are in a grid of columns and blocks. A first encrypted unit vector selects a column, and
+//! its products are packed into a small ciphertext for each block; a second one selects the block's
+//! ciphertext, whose packed copy is the answer. README.md has the symbol table, the deviations from
+//! the paper, and the heuristics.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
-//! | [`sizes`] | how large everything is, by the literal |
+//! | [`sizes`] | all sizes, by the literal |
 //! | [`select`] | choosing a grid and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | query, recover |
 //! | `server` | open, answer: the first layer (feature `server`) |
-//! | `second` | the second layer of an answer (feature `server`) |
-//! | `share`, `part` | tables in parts (feature `server`) |
-//! | `encode` | both layers are written, and written anew where bytes changed (feature `server`) |
+//! | `second_layer` | the second layer of an answer (feature `server`) |
+//! | `part_contents`, `part` | tables in parts (feature `server`) |
+//! | `encode` | writing both layers, and writing them again where bytes changed (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -53,7 +54,7 @@ pub mod sizes;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The InsPIRe^(2) scheme.
 pub struct InspireTwo;
 
 impl Scheme for InspireTwo {
@@ -71,5 +72,5 @@ impl Scheme for InspireTwo {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<InspireTwo>();

@@ -1,5 +1,5 @@
-//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
-//! last byte of a part are zero.
+//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit
+//! first; unused bits of a part's last byte are zero.
 
 use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
@@ -8,18 +8,19 @@ use sotto_silent::lattice::{KEY_WORDS, N};
 use sotto_silent::message::take_words;
 use sotto_silent::unit_vector::MessageBits;
 
-/// Two encrypted unit vectors, and the bodies of the key that packs what comes of them, coefficient by coefficient.
+/// A query: two encrypted unit vectors, and the bodies of the key that packs their products,
+/// coefficient by coefficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) vectors: [Vec<u64>; 2],
     pub(crate) key: Vec<u64>,
 }
 
-/// Mask and body of each packed ciphertext.
+/// An answer: the mask and the body of each packed ciphertext.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<[Vec<u64>; 2]>);
 
-/// Takes words of a packed ciphertext off the front of bytes. Any words are some.
+/// Takes words of a packed ciphertext off the front of bytes. Any words are valid.
 pub(crate) fn words(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
     *bytes = rest;

@@ -1,4 +1,4 @@
-//! Parameters: how many records of how many bytes, in how many blocks, and the bits of everything that is sent.
+//! Parameters: the number and bytes of records, the number of blocks, and the bits of all messages.
 
 use crate::sizes::GROUP;
 use serde::{Deserialize, Serialize};
@@ -12,28 +12,29 @@ use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, WORD_OPS};
 use std::ops::RangeInclusive;
 
-/// Most bytes in a record: as many numbers as one key packs.
+/// Maximum bytes of a record: as many numbers as one key packs.
 pub const MAX_RECORD_BYTES: u64 = 2 * GROUP as u64;
 
-/// Most columns: words of the first vector.
+/// Maximum number of columns, which are words of the first vector.
 pub const MAX_COLUMNS: u64 = 1 << 20;
 
-/// Most blocks, which are a power of two: words of the second vector.
+/// Maximum number of blocks, a power of two, which are words of the second vector.
 pub const MAX_BLOCKS: u64 = 1 << 16;
 
-/// Bits of a key's coefficient: up to six byte planes.
+/// The range of the bits of a key's coefficient: up to six byte planes.
 pub const KEY_BITS: RangeInclusive<u8> = 40..=48;
 
-/// Work of a client's key.
+/// Operations for a client's key.
 const KEY_OPS: u64 = 200_000_000;
 
-/// Work of one number of the first layer: its products of all planes become a residue, and this is cut down.
+/// Operations for one number of the first layer: its products of all planes become a residue, which
+/// is truncated.
 const NUMBER_OPS: u64 = 10_000;
 
-/// Work of one body when it is packed: its mask, and a switch.
+/// Operations for packing one body: its mask, and a switch.
 const SWITCH_OPS: u64 = 14_000_000;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -41,15 +42,16 @@ pub struct ParamsLiteral {
     pub set: String,
     /// Bytes in a record, `w`.
     pub record_bytes: u64,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
-    /// Blocks, `N2`: records that lie in one column. A power of two.
+    /// Blocks, `N2`: records in one column. A power of two.
     pub blocks: u64,
     /// Bits of a word of both vectors that are sent.
     pub query_bits: [u8; 2],
     /// Bits of a key's coefficient that are sent.
     pub key_bits: u8,
-    /// Bits of a coefficient of the first layer's ciphertexts, of which the second picks: of masks, of bodies.
+    /// Bits of a coefficient of the first layer's ciphertexts, from which the second selects: of
+    /// masks, of bodies.
     pub inner_bits: [u8; 2],
     /// Bits of a coefficient of an answer: of masks, of bodies.
     pub answer_bits: [u8; 2],
@@ -58,7 +60,8 @@ pub struct ParamsLiteral {
 }
 
 impl ParamsLiteral {
-    /// Bounds on log2 of the probability that something of the first layer comes out wrong, and of the second, if there is one.
+    /// Bounds on log2 of the failure probability of the first layer, and of the second, if there is
+    /// one.
     pub fn failures_log2(&self) -> [f64; 2] {
         let [first, second] = self.bits();
         let numbers = self.numbers();
@@ -92,7 +95,7 @@ impl Params {
     pub fn record_bytes(&self) -> usize {
         self.literal.record_bytes as usize
     }
-    /// How many records.
+    /// Number of records.
     pub fn records(&self) -> u64 {
         self.literal.records
     }
@@ -124,12 +127,12 @@ impl Params {
     pub fn groups(&self) -> [Vec<usize>; 2] {
         self.literal.groups()
     }
-    /// Where a record lies: its column, and the first row of its block.
+    /// The position of a record: its column, and the first row of its block.
     pub fn place(&self, record: u64) -> (u64, u64) {
         let blocks = self.literal.blocks;
         (record / blocks, record % blocks * 2 * self.numbers() as u64)
     }
-    /// Byte planes the server cuts the words of both vectors into.
+    /// Byte planes into which the server divides the words of both vectors.
     pub fn planes(&self) -> [usize; 2] {
         self.literal.query_bits.map(|bits| usize::from(bits.div_ceil(8)))
     }
@@ -205,7 +208,8 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Work of an answer: every part of the image is read once, and coefficients, numbers and bodies are packed.
+/// Operations for an answer: every part of the image is read once, and coefficients, numbers and
+/// bodies are packed.
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
     let [_, _, _, _, read] = literal.starts();
     let [_, bodies] = literal.groups();

@@ -1,6 +1,7 @@
-//! Tables in parts: a part has some numbers of all blocks, with the rows of the matrix and the weights that are theirs, and
-//! some groups of the second layer's masks; its partial is the bodies of these numbers, and picked masks. Bodies are picked
-//! by whoever joins, since that takes those of all blocks.
+//! Tables in parts: a part has some numbers of all blocks, with their rows of the matrix and their
+//! weights, and some groups of the second layer's masks; its partial answer is the bodies of these
+//! numbers, and selected masks. The coordinator selects bodies, since that takes those of all
+//! blocks.
 
 use crate::InspireTwo;
 use crate::message::{Answer, Query, words};
@@ -15,17 +16,17 @@ use sotto_silent::unit_vector::MessageBits;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The bits of picked masks, and how many bodies each comes with.
+/// The bits of selected masks, and the number of bodies of each.
 fn picked(params: &Params, share: &PartContents) -> (MessageBits, Vec<usize>) {
     let ([first, second], [groups, _]) = (params.bits(), params.groups());
     match params.picks() {
-        // The only block's mask, whose bodies are the numbers.
+        // The mask of the only block, whose bodies are the numbers.
         0 => (first, if share.first { vec![0] } else { Vec::new() }),
         _ => (second, groups.get(share.groups.clone()).unwrap_or_default().to_vec()),
     }
 }
 
-/// Takes a partial.
+/// Decodes a partial answer.
 fn take(params: &Params, cut: PartIndex, mut bytes: &[u8], into: &mut PassOutput) -> Option<()> {
     let share = PartContents::of(params, cut);
     let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));

@@ -1,4 +1,5 @@
-//! What a part of a table has: some numbers of the first layer, and some groups of the masks that the second one picks.
+//! The contents of a table's part: some numbers of the first layer, and some groups of the masks
+//! that the second one selects.
 
 use crate::params::Params;
 use sotto_core::{Params as _, PartIndex};
@@ -6,13 +7,14 @@ use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::weight_layout;
 use std::ops::Range;
 
-/// Numbers that are not divided: two rows of the matrix each and three of the weights, and both in whole panels.
+/// Numbers that are not divided: two rows of the matrix each and three of the weights, and both in
+/// whole panels.
 const TOGETHER: usize = 64;
 
-/// What a part has.
+/// The contents of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PartContents {
-    /// Numbers, those of all blocks one after the other.
+    /// Numbers of all blocks, one block after the other.
     pub(crate) numbers: Range<usize>,
     /// Groups of masks.
     pub(crate) groups: Range<usize>,
@@ -21,13 +23,13 @@ pub(crate) struct PartContents {
 }
 
 impl PartContents {
-    /// All of a table.
+    /// The contents of a whole table.
     pub(crate) fn all(params: &Params) -> Self {
         let [groups, _] = params.groups();
         PartContents { numbers: 0..params.numbers() * params.blocks(), groups: 0..groups.len(), first: true }
     }
 
-    /// That of a part.
+    /// The contents of one part.
     pub(crate) fn of(params: &Params, cut: PartIndex) -> Self {
         let all = PartContents::all(params);
         let numbers = cut.share(Self::most(params));
@@ -40,17 +42,17 @@ impl PartContents {
         }
     }
 
-    /// The most parts.
+    /// Maximum number of parts.
     pub(crate) fn most(params: &Params) -> u64 {
         PartContents::all(params).numbers.end.div_ceil(TOGETHER) as u64
     }
 
-    /// Its rows of the matrix.
+    /// The part's rows of the matrix.
     pub(crate) fn matrix(&self, params: &Params) -> PanelLayout {
         PanelLayout::new(2 * self.numbers.len(), params.columns())
     }
 
-    /// Its rows of the second matrix.
+    /// The part's rows of the second matrix.
     fn masks(&self, params: &Params) -> PanelLayout {
         let all = params.literal().masks();
         match params.picks() {
@@ -60,7 +62,8 @@ impl PartContents {
         }
     }
 
-    /// Where its matrix, weights, masks and weights of these begin in its image, and where that ends.
+    /// The offsets of matrix, weights, masks and the masks' weights in the part's image, and its
+    /// end.
     pub(crate) fn starts(&self, params: &Params) -> [u64; 5] {
         let [_, bits] = params.bits();
         let packings = params.literal().packings_of(self.groups.clone());
@@ -70,15 +73,15 @@ impl PartContents {
         [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + packing]
     }
 
-    /// Bytes of its image.
+    /// Bytes of the part's image.
     pub(crate) fn bytes(&self, params: &Params) -> u64 {
         let [.., end] = self.starts(params);
         end
     }
 
-    /// Which bytes of the whole image these are, in their order.
+    /// The byte ranges of the whole image that the part has, in order.
     pub(crate) fn holds(&self, params: &Params) -> Vec<Range<u64>> {
-        // Of an only block's mask the first part has all, and others come after it.
+        // The first part has the whole mask of an only block, and others come after it.
         let before =
             PartContents { numbers: 0..self.numbers.start, groups: 0..self.groups.start, first: !self.first };
         let lengths = |share: &PartContents| {

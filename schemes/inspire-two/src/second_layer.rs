@@ -1,4 +1,4 @@
-//! The second layer of an answer: of the ciphertexts of all blocks, the one that a second vector picks.
+//! The second layer of an answer: a second vector selects one of the ciphertexts of all blocks.
 
 use crate::message::Query;
 use crate::params::Params;
@@ -17,43 +17,44 @@ use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, residue
 use sotto_silent::samples::SampleMasks;
 use std::ops::Range;
 
-/// What picks masks, or some groups of them.
+/// Selects masks, or some groups of them.
 pub(crate) struct MaskSelector {
     params: Params,
     ring: Ring,
     groups: Range<usize>,
-    /// What packs masks, in the order of their numbers.
+    /// The packings of masks, in the order of their numbers.
     packed: Vec<PackedGroups>,
     packings: Vec<Groups>,
 }
 
-/// What picks bodies.
+/// Selects bodies.
 pub struct BodySelector {
     params: Params,
     ring: Ring,
-    /// The masks of bodies' products with the second vector, and what packs those of each group of bodies.
+    /// The masks of bodies' products with the second vector, followed by the packings of each group
+    /// of bodies.
     fresh: SampleMasks,
     packings: Vec<Inspiring>,
 }
 
-/// Mask and body of a packed ciphertext.
+/// The mask and the body of a packed ciphertext.
 pub(crate) type Ciphertext = [Vec<u64>; 2];
 
-/// What packs masks, in the order of their numbers.
+/// The packings of masks, in the order of their numbers.
 pub(crate) fn packings(params: &Params, groups: &[Groups]) -> Result<Vec<PackedGroups>> {
     let [_, bits] = params.bits();
     groups.iter().map(|groups| PackedGroups::new(*groups, bits, MaskLayout::Sent)).collect()
 }
 
 impl MaskSelector {
-    /// For some groups of masks.
+    /// A selector for some groups of masks.
     pub(crate) fn new(params: &Params, groups: Range<usize>) -> Result<Self> {
         let packings = params.literal().packings_of(groups.clone());
         let packed = self::packings(params, &packings)?;
         Ok(MaskSelector { params: params.clone(), ring: lattice::ring()?, groups, packed, packings })
     }
 
-    /// The masks that are picked: one pass over those of all blocks, and one over the weights.
+    /// The selected masks: one pass over those of all blocks, and one over the weights.
     pub(crate) fn masks(
         &self,
         masks: &[u8],
@@ -79,7 +80,7 @@ impl MaskSelector {
             all.iter_mut().zip(ciphers).for_each(|(all, ciphers)| all.extend(ciphers));
             (weights, first) = (rest, first + groups.numbers());
         }
-        // Of the last group only what there is.
+        // The last group is cut to its size.
         let [numbers, _] = self.params.groups();
         for all in &mut all {
             let numbers = numbers.iter().skip(self.groups.start);
@@ -101,7 +102,7 @@ impl BodySelector {
         })
     }
 
-    /// The bodies that a query picks of those of all blocks.
+    /// The bodies of all blocks that a query selects.
     pub(crate) fn picked(&self, query: &Query, bodies: &[u64]) -> Vec<Ciphertext> {
         let dropped = Q_BITS.saturating_sub(u32::from(self.params.literal().key_bits));
         let slots = |body: &[u64]| {
@@ -114,7 +115,7 @@ impl BodySelector {
         self.pack(words, &key, &self.numbers(bodies))
     }
 
-    /// Bodies as numbers of sixteen bits: of each the values in all blocks.
+    /// Bodies as numbers of sixteen bits: for each number its values in all blocks.
     fn numbers(&self, bodies: &[u64]) -> Vec<Vec<i16>> {
         let [bits, _] = self.params.bits();
         let count = self.params.body_bytes().div_ceil(2);
@@ -129,7 +130,8 @@ impl BodySelector {
         numbers
     }
 
-    /// Multiplies numbers by the second vector, and packs the products, whose masks nobody could know before.
+    /// Multiplies numbers by the second vector, and packs the products, whose masks cannot be
+    /// precomputed.
     fn pack(&self, words: &[u64], key: &[Vec<u64>], numbers: &[Vec<i16>]) -> Vec<Ciphertext> {
         let (q, [_, bits]) = (self.ring.q(), self.params.bits());
         let product = |row: &Vec<i16>| self.fresh.fresh_product(row, words, bits.dropped());

@@ -1,4 +1,4 @@
-//! Choosing a grid for a table: many columns cost bytes up, many blocks cost weights to read.
+//! Choosing a grid for a table: many columns cost query bytes, many blocks cost weights to read.
 
 use crate::params::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, server_ops};
 use sotto_core::{ParamsError, Result, TableShape};
@@ -21,7 +21,7 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let priced = priced.filter_map(|((record_bytes, records, lookups), blocks)| {
         let required = shape.required_failure_log2() - (lookups as f64).log2();
         let literal = word_sizes(record_bytes, records, blocks, required)?;
-        // Where rows are short, bytes are what they are fetched so for: they weigh twice.
+        // Where rows are short, bytes are the reason to choose this scheme: they weigh twice.
         let sent = [literal.query_bytes(), literal.answer_bytes()].map(|bytes| 2 * bytes);
         let price = price(shape.goal, server_ops(&literal), sent, literal.record_bytes);
         Some((price * lookups as f64, literal))
@@ -32,7 +32,8 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
 }
 
-/// How rows are cut into records: bytes in a record, how many there are, and how many hold one row.
+/// Divisions of rows into records: bytes of a record, number of records, and number of records of
+/// one row.
 fn cuts(shape: &TableShape) -> impl Iterator<Item = (u64, u64, u64)> {
     let (rows, row_bytes) = (shape.rows, shape.row_bytes);
     let together = (0..).map(|i| 1u64 << i).take_while(move |together| {
@@ -42,13 +43,14 @@ fn cuts(shape: &TableShape) -> impl Iterator<Item = (u64, u64, u64)> {
         let together = together.min(rows);
         (together * row_bytes, rows.div_ceil(together), 1)
     });
-    // Evened out, so that the last record of a row is not mostly padding.
+    // Widths are evened out, so that the last record of a row is not mostly padding.
     let lookups = row_bytes.div_ceil(MAX_RECORD_BYTES);
     let pieces = rows.checked_mul(lookups).filter(|_| lookups > 1);
     whole.chain(pieces.map(|records| (row_bytes.div_ceil(lookups), records, lookups)))
 }
 
-/// The fewest columns of more than one block: weights then take at most twice the bytes of the records.
+/// Minimum number of columns with more than one block: weights then take at most twice the bytes of
+/// the records.
 const MIN_COLUMNS: u64 = 3072;
 
 /// Numbers of blocks worth trying.
@@ -60,8 +62,8 @@ fn grids((_, records, _): (u64, u64, u64)) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The word sizes with the fewest bytes in query and answer together: they trade noise against each other. Both layers get half
-/// of the failure.
+/// The word sizes with the fewest bytes in query and answer together, which trade noise against
+/// each other. Each layer gets half of the failure probability.
 fn word_sizes(record_bytes: u64, records: u64, blocks: u64, required: f64) -> Option<ParamsLiteral> {
     let widest = [*MASK_BITS.end(); 2];
     let literal = |key_bits, inner_bits| ParamsLiteral {
@@ -85,7 +87,7 @@ fn word_sizes(record_bytes: u64, records: u64, blocks: u64, required: f64) -> Op
             |literal| literal.failures_log2()[0] <= required - 1.0,
         )
     });
-    // Of one block there is no second layer, and its bits are those of the first.
+    // With one block there is no second layer, and its bits are those of the first.
     let alone = |literal: ParamsLiteral| {
         let [bits, _] = literal.query_bits;
         ParamsLiteral { query_bits: [bits; 2], answer_bits: literal.inner_bits, ..literal }
@@ -107,7 +109,7 @@ fn word_sizes(record_bytes: u64, records: u64, blocks: u64, required: f64) -> Op
     both.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
 }
 
-/// The first literal that is reliable: those with more bits are so too.
+/// The first literal that is reliable; those after it with more bits are too.
 fn narrowest(
     bits: RangeInclusive<u8>,
     with: impl Fn(u8) -> ParamsLiteral,
@@ -144,7 +146,7 @@ mod tests {
         let bytes = |literal: &ParamsLiteral| literal.query_bytes() + literal.answer_bytes();
         assert!(bytes(&total) <= bytes(&time) && server_ops(&time) <= server_ops(&total));
         assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
-        // The table: 1 GiB as 2^24 x 64 B.
+        // The reference table: 1 GiB as 2^24 x 64 B.
         for l in [&time, &total] {
             println!(
                 "{l:?} up {} down {} {:?} {:?} ops {}",

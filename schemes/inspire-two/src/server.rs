@@ -1,4 +1,5 @@
-//! The server: one pass over the records, the weights and the masks each, for a few queries at once.
+//! The server: one pass each over the records, the weights and the masks, for a few queries at
+//! once.
 
 use crate::InspireTwo;
 use crate::encode::encode;
@@ -18,31 +19,31 @@ use sotto_silent::packed_groups::{PackingKeys, residues};
 use sotto_silent::weights::WeightLayout;
 use std::sync::Arc;
 
-/// Queries in one pass: their words are of six planes, and twenty planes keep the multipliers busy.
+/// Queries in one pass: their words have six planes, and twenty planes saturate the multipliers.
 const BATCH: usize = 4;
 
-/// An open table, which is one part.
+/// An open table as a single part.
 pub struct Server {
     part: PartServer,
     fresh: Option<BodySelector>,
 }
 
-/// Some numbers of the first layer, and some groups of the second's masks.
+/// An open part: some numbers of the first layer, and some groups of the second's masks.
 pub struct PartServer {
     pub(crate) params: Params,
     pub(crate) share: PartContents,
     held: ImageSection,
     ring: Ring,
     weighing: WeightLayout,
-    /// Of one block there is nothing to pick.
+    /// The selector of masks; none if there is one block.
     picking: Option<MaskSelector>,
 }
 
-/// What a part makes of a query.
+/// The results of a part for a query.
 pub(crate) struct PassOutput {
-    /// Bodies of the numbers it has.
+    /// Bodies of the part's numbers.
     pub(crate) bodies: Vec<u64>,
-    /// Picked masks: the groups it has; or the only block's mask, where there is one.
+    /// Selected masks of the part's groups, or the mask of the only block, where there is one.
     pub(crate) masks: Vec<Ciphertext>,
 }
 
@@ -87,12 +88,12 @@ impl sotto_core::Server<InspireTwo> for Server {
     }
 }
 
-/// What picks bodies, of which nothing is known before; `None` if there is one block.
+/// The selector of bodies, which have no precomputed data; `None` if there is one block.
 pub(crate) fn fresh(params: &Params) -> Result<Option<BodySelector>> {
     if params.picks() > 0 { BodySelector::new(params).map(Some) } else { Ok(None) }
 }
 
-/// The answer, from what was made of all numbers and groups.
+/// The answer, from the results of all parts.
 pub(crate) fn answer(fresh: Option<&BodySelector>, query: &Query, passed: PassOutput) -> Answer {
     let PassOutput { bodies, mut masks } = passed;
     match fresh {
@@ -108,7 +109,7 @@ fn held(params: &Params, image: Arc<dyn Image>) -> Result<ImageSection> {
 }
 
 impl PartServer {
-    /// Opens an image that has a share of a table.
+    /// Opens an image of one part of a table.
     pub(crate) fn open(params: &Params, share: PartContents, image: Arc<dyn Image>) -> Result<Self> {
         let [first, _] = params.bits();
         let weighing = WeightLayout::new(params.numbers(), params.blocks(), first)?;
@@ -126,7 +127,7 @@ impl PartServer {
         })
     }
 
-    /// Both layers, for a few queries at once.
+    /// Computes both layers, for a few queries at once.
     pub(crate) fn passes(&self, queries: &[Query]) -> Vec<PassOutput> {
         queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
     }
@@ -148,7 +149,7 @@ impl PartServer {
             sums.par_iter().zip(&added).map(|(sums, added)| self.bodies(sums, added)).collect();
         let picked = match &self.picking {
             Some(picking) => picking.masks(part(masks, packing), part(packing, end), queries, &keys),
-            // Nothing to pick: the only block's mask is sent as it is.
+            // There is nothing to select: the only block's mask is sent as it is.
             None if self.share.first => {
                 vec![vec![[self.mask(part(masks, packing)), Vec::new()]]; queries.len()]
             }
@@ -157,7 +158,8 @@ impl PartServer {
         bodies.into_iter().zip(picked).map(|(bodies, masks)| PassOutput { bodies, masks }).collect()
     }
 
-    /// The bodies of all blocks' ciphertexts, in the bits that come next: products, and what packing adds.
+    /// The bodies of all blocks' ciphertexts, in the bits of the next step: products, plus the
+    /// contributions of packing.
     fn bodies(&self, sums: &[i64], added: &[u64]) -> Vec<u64> {
         let (q, [planes, _], [bits, _]) = (self.ring.q(), self.params.planes(), self.params.bits());
         let rows = 2 * self.share.numbers.len();

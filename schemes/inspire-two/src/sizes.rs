@@ -1,4 +1,4 @@
-//! How large everything is, by the literal.
+//! All sizes, by the literal.
 
 use crate::params::ParamsLiteral;
 use sotto_math::matrix::PanelLayout;
@@ -8,7 +8,7 @@ use sotto_silent::message::packed_bytes;
 use sotto_silent::unit_vector::MessageBits;
 use std::ops::Range;
 
-/// Numbers of a packed ciphertext of the second layer, the most that one key packs.
+/// Numbers of a packed ciphertext of the second layer: the maximum that one key packs.
 pub const GROUP: usize = N / 2;
 
 impl ParamsLiteral {
@@ -22,7 +22,8 @@ impl ParamsLiteral {
         self.record_bytes.div_ceil(2) as usize
     }
 
-    /// The bits of both layers' messages. What the first one's answer would be is not sent: the second layer picks of it.
+    /// The bits of both layers' messages. The first layer's answer is not sent: the second layer
+    /// selects from it.
     pub fn bits(&self) -> [MessageBits; 2] {
         let [first, second] = self.query_bits.map(u32::from);
         let keys = self.key_bits.into();
@@ -34,22 +35,25 @@ impl ParamsLiteral {
         ]
     }
 
-    /// The matrix of all records: a column for each column of the grid, block under block.
+    /// The layout of the matrix of all records: a column for each column of the grid, block under
+    /// block.
     pub fn matrix(&self) -> PanelLayout {
         PanelLayout::new(2 * self.numbers() * self.blocks as usize, self.columns() as usize)
     }
 
-    /// The weights of packing each block.
+    /// The layout of the weights that pack each block.
     pub fn weights(&self) -> PanelLayout {
         weight_layout(self.numbers(), self.blocks as usize)
     }
 
-    /// The second matrix: a column for each block, with the bytes of its ciphertext's mask.
+    /// The layout of the second matrix: a column for each block, with the bytes of its ciphertext's
+    /// mask.
     pub fn masks(&self) -> PanelLayout {
         PanelLayout::new(N / 8 * usize::from(self.inner_bits[0]), self.blocks as usize)
     }
 
-    /// The rows of the second matrix that some groups of masks have; without groups, whoever has the first has all rows.
+    /// The rows of the second matrix for some groups of masks; without groups, the part with the
+    /// first mask has all rows.
     pub fn masks_of(&self, which: Range<usize>) -> PanelLayout {
         let [masks, _] = self.groups();
         let numbers: usize = masks.get(which).unwrap_or_default().iter().sum();
@@ -61,13 +65,13 @@ impl ParamsLiteral {
         (self.numbers() * usize::from(self.inner_bits[1])).div_ceil(8)
     }
 
-    /// Words of the second vector: of one block there is nothing to pick, and its ciphertext is the answer.
+    /// Words of the second vector: none for one block, whose ciphertext is the answer.
     pub fn picks(&self) -> u64 {
         if self.blocks > 1 { self.blocks } else { 0 }
     }
 
-    /// Numbers of each packed ciphertext of the second layer: first those of masks, then those of bodies. As many are packed
-    /// together as the next power of two.
+    /// Numbers of each packed ciphertext of the second layer: first those of masks, then those of
+    /// bodies. The size of a packing is the next power of two.
     pub fn groups(&self) -> [Vec<usize>; 2] {
         let of =
             |numbers: usize| (0..numbers).step_by(GROUP).map(|first| GROUP.min(numbers - first)).collect();
@@ -75,20 +79,20 @@ impl ParamsLiteral {
         if self.picks() > 0 { numbers.map(of) } else { [Vec::new(), Vec::new()] }
     }
 
-    /// The packed ciphertexts of an answer: how many numbers each has, and in which bits.
+    /// The packed ciphertexts of an answer: the count of numbers of each, and their bits.
     pub fn parts(&self) -> Vec<(usize, MessageBits)> {
         let [first, second] = self.bits();
         let picked = self.groups().into_iter().flatten().map(|numbers| (numbers, second));
         if self.picks() > 0 { picked.collect() } else { vec![(self.numbers(), first)] }
     }
 
-    /// How the masks' numbers are packed: groups of one size, and then smaller ones.
+    /// The packing groups of the masks' numbers: groups of one size, and then smaller ones.
     pub fn packings(&self) -> Vec<Groups> {
         let [masks, _] = self.groups();
         self.packings_of(0..masks.len())
     }
 
-    /// The same of some groups.
+    /// The packing groups of some groups of masks.
     pub fn packings_of(&self, which: Range<usize>) -> Vec<Groups> {
         let [masks, _] = self.groups();
         let masks = masks.get(which).unwrap_or_default();
@@ -97,7 +101,8 @@ impl ParamsLiteral {
         groups.map(|(size, numbers)| Groups::of(size, numbers, 1)).collect()
     }
 
-    /// Where the parts of the section begin, and where it ends: matrix, weights, masks, weights of these.
+    /// The offsets of the section's parts, and its end: matrix, weights, masks, weights of the
+    /// masks.
     pub fn starts(&self) -> [u64; 5] {
         let [_, bits] = self.bits();
         let packing = self.packings().iter().map(|groups| groups.bytes(bits.mask)).sum::<u64>();

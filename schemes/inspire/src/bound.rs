@@ -1,17 +1,18 @@
-//! The noise bound: `sotto_silent::bound` for t packed ciphertexts that are turned and added up, and on top of that the t - 1
-//! products by the selector. Each adds, in units of 1 modulo q,
+//! The noise bound: `sotto_silent::bound` for t packed ciphertexts that are rotated and added, plus
+//! the t - 1 products by the selector. Each of these adds, in units of 1 modulo q,
 //!
 //! ```text
-//!   digits of mask and body    times errors of the selector's rows and what of them was not sent
+//!   digits of mask and body    times errors of the selector's rows and their dropped bits
 //! + dropped bits of the mask   times the secret
 //! + dropped bits of the body
 //! ```
 //!
-//! and later products only turn it. **For any table**: t numbers that are turned and added up are t times the largest number at
-//! most, since it is their sum modulo p that is small and not the sum.
+//! and later products only rotate it. **For any table**: the sum of t rotated numbers is at most t
+//! times the largest number, since only the sum modulo p is small, not the sum.
 //!
-//! **What is heuristic**, besides the digits of packing: that digits of what is multiplied by the selector are uniform and
-//! independent of errors, and what is dropped or rounded of it is independent of the secret.
+//! **What is heuristic**, besides the digits of packing: digits of the selector's factors are
+//! assumed to be uniform and independent of errors, and their dropped and rounded bits to be
+//! independent of the secret.
 
 use crate::numbers::PLAIN;
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
@@ -19,8 +20,8 @@ use sotto_lattice::noise::{failure_apart_log2, steps};
 use sotto_silent::lattice::{N, NORM, Q, Q_BITS, SIGMA};
 use sotto_silent::{bound, unit_vector::MessageBits};
 
-/// Variance proxies of errors with what comes of secrets, and of what was rounded away of words, keys and selectors; and the
-/// margin that is left to both.
+/// Variance proxies of errors with secrets, and of the rounded bits of words, keys and selectors;
+/// and the margin for both.
 pub fn variances_and_margin(
     columns: u64,
     places: u64,
@@ -35,7 +36,7 @@ pub fn variances_and_margin(
     };
     let lost = selector_bits.map(|kept| steps::truncated(0.0, Q_BITS.saturating_sub(kept)));
     let errors = errors + products * product([SIGMA * SIGMA; 2], NORM);
-    // What is dropped was counted once.
+    // The dropped bits were counted once.
     let roundings = roundings + products * (product(lost, 0.0) - product([0.0; 2], 0.0));
     ([errors, roundings], margin)
 }

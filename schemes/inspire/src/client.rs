@@ -1,7 +1,8 @@
-//! The client: ask, read the answer. It holds nothing but what is public, and every query has a secret of its own.
+//! The client: query and recover. It holds only public data, and every query has its own secret.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
-//! index past the end. Column and place are bits of the index, since there is a power of two of places.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end. Column and place are bits of the index, since the number of
+//! places is a power of two.
 
 use crate::Inspire;
 use crate::message::{Answer, Query};
@@ -15,7 +16,7 @@ use sotto_silent::lattice::N;
 use sotto_silent::unit_vector::VectorEncryptor;
 use zeroize::Zeroizing;
 
-/// A client to be: there is nothing to take in.
+/// A client in preparation, which needs no artifact.
 pub struct Prepare {
     params: Params,
 }
@@ -32,7 +33,7 @@ impl sotto_core::Prepare<Inspire> for Prepare {
     }
 }
 
-/// A client.
+/// A client, which is ready without preparation.
 pub struct Client {
     params: Params,
     encryption: VectorEncryptor,
@@ -49,8 +50,8 @@ impl sotto_core::Client<Inspire> for Client {
 
     fn keys(&self) {}
 
-    /// The paper's Query: an encrypted unit vector under a fresh secret with the packing keys of that secret, and the root of the
-    /// place wanted under the same secret.
+    /// The paper's Query: an encrypted unit vector under a fresh secret with the packing keys of
+    /// that secret, and the root of the requested place under the same secret.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let (params, records) = (&self.params, self.params.literal().records);
         if index.0 >= records {

@@ -1,7 +1,8 @@
 //! Records as columns of the matrix, and columns as records.
 //!
-//! Column j has records t j to t j + t - 1. Of each group of N numbers of theirs it has the t coefficients of the polynomial
-//! that takes their values, one after the other: N numbers of two signed bytes, the residues nearest to zero.
+//! Column j has records t j to t j + t - 1. For each group of N of their numbers it has the t
+//! coefficients of the polynomial that takes their values, one after the other: N numbers of two
+//! signed bytes, the residues nearest to zero.
 
 use crate::interpolate::{Direction, evaluate_at, transform};
 use crate::numbers::{GROUP_BYTES, NUMBER_BITS, place};
@@ -23,7 +24,7 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Of these records.
+    /// The columns of these records.
     ///
     /// # Errors
     /// [`Misuse::Rule`] if they have another shape than the parameters.
@@ -69,7 +70,7 @@ impl RecordSource for Columns<'_> {
     }
 }
 
-/// Interpolates the polynomials of one group, and puts the coefficients.
+/// Interpolates the polynomials of one group, and writes the coefficients.
 pub(crate) fn put(polynomials: &mut [i32], room: &mut Vec<i32>, out: &mut [u8]) {
     room.resize(N, 0);
     transform(Direction::Interpolate, polynomials, room);
@@ -78,7 +79,7 @@ pub(crate) fn put(polynomials: &mut [i32], room: &mut Vec<i32>, out: &mut [u8]) 
     }
 }
 
-/// The polynomials whose coefficients a group of a column has.
+/// The polynomials whose coefficients are a group of a column.
 pub(crate) fn take(column: &[u8], room: &mut Vec<i32>) -> Vec<i32> {
     room.resize(N, 0);
     let mut polynomials: Vec<i32> = column.as_chunks::<2>().0.iter().map(|pair| number(*pair)).collect();
@@ -101,7 +102,7 @@ fn numbers(record: &[u8], group: usize, out: &mut Vec<i32>) {
     out.extend(numbers.into_iter().map(i32::from));
 }
 
-/// Puts byte `offset` of a group into its numbers.
+/// Writes byte `offset` of a group into its numbers.
 pub(crate) fn put_byte(numbers: &mut [i32], offset: u64, byte: u8) {
     let (number, before) = place(offset);
     let (low, bits, mask) = ((1 << NUMBER_BITS) - 1, i32::from(byte) << before, 0xff << before);
@@ -111,7 +112,7 @@ pub(crate) fn put_byte(numbers: &mut [i32], offset: u64, byte: u8) {
     }
 }
 
-/// Bytes of a record from `offset` on, out of a matrix; `None` if it does not have them.
+/// Reads bytes of a record from `offset` on in a matrix; `None` if the matrix does not have them.
 pub(crate) fn read_record(
     (layout, t): (&PanelLayout, usize),
     matrix: &[u8],

@@ -1,17 +1,16 @@
 //! Interpolation at roots of unity: t polynomials M_k of N numbers modulo p become the coefficients of the polynomial in Y that
 //! takes the value M_k at Y = omega^k, and back (InsPIRe, eprint 2025/1352; the transform is Cooley's and Tukey's, 1965).
-//!
-//! omega = X^(2 d / t) is a principal root of unity modulo X^d + 1: omega^(t / 2) = -1, so that the sums of its powers are zero
-//! whatever p is. A twiddle factor is a turn, and only the division by t asks for an odd p. Numbers grow to t times as much
-//! before they are reduced.
+//! omega = X^(2 d / t) is a principal root of unity modulo X^d + 1: omega^(t / 2) = -1, so the sums
+//! of its powers are zero for any p. Multiplying by a twiddle factor is a rotation, and only the
+//! division by t requires an odd p. Numbers grow by a factor of t before they are reduced.
 
 use crate::numbers::{NUMBER_BITS, P};
 use sotto_silent::lattice::N;
 
-/// The largest residue nearest to zero: (p - 1) / 2.
+/// The largest centered residue: (p - 1) / 2.
 const MIDDLE: i32 = (P / 2) as i32;
 
-/// Which way.
+/// The direction of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From values to coefficients: c_i = t^-1 sum_k M_k omega^(-i k).
@@ -20,11 +19,12 @@ pub enum Direction {
     Evaluate,
 }
 
-/// Transforms polynomials that lie one after the other, t of N numbers each. Numbers are residues at most p in absolute value;
-/// values come out from 0 to p - 1, and coefficients nearest to zero. `room` is for one polynomial.
+/// Transforms consecutive polynomials, t of N numbers each. Numbers are residues at most p in
+/// absolute value; the resulting values are from 0 to p - 1, and coefficients are centered. `room`
+/// is scratch for one polynomial.
 ///
 /// # Panics
-/// Unless t is a power of two from 1 to 2^12, and there is room.
+/// Unless t is a power of two from 1 to 2^12, and `room` has the size of a polynomial.
 pub fn transform(way: Direction, x: &mut [i32], room: &mut [i32]) {
     let t = x.len() / N;
     assert!(t.is_power_of_two() && t <= 1 << 12 && x.len() == t * N && room.len() == N, "t polynomials");
@@ -54,7 +54,8 @@ pub fn transform(way: Direction, x: &mut [i32], room: &mut [i32]) {
     }
 }
 
-/// A number that is as much modulo p, from below 2^30 in absolute value to -2^15..2^16: 2^15 is -1.
+/// A number with the same residue modulo p, from below 2^30 in absolute value to -2^15..2^16: 2^15
+/// is -1.
 fn folded(x: i32) -> i32 {
     (x & ((1 << NUMBER_BITS) - 1)) - (x >> NUMBER_BITS)
 }
@@ -72,7 +73,7 @@ fn nearest(x: i32) -> i32 {
     if x <= MIDDLE { x } else { x - 2 * MIDDLE - 1 }
 }
 
-/// Puts a polynomial times X^`by`, below 2 N.
+/// Writes a polynomial times X^`by`, for `by` below 2 N.
 fn turned(x: &[i32], by: usize, out: &mut [i32]) {
     let (turns, by) = (by / N, by % N);
     let sign = if turns == 0 { 1 } else { -1 };
@@ -82,7 +83,7 @@ fn turned(x: &[i32], by: usize, out: &mut [i32]) {
     rest.iter_mut().zip(stay).for_each(|(out, x)| *out = sign * x);
 }
 
-/// Polynomials in the order of their index' bits reversed.
+/// Puts polynomials into bit-reversed order.
 fn reorder(x: &mut [i32], t: usize) {
     let bits = t.ilog2();
     for i in 0..t {
@@ -96,7 +97,8 @@ fn reorder(x: &mut [i32], t: usize) {
     }
 }
 
-/// Number `i` of the value at omega^`place`, of coefficients that `read` reads: which, and which number of it.
+/// Number `i` of the value at omega^`place`, from coefficients that `read` reads by polynomial and
+/// number.
 pub fn evaluate_at(
     t: usize,
     place: usize,
@@ -139,7 +141,7 @@ mod tests {
         }
     }
 
-    /// c_i = t^-1 sum_k M_k omega^(-i k), written down.
+    /// The definition: c_i = t^-1 sum_k M_k omega^(-i k).
     #[test]
     fn coefficients_are_those_of_the_definition() {
         let (t, p) = (8, i64::from(P));

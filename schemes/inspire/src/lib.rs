@@ -18,15 +18,16 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! Records lie in m columns, t to each. The table has, in the place of a column's t polynomials, the polynomial that takes their
-//! values at t roots of unity: its coefficients are t times as many rows. One pass multiplies all columns by an encrypted unit
-//! vector; the products are packed; and what is left is evaluated at the root that the client encrypted, by Horner's rule.
-//! README.md has the symbol table, the deviations from the paper, and what is heuristic.
+//! Records are in m columns, t to each. In place of a column's t polynomials, the table has the
+//! polynomial that takes their values at t roots of unity: its coefficients are t times as many
+//! rows. One pass multiplies all columns by an encrypted unit vector; the products are packed; and
+//! the result is evaluated at the root that the client encrypted, by Horner's rule. README.md has
+//! the symbol table, the deviations from the paper, and the heuristics.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
-//! | [`bound`] | the noise bound: products by the selector on top of what `sotto-silent` counts |
+//! | [`bound`] | the noise bound: products by the selector in addition to the bound of `sotto-silent` |
 //! | [`select`] | choosing columns, places and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`numbers`] | records as numbers of 15 bits |
@@ -36,7 +37,7 @@
 //! | `columns` | records as columns of the matrix, and columns as records (feature `server`) |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changed bytes, and the groups they touch (feature `server`) |
+//! | `update_image` | changing bytes, and the groups that they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -60,7 +61,7 @@ pub mod update_image;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The InsPIRe scheme with polynomial evaluation.
 pub struct Inspire;
 
 impl Scheme for Inspire {
@@ -78,5 +79,5 @@ impl Scheme for Inspire {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Inspire>();

@@ -1,5 +1,5 @@
-//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
-//! last byte of a part are zero.
+//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit
+//! first; unused bits of a part's last byte are zero.
 
 use crate::params::Params;
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
@@ -8,16 +8,17 @@ use sotto_math::bits;
 use sotto_silent::message;
 use sotto_silent::unit_vector::KEY_BODIES;
 
-/// An encrypted unit vector, the bodies of the keys that pack what comes of it, and those of the selector of a place.
+/// A query: an encrypted unit vector, the bodies of the keys that pack its products, and those of
+/// the selector of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) words: Vec<u64>,
     pub(crate) keys: Vec<Vec<u128>>,
-    /// Of the rows for masks and for bodies.
+    /// Bodies of the selector's rows for masks and for bodies.
     pub(crate) selector: [Vec<Vec<u128>>; 2],
 }
 
-/// For each group of a record's numbers, mask and body of a ciphertext.
+/// An answer: the mask and the body of a ciphertext for each group of a record's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<[Vec<u64>; 2]>);
 

@@ -1,4 +1,4 @@
-//! Parameters: bytes in a record, `records` of them, `t` to a column, and the bits of everything that is sent.
+//! Parameters: bytes and number of records, `t` records to a column, and the bits of all messages.
 
 use crate::bound;
 use crate::numbers::{self, PLAIN};
@@ -14,28 +14,30 @@ use sotto_silent::message::packed_bytes;
 use sotto_silent::unit_vector::{KEY_BODIES, MessageBits, WORD_OPS};
 use std::ops::RangeInclusive;
 
-/// Most bytes in a record: 274 ciphertexts.
+/// Maximum bytes of a record: 274 ciphertexts.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// Most columns.
+/// Maximum number of columns.
 pub const MAX_COLUMNS: u64 = 1 << 20;
 
-/// How many records may share a column. With 16 the digits of packing alone may fill the margin.
+/// Possible numbers of records in a column. With 16 the digits of packing alone could fill the
+/// margin.
 pub const PLACES: [u64; 3] = [2, 4, 8];
 
-/// Bits of a coefficient of the selector.
+/// The range of the bits of a selector's coefficient.
 pub const SELECTOR_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
 
-/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
+/// The range of the bits of a mask's coefficient in an answer; up to 37 the client's product with
+/// the mask is exact.
 pub const MASK_BITS: RangeInclusive<u8> = 17..=37;
 
-/// Work of a client's keys and of its selector, by measurement.
+/// Operations for a client's keys and selector, measured.
 const KEYS_OPS: u64 = 300_000_000;
 
-/// Work of a product with the selector, by measurement.
+/// Operations for a product with the selector, measured.
 const PRODUCT_OPS: u64 = 10_500_000;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -43,9 +45,9 @@ pub struct ParamsLiteral {
     pub set: String,
     /// Bytes in a record.
     pub record_bytes: u64,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
-    /// How many records share a column, `t`: a power of two.
+    /// Number of records in a column, `t`: a power of two.
     pub places: u64,
     /// Bits of a query's word that are sent.
     pub query_bits: u8,
@@ -60,7 +62,7 @@ pub struct ParamsLiteral {
 }
 
 impl ParamsLiteral {
-    /// The bits of all messages but for the selector's.
+    /// The bits of all messages except for the selector's.
     pub fn bits(&self) -> MessageBits {
         let [mask, body] = self.answer_bits.map(u32::from);
         MessageBits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
@@ -102,12 +104,12 @@ impl ParamsLiteral {
         self.packed() * GROUP_BYTES as u64 * self.columns().next_multiple_of(4)
     }
 
-    /// The numbers of all polynomials, as they are packed. Turns leave no place of one free.
+    /// The packing groups of the numbers of all polynomials. Rotations leave no place of one free.
     pub fn packing(&self) -> Groups {
         Groups::new(N * self.packed() as usize, 1)
     }
 
-    /// Bytes of the weights and masks beside it.
+    /// Bytes of the weights and masks after the matrix.
     pub fn weight_bytes(&self) -> u64 {
         self.packing().bytes(Q_BITS)
     }
@@ -151,7 +153,7 @@ impl Params {
     pub fn packed(&self) -> usize {
         self.groups() * self.places
     }
-    /// The bits of all messages but for the selector's.
+    /// The bits of all messages except for the selector's.
     pub fn bits(&self) -> MessageBits {
         self.literal.bits()
     }
@@ -159,11 +161,11 @@ impl Params {
     pub fn selector_bits(&self) -> [u32; 2] {
         self.literal.selector_bits.map(u32::from)
     }
-    /// Byte planes the server cuts a query word into.
+    /// Byte planes into which the server divides a query word.
     pub fn planes(&self) -> usize {
         usize::from(self.literal.query_bits.div_ceil(8))
     }
-    /// Where the bytes of the matrix lie.
+    /// The layout of the matrix.
     pub fn layout(&self) -> PanelLayout {
         PanelLayout::new(self.l(), self.m)
     }
@@ -244,7 +246,8 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Work of an answer: both passes read their tables once, each coefficient is packed, and each group evaluated.
+/// Operations for an answer: both passes read their tables once, each coefficient is packed, and
+/// each group evaluated.
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
     (literal.matrix_bytes() + literal.weight_bytes()) * work::READ_BYTE
         + literal.packed() * N as u64 * PACKED_OPS

@@ -1,5 +1,5 @@
-//! Tables in parts: a part has some groups of a record's numbers, each with the rows of the matrix and the weights of its
-//! polynomials, and its partial is what these are evaluated to.
+//! Tables in parts: a part has some groups of a record's numbers, each with the rows of the matrix
+//! and the weights of its polynomials, and its partial answer is their values.
 
 use crate::Inspire;
 use crate::message::{Answer, Query};

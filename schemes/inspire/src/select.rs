@@ -1,4 +1,4 @@
-//! Choosing columns and places for a table: many places cost packing, few places bytes up.
+//! Choosing columns and places for a table: many places cost packing, few places cost query bytes.
 
 use crate::bound;
 use crate::numbers::GROUP_BYTES;
@@ -36,8 +36,9 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
 }
 
-/// Word sizes with few bytes in query and answer together, which trade noise against each other: from the widest on, what goes is
-/// the bit that saves the most bytes for the noise it makes, as long as one may go.
+/// Word sizes with few bytes in query and answer together, which trade noise against each other.
+/// The search starts with the widest, and removes the bit that saves the most bytes for the noise
+/// that it adds, as long as one can be removed.
 fn word_sizes(cut: &MatrixShape, places: u64, required: f64) -> Option<ParamsLiteral> {
     let ranges: [RangeInclusive<u8>; 6] =
         [QUERY_BITS, KEY_BITS, SELECTOR_BITS, SELECTOR_BITS, MASK_BITS, MASK_BITS];
@@ -73,7 +74,7 @@ fn word_sizes(cut: &MatrixShape, places: u64, required: f64) -> Option<ParamsLit
     }
 }
 
-/// What of the margin is one deviation of errors and one of roundings.
+/// The share of the margin of one deviation of errors and one of roundings.
 fn deviations(literal: &ParamsLiteral) -> f64 {
     let selector = literal.selector_bits.map(u32::from);
     let (variances, margin) =

@@ -1,8 +1,9 @@
-//! The second dimension of a query: an RGSW encryption of a root of unity omega^k, omega = X^(2 d / t), under the secret of the
-//! query. Its masks are public and the same for everyone, so that only bodies are sent.
+//! The second dimension of a query: an RGSW encryption of a root of unity omega^k, omega = X^(2 d /
+//! t), under the secret of the query. Its masks are public and the same for everyone, so only
+//! bodies are sent.
 //!
-//! Its errors meet few digits beside those of packing, so that its gadget is coarse: two digits for masks, and one for
-//! bodies, whose dropped bits meet no secret.
+//! Its errors meet few digits compared with those of packing, so its gadget is coarse: two digits
+//! for masks, and one for bodies, whose dropped bits meet no secret.
 
 use sotto_core::{CryptoRng, Misuse, Result};
 use sotto_lattice::encrypt::{ErrorSource, MaskSource, truncate};
@@ -29,17 +30,17 @@ pub const ROWS: usize = (MASK_DIGITS.count + BODY_DIGITS.count) as usize;
 pub(crate) const MASKS: MaskSource<'static> =
     MaskSource { seed: &PUBLIC_SEED, label: "silent selector", first: 0 };
 
-/// How masks and bodies are cut into digits.
+/// The gadgets that decompose masks and bodies into digits.
 ///
 /// # Errors
-/// None: the numbers are constants.
+/// None, since the numbers are constants.
 pub fn gadgets() -> Result<[Gadget; 2]> {
     let gadget = |digits: GadgetNoise| Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
     let both = gadget(MASK_DIGITS).zip(gadget(BODY_DIGITS)).map(|(mask, body)| [mask, body]);
     Ok(both.ok_or(Misuse::Rule("the digits of a selector reach the modulus"))?)
 }
 
-/// What encrypts roots of unity of order t.
+/// Encrypts roots of unity of order t.
 pub struct RootEncryptor {
     gadgets: [Gadget; 2],
     gaussian: Gaussian,
@@ -47,15 +48,16 @@ pub struct RootEncryptor {
 }
 
 impl RootEncryptor {
-    /// For t places in a column.
+    /// An encryptor for t places in a column.
     ///
     /// # Errors
-    /// None, as [`gadgets`].
+    /// None, since the constants of [`gadgets`] are valid.
     pub fn new(places: usize) -> Result<Self> {
         Ok(RootEncryptor { gadgets: gadgets()?, gaussian: Gaussian::new(SIGMA), places })
     }
 
-    /// The top bits of the bodies of an encryption of omega^`place`: of the rows for masks and of that for bodies.
+    /// The top bits of the bodies of an encryption of omega^`place`: of the rows for masks and of
+    /// the row for bodies.
     pub fn encrypt(
         &self,
         ring: &Ring,
@@ -83,10 +85,10 @@ impl RootEncryptor {
         [cut(masks, bits[0]), cut(bodies, bits[1])]
     }
 
-    /// The coefficients of omega^`place`: every power of omega is looked at, whichever is wanted.
+    /// The coefficients of omega^`place`, reading every power of omega.
     fn root(&self, place: u32) -> Zeroizing<Vec<i32>> {
         let mut root = Zeroizing::new(vec![0; N]);
-        // The second half of the powers are those of the first with a minus.
+        // The second half of the powers are the negatives of the first.
         let half = self.places / 2;
         for (k, x) in (0u32..).zip(root.iter_mut().step_by(N / half).take(half)) {
             *x = i32::conditional_select(x, &1, place.ct_eq(&k));

@@ -24,7 +24,8 @@ use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
 use sotto_silent::write_packed::write_packed;
 use std::sync::Arc;
 
-/// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
+/// Queries in one pass: their words have five or six planes, and twenty planes saturate the
+/// multipliers.
 const BATCH: usize = 4;
 
 /// An open table, or some groups of one.
@@ -33,11 +34,11 @@ pub struct Server {
     matrix: Matrix,
     packed: PackedGroups,
     gadgets: [Gadget; 2],
-    /// Masks of a selector's rows, which are the same for everyone.
+    /// Masks of a selector's rows, the same for everyone.
     masks: Vec<Vec<u64>>,
 }
 
-/// A query as its steps take it.
+/// A query in the form that the steps take.
 struct ExpandedQuery {
     planes: QueryPlanes,
     keys: PackingKeys,
@@ -77,8 +78,9 @@ impl sotto_core::Server<Inspire> for Server {
         Ok(())
     }
 
-    /// The paper's Respond: multiply the matrix by the words of a few queries in one pass; pack what came of it, in one pass over
-    /// the weights, with the keys of each; and evaluate the polynomials that are left.
+    /// The paper's Respond: multiply the matrix by the words of a few queries in one pass; pack the
+    /// products, in one pass over the weights, with the keys of each query; and evaluate the
+    /// resulting polynomials.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
         together(prepared, |queries: Vec<ExpandedQuery>| {
@@ -88,7 +90,7 @@ impl sotto_core::Server<Inspire> for Server {
 }
 
 impl Server {
-    /// Opens the rows of a matrix of this layout, and what packs them.
+    /// Opens the rows of a matrix of this layout, and their packing.
     pub(crate) fn open_some(
         params: &Params,
         layout: PanelLayout,
@@ -107,7 +109,7 @@ impl Server {
         Ok(ExpandedQuery { planes, keys, selector: self.selector(query).ok_or_else(bad)? })
     }
 
-    /// A query's selector under the public masks; `None` if it is none.
+    /// A query's selector under the public masks; `None` if it is malformed.
     fn selector(&self, query: &Query) -> Option<RgswCiphertext> {
         let ring = self.packed.ring();
         let widths = query.selector.iter().zip(self.params.selector_bits());
@@ -141,7 +143,8 @@ impl Server {
         queries.iter().zip(ciphers).map(of_query).collect()
     }
 
-    /// Horner's rule: the polynomial with these coefficients at the root that was encrypted, in the bits that are sent.
+    /// Horner's rule: the polynomial with these coefficients at the encrypted root, in the bits
+    /// that are sent.
     fn evaluated(
         &self,
         root: &RgswCiphertext,
@@ -165,7 +168,7 @@ impl Server {
     }
 }
 
-/// Where weights lie, and what packs with them.
+/// The layout of the weights, and their packing.
 pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
     PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Whole)
 }

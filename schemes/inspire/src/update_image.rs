@@ -1,5 +1,6 @@
-//! Moving an image to the next epoch: a changed number is in all t polynomials of its group, so that those are changed, and the
-//! weights of all t groups. Queries do not depend on the table, so clients notice nothing.
+//! Moving an image to the next epoch: a changed number is in all t polynomials of its group, so
+//! these change, and the weights of all t groups. Queries do not depend on the table, so nothing
+//! changes for clients.
 
 use crate::Inspire;
 use crate::columns::{POLYNOMIAL_BYTES, put, put_byte, take};
@@ -21,7 +22,7 @@ impl UpdateImage for Inspire {
         let t = params.places();
         let column = |change: &RecordChange| change.record as usize / t;
         let mut changes: Vec<&RecordChange> = changes.iter().collect();
-        // Stable: of two changes to one byte, the later one is written later.
+        // The sort is stable: of two changes to one byte, the later one is written later.
         changes.sort_by_key(|change| column(change));
         let (mut touched, mut room) = (Vec::new(), Vec::new());
         for changes in changes.chunk_by(|a, b| column(a) == column(b)) {
@@ -44,7 +45,7 @@ impl UpdateImage for Inspire {
     }
 }
 
-/// The groups of a record's bytes that any of these touches, each once.
+/// The groups of a record's bytes that any of these changes touches, each once.
 fn groups(changes: &[&RecordChange]) -> Vec<usize> {
     let of_change = |change: &&RecordChange| {
         let end = change.offset + change.bytes.len() as u64;
@@ -56,7 +57,7 @@ fn groups(changes: &[&RecordChange]) -> Vec<usize> {
     groups
 }
 
-/// Puts what a change has of the group that starts at some byte of a record.
+/// Writes the bytes of a change that are in the group at some byte of a record.
 fn put_change(numbers: &mut [i32], start: u64, change: &RecordChange) {
     let bytes = (change.offset..).zip(&change.bytes);
     let skipped = start.saturating_sub(change.offset) as usize;
@@ -64,7 +65,7 @@ fn put_change(numbers: &mut [i32], start: u64, change: &RecordChange) {
     within.for_each(|(offset, byte)| put_byte(numbers, offset - start, *byte));
 }
 
-/// Refuses a change that is not within the table.
+/// Refuses a change outside the table.
 fn in_table(params: &Params, change: &RecordChange) -> Result<()> {
     let literal = params.literal();
     if change.record >= literal.records {

@@ -1,6 +1,6 @@
 //! The noise bound, from a grid to a failure probability.
 //!
-//! In units of 1 modulo q the phase of a packed coefficient is off by
+//! In units of 1 modulo q, the error of a packed coefficient's phase is
 //!
 //! ```text
 //!   sum over D of  plaintext times error of a selector      at most t / 2 a coefficient, whatever the table
@@ -11,14 +11,16 @@
 //! + body rounding      at most q / 2^(body + 1)
 //! ```
 //!
-//! and a word is read right if that stays below q / 2 t. **For any table**: a client draws secret, errors and the masks of its
-//! keys after the table is there, so that for given plaintexts the sum is linear in errors that know nothing of them. Rotations
-//! have errors in common: those of the vector, of what their gadgets drop, and of the key that the second half begins with.
-//! Plaintexts may be such that these add up and do not average out. So all that is there before the switch to q is counted D
-//! times as much as for plaintexts that are independent; the roundings of that switch are not, being of other masks each.
+//! and a word is read right if that stays below q / 2 t. **For any table**: a client draws secret,
+//! errors and the masks of its keys after the table exists, so for given plaintexts the sum is
+//! linear in errors that do not depend on them. Rotations have errors in common: those of the
+//! vector, of the dropped bits of their gadgets, and of the key that the second half begins with.
+//! Plaintexts may be such that these add up and do not average out. So all errors before the switch
+//! to q count D times as much as for independent plaintexts; the roundings of that switch do not,
+//! since each belongs to another mask.
 //!
-//! What is heuristic is that digits of masks, and what is rounded off them, are independent and uniform, as in the works this
-//! follows.
+//! Digits of masks, and the bits rounded off them, are assumed to be independent and uniform, as in
+//! the works that this follows. This is heuristic.
 
 use crate::grid::Grid;
 use crate::params::Literal;
@@ -26,36 +28,38 @@ use crate::ring::{BABY, FOLD, GIANT, N, NORM, PACK, SIGMA, T, log2_q, log2_speci
 use sotto_lattice::noise::failure_log2;
 use sotto_lattice::noise::steps::{self, GadgetNoise};
 
-/// The variances of the steps, each with those before.
+/// The variances after each step, including those of the steps before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variances {
-    /// Of a selector modulo q.
+    /// Variance of a selector modulo q.
     pub selector: f64,
-    /// Of a block's sum.
+    /// Variance of a block's sum.
     pub product: f64,
-    /// After the external product.
+    /// Variance after the external product.
     pub folded: f64,
-    /// After packing.
+    /// Variance after packing.
     pub packed: f64,
 }
 
 impl Variances {
-    /// On average, for plaintexts whose coefficients are independent and of this mean square.
+    /// Average variances, for plaintexts with independent coefficients of this mean square.
     pub fn average(grid: &Grid, square: f64) -> Self {
         Self::of(grid, square, grid.columns as f64)
     }
 
-    /// At most, for any table.
+    /// Maximum variances, for any table.
     pub fn most(grid: &Grid) -> Self {
         Self::of(grid, (T as f64 / 2.0).powi(2), (grid.columns as f64).powi(2))
     }
 
-    /// For plaintexts of this mean square, and so many times what rotations have in common.
+    /// Variances for plaintexts of this mean square, with the common errors of rotations counted
+    /// `common` times.
     fn of(grid: &Grid, square: f64, common: f64) -> Self {
         let key = SIGMA * SIGMA;
         let switch = |digits: &GadgetNoise| steps::key_switch(N, digits, log2_q(), key, NORM);
         let baby = steps::key_switch(N, &BABY, log2_q() + log2_special(), key, NORM);
-        // The message is rounded to an integer. The second half of baby steps is two of them, one after the other.
+        // The message is rounded to an integer. The second half of baby steps is two of them, one
+        // after the other.
         let carried = (key + 1.0 / 12.0 + 2.0 * baby) * (-2.0 * log2_special()).exp2();
         let rounding = steps::lowered(0.0, log2_special(), NORM);
         let sum = grid.columns as f64 * rounding + common * carried;

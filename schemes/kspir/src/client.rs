@@ -1,7 +1,7 @@
-//! The client: make keys, ask, read the answer.
+//! The client: make keys, query, recover.
 //!
-//! Nothing here branches, indexes or allocates by the record asked for or by a secret; the only exception is refusing a record
-//! past the end.
+//! No branch, index or allocation depends on the requested record or on a secret; the only
+//! exception is refusing a record past the end.
 
 use crate::KsPir;
 use crate::message::{Answer, Keys, Query};
@@ -20,13 +20,13 @@ use sotto_prg::PublicSeed;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-/// What the masks of keys are for.
+/// Label of the masks of keys.
 pub(crate) const KEY_MASKS: &str = "kspir key";
 
-/// What the masks of queries are for.
+/// Label of the masks of queries.
 pub(crate) const QUERY_MASKS: &str = "kspir query";
 
-/// A client about to be: its keys are made at once, since no artifact is needed.
+/// A client in preparation: its keys are made at once, since no artifact is needed.
 pub struct Prepare {
     client: Client,
 }
@@ -41,7 +41,7 @@ impl sotto_core::Prepare<KsPir> for Prepare {
     }
 }
 
-/// A client with its secret.
+/// A client with its secret key.
 pub struct Client {
     params: Params,
     error: Gaussian,
@@ -49,7 +49,7 @@ pub struct Client {
     keys: Keys,
 }
 
-/// What one query leaves to be known: nothing, since a record comes back at the same place whichever it is.
+/// The secret of one query: nothing, since every record comes back at the same place.
 pub struct Pending(());
 
 impl sotto_core::Client<KsPir> for Client {
@@ -59,7 +59,8 @@ impl sotto_core::Client<KsPir> for Client {
         self.keys.clone()
     }
 
-    /// The encrypted unit vector of the record's column, and the encrypted power of X that brings the record to the front of it.
+    /// The encrypted unit vector of the record's column, and the encrypted power of X that moves
+    /// the record to its front.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let len = self.params.literal.records;
         if index.0 >= len {
@@ -129,8 +130,8 @@ impl Client {
         Ok(Client { error, secret, keys: Keys { seed, bodies }, params })
     }
 
-    /// The message of the vector, in slots modulo q times the special modulus: a one at the column in every stretch of slots,
-    /// times that modulus over t and rounded.
+    /// The message of the vector, in slots modulo q times the special modulus: a one at the column
+    /// in every run of slots, times that modulus over t and rounded.
     fn vector(&self, column: u64) -> Zeroizing<Vec<u64>> {
         let (ring, around) = (&self.params.ring, self.params.grid.columns as u64 - 1);
         let marks = (0..N as u64).map(|slot| {
@@ -161,7 +162,7 @@ impl Client {
         let (last, half) = ((1u64 << bits[0]) - 1, 1u64 << bits[0] >> 1);
         let coefficient = |(body, product): (&u64, &u64)| {
             let phase = (body << (bits[0] - bits[1])).wrapping_sub(ring.q().centered(*product) as u64) & last;
-            // What rounds up to t is zero.
+            // A value that rounds up to t is zero.
             let rounded = (phase * T + half) >> bits[0];
             rounded.min(rounded.wrapping_sub(T))
         };

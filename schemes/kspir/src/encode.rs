@@ -1,5 +1,6 @@
-//! Encoding: records into matrices, and their diagonals into plaintexts, written as the pass reads them. Records follow as they
-//! came, since every plaintext has a number of each of them.
+//! Encoding: records into matrices, and their diagonals into plaintexts, written in the order in
+//! which the pass reads them. A copy of the records follows, since every plaintext has a number of
+//! each of them.
 
 use crate::grid::Grid;
 use crate::params::Params;
@@ -33,7 +34,8 @@ pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -
     copy(params, rows, out)
 }
 
-/// Writes the plaintexts of some blocks, and of those whose plaintexts share lines with them.
+/// Writes the plaintexts of some blocks, and of the blocks whose plaintexts share cache lines with
+/// them.
 ///
 /// # Errors
 /// Those of `rows`; storage errors.
@@ -47,7 +49,7 @@ pub(crate) fn write_blocks(
     let layout = layout(grid)?;
     let words = words(params)?;
     let mut strips: Vec<Strip> = strips(&layout).collect();
-    // One after the other those of the same columns, which are made of the same blocks.
+    // Strips of the same columns are consecutive, since they are made of the same blocks.
     strips.sort_by_key(|strip| strip.cols.start);
     strips.retain(|strip| wanted(blocks_of(grid, &strip.cols)));
     let (done, total) = (AtomicU64::new(0), strips.len() as u64);
@@ -64,12 +66,12 @@ pub(crate) fn write_blocks(
     Ok(())
 }
 
-/// The blocks whose plaintexts some columns of the table have.
+/// The blocks whose plaintexts are in some columns of the table.
 fn blocks_of(grid: &Grid, cols: &Range<usize>) -> Range<usize> {
     cols.start / grid.giants()..cols.end.div_ceil(grid.giants())
 }
 
-/// The table of plaintexts.
+/// The layout of the table of plaintexts.
 ///
 /// # Errors
 /// None for checked parameters.
@@ -77,10 +79,10 @@ pub(crate) fn layout(grid: &Grid) -> Result<TileLayout> {
     Ok(grid.layout().ok_or(Misuse::Rule("checked parameters have a table"))?)
 }
 
-/// How plaintexts are stored.
+/// The storage format of plaintexts.
 ///
 /// # Errors
-/// None: the modulus is a constant.
+/// None, since the modulus is a constant.
 pub(crate) fn words(params: &Params) -> Result<WordFormat> {
     Ok(WordFormat::new(params.ring.q()).ok_or(Misuse::Rule("the modulus has a stored form"))?)
 }
@@ -91,7 +93,7 @@ struct Matrices {
     columns: Vec<Column>,
 }
 
-/// Reads the parts of records that some blocks have.
+/// Reads the pieces of records in some blocks.
 fn read(params: &Params, rows: &dyn RecordSource, blocks: Range<usize>) -> Result<Matrices> {
     let (grid, first) = (&params.grid, blocks.start);
     let all: Vec<(usize, usize)> =
@@ -100,7 +102,7 @@ fn read(params: &Params, rows: &dyn RecordSource, blocks: Range<usize>) -> Resul
     Ok(Matrices { first, columns: columns.collect::<Result<_>>()? })
 }
 
-/// The slots of the polynomial that has the parts of a column's records.
+/// The slots of the polynomial that has the pieces of a column's records.
 fn read_column(params: &Params, rows: &dyn RecordSource, block: usize, column: usize) -> Result<Column> {
     let grid = &params.grid;
     let (page, k) = (block / grid.blocks, block % grid.blocks);
@@ -119,7 +121,7 @@ fn read_column(params: &Params, rows: &dyn RecordSource, block: usize, column: u
     Ok(params.slots.decode(&mut coefficients).map(|x| x as u32).collect())
 }
 
-/// What strips of the same columns need.
+/// The state of writing strips of the same columns.
 struct Writer<'a> {
     params: &'a Params,
     layout: &'a TileLayout,
@@ -167,7 +169,7 @@ impl Writer<'_> {
     }
 }
 
-/// Copies the records behind the table.
+/// Copies the records after the table.
 fn copy(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let (records, each) = (params.literal.records, params.grid.record_bytes());
     for first in (0..records).step_by(TOGETHER) {

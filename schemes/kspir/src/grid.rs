@@ -1,26 +1,29 @@
-//! Where records lie in matrices, and matrices in the image.
+//! The positions of records in matrices, and of matrices in the image.
 //!
-//! A record is *pages* of N words of 16 bits; all records' pages of one number are a layer of their own, which one query is
-//! multiplied by as by the others. A layer is `r` *blocks*, matrices of N rows and D columns, and a column holds `r` records:
+//! A record is *pages* of N words of 16 bits; all records' pages of one number are a layer of their
+//! own, and a query is multiplied by each layer. A layer is `r` *blocks*, matrices of N rows and D
+//! columns, and a column holds `r` records:
 //!
 //! ```text
 //! record i is number p = i mod r of column c = i div r
 //! word k N / r + j of its page is, in block k, coefficient j r + p of the polynomial whose slots are column c
 //! ```
 //!
-//! So every block holds an `r`th of each record, in coefficients that `r` divides once they are turned by X^-p; and packing
-//! puts those of block k at `j r + k`.
+//! So every block holds an `r`th of each record, in coefficients that `r` divides after
+//! multiplication by X^-p; and packing puts those of block k at `j r + k`.
 //!
-//! **Rotations.** D divides the slots of a cycle, and the query is a unit vector repeated in all stretches of D slots. With
-//! `rot_b` the rotation that brings slot `i + b` to `i`, the product of a block and the vector is the sum over `b < D` of a
-//! diagonal times `rot_b` of it: slot `i` of the diagonal is in row `i` and column `i + b mod D`. With `b = g n1 + a` that is
+//! **Rotations.** D divides the slots of a cycle, and the query is a unit vector repeated in all
+//! runs of D slots. With `rot_b` the rotation that moves slot `i + b` to `i`, the product of a
+//! block and the vector is the sum over `b < D` of a diagonal times `rot_b` of the vector: slot `i`
+//! of the diagonal is in row `i` and column `i + b mod D`. With `b = g n1 + a` that is
 //!
 //! ```text
 //! sum over g of rot_(g n1) ( sum over a < n1 of  P_(a, g)  times  rot_a (vector) )
 //! ```
 //!
-//! where slot `i` of the plaintext `P_(a, g)` is in row `i - g n1` and column `i + a mod D`. Those are a table of `n1` rows and
-//! D / n1 columns for each block, and one pass over it makes all inner sums.
+//! where slot `i` of the plaintext `P_(a, g)` is in row `i - g n1` and column `i + a mod D`. Those
+//! are a table of `n1` rows and D / n1 columns for each block, and one pass over it makes all inner
+//! sums.
 
 use crate::ring::{CYCLE, N};
 use sotto_math::tiles::{TileLayout, WordPacking};
@@ -28,24 +31,24 @@ use sotto_math::tiles::{TileLayout, WordPacking};
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 2 * N;
 
-/// Most pages of a record.
+/// Maximum number of pages of a record.
 pub const MAX_PAGES: u32 = 128;
 
-/// The shape of a table. All but pages are powers of two.
+/// The shape of a table. All numbers except for pages are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     /// Pages of a record.
     pub pages: usize,
-    /// D: columns of a block.
+    /// Columns of a block, D.
     pub columns: usize,
-    /// r: blocks of a layer, and records of a column.
+    /// Blocks of a layer, and records of a column, r.
     pub blocks: usize,
-    /// n1: baby steps.
+    /// Baby steps, n1.
     pub babies: usize,
 }
 
 impl Grid {
-    /// A grid of powers of two; `None` for what has no room.
+    /// A grid of powers of two; `None` for an impossible one.
     pub fn new(pages: u32, columns: u32, blocks: u32, babies: u32) -> Option<Self> {
         let power = |x: u32, most: usize| x.is_power_of_two() && x as usize <= most;
         let fits = (1..=MAX_PAGES).contains(&pages)
@@ -57,7 +60,7 @@ impl Grid {
         fits.then_some(Grid { pages, columns, blocks, babies })
     }
 
-    /// Records that it has room for.
+    /// Maximum number of records of the grid.
     pub fn room(&self) -> u64 {
         (self.columns * self.blocks) as u64
     }
@@ -82,7 +85,8 @@ impl Grid {
         self.blocks.trailing_zeros() as usize
     }
 
-    /// Where a record lies: its column, and its number there. In time that does not depend on it.
+    /// The position of a record: its column, and its number there, in time that does not depend on
+    /// the record.
     pub fn place(&self, record: u64) -> [u64; 2] {
         [record >> self.levels(), record & (self.blocks as u64 - 1)]
     }
@@ -92,12 +96,12 @@ impl Grid {
         self.pages * self.blocks * self.giants()
     }
 
-    /// The table of plaintexts; `None` if there is no such layout.
+    /// The layout of the table of plaintexts; `None` if there is none.
     pub fn layout(&self) -> Option<TileLayout> {
         TileLayout::new(WordPacking::Pairs, N, self.babies, self.cols())
     }
 
-    /// Bytes of that table.
+    /// Bytes of the table of plaintexts.
     pub fn table_bytes(&self) -> u64 {
         let lines = WordPacking::Pairs.lines_of_table(self.babies) as u64;
         lines * self.cols() as u64 * 8 * N as u64

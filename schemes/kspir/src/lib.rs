@@ -17,21 +17,21 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! A table is matrices of slots, and an encrypted unit vector is multiplied by all of them with rotations, by baby steps and
-//! giant steps; an external product picks among the records that share a column, and automorphisms pack what is left. README.md
-//! has the symbol table, the deviations from the paper, and figures.
+//! A table is matrices of slots, and an encrypted unit vector is multiplied by all of them with
+//! rotations, by baby steps and giant steps; an external product selects among the records that
+//! share a column, and automorphisms pack the result. README.md has the symbol table, the
+//! deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`ring`] | the paper's moduli and gadgets, and slots |
-//! | [`grid`] | where records lie in matrices, and matrices in the image |
+//! | [`grid`] | the positions of records in matrices, and of matrices in the image |
 //! | [`params`] | the literal, its check, its report |
 //! | [`bound`] | the noise bound |
 //! | [`select`](mod@select) | the grid for a table |
 //! | [`message`] | keys, query and answer, and their bits on the wire |
-//! | [`client`] | make keys, ask, recover |
-//! | `encode`, `update_image`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer
-//! (feature `server`) |
+//! | [`client`] | make keys, query, recover |
+//! | `encode`, `update_image`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -56,7 +56,7 @@ mod update_image;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The KsPIR scheme.
 pub struct KsPir;
 
 impl Scheme for KsPir {
@@ -74,5 +74,5 @@ impl Scheme for KsPir {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<KsPir>();

@@ -1,5 +1,5 @@
-//! Keys, queries and answers, and their bits on the wire: a seed that all masks of a message follow from, and bodies whose
-//! coefficients follow each other without gaps, least significant bit first.
+//! Keys, queries and answers, and their bits on the wire: a seed that determines all masks of a
+//! message, and bodies whose coefficients are packed without gaps, least significant bit first.
 
 use crate::params::{Inner, Params, SEED_BYTES};
 use crate::ring::N;
@@ -9,25 +9,25 @@ use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits;
 use sotto_prg::PublicSeed;
 
-/// What a client registers.
+/// The keys that a client registers.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// Of the masks.
+    /// Seed of the keys' masks.
     pub seed: PublicSeed,
-    /// In slots: of baby steps, of giant steps, of packing.
+    /// Bodies in slots: of baby steps, of giant steps, of packing.
     pub bodies: Vec<Vec<u64>>,
 }
 
-/// One query.
+/// A query for one record.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Of the masks.
+    /// Seed of the query's masks.
     pub seed: PublicSeed,
-    /// In slots: of the vector, and of the rows of X^-p.
+    /// Bodies in slots: of the vector, and of the rows of X^-p.
     pub bodies: Vec<Vec<u64>>,
 }
 
-/// Of each page of a record the coefficients of a mask and a body.
+/// An answer: for each page of a record the coefficients of a mask and a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub Vec<[Vec<u64>; 2]>);
 

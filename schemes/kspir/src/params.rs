@@ -10,22 +10,23 @@ use sotto_lattice::ring::{ModulusLevel, Ring};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Bits of a mask in an answer: up to 42 a client's product with it is exact.
+/// The range of the bits of a mask's coefficient in an answer: up to 42 a client's product with the
+/// mask is exact.
 pub const MASK_BITS: RangeInclusive<u8> = 18..=42;
 
 /// Bytes of a seed.
 pub const SEED_BYTES: usize = 32;
 
-/// Most bytes of an image.
+/// Maximum bytes of an image.
 pub const MAX_BYTES: u64 = 1 << 46;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Literal {
     /// Name of the ring: [`SET`].
     pub set: String,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
     /// Pages of a record, 8 KiB each.
     pub pages: u32,
@@ -40,7 +41,7 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// The grid, if it is one.
+    /// The grid of the literal, if it is valid.
     pub fn grid(&self) -> Option<Grid> {
         Grid::new(self.pages, self.columns, self.blocks, self.babies)
     }
@@ -52,16 +53,16 @@ pub struct Params {
     inner: Arc<Inner>,
 }
 
-/// What client and server need to know.
+/// The checked parameters that client and server share.
 #[derive(Debug)]
 pub struct Inner {
-    /// The numbers this was made from.
+    /// The literal that was checked.
     pub literal: Literal,
     /// The grid.
     pub grid: Grid,
     /// The ring.
     pub ring: Ring,
-    /// Plaintexts by their slots.
+    /// The slots of plaintexts.
     pub slots: Slots,
     security: Security,
     failure_log2: f64,
@@ -100,13 +101,13 @@ impl Inner {
         SEED_BYTES + bodies.map(|level| self.body_bytes(level)).sum::<usize>()
     }
 
-    /// Bytes of an answer: of each page a mask and a body.
+    /// Bytes of an answer: a mask and a body for each page.
     pub fn answer_bytes(&self) -> usize {
         let bits: usize = self.literal.answer_bits.iter().map(|bits| usize::from(*bits)).sum();
         self.grid.pages * bits * N / 8
     }
 
-    /// Bytes of the image: the table, and records as they came.
+    /// Bytes of the image: the table, and a copy of the records.
     pub fn image_bytes(&self) -> u64 {
         image_bytes(&self.grid, self.literal.records)
     }
@@ -192,16 +193,17 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Nanoseconds of a transform of N words modulo q, with what goes with it.
+/// Nanoseconds of a transform of N words modulo q, with its share of other work.
 const TRANSFORM: f64 = 17_000.0;
 
-/// What a baby step takes, in transforms: products of its digits as much as its own.
+/// Cost of a baby step, in transforms: products of its digits take as long as its own transforms.
 const BABY_STEP: f64 = 14.0;
 
-/// Work of a query and of reading its answer.
+/// Operations for a query and for reading its answer.
 const CLIENT_OPS: u64 = 700_000_000;
 
-/// Work of an answer: the pass over the table; transforms of baby steps, of giant steps, of external products and of packing.
+/// Operations for an answer: the pass over the table; transforms of baby steps, of giant steps, of
+/// external products and of packing.
 fn server_ops(grid: &Grid) -> u64 {
     let switch = |digits: u32| 1.0 + f64::from(digits);
     let babies = grid.babies as f64 * BABY_STEP;

@@ -1,7 +1,8 @@
-//! Tables in parts: a part has some blocks, and its partial is what is left of each, modulo q; whoever joins packs them. The
-//! records behind the table, from which nothing is answered, are shared out too.
+//! Tables in parts: a part has some blocks, and its partial answer is the result of each, modulo q;
+//! the coordinator packs them. The copies of the records after the table, from which nothing is
+//! answered, are divided among the parts too.
 //!
-//! Every part takes the baby steps for itself.
+//! Every part computes the baby steps by itself.
 
 use crate::KsPir;
 use crate::encode;
@@ -17,12 +18,12 @@ use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks that are not divided: their plaintexts are whole groups of columns.
+/// Number of blocks that are not divided: their plaintexts are whole groups of columns.
 fn together(grid: &Grid) -> usize {
     TileLayout::GROUP_COLS.div_ceil(grid.giants())
 }
 
-/// All blocks of all pages.
+/// Number of blocks of all pages.
 fn all(grid: &Grid) -> usize {
     grid.pages * grid.blocks
 }
@@ -39,7 +40,7 @@ fn block_bytes(params: &Params) -> usize {
     Ciphertext::sent_bytes(&params.ring, ModulusLevel::Main, 1)
 }
 
-/// Which bytes of the records behind the table a part has.
+/// The byte range of a part's records after the table.
 fn records_of(params: &Params, cut: PartIndex) -> Range<u64> {
     cut.share(params.image_bytes() - params.grid.table_bytes())
 }

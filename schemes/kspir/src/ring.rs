@@ -1,4 +1,4 @@
-//! The ring, the moduli and the gadgets of the authors' program; slots, and how they turn.
+//! The ring, the moduli and the gadgets of the authors' program; slots, and their rotations.
 
 use sotto_core::{Misuse, Result, Security};
 use sotto_lattice::noise::steps::GadgetNoise;
@@ -15,7 +15,7 @@ pub const SET: &str = "n4096-t65537-q56";
 /// The degree, N.
 pub const N: usize = 4096;
 
-/// Slots of a cycle. Both cycles turn together.
+/// Slots of a cycle. Both cycles rotate together.
 pub const CYCLE: usize = N / 2;
 
 /// The plain modulus, t: a prime that is 1 modulo 2 N.
@@ -24,13 +24,13 @@ pub const T: u64 = 65537;
 /// The primes of the modulus q.
 pub const PRIMES: [u64; 2] = [268_369_921, 249_561_089];
 
-/// The special modulus, which queries and the keys of baby steps have too.
+/// The special modulus of queries and of the keys of baby steps.
 pub const SPECIAL: u64 = 16_760_833;
 
 /// Standard deviation of errors.
 pub const SIGMA: f64 = 3.2;
 
-/// The law of secrets.
+/// The distribution of secrets.
 pub const LAW: Distribution = Distribution::Ternary;
 
 /// Mean squared norm of a secret.
@@ -58,10 +58,10 @@ pub fn log2_special() -> f64 {
     (SPECIAL as f64).log2()
 }
 
-/// The ring.
+/// Builds the ring.
 ///
 /// # Errors
-/// None: its numbers are constants.
+/// None, since its numbers are constants.
 pub fn ring() -> Result<Ring> {
     let [first, second] = PRIMES.map(Modulus::new);
     let q = first.zip(second).and_then(|(first, second)| Modulus::composite(first, second));
@@ -69,34 +69,35 @@ pub fn ring() -> Result<Ring> {
     Ok(ring.ok_or(Misuse::Rule("the ring of the paper has transforms"))?)
 }
 
-/// How a step cuts into digits.
+/// The gadget of a step, which decomposes into digits.
 ///
 /// # Errors
-/// None, as [`ring`].
+/// None, since the constants of [`ring`] are valid.
 pub fn gadget(digits: &GadgetNoise) -> Result<Gadget> {
     let gadget = Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
     Ok(gadget.ok_or(Misuse::Rule("the paper's digits are some"))?)
 }
 
-/// What an attacker is up against: ring-LWE modulo q times the special modulus. That keys encrypt images of the secret they
-/// are under is the usual assumption of circular security.
+/// The security of keys and queries: ring-LWE modulo q times the special modulus. That keys encrypt
+/// images of the secret that they are under is the usual assumption of circular security.
 ///
 /// # Errors
-/// [`sotto_core::ParamsError::Insecure`] if the gate says so.
+/// [`sotto_core::ParamsError::Insecure`] if the security gate refuses it.
 pub fn security() -> Result<Security> {
     Ok(security::gate(N, log2_q() + log2_special(), &LAW.into(), SIGMA)?)
 }
 
-/// The power of X that X becomes where slot `i` of each cycle takes what slot `i + by` had.
+/// The power of X that X maps to in the rotation by which slot `i` of each cycle gets the value of
+/// slot `i + by`.
 pub fn rotation(by: usize) -> usize {
     (0..by).fold(1, |power, _| power * 5 % (2 * N))
 }
 
-/// Plaintexts by their slots: cycle after cycle.
+/// Conversion of plaintexts from and to their slots, cycle after cycle.
 #[derive(Debug, Clone)]
 pub struct Slots {
     plan: NttPlan,
-    /// Slot by slot, its place in the transform.
+    /// For each slot its place in the transform.
     places: Vec<usize>,
 }
 
@@ -104,14 +105,15 @@ impl Slots {
     /// The slots modulo [`T`].
     ///
     /// # Errors
-    /// None, as [`ring`].
+    /// None, since the constants of [`ring`] are valid.
     pub fn new() -> Result<Self> {
         let plan = Modulus::new(T).and_then(|t| NttPlan::new(N, t));
         let plan = plan.ok_or(Misuse::Rule("the plain modulus splits the ring"))?;
         Ok(Slots { places: plan.cycles(), plan })
     }
 
-    /// The coefficients of the plaintext with these slots, in time that does not depend on them.
+    /// The coefficients of the plaintext with these slots, in time that does not depend on the
+    /// slots.
     pub fn encode(&self, slots: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut out = vec![0; N];
         for (place, slot) in self.places.iter().zip(slots) {
@@ -123,7 +125,7 @@ impl Slots {
         out
     }
 
-    /// The slots of a plaintext with these coefficients, which are left transformed.
+    /// The slots of a plaintext with these coefficients, which are overwritten by their transform.
     pub fn decode<'a>(&'a self, coefficients: &'a mut [u64]) -> impl Iterator<Item = u64> + 'a {
         self.plan.forward(coefficients);
         self.places.iter().filter_map(|place| coefficients.get(*place).copied())

@@ -1,4 +1,5 @@
-//! The grid for a table: the paper's, and a smaller one for tables that would leave most of it empty.
+//! Choosing the grid for a table: the paper's, and a smaller one for tables that would leave most
+//! of it empty.
 
 use crate::bound;
 use crate::grid::{MAX_PAGES, PAGE_BYTES};
@@ -6,10 +7,10 @@ use crate::params::{Literal, MASK_BITS};
 use crate::ring::{CYCLE, N, SET};
 use sotto_core::{ParamsError, Result, TableShape};
 
-/// Bits of an answer's body above those of a word that are tried.
+/// Numbers of bits of an answer's body above those of a word that are tried.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 18..=21;
 
-/// The literal for a table.
+/// Selects the literal for a table.
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
@@ -27,7 +28,8 @@ pub fn select(shape: &TableShape) -> Result<Literal> {
     Ok(fewest.ok_or_else(no_fit)?)
 }
 
-/// The literal but for the bits of an answer. With 2048 columns and 128 baby steps it is the paper's.
+/// The literal without the bits of an answer. With 2048 columns and 128 baby steps it is the
+/// paper's.
 fn draft(shape: &TableShape) -> Option<Literal> {
     if shape.rows == 0 || shape.row_bytes == 0 {
         return None;
@@ -39,7 +41,7 @@ fn draft(shape: &TableShape) -> Option<Literal> {
     let columns = records.clamp(2, CYCLE as u64).next_power_of_two();
     let blocks = records.div_ceil(columns);
     let blocks = (blocks <= N as u64).then(|| blocks.next_power_of_two())?;
-    // A giant step costs a key switch in each block, and a baby step one in all.
+    // A giant step costs a key switch in each block, and a baby step only one.
     let babies = columns.min(2 << columns.ilog2().div_ceil(2));
     let [columns, blocks, babies] = [columns, blocks, babies].map(|x| x as u32);
     Some(Literal { set: SET.into(), records, pages, columns, blocks, babies, answer_bits: [0; 2] })

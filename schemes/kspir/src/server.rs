@@ -1,4 +1,5 @@
-//! The server: rotations of the vector, one pass over the table for a few queries at once, and what becomes of each block.
+//! The server: rotations of the vector, one pass over the table for a few queries at once, and the
+//! remaining steps of each block.
 
 use crate::KsPir;
 use crate::client::QUERY_MASKS;
@@ -36,7 +37,7 @@ pub struct Server {
     words: WordFormat,
 }
 
-/// A query as the pass and the folding take it.
+/// A query in the form that the pass and the folding take.
 struct ExpandedQuery<'a> {
     session: &'a Session,
     selectors: Selectors,
@@ -68,8 +69,9 @@ impl sotto_core::Server<KsPir> for Server {
         Session::admit(&self.params, &keys)
     }
 
-    /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; and of each block's sums makes giant
-    /// steps, brings the record to the front, and packs all blocks.
+    /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; then
+    /// applies giant steps to each block's sums, moves the record to the front, and packs all
+    /// blocks.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
         let answer = |((session, _), folded): (&(&Session, Query), Result<Vec<Ciphertext>>)| {
             Ok(packed(&self.params, session, folded?))
@@ -79,7 +81,7 @@ impl sotto_core::Server<KsPir> for Server {
 }
 
 impl Server {
-    /// Opens the plaintexts of some blocks, with so many bytes of other things behind them.
+    /// Opens the plaintexts of some blocks, followed by `behind` bytes of other data.
     pub(crate) fn open_some(
         params: &Params,
         layout: TileLayout,
@@ -90,7 +92,7 @@ impl Server {
         Ok(Server { params: params.clone(), held, layout, words: encode::words(params)? })
     }
 
-    /// What is left of each block for each query.
+    /// The result of each block for each query.
     pub(crate) fn blocks(&self, asks: &[(&Session, Query)]) -> Vec<Result<Vec<Ciphertext>>> {
         let prepared = asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
         together(prepared, |queries: Vec<ExpandedQuery<'_>>| {
@@ -118,7 +120,8 @@ impl Server {
         Ok(ExpandedQuery { session, selectors, power })
     }
 
-    /// The vector in all baby steps, modulo q. The second half is the vector turned by half of them, and then as the first.
+    /// The vector in all baby steps, modulo q. The second half is the vector rotated by half of
+    /// them, and then processed like the first.
     fn rotated(&self, session: &Session, vector: &Ciphertext) -> Vec<Ciphertext> {
         let ring = &self.params.ring;
         let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
@@ -143,12 +146,12 @@ impl Server {
         all
     }
 
-    /// One pass for a few queries, and what comes after in each block.
+    /// One pass for a few queries, and the following steps in each block.
     fn pass(&self, queries: &[ExpandedQuery<'_>]) -> Vec<Vec<Ciphertext>> {
         let (layout, grid) = (&self.layout, &self.params.grid);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
         let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
-        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
+        // One range of blocks per thread: more streams at once slow the memory down.
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let part = |(i, part): (usize, &[u8])| {
             let blocks = i * stretch..i * stretch + part.len() / layout.block_bytes();
@@ -170,7 +173,8 @@ impl Server {
         queries.par_iter().enumerate().map(folded).collect()
     }
 
-    /// A block's product with the vector, times X^-p: its inner sums, each turned by its giant step.
+    /// A block's product with the vector, times X^-p: its inner sums, each rotated by its giant
+    /// step.
     fn folded(
         &self,
         query: &ExpandedQuery<'_>,
@@ -206,7 +210,7 @@ pub(crate) fn packed(params: &Params, session: &Session, mut blocks: Vec<Ciphert
     let page = |blocks| {
         let (ring, bits) = (&params.ring, params.literal.answer_bits);
         let mut packed = cdks::pack(ring, &session.packing, blocks, &mut Scratch::new(ring));
-        // Mask and body in the bits that are sent.
+        // The mask and the body in the bits that are sent.
         [0, 1].map(|comp| {
             let mut out = vec![0; N];
             let slots = packed.comp_mut(comp);

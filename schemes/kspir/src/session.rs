@@ -1,4 +1,4 @@
-//! A client's keys as the server holds them: every row in slots, masks made from the seed.
+//! A client's keys as the server holds them: every row in slots, with masks made from the seed.
 
 use crate::client::KEY_MASKS;
 use crate::grid::Grid;
@@ -13,11 +13,11 @@ use sotto_lattice::ring::ModulusLevel;
 
 /// Admitted keys.
 pub struct Session {
-    /// Of the rotations by one slot, two, and so on, modulo q times the special modulus.
+    /// Keys of the rotations by one slot, two, and so on, modulo q times the special modulus.
     pub(crate) babies: Vec<AutomorphismKey>,
-    /// Of the rotations by n1 slots, twice as many, and so on.
+    /// Keys of the rotations by n1 slots, twice as many, and so on.
     pub(crate) giants: Vec<AutomorphismKey>,
-    /// Of the levels of merges.
+    /// Keys of the levels of merges.
     pub(crate) packing: Vec<AutomorphismKey>,
 }
 

@@ -1,5 +1,5 @@
-//! Moving an image to the next epoch: the changed bytes, and the plaintexts of every block that they are in. Queries and keys
-//! do not depend on the table, so clients notice nothing.
+//! Moving an image to the next epoch: the changed bytes, and the plaintexts of every block that
+//! they are in. Queries and keys do not depend on the table, so nothing changes for clients.
 
 use crate::KsPir;
 use crate::encode::write_blocks;
@@ -23,7 +23,7 @@ impl UpdateImage for KsPir {
                 return Err(Misuse::IndexPastEnd { index: end, len: each }.into());
             }
             out.write_at(Section::Resident, grid.table_bytes() + record * each + offset, bytes)?;
-            // Both are within a record, which is in memory as a whole elsewhere.
+            // Both offsets are within a record, which is in memory as a whole elsewhere.
             let of = |at: usize| at / PAGE_BYTES * grid.blocks + at % PAGE_BYTES / grid.part_bytes();
             blocks.extend((*offset as usize..end as usize).map(of));
         }
@@ -31,7 +31,7 @@ impl UpdateImage for KsPir {
     }
 }
 
-/// The records behind the table.
+/// The copies of the records after the table.
 struct StoredRecords<'a> {
     params: &'a Params,
     out: &'a dyn Sink,

@@ -1,4 +1,4 @@
-//! What makes the scheme: sets with one row of each partition, which hide where they are punctured.
+//! The family of TreePIR: sets with one row of each partition, which hide where they are punctured.
 
 use crate::Params;
 use crate::message::{Query, of_partition};
@@ -12,16 +12,16 @@ use sotto_hints::two_server::{
 use std::ops::Range;
 use zeroize::Zeroize;
 
-/// Sets that say of which partition the row is missing to nobody.
+/// The family of sets that do not reveal the partition of their missing row.
 #[derive(Debug, Clone, Copy)]
 pub struct PrivatelyPuncturedSets;
 
-/// What is kept of a query.
+/// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct QueryPlan {
-    /// The slot where a hint was spent; M if none had the row.
+    /// The slot in which a hint was spent; M if none had the row.
     pub(crate) slot: u32,
-    /// The row.
+    /// The place of the requested row.
     pub(crate) place: PartitionOffset,
 }
 
@@ -39,7 +39,8 @@ impl Plan<PrivatelyPuncturedSets> for QueryPlan {
     }
 }
 
-/// Work of a step from a root to a leaf, when a path of each tree is grown for a query: blocks under a key of the tree's own.
+/// Operations for a step from a root to a leaf, when a path of each tree is grown for a query:
+/// blocks under the tree's own key.
 const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 
 impl Family for PrivatelyPuncturedSets {
@@ -54,7 +55,8 @@ impl Family for PrivatelyPuncturedSets {
         k / 2
     }
 
-    /// For each partition the parity of the set, were it this one that lacks its row.
+    /// Number of rows of an answer: for each partition the parity of the set as if its row were
+    /// missing.
     fn answer_rows(partitions: u64) -> u64 {
         partitions
     }
@@ -101,7 +103,8 @@ servers do not \
         let slot = choose(trees, hints, place, rng.next_u64());
         let fresh = containing(place, trees, rng);
         let mut spare = containing(place, trees, rng);
-        // Without a hint the row is lost: 2^-40 over the whole budget, so this branch is not one that anybody sees.
+        // Without a hint the row is lost: 2^-40 over the whole budget, so nobody will ever observe
+        // this branch.
         let mut hint = hints.get(slot as usize).map_or(spare, |hint| hint.set);
         let [first, second] = [&hint, &fresh].map(|set| Query::new(trees, set, place.partition));
         [&mut spare, &mut hint].into_iter().for_each(Zeroize::zeroize);
@@ -117,7 +120,8 @@ servers do not \
         Answer(crate::guesses::GuessParities::new(params, rows).all(&params.trees(), query))
     }
 
-    /// Adds rows of eight partitions to all parities, and then of the next eight, whose rows stay in a cache as long.
+    /// Adds rows of eight partitions to all parities, and then of the next eight, so that their
+    /// rows stay in a cache.
     #[cfg(feature = "server")]
     fn supply(
         params: &Params,
@@ -139,7 +143,7 @@ servers do not \
         let mut blocks = seeds.clone();
         for partition in (0..partitions).step_by(1 << EIGHT) {
             blocks.copy_from_slice(&seeds);
-            // Below 2^16.
+            // The partition is below 2^16.
             blocks_at(trees, &salts, &mut blocks, partition as u32);
             let of_each = sets.iter().zip(blocks.iter()).zip(parities.chunks_exact_mut(row_bytes));
             for ((set, block), parity) in of_each {
@@ -167,7 +171,7 @@ servers do not \
     }
 }
 
-/// Rows that a server reads for one request.
+/// Number of rows that a server reads for one query.
 pub(crate) fn guessed_rows(trees: &Trees<u16>) -> u64 {
     let all = trees.numbers();
     let below = |children: usize| 2 * (all - all / children) as u64;

@@ -1,12 +1,12 @@
-//! A parity for each partition that a request may mean.
+//! A parity for each partition that a query may mean.
 //!
-//! A request does not say which partition it lacks. If it is l, then the k-th seed beside the path on a level belongs to child k
-//! of the path's node there, or, if the path turns to child k or one before it, to child k + 1. So below each node of
-//! a level that may be on the
-//! path, every seed stands at one of two places, whatever comes below: for a node with F children, 2 (F - 1) sums of
-//! rows give what all turns have in common. In all that is about (3 log4(c / 32) + 4) c / 2 rows for c parities, in
-//! one walk down the levels. A leaf is one level
-//! more, with 32 children that are partitions.
+//! A query does not reveal the partition that it lacks. If it is l, then the k-th seed beside the
+//! path on a level belongs to child k of the path's node there, or, if the path goes to child k or
+//! one before it, to child k + 1. So below each node of a level that may be on the path, every seed
+//! is at one of two places, independent of everything below: for a node with F children, 2 (F - 1)
+//! sums of rows give the common part of all choices. In total that is about (3 log4(c / 32) + 4) c
+//! / 2 rows for c parities, in one walk down the levels. A leaf is one more level, with 32 children
+//! that are partitions.
 
 use crate::Params;
 use crate::message::Query;
@@ -15,15 +15,15 @@ use sotto_math::aes::Aes;
 use sotto_math::gather::{PartitionRows, RowPicks, gather};
 use zeroize::Zeroizing;
 
-/// From how many rows on it pays to ask for them ahead.
+/// Number of rows from which on prefetching pays.
 const MANY: usize = 16;
 
-/// The table, and what is used again and again.
+/// The table, and reused memory.
 pub(crate) struct GuessParities<'a> {
     rows: &'a [u8],
     width: usize,
     partition_rows: usize,
-    /// The bits of a half, all 0; and the parity of the other, which no row is in.
+    /// The bits of a half, all 0; and the parity of the other half, which contains no row.
     halves: Vec<u8>,
     none: Vec<u8>,
     sum: Zeroizing<Vec<u8>>,
@@ -42,7 +42,7 @@ impl<'a> GuessParities<'a> {
         }
     }
 
-    /// The parities, of a row's size each.
+    /// The parities of all partitions, of a row's size each.
     pub(crate) fn all(&mut self, trees: &Trees<u16>, query: &Query) -> Zeroizing<Vec<u8>> {
         let (key, mut room) = (Aes::new(&query.salt), TreeScratch::default());
         let mut parities = Zeroizing::new(vec![0; self.width]);
@@ -58,14 +58,14 @@ impl<'a> GuessParities<'a> {
         self.spread(&parities, &offsets, 1)
     }
 
-    /// From the parities of the nodes of a level to those of their children. Each node but that on the path has
-    /// `span` of the offsets.
+    /// From the parities of the nodes of a level to those of their children. Each node that is not
+    /// on the path has `span` of the offsets.
     fn spread(&mut self, parities: &[u8], offsets: &[u16], span: usize) -> Zeroizing<Vec<u8>> {
         let (width, fan) = (self.width, offsets.len() / span + 1);
         let mut children = Zeroizing::new(vec![0; fan * parities.len()]);
         let families = children.chunks_exact_mut(fan * width).zip(parities.chunks_exact(width));
         for (first, (family, parity)) in (0..).step_by(fan).zip(families) {
-            // The path turns to one child. Seeds from that on belong to the children after it ...
+            // The path goes to one child. Seeds from that on belong to the children after it ...
             self.sum.copy_from_slice(parity);
             let turns = family.chunks_exact_mut(width).enumerate().rev();
             for (turn, child) in turns {
@@ -86,8 +86,8 @@ impl<'a> GuessParities<'a> {
         children
     }
 
-    /// Adds rows at these offsets to the sum, the first in this partition, each next one in the next. Past the last
-    /// row they are zeros.
+    /// Adds rows at these offsets to the sum, the first offset in this partition, and each further
+    /// one in the next. Rows past the last are zeros.
     fn add(&mut self, partition: usize, offsets: &[u16]) {
         let first = partition * self.partition_rows;
         if offsets.len() >= MANY {
@@ -114,8 +114,8 @@ mod tests {
     use sotto_core::{Params as _, TableShape};
     use sotto_hints::two_server::{KeyedSets, Set};
 
-    /// The parity for the wanted partition is that of the set without its row, and the one beside it that of the same
-    /// numbers there.
+    /// The parity for the requested partition is that of the set without its row, and the one
+    /// beside it that of the same numbers there.
     #[test]
     fn the_parity_for_every_partition() {
         for (rows, row_bytes) in
@@ -140,7 +140,7 @@ mod tests {
                     expected.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
                 }
                 assert_eq!(parities[wanted * width..][..width], expected, "{rows} rows, {wanted}");
-                // Next to it in its leaf, one number moves to the wanted partition.
+                // For the next partition in its leaf, one number moves to the requested partition.
                 let next = wanted ^ 1;
                 for partition in [next, wanted] {
                     let row = partition << params.ratio_bits() | usize::from(numbers[next] ^ shift);

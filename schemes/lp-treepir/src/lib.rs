@@ -33,22 +33,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A table is cut into about sqrt(N) partitions, and a hint is the parity of a pseudo-random set with one row of each. To fetch a
-//! row, a client takes a hint whose set contains it and sends that set to the first server without the row's partition: the
-//! seeds beside the path to a leaf of a tree, which do not say which leaf. So the server makes a parity for each partition
-//! that the client may mean, and the client keeps its own. The spent hint is replaced by a fresh set that contains the row
-//! too, whose parity the second server is asked for in the same way. README.md has the symbol table, the proof and the
-//! deviations from the paper.
+//! A table is divided into about sqrt(N) partitions, and a hint is the parity of a pseudo-random
+//! set with one row of each. To fetch a row, a client takes a hint whose set contains it and sends
+//! that set to the first server without the row's partition: the seeds beside the path to a leaf of
+//! a tree, which do not reveal which leaf. So the server makes a parity for each partition that the
+//! client may mean, and the client uses its own. The spent hint is replaced by a fresh set that
+//! contains the row too, whose parity comes from the second server in the same way. README.md has
+//! the symbol table, the proof and the deviations from the paper.
 //!
-//! Client, state, upkeep and servers are [`sotto_hints::slots`]', as Checklist's are.
+//! Client, state, hint requests and servers are those of [`sotto_hints::two_server`], as
+//! Checklist's are.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`place`] | where rows lie in partitions; paths of trees to one of them |
-//! | [`message`] | a request on the wire |
-//! | `choose` | a hint that contains a row |
-//! | `guesses` | a parity for each partition that may be the wanted one (feature `server`) |
-//! | `family` | what makes the scheme of them |
+//! | [`partition_offset`] | the places of rows in partitions; paths of trees to one of them |
+//! | [`message`] | a query on the wire |
+//! | `select_hint` | choosing a hint that contains a row |
+//! | `guesses` | a parity for each partition that may be the requested one (feature `server`) |
+//! | `family` | the scheme built from them |
 #![forbid(unsafe_code)]
 
 mod family;
@@ -65,10 +67,10 @@ use sotto_hints::two_server::TwoServerScheme;
 
 pub use family::PrivatelyPuncturedSets;
 
-/// The scheme.
+/// The TreePIR scheme.
 pub type TreePir = TwoServerScheme<PrivatelyPuncturedSets>;
-/// Its parameters.
+/// Parameters of the TreePIR scheme.
 pub type Params = sotto_hints::two_server::Params<PrivatelyPuncturedSets>;
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<TreePir>();

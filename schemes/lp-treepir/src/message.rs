@@ -1,4 +1,4 @@
-//! A request, and what is read of an answer. `spec/lp-treepir.md` draws the bytes.
+//! A query on the wire, and reading an answer. `spec/lp-treepir.md` draws the bytes.
 #![deny(clippy::indexing_slicing)]
 
 use crate::Params;
@@ -10,7 +10,7 @@ use sotto_hints::two_server::{Answer, Seed, Set, Trees};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) shift: u16,
-    /// The tree's key.
+    /// The public key of the tree.
     pub(crate) salt: [u8; 16],
     /// The seeds beside the path to a leaf, the highest first.
     pub(crate) beside: Vec<Seed>,
@@ -19,14 +19,14 @@ pub struct Query {
 }
 
 impl Query {
-    /// A set without its row of a partition.
+    /// A set without its row of one partition.
     pub(crate) fn new(trees: &Trees<u16>, set: &Set<u16>, partition: u32) -> Self {
         let (beside, others) = trees.puncture(&set.root, partition);
         Query { shift: set.shift, salt: set.root.salt, beside, others }
     }
 }
 
-/// Adds the parity for a partition to a sum. All are read.
+/// Adds the parity for a partition to a sum. All parities are read.
 pub(crate) fn of_partition(answer: &Answer, partition: u32, sum: &mut [u8]) {
     for (at, bytes) in (0u32..).zip(answer.0.chunks_exact(sum.len())) {
         let mask = equal(at, partition) as u8;

@@ -1,5 +1,5 @@
-//! Where rows lie in partitions, and which row of a partition a set has: the one whose offset is the tree's number
-//! there, xor the shift.
+//! The places of rows in partitions. A set has the row of a partition whose offset is the tree's
+//! number there, xor the shift.
 
 use crate::Params;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -20,26 +20,26 @@ pub struct PartitionOffset {
 }
 
 impl PartitionOffset {
-    /// Where a row lies.
+    /// The place of a row.
     pub fn of(params: &Params, row: u64) -> Self {
-        // Below 2^16 both.
+        // Both are below 2^16.
         let partition = (row >> params.ratio_bits()) as u32;
         PartitionOffset { partition, offset: row as u16 & params.trees().mask() }
     }
 
-    /// Whether there is such a row in a table.
+    /// Whether a table has such a row.
     pub(crate) fn is_of(self, params: &Params) -> bool {
         let row = u64::from(self.partition) << params.ratio_bits() | u64::from(self.offset);
         self.offset <= params.trees().mask() && row < params.rows()
     }
 }
 
-/// Whether a row is in a set: 1 if so, otherwise 0. Takes the same time for all.
+/// 1 if a set contains a row, otherwise 0, in time that does not depend on either.
 pub fn has(set: &Set<u16>, place: PartitionOffset, trees: &Trees<u16>) -> u32 {
     has_number(set, number(trees, &set.root, place.partition), place)
 }
 
-/// The same, where the tree's number in the row's partition is known.
+/// 1 if a set contains a row, otherwise 0, for the known number of the tree in the row's partition.
 pub(crate) fn has_number(set: &Set<u16>, number: u16, place: PartitionOffset) -> u32 {
     equal((number ^ set.shift).into(), place.offset.into()) & 1
 }

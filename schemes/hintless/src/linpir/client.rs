@@ -1,6 +1,6 @@
-//! The client's half: s under encryption, and `H s` read.
+//! The client's half: encrypting s, and reading `H s`.
 //!
-//! Nothing here branches, indexes or allocates by a secret.
+//! No branch, index or allocation depends on a secret.
 
 use super::{CYCLE, N, PLAIN, RINGS, SIGMA, key_masks, rule, secret_mask};
 use sotto_core::{CryptoRng, Result};
@@ -13,7 +13,7 @@ use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
 
-/// What encrypts and reads: the rings, their public masks, and the sampler.
+/// The client's half of LinPIR: the rings, their public masks, and the sampler.
 pub struct LinPir {
     rings: [RnsRing<Pow2>; RINGS],
     masks: [Vec<u64>; RINGS],
@@ -23,24 +23,24 @@ pub struct LinPir {
     block_rows: usize,
 }
 
-/// s under encryption in one ring: a body, and the bodies of the key that rotates it.
+/// The encryption of s in one ring: a body, and the bodies of the key that rotates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptedSecret {
-    /// Of the ciphertext, as values.
+    /// Body of the ciphertext, as values.
     pub body: Vec<u64>,
-    /// Of the key's rows.
+    /// Bodies of the key's rows.
     pub key: Vec<Vec<u64>>,
 }
 
 impl LinPir {
-    /// For hints of so many rows, in blocks of `block_rows`.
+    /// LinPIR for hints of `rows` rows, in blocks of `block_rows`.
     pub fn new(rings: &[RnsRing<Pow2>; RINGS], seed: PublicSeed, [rows, block_rows]: [usize; 2]) -> Self {
         let mut k = 0..;
         let masks = rings.each_ref().map(|ring| secret_mask(ring, &seed, k.next().unwrap_or_default()));
         LinPir { rings: rings.clone(), masks, gaussian: Gaussian::new(SIGMA), seed, rows, block_rows }
     }
 
-    /// s under a fresh secret in each ring, and those secrets.
+    /// Encrypts s under a fresh secret in each ring, and returns those secrets.
     ///
     /// # Errors
     /// None for a secret of at most 2048 numbers.
@@ -63,11 +63,12 @@ impl LinPir {
         Ok((encrypted, secrets))
     }
 
-    /// The coefficients of the plaintext: s in the first cycle, and in the second one R / 2 places on.
+    /// The coefficients of the plaintext: s in the first cycle, and shifted by R / 2 places in the
+    /// second.
     fn plaintext(&self, ring: &RnsRing<Pow2>, s: &[i32]) -> Result<Zeroizing<Vec<u64>>> {
         let t = ring.ring().plain();
         let mut cycle = Zeroizing::new(vec![0u64; CYCLE]);
-        // The sign, spread over the word, adds t to what is negative.
+        // The sign, spread over the word, adds t to a negative number.
         let residue = |x: &i32| (i64::from(*x) as u64).wrapping_add(t & (i64::from(*x) >> 63) as u64);
         cycle.iter_mut().zip(s).for_each(|(slot, x)| *slot = residue(x));
         let (first, second) = cycle.split_at_checked(self.block_rows / 2).ok_or_else(rule)?;
@@ -77,8 +78,8 @@ impl LinPir {
         Ok(coefficients)
     }
 
-    /// `H s` modulo 2^32, from the answer's ciphertexts: those of all blocks in each ring, of two polynomials modulo its
-    /// first prime.
+    /// `H s` modulo 2^32, from the answer's ciphertexts: those of all blocks in each ring, of two
+    /// polynomials modulo its first prime.
     ///
     /// # Errors
     /// None for ciphertexts of this shape.
@@ -96,7 +97,7 @@ impl LinPir {
                 let mut slots = Zeroizing::new(vec![0; N]);
                 ring.ring().decode(&message, &mut slots);
                 let mut sums = Zeroizing::new(vec![0u64; self.block_rows]);
-                // At most 4096 / 16 numbers below 2^22 each.
+                // The sum has at most 4096 / 16 numbers below 2^22 each.
                 for slots in slots.chunks(self.block_rows) {
                     sums.iter_mut().zip(slots).for_each(|(sum, slot)| *sum += slot);
                 }
@@ -111,7 +112,7 @@ impl LinPir {
     }
 }
 
-/// Two residues become a number.
+/// Combines two residues to a number.
 struct ResidueJoin {
     plain: [Modulus; RINGS],
     /// The inverse of the first plain prime modulo the second.
@@ -128,12 +129,12 @@ impl ResidueJoin {
     /// The number nearest to zero with these residues, which need not be reduced, modulo 2^32.
     fn number(&self, [a, b]: [u64; 2]) -> u32 {
         let [first, second] = &self.plain;
-        // Residues are secret, and a processor's division takes as long as its operands let it.
+        // Residues are secret, and the time of a processor's division depends on its operands.
         let residue = |number: u64, modulus: &Modulus| divide(number, modulus.value()).1;
         let a = residue(a, first);
         let rest = second.mul(second.sub(residue(b, second), residue(a, second)), self.inverse);
         let (x, all) = (a + first.value() * rest, first.value() * second.value());
-        // All ones for what is above a half, which stands for a negative number.
+        // All ones for a value above a half, which stands for a negative number.
         let above = ((all / 2).wrapping_sub(x) as i64 >> 63) as u64;
         x.wrapping_sub(all & above) as u32
     }

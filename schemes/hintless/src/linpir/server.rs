@@ -1,8 +1,9 @@
-//! The server's half: what depends on public numbers and the hint alone, and the passes over it.
+//! The server's half: the data that depends on public numbers and the hint alone, and the passes
+//! over it.
 //!
 //! ```text
 //! for each ring:
-//!   digits    | what the chain of rotations is switched by, a table of tiles modulo all three primes; the same for every table
+//!   digits    | digits of the chain of rotations, a table of tiles modulo all three primes; the same for every table
 //!   diagonals | a table of tiles modulo two primes: a row for each of R / 2 diagonals, a column for each block of R rows
 //!   masks     | for each block the mask of the sum over its diagonals, modulo two primes, packed
 //! ```
@@ -21,10 +22,12 @@ use sotto_math::tiles::{Selectors, Strip, TileLayout};
 use sotto_prg::PublicSeed;
 use std::ops::Range;
 
-/// Blocks whose diagonals share lines of the image, and are made together. Their rows are whole panels of the matrix.
+/// Blocks whose diagonals share cache lines of the image, and are made together. Their rows are
+/// whole panels of the matrix.
 pub const TOGETHER: usize = TileLayout::GROUP_COLS;
 
-/// Where everything lies for a hint, and what multiplies by it: in all rings, or in some of them.
+/// The server's half of LinPIR for a hint, in all rings or in some of them: the layout, and the
+/// multiplication.
 pub struct LinPir {
     /// The number of the first ring.
     first: usize,
@@ -33,17 +36,17 @@ pub struct LinPir {
     blocks: usize,
 }
 
-/// That of one ring.
+/// The server's half of LinPIR in one ring.
 struct RingPart {
     ring: RnsRing<Pow2>,
     plain: Modulus,
     chain: RotationChain<Pow2>,
     diagonals: TableProduct,
-    /// Of the ciphertext of s.
+    /// The mask of the ciphertext of s.
     mask: Vec<u64>,
 }
 
-/// The masks of a chain's ciphertexts, for each ring: what the masks of sums are made of.
+/// The masks of a chain's ciphertexts, for each ring, from which the masks of sums are made.
 pub struct LinPirMasks(Vec<Vec<Vec<u64>>>);
 
 /// Rows of the hint: n words each, of some blocks.
@@ -57,7 +60,7 @@ pub struct HintRows<'a> {
 }
 
 impl LinPir {
-    /// For a hint of so many rows, in blocks of `block_rows`.
+    /// LinPIR for a hint of `rows` rows, in blocks of `block_rows`.
     ///
     /// # Errors
     /// None for checked parameters.
@@ -65,10 +68,10 @@ impl LinPir {
         Self::some(rings, 0..RINGS, seed, rows)
     }
 
-    /// The same in some of the rings.
+    /// LinPIR in some of the rings.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn some(
         rings: &[RnsRing<Pow2>; RINGS],
         which: Range<usize>,
@@ -87,7 +90,7 @@ impl LinPir {
         Ok(LinPir { first: which.start, parts: parts.ok_or_else(rule)?, block_rows, blocks })
     }
 
-    /// Which rings these are.
+    /// The numbers of these rings.
     pub fn rings(&self) -> Range<usize> {
         self.first..self.first + self.parts.len()
     }
@@ -97,7 +100,7 @@ impl LinPir {
         self.parts.iter().map(|part| part.bytes(self.blocks)).sum()
     }
 
-    /// Blocks that are written together with any of these, each once.
+    /// The blocks that are written together with any of these, each once.
     pub fn together(&self, blocks: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
         let mut firsts: Vec<usize> = blocks.map(|block| block / TOGETHER * TOGETHER).collect();
         firsts.sort_unstable();
@@ -105,7 +108,7 @@ impl LinPir {
         firsts.into_iter().map(|first| first..self.blocks.min(first + TOGETHER)).collect()
     }
 
-    /// Puts the digits of all chains, and gives the masks that diagonals are to be multiplied by.
+    /// Puts the digits of all chains, and returns the masks that diagonals are multiplied by.
     ///
     /// # Errors
     /// Those of `put`.
@@ -145,8 +148,8 @@ impl LinPir {
         Ok(())
     }
 
-    /// For each client and each of these rings, `H s` under encryption: of each block two polynomials modulo the ring's first
-    /// prime.
+    /// Encryptions of `H s`, for each client and each of these rings: two polynomials for each
+    /// block, modulo the ring's first prime.
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long.
@@ -161,7 +164,7 @@ impl LinPir {
         out
     }
 
-    /// Each ring's part, and where it begins.
+    /// Each ring's part, with its offset.
     fn placed(&self) -> Vec<(&RingPart, u64)> {
         let starts = self.parts.iter().scan(0, |at, part| {
             let start = *at;
@@ -181,7 +184,7 @@ impl RingPart {
         body_bytes(&self.ring, self.ring.top())
     }
 
-    /// Puts the diagonals of some blocks, and gives the masks of their sums.
+    /// Puts the diagonals of some blocks, and returns the masks of their sums.
     fn write(
         &self,
         hint: &HintRows<'_>,
@@ -214,10 +217,10 @@ impl RingPart {
     /// Diagonal j of a block, as values.
     fn diagonal(&self, hint: &HintRows<'_>, [block, j]: [usize; 2], block_rows: usize) -> Vec<u64> {
         let (ring, t) = (self.ring.ring(), &self.plain);
-        // A multiple of t that makes numbers positive.
+        // A multiple of t makes numbers positive.
         let positive = (1u64 << 31).next_multiple_of(t.value());
         let number = |k: usize, column: usize| {
-            // A block has a power of two of rows.
+            // The number of rows of a block is a power of two.
             let (row, column) = (block * block_rows + (k & (block_rows - 1)), column % CYCLE);
             let word = hint.words.get(row * hint.n + column).filter(|_| column < hint.n)?;
             Some(t.reduce(positive.wrapping_add_signed(i64::from(*word as i32))))
@@ -229,7 +232,7 @@ impl RingPart {
         self.ring.from_plain(self.ring.top(), &coefficients).to_vec()
     }
 
-    /// The sums over all diagonals, of the ciphertexts of each client.
+    /// The sums over all diagonals, for each client's ciphertexts.
     fn answers(&self, image: &[u8], clients: &[(&[u64], &[Vec<u64>])]) -> Vec<Vec<[Vec<u64>; 2]>> {
         let ring = &self.ring;
         let (digits, image) = image.split_at(self.chain.bytes() as usize);
@@ -252,7 +255,7 @@ impl RingPart {
     /// One ciphertext, modulo the first prime.
     fn answer(&self, body: &[u64], mask: &[u8]) -> Option<[Vec<u64>; 2]> {
         let (ring, level) = (&self.ring, self.ring.top());
-        // Bytes of a damaged image are no words, and then no answer is right.
+        // The bytes of a damaged image may be no words, and then no answer is right.
         let mask = take_body(ring, level, mask).unwrap_or_else(|| vec![0; ring.words(level)]);
         let mut out = Ciphertext::zero(ring, level.below()?, 2);
         lower(ring, &Ciphertext::new(ring, level, &[body, &mask]), &mut out, &mut Scratch::new(ring));
