@@ -44,6 +44,8 @@ pub struct BatchSummary {
     pub catalog: Catalog,
     /// Bytes of the encoded rows; each row is counted once.
     pub table_bytes: u64,
+    /// Bytes of all images of the stack.
+    pub image_bytes: u64,
     /// Notes on the source data for the operator.
     pub notes: Notes,
 }
@@ -91,7 +93,7 @@ pub fn encode_batch(
     let buckets = buckets.tables();
     let buckets: Vec<&dyn TableSource> = buckets.iter().map(|table| table as &dyn TableSource).collect();
     let groups = grouped(entry, &buckets, code.buckets());
-    let (mut shards, mut last) = (Vec::new(), None);
+    let (mut shards, mut last, mut image_bytes) = (Vec::new(), None, 0u64);
     let mut round = BatchRequestCost::new(params.clone());
     for (i, group) in groups.iter().enumerate() {
         watch(Progress {
@@ -111,7 +113,8 @@ pub fn encode_batch(
             threads: options.threads,
             ..EncodeOptions::new(numbered(&options.table, i)?, options.key)
         };
-        let catalog = job.group(&dir, group, &shared)?;
+        let (catalog, bytes) = job.group(&dir, group, &shared)?;
+        image_bytes = image_bytes.saturating_add(bytes);
         let visits = if sizes.spare > 0 && i + 1 == groups.len() { sizes.spare } else { 1 };
         shards.push(Shard::of(&catalog)?);
         round.add(&catalog, entry, visits)?;
@@ -139,7 +142,7 @@ pub fn encode_batch(
     }
     lock.keep_origin(&origin)?;
     let table_bytes = sizes.rows.saturating_mul(catalog.row_bytes);
-    Ok(BatchSummary { stack, layers, round, catalog, table_bytes, notes })
+    Ok(BatchSummary { stack, layers, round, catalog, table_bytes, image_bytes, notes })
 }
 
 struct Job<'a> {
@@ -149,18 +152,18 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Encodes the next epoch of one table of the stack and returns its catalog. A group consists
+    /// Encodes the next epoch of one table of the stack; returns its catalog and the bytes of its image. A group consists
     /// of one bucket of the code, or of all buckets.
     fn group(
         &self,
         dir: &StackDir,
         group: &[&dyn TableSource],
         options: &EncodeOptions<'_>,
-    ) -> Result<Catalog> {
+    ) -> Result<(Catalog, u64)> {
         let folder = TableDir::create(&dir.table(&options.table))?;
         let lock = folder.lock()?;
         let written = encode_buckets(self.entry, group, &lock, options, &crate::progress::silent)?;
-        Ok(folder.open_epoch(written.epoch)?.catalog().clone())
+        Ok((folder.open_epoch(written.epoch)?.catalog().clone(), written.image_bytes))
     }
 
     /// Number of queries in a round over tables without wide rows.

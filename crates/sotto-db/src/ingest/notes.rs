@@ -88,7 +88,7 @@ const DEFAULT_RATIO: u64 = 100;
 pub fn out_of_proportion(image_bytes: u64, file_bytes: u64) -> Option<String> {
     (image_bytes > DEFAULT_IMAGE_BYTES && image_bytes / DEFAULT_RATIO > file_bytes).then(|| {
         format!(
-            "the image has {} MiB, for a file of {file_bytes} bytes: `sotto plan` shows schemes with smaller ones; a range table \
+            "images have {} MiB, for a file of {file_bytes} bytes: `sotto plan` shows schemes with smaller ones; a range table \
              gets smaller with larger blocks (--block), or between --first and --last; an index table without gaps (--row)",
             image_bytes >> 20
         )

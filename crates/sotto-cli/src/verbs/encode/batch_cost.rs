@@ -2,6 +2,7 @@
 
 use super::batch::BatchOutcome;
 use super::stages_text;
+use super::summary::remarks;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::table_summary;
@@ -11,10 +12,16 @@ use sotto_core::Compose;
 use std::path::Path;
 
 impl BatchOutcome {
-    pub(super) fn say(&self, out: &Path, log: serde_json::Value, screen: Screen) -> Result<()> {
+    pub(super) fn say(
+        &self,
+        input: Option<&Path>,
+        out: &Path,
+        log: serde_json::Value,
+        screen: Screen,
+    ) -> Result<()> {
         let summary = &self.summary;
         let (stack, round, catalog) = (&summary.stack, &summary.round, &summary.catalog);
-        for note in summary.notes.remarks() {
+        for note in remarks(&summary.notes, summary.image_bytes, input) {
             screen.say(format!("note: {note}"))?;
         }
         let sizes = self.summary.layers.code().sizes();

@@ -236,7 +236,7 @@ impl Encode {
             let done = job.run_batch(most.into(), screen)?;
             screen.say(self.source.said(done.summary.notes.lines))?;
             let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
-            return done.say(&self.out, log, screen);
+            return done.say(self.source.input(), &self.out, log, screen);
         }
         let done = job.run(screen)?;
         let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
