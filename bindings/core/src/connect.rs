@@ -1,4 +1,4 @@
-//! A name at some servers becomes a table, or a stack if there is no table of that name.
+//! Opens a table at some servers by its name, or a stack if there is no table of that name.
 
 use crate::error::{self, BindingError};
 use crate::options::{Options, ParsedOptions};
@@ -12,27 +12,30 @@ use sotto_core::Artifact;
 use sotto_wire::Code;
 use std::sync::Arc;
 
-/// Makes a transport to each server, in the order of their roles. It is called once for each table that is opened.
+/// Makes a transport to each server, in the order of their roles. It is called once for each table
+/// that is opened.
 pub type TransportFactory = Arc<dyn Fn() -> Vec<Box<dyn Transport>> + Send + Sync>;
 
-/// Where the servers are.
+/// How the servers of a table are reached.
 #[derive(Clone)]
 pub enum Servers {
-    /// At these addresses.
+    /// Servers at these addresses.
     #[cfg(feature = "http")]
     Urls(Vec<String>),
-    /// Behind functions of the caller's, each of which waits for a busy server as our own connections do.
+    /// Servers behind functions of the caller, wrapped so that they wait for a busy server as HTTP
+    /// connections do.
     Custom(TransportFactory),
 }
 
-/// Is told what happens. Threads of the table's own may call it, too.
+/// Receives progress and events. Threads of the table may call it, too.
 pub trait Listener: Send + Sync {
-    /// How far an opening is: what is done, and bytes of it; a total of 0 is not known.
+    /// Reports the progress of an opening: the stage, the bytes done, and the total, which is 0 if
+    /// it is not known.
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
         let _ = (stage, done, total);
     }
 
-    /// Something that went well, was mended, or goes on, in a sentence.
+    /// Reports an event that went well, was repaired, or continues, in a sentence.
     fn event(&self, told: &str) {
         let _ = told;
     }
@@ -57,13 +60,13 @@ pub fn open(
     };
     match to.stack(name) {
         Ok(stack) => Ok(TableOrStack::Stack(Box::new(BatchStack::new(stack)?))),
-        // Neither: what was asked for was most likely a table.
+        // Neither exists: the caller most likely meant a table.
         Err(error) if is_missing(&error) => Err(missing.into()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether a server says that it has nothing of that name.
+/// Whether a server reports that it has nothing of that name.
 fn is_missing(error: &ClientError) -> bool {
     matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
 }
@@ -75,7 +78,7 @@ struct Connection {
     hearer: Option<Arc<dyn Listener>>,
 }
 
-/// What is said of a table and of a stack in the same words.
+/// Configures a table's builder and a stack's in the same way.
 macro_rules! opened {
     ($how:expr, $builder:expr) => {{
         let mut builder = $builder.max_wait($how.patience);
@@ -146,7 +149,7 @@ fn strs(urls: &[String]) -> Vec<&str> {
     urls.iter().map(String::as_str).collect()
 }
 
-/// What is being done, in a word.
+/// The name of a stage, in one word.
 fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Catalog => "catalog",

@@ -1,4 +1,4 @@
-//! What a lookup cost, and what it told the server.
+//! The cost of a lookup, and what it revealed to the servers.
 
 use serde::Serialize;
 use sotto_client::Table;
@@ -6,17 +6,18 @@ use sotto_client::stack::BatchStack;
 use sotto_client::table::{LookupStats, Stats};
 use std::time::Duration;
 
-/// What a lookup cost. Bytes are those of bodies, to and from all servers.
+/// The cost of one call that looked something up. Bytes are those of bodies, to and from all
+/// servers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "python", pyo3::pyclass(frozen, module = "sotto", get_all))]
 pub struct LookupCost {
-    /// The epoch that was asked.
+    /// Epoch that was queried.
     pub epoch: u64,
-    /// How many rows or keys were wanted.
+    /// Number of rows or keys that were requested.
     pub wanted: usize,
-    /// How many rows were asked for, those included that fill a round up.
+    /// Number of rows that were queried, including dummy rows that fill a round up.
     pub lookups: usize,
-    /// Requests, to each server.
+    /// Number of requests to each server.
     pub rounds: usize,
     /// Bytes sent.
     pub up: u64,
@@ -24,61 +25,61 @@ pub struct LookupCost {
     pub down: u64,
     /// Bytes sent before the first lookup: keys.
     pub once_up: u64,
-    /// Bytes received before the first lookup: the catalog, the hint.
+    /// Bytes received before the first lookup: the catalog and the hint.
     pub once_down: u64,
-    /// Seconds for all of it, as it was seen below the language's own work.
+    /// Seconds of the whole call, measured below the language's own work.
     pub total: f64,
-    /// Seconds for making the queries.
+    /// Seconds to make the queries.
     pub query: f64,
     /// Seconds from the first byte sent to the last received.
     pub round_trip: f64,
-    /// Seconds for reading the answers.
+    /// Seconds to recover the rows from the answers.
     pub recover: f64,
-    /// Seconds that the slowest server says its passes took, if it says so.
+    /// Seconds that the slowest server reports for its passes, if it does.
     pub server: Option<f64>,
-    /// Seconds that it says requests waited for them.
+    /// Seconds that the slowest server reports for requests in its queue, if it does.
     pub queued: Option<f64>,
-    /// Rows that the servers saw opened, in a symmetric table.
+    /// Number of rows that the servers saw opened, in a symmetric table.
     pub opened: u64,
     /// What the servers saw, in words.
     pub leakage: String,
-    /// The first bytes of the first query, as the first server saw them.
+    /// First bytes of the first query, as the first server saw them.
     pub seen: Vec<u8>,
 }
 
-/// Whom a table's lookups are seen by, and what is known of them anyway.
+/// What servers know of a table's lookups apart from their cost.
 pub(crate) struct Observation<'a> {
-    /// The table's name.
+    /// Name of the table.
     pub(crate) table: &'a str,
-    /// How many servers there are.
+    /// Number of servers.
     pub(crate) servers: u32,
-    /// Whether it is a stack, of which every round looks the same.
+    /// Whether it is a stack, all of whose rounds look the same.
     pub(crate) is_stack: bool,
-    /// Whether clients have keys of their own, by which the server knows their requests again.
+    /// Whether clients have keys, by which the server can link their requests.
     pub(crate) has_keys: bool,
-    /// Whether rounds were filled up.
+    /// Whether rounds were filled up to a multiple of the batch size.
     pub(crate) hides_count: bool,
 }
 
 impl LookupCost {
-    /// Nothing yet, for so much that is wanted.
+    /// A cost of zero, for this number of requested rows or keys.
     pub(crate) fn of(wanted: usize) -> Self {
         LookupCost { wanted, ..LookupCost::default() }
     }
 
-    /// Says how long all of it took.
+    /// Sets the duration of the call.
     pub(crate) fn took(&mut self, time: Duration) {
         self.total = time.as_secs_f64();
     }
 
-    /// Counts the requests of a table.
+    /// Adds the requests of a table.
     pub(crate) fn add_table(&mut self, table: &Table) {
         if let Some(last) = table.last_lookup() {
             self.add(last, Times::of(last));
         }
     }
 
-    /// Counts the rounds of a stack, whose tables are asked at the same time.
+    /// Adds the rounds of a stack, whose tables are queried at the same time.
     pub(crate) fn add_stack(&mut self, batch: &BatchStack) {
         let (mut slowest, mut rounds) = (Times::default(), 0);
         for last in batch.stack().tables().iter().filter_map(Table::last_lookup) {
@@ -121,7 +122,7 @@ impl LookupCost {
         add(&mut self.queued, times.queued);
     }
 
-    /// Counts what openings took so far.
+    /// Adds the cost of openings so far.
     pub(crate) fn add_once(&mut self, stats: &Stats) {
         for traffic in [stats.catalog, stats.artifacts, stats.keys, stats.hint_requests, stats.streams] {
             self.once_up += traffic.up;
@@ -129,7 +130,7 @@ impl LookupCost {
         }
     }
 
-    /// Says what the servers saw.
+    /// Describes what the servers saw.
     pub(crate) fn tell(mut self, seen: &Observation<'_>) -> Self {
         let &Observation { table, servers, is_stack, has_keys, hides_count } = seen;
         let who = if servers > 1 { format!("Each of {servers} servers") } else { "The server".to_owned() };
@@ -163,7 +164,7 @@ impl LookupCost {
     }
 }
 
-/// Where the time of a round went.
+/// The times of one round.
 #[derive(Default)]
 struct Times {
     query: Duration,

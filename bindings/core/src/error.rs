@@ -1,4 +1,4 @@
-//! Errors as plain data: by whose fault, with a name for programs and what to do for people.
+//! Errors as plain data: whose fault it is, a name for programs, and a fix for people.
 
 use serde::Serialize;
 use sotto_catalog::{CatalogError, TableName, TableNameError};
@@ -10,36 +10,37 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which exception a language raises for it.
+/// The kind of an error, which decides the exception that a language raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorKind {
-    /// The call.
+    /// The caller's fault.
     Misuse,
-    /// The call: the table has no such row.
+    /// The caller's fault: the table has no such row.
     Row,
-    /// The table's parameters are refused.
+    /// The parameters of the table are refused.
     Params,
-    /// The server or the publisher: another signature, damaged answers.
+    /// The fault of the server or the publisher: another signature, damaged answers.
     Peer,
-    /// What lies in between.
+    /// A fault of the network.
     Network,
-    /// Nothing came in time.
+    /// No response arrived in time.
     Timeout,
-    /// This machine's disk, or what stands for it.
+    /// A fault of this machine's disk, or of what replaces it.
     Storage,
-    /// Unknown. Whoever asks for the same row again at once tells the server, who may have damaged the answer to see that.
+    /// An unreadable answer, of unknown fault. A caller that requests the same row again at once
+    /// reveals that to the server, which may have damaged the answer for this purpose.
     Unreadable,
-    /// This machine, or sotto itself.
+    /// A fault of this machine, or of sotto itself.
     Machine,
 }
 
-/// Something went wrong.
+/// An error of any binding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BindingError {
-    /// By whose fault.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// A stable name for programs.
+    /// Stable name for programs.
     pub code: String,
     /// What went wrong.
     pub message: String,
@@ -48,28 +49,28 @@ pub struct BindingError {
 }
 
 impl BindingError {
-    /// One of this kind.
+    /// An error of this kind.
     pub fn new(kind: ErrorKind, code: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         BindingError { kind, code: code.to_owned(), message: message.into(), fix: fix.into() }
     }
 
-    /// The caller's.
+    /// An error that is the caller's fault.
     pub fn misuse(message: impl Into<String>, fix: impl Into<String>) -> Self {
         BindingError::new(ErrorKind::Misuse, "misuse", message, fix)
     }
 
-    /// A number that is no row's of any table.
+    /// The error for a number that no table has a row of.
     pub fn no_row() -> Self {
         let message = "a row's number is from 0 on, and below the number of rows";
         BindingError::new(ErrorKind::Row, "misuse", message, "give a row of the table")
     }
 
-    /// What was closed is asked again.
+    /// The error for a call on a closed table.
     pub fn closed() -> Self {
         BindingError::misuse("the table is closed", "open it again")
     }
 
-    /// Ours: a panic, which goes no further than here.
+    /// The error for a panic of sotto, which is caught here.
     fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -78,18 +79,18 @@ impl BindingError {
     }
 }
 
-/// Does work of which no panic gets out.
+/// Runs `work`, and turns a panic into an error.
 ///
 /// # Errors
-/// Those of the work; [`ErrorKind::Machine`] for a panic.
+/// The errors of `work`; [`ErrorKind::Machine`] for a panic.
 pub fn guarded<T, E: From<BindingError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(BindingError::bug(panic.as_ref()).into()))
 }
 
-/// A table's name, as the caller gives it.
+/// Parses a table's name from the caller.
 ///
 /// # Errors
-/// [`ErrorKind::Misuse`] for what is none.
+/// [`ErrorKind::Misuse`] for an invalid name.
 pub fn name(text: &str) -> Result<TableName, BindingError> {
     text.parse().map_err(|error: TableNameError| {
         BindingError::misuse(error.to_string(), "give a name of a-z, 0-9 and '-'")

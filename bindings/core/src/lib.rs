@@ -1,17 +1,19 @@
-//! What every binding of sotto shares: Python, the browser, and programs behind the C header.
+//! The code that all bindings of sotto share: Python, the browser, and programs behind the C
+//! header.
 //!
-//! A binding turns its language's words into [`Options`], wishes and a [`Listener`], and [`LookupCost`], [`TableInfo`] and
-//! [`BindingError`] back. What lies between is here, and nothing of it is a second implementation: lookups are `sotto_client`'s.
+//! A binding turns its language's values into [`Options`], lookups and a [`Listener`], and turns
+//! [`LookupCost`], [`TableInfo`] and [`BindingError`] back. The code in between is here, and
+//! implements nothing twice: lookups are those of `sotto_client`.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`options`] | whom to trust, where to keep things, how long to wait |
-//! | [`mod@open`] | a name at some servers becomes a table or a stack |
-//! | [`opened`] | which is asked in padded rounds |
-//! | [`cost`] | what a lookup cost, and what it told the servers |
-//! | [`about`] | what a table is |
-//! | [`vector`] | recorded lookups, replayed: whether a build makes the bytes that it should |
-//! | [`fault`] | errors by whose fault they are; no panic goes further than here |
+//! | [`options`] | which key to trust, where to store files, how long to wait |
+//! | [`connect`] | opens a table or a stack by its name |
+//! | [`table_or_stack`] | an open table or stack, queried in padded rounds |
+//! | [`cost`] | the cost of a lookup, and what it revealed to the servers |
+//! | [`table_info`] | the description of a table |
+//! | [`vector`] | recorded lookups, replayed: whether a build makes the recorded bytes |
+//! | [`error`] | errors by whose fault they are; panics are caught here |
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! Whom to trust, where to keep things, how long to wait.
+//! Options for opening a table: which key to trust, where to store files, how long to wait.
 
 use crate::BindingError;
 use serde::Deserialize;
@@ -9,38 +9,39 @@ use sotto_client::table::TableBuilder;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is said when a table is opened. All of it may be left out.
+/// Options for opening a table, all of which may be omitted.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "python", derive(pyo3::FromPyObject), pyo3(from_item_all))]
 pub struct Options {
-    /// The publisher's key, as `sotto encode` prints it.
+    /// Publisher's key, as `sotto encode` prints it.
     pub pin: Option<String>,
-    /// The only snapshot of the table that is taken, by the digest of its catalog: `sotto inspect` prints it.
+    /// Only snapshot of the table to accept, by the digest of its catalog: `sotto inspect` prints
+    /// it.
     pub snapshot: Option<String>,
-    /// A folder for hints, registered keys, and what was seen of tables.
+    /// Folder for hints, registered keys, and what was seen of tables.
     pub cache: Option<PathBuf>,
-    /// Where the key that encrypts kept keys lies, if not in the cache.
+    /// File with the key that encrypts stored keys, if it is not in the cache.
     pub key_file: Option<PathBuf>,
-    /// A folder for the states of clients whose hints are used up.
+    /// Folder for the durable states of clients whose hints are used up.
     pub state: Option<PathBuf>,
-    /// A second place, by which an old copy of a state is noticed.
+    /// Folder for rollback counters, which expose an old copy of a state.
     pub anchor: Option<PathBuf>,
-    /// Whether such a state may lie in memory alone.
+    /// Whether a durable state may be in memory alone.
     pub in_memory: bool,
-    /// Whether keys are registered for this opening alone.
+    /// Whether to register keys for this opening alone.
     pub fresh_keys: bool,
-    /// Whether a table is refused whose rows cannot be verified one by one.
+    /// Whether to refuse a table without row proofs.
     pub verified: bool,
-    /// How many seconds to wait for a busy server, or for whoever else has the state open.
+    /// Maximum wait in seconds for a busy server, or for another process that has the state open.
     pub patience: f64,
-    /// How many seconds one request may take.
+    /// Maximum duration of one request in seconds.
     #[cfg(feature = "http")]
     pub timeout: f64,
-    /// A file with the roots that are trusted instead of the web's.
+    /// File with the roots to trust instead of the web's.
     #[cfg(feature = "http")]
     pub trust_root: Option<PathBuf>,
-    /// Whether several servers may be asked without TLS.
+    /// Whether several servers may be reached without TLS.
     #[cfg(feature = "http")]
     pub insecure_plaintext: bool,
 }
@@ -68,7 +69,7 @@ impl Default for Options {
     }
 }
 
-/// Options, understood.
+/// Options after parsing.
 #[derive(Debug, Clone)]
 pub(crate) struct ParsedOptions {
     pub(crate) pin: Option<PublicKey>,
@@ -81,7 +82,7 @@ pub(crate) struct ParsedOptions {
 
 impl ParsedOptions {
     /// # Errors
-    /// [`crate::ErrorKind::Misuse`] for what is no key, digest or length of time.
+    /// [`crate::ErrorKind::Misuse`] for an invalid key, digest or duration.
     pub(crate) fn of(options: Options) -> Result<Self, BindingError> {
         let pin = options.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
         let snapshot =
@@ -101,7 +102,7 @@ impl ParsedOptions {
         })
     }
 
-    /// What a table is told that a stack is not.
+    /// Sets the options that a table has and a stack does not.
     pub(crate) fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
         builder = builder.max_wait(self.patience);
         if let Some(file) = &self.rest.key_file {

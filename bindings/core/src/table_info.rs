@@ -1,4 +1,4 @@
-//! What a table is.
+//! The description of a table.
 
 use crate::BindingError;
 use serde::Serialize;
@@ -7,50 +7,50 @@ use sotto_client::stack::BatchStack;
 use sotto_client::{ClientError, Table, Trust};
 use sotto_core::{Budget, Error, Misuse};
 
-/// What an open table says of itself, as it is now.
+/// The current description of an open table or stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "python", pyo3::pyclass(frozen, module = "sotto", get_all))]
 pub struct TableInfo {
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Which epoch of it is asked.
+    /// Current epoch.
     pub epoch: u64,
-    /// The digest of that epoch's catalog, which names it with all that is in it.
+    /// Digest of the epoch's catalog, which identifies the epoch with all its contents.
     pub snapshot: String,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
     /// Bytes in a row.
     pub row_bytes: u64,
-    /// The scheme's id.
+    /// Id of the scheme.
     pub scheme: String,
-    /// How many servers are asked.
+    /// Number of servers.
     pub servers: u32,
-    /// How it is asked: `row`, `key` or `range`.
+    /// How the table is queried: `row`, `key` or `range`.
     pub kind: &'static str,
-    /// How keys are spelled, if it is asked by key: a form, or what the keys of ranges are.
+    /// Form of the keys, if the table is queried by key or range.
     pub key_form: Option<&'static str>,
-    /// What values are: `text`, `bytes` or `unsigned`.
+    /// Type of the values: `text`, `bytes` or `unsigned`.
     pub value: &'static str,
-    /// The key that signed it.
+    /// Key that signed the catalog.
     pub signer: String,
-    /// Why that key is believed: `pinned`, `remembered` or `first-use`.
+    /// Why that key is trusted: `pinned`, `remembered` or `first-use`.
     pub trust: &'static str,
-    /// Whether each row is compared with what was signed.
+    /// Whether each row is verified against what was signed.
     pub verified: bool,
-    /// Whether it is a stack, of which a round hides how much was wanted.
+    /// Whether it is a stack, whose rounds hide the number of lookups.
     pub stack: bool,
-    /// The most rows or keys that one request has room for; more are asked for in several.
+    /// Maximum number of rows or keys in one request; more are looked up in several.
     #[serde(rename = "most")]
     pub max_batch: usize,
-    /// How many more queries there are before hints have to be made anew; `None` for any number.
+    /// Number of queries left before hints have to be made again; `None` for any number.
     pub budget: Option<u64>,
 }
 
 impl TableInfo {
-    /// What a table says.
+    /// Describes a table.
     ///
     /// # Errors
-    /// What is wrong with its catalog.
+    /// An error in the table's catalog.
     pub fn table(table: &Table) -> Result<Self, BindingError> {
         let catalog = table.catalog();
         let keyword = catalog.keyword().map_err(ClientError::from)?;
@@ -73,10 +73,10 @@ impl TableInfo {
         })
     }
 
-    /// What a stack says.
+    /// Describes a stack.
     ///
     /// # Errors
-    /// It has no table.
+    /// An error for a stack without tables.
     pub fn stack(batch: &BatchStack) -> Result<Self, BindingError> {
         let (stack, layers) = (batch.stack(), batch.layers());
         let none = || ClientError::from(Error::from(Misuse::Rule("a stack has a table")));
@@ -101,7 +101,7 @@ impl TableInfo {
         })
     }
 
-    /// What one table says.
+    /// Describes one table with this catalog.
     fn of(table: &Table, catalog: &Catalog) -> Self {
         TableInfo {
             name: String::new(),

@@ -1,4 +1,4 @@
-//! An open table or stack, asked in padded rounds.
+//! An open table or stack, queried in padded rounds.
 
 use crate::cost::{LookupCost, Observation};
 use crate::error::BindingError;
@@ -7,26 +7,26 @@ use sotto_client::stack::BatchStack;
 use sotto_client::{ClientError, Lookup, LookupResult, Table};
 use web_time::Instant;
 
-/// What a name stands for.
+/// An open table, or an open stack of the same name.
 #[derive(Debug)]
 pub enum TableOrStack {
-    /// A table.
+    /// A single table.
     Table(Box<Table>),
-    /// Several under a batch code.
+    /// Several tables under a batch code.
     Stack(Box<BatchStack>),
 }
 
-/// What comes of each wish.
+/// The result of each lookup.
 pub type LookupOutcome = Vec<Result<LookupResult, ClientError>>;
 
-/// The most lookups that anything is filled up to.
+/// Maximum number of lookups that a batch is filled up to.
 const MAX_OF_A_BATCH: usize = 1 << 16;
 
 impl TableOrStack {
-    /// What it is, as it is now.
+    /// The current description of the table or stack.
     ///
     /// # Errors
-    /// What is wrong with its catalog.
+    /// An error in the table's catalog.
     pub fn about(&self) -> Result<TableInfo, BindingError> {
         match self {
             TableOrStack::Table(table) => TableInfo::table(table),
@@ -34,13 +34,14 @@ impl TableOrStack {
         }
     }
 
-    /// Asks for all that is wanted, in as many rounds as it takes; gives what came of each wish, in order, and what it cost.
-    /// What is asked of a table is filled up to a multiple of `batch`, so that the number of wishes is not seen; the rounds of
-    /// a stack look the same whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any
-    /// other.
+    /// Makes all lookups, in as many rounds as necessary; returns the result of each, in order, and
+    /// the cost. The lookups of a table are filled up with dummy rows to a multiple of `batch`,
+    /// which hides their number; the rounds of a stack look the same whatever is in them. A lookup
+    /// that is neither a valid row nor a valid key is replaced by row 0.
     ///
     /// # Errors
-    /// [`BindingError`]; what servers do not see, such as a row past the end, is one once everything was asked.
+    /// [`BindingError`]; an error that servers do not see, such as a row past the end, is reported
+    /// once all queries were made.
     pub fn rounds(
         &mut self,
         wanted: &[Lookup<'_>],
@@ -68,7 +69,8 @@ impl TableOrStack {
         Ok((each, self.told(cost, batch > 1)))
     }
 
-    /// Looks for a newer epoch. Gives whether there was one. Each round of a stack follows its epochs by itself.
+    /// Checks for a newer epoch. Returns whether there was one. Each round of a stack follows its
+    /// epochs by itself.
     ///
     /// # Errors
     /// [`BindingError`].
@@ -79,7 +81,7 @@ impl TableOrStack {
         })
     }
 
-    /// What the servers saw of it.
+    /// Describes what the servers saw of the lookups.
     fn told(&self, mut cost: LookupCost, is_padded: bool) -> LookupCost {
         let tables = match self {
             TableOrStack::Table(table) => std::slice::from_ref(table.as_ref()),

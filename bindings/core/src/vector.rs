@@ -1,15 +1,17 @@
-//! Lookups that were recorded, replayed: whether this build, on this processor, makes the same requests and reads the same row.
+//! Replay of recorded lookups: whether this build, on this processor, makes the same requests and
+//! recovers the same row.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `format` | the file: a text and the bytes behind it (`spec/vectors/README.md` draws it) |
-//! | `lookup` | a lookup over anything that carries requests |
+//! | `format` | the file: a text followed by bytes (`spec/vectors/README.md` describes it) |
+//! | `lookup` | a lookup over any transport |
 //! | `error` | what was found wrong, and whose fault it is |
 //!
-//! A vector names the seed of the generator that its client drew from. [`replay`] opens the table over the recorded messages
-//! with a generator of that seed, compares every request with the recorded one, and feeds the recorded responses. The generator
-//! lives as long as the call does and there is no network in it, so a seed that everybody knows serves no real lookup. Feature
-//! `record` opens both for whoever makes vectors; nothing that ships has it.
+//! A vector names the seed of the generator that its client drew from. [`replay`] opens the table
+//! over the recorded messages with a generator of that seed, compares every request with the
+//! recorded one, and feeds the recorded responses. The generator lives as long as the call does and
+//! there is no network in it, so a seed that everybody knows serves no real lookup. The feature
+//! `record` exports both for tools that make vectors; released builds do not have it.
 
 mod error;
 mod format;
@@ -27,29 +29,29 @@ use lookup::{generator, lookup};
 use sotto_client::session::SetupConfig;
 use sotto_client::transport::{Request, Response};
 
-/// What a vector says, once this build was found to say the same.
+/// The contents of a vector that this build has reproduced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// The scheme's id.
+    /// Id of the scheme.
     pub scheme: String,
-    /// The number of the row.
+    /// Index of the row.
     pub row: u64,
-    /// The row.
+    /// Value of the row.
     pub value: Vec<u8>,
-    /// How many requests were compared.
+    /// Number of compared requests.
     pub requests: usize,
 }
 
-/// Replays a vector: its text, and behind it the bytes that lie in the file beside it, if there is one.
+/// Replays a vector: its text, followed by the bytes of the file next to it, if there is one.
 ///
 /// # Errors
-/// [`VectorError`]: the vector is damaged, or this build does something else than it says.
+/// [`VectorError`]: the vector is damaged, or this build does not reproduce it.
 pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
     let (vector, bytes) = Vector::parse(file)?;
     if sotto_registry::find(&vector.scheme).is_none() {
         return Err(VectorError::UnknownScheme { id: vector.scheme });
     }
-    // They are for other clients, who will want them whole.
+    // The secrets are for other clients, which need all of their bytes.
     for (name, secret) in &vector.secrets {
         if bytes.of(secret)?.is_none() {
             return Err(VectorError::damaged(name, "only requests may be left out"));
@@ -78,7 +80,7 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
     Ok(ReplayReport { scheme, row: vector.row, value, requests: tape.step })
 }
 
-/// The recorded messages, played in their order.
+/// The recorded messages, replayed in their order.
 struct ReplayTransport<'a> {
     vector: &'a Vector,
     bytes: TrailingBytes<'a>,

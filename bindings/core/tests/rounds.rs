@@ -1,4 +1,5 @@
-//! Rounds that hide how much was wanted, what they cost, and errors by whose fault they are.
+//! Tests of rounds that hide the number of lookups, of their cost, and of errors by whose fault
+//! they are.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -29,7 +30,7 @@ fn opened(server: &Server) -> TableOrStack {
     open(&carried(server), NAME, Options::default(), None).unwrap()
 }
 
-/// Bytes of all asks that the server has heard so far.
+/// Bytes of each query request that the server has received so far.
 fn asks(server: &Server) -> Vec<usize> {
     let heard = server.heard();
     heard.iter().filter(|request| request.path.ends_with("/ask")).map(|request| request.body.len()).collect()
@@ -134,6 +135,6 @@ fn options_are_read_from_json_and_unknown_ones_are_refused() {
     let read = |json: &str| serde_json::from_str::<Options>(json);
     assert_eq!(read(r#"{"pin": "x", "patience": 3}"#).unwrap().patience, 3.0);
     assert!(read(r#"{"pinn": "x"}"#).unwrap_err().to_string().contains("pinn"));
-    // Nothing here opens a connection, so what one would need is unknown.
+    // No connection is opened here, so an option for connections is unknown.
     assert_eq!(read(r#"{"timeout": 3}"#).is_ok(), cfg!(feature = "http"));
 }

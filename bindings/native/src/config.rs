@@ -1,27 +1,29 @@
-//! Which table, at which servers: one JSON object.
+//! The configuration of `sotto_open`: one JSON object with table, servers and options.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sotto_binding::{BindingError, Options};
 
-/// Most servers that a scheme asks.
+/// Maximum number of servers of a scheme.
 const MAX_SERVERS: usize = 8;
-/// What `sotto_get_many` fills its rounds up to, unless said otherwise.
+/// Default batch size of `sotto_get_many`.
 const BATCH: usize = 16;
 
-/// A table to open.
+/// The configuration of a table to open.
 pub(crate) struct Config {
-    /// What the cache and the state call each server, in the order of their roles: its address.
+    /// Address of each server, in the order of their roles, under which the cache and the state are
+    /// stored.
     pub(crate) servers: Vec<String>,
     pub(crate) table: String,
     pub(crate) batch: usize,
     pub(crate) options: Options,
 }
 
-/// Reads one. What is not `servers`, `table` or `batch` is an option that all bindings have.
+/// Parses a configuration. Fields other than `servers`, `table` and `batch` are options that all
+/// bindings have.
 ///
 /// # Errors
-/// The caller's, for anything else than that.
+/// An error of the caller, for an invalid configuration.
 pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     let mut all: Map<String, Value> =
         serde_json::from_slice(json).map_err(|error| wrong(&format!("it is no JSON object: {error}")))?;
@@ -37,7 +39,8 @@ pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     }
     let options: Options =
         serde_json::from_value(Value::Object(all)).map_err(|error| wrong(&error.to_string()))?;
-    // Elsewhere the anchor lies in the user's home. Here nothing is written but where the caller says.
+    // By default the rollback counter is in the user's home. This library writes only where the
+    // caller says.
     if options.state.is_some() && options.anchor.is_none() {
         return Err(wrong(
             "a \"state\" needs an \"anchor\": a second folder, by which a copy of it is noticed",

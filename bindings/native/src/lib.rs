@@ -1,13 +1,14 @@
-//! The C library `libsotto`: `sotto.h` over what all bindings share. It opens no socket; the caller carries every request.
+//! The C library `libsotto`: `sotto.h` over the code that all bindings share. It opens no socket;
+//! the caller carries every request.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `abi` | the functions of the header, and the only unsafe code: pointers that C hands over |
-//! | `carrier` | a transport that is the caller's function |
-//! | `config` | which table, at which servers |
+//! | `abi` | the functions of the header, and the only unsafe code: pointers from C |
+//! | `transport` | a transport that calls the caller's function |
+//! | `config` | the configuration: table, servers, options |
 //! | `tables` | open tables, by number |
-//! | `values` | what came of several wishes, in one piece of memory |
-//! | `wishes` | rows and keys, as JSON lists them |
+//! | `values` | the results of several lookups, in one piece of memory |
+//! | `lookups` | rows and keys from a JSON list |
 #![deny(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 

@@ -1,24 +1,25 @@
-//! Rows and keys, as a JSON list has them.
+//! Rows and keys from a JSON list.
 //!
-//! Silence tells nothing: what can be no row and no key is asked for as row 0, and is an error once the answers are there.
+//! A missing request would reveal something, so an item that is neither a valid row nor a valid key
+//! is queried as row 0, and is an error once the answers have arrived.
 
 use serde_json::Value;
 use sotto_binding::{BindingError, ErrorKind};
 use sotto_client::Lookup;
 
-/// Most wishes of one call.
+/// Maximum number of lookups of one call.
 const MAX: usize = 1 << 16;
 
-/// One thing that is wanted.
+/// One item of the list.
 pub(crate) enum ParsedLookup {
     Row(u64),
     Key(String),
-    /// What can be no row and no key.
+    /// An item that is neither a valid row nor a valid key.
     Invalid(BindingError),
 }
 
 impl ParsedLookup {
-    /// What is asked for.
+    /// The lookup to make.
     pub(crate) fn wish(&self) -> Lookup<'_> {
         match self {
             ParsedLookup::Row(row) => Lookup::Row(*row),
@@ -27,7 +28,7 @@ impl ParsedLookup {
         }
     }
 
-    /// A key, whatever its bytes.
+    /// A key from its bytes, valid or not.
     pub(crate) fn key(bytes: Result<&[u8], BindingError>) -> Self {
         match bytes.map(str::from_utf8) {
             Ok(Ok(key)) => ParsedLookup::Key(key.to_owned()),
@@ -39,7 +40,7 @@ impl ParsedLookup {
         }
     }
 
-    /// A list of them. One that is none is one thing that is wrong.
+    /// Parses a list. An invalid list becomes one invalid item.
     pub(crate) fn list(json: Result<&[u8], BindingError>) -> Vec<Self> {
         let parsed = json.and_then(|json| {
             let fix = "give a list of rows and keys, such as [7, \"ann@example.com\"]";

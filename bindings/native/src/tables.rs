@@ -1,5 +1,5 @@
-//! Open tables, by number. C has no pointer to them: one that was closed, or never was, is an error and not memory that is
-//! gone.
+//! Open tables, by number. C has no pointer to them: a number that was closed, or was never open,
+//! is an error and not freed memory.
 
 use crate::config;
 use crate::lookups::ParsedLookup;
@@ -14,21 +14,21 @@ static OPEN: Mutex<BTreeMap<u64, Arc<Handle>>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 struct Handle {
-    /// Lookups of one table are made one after the other, whichever threads ask.
+    /// State of the table: its lookups are made one after the other, whichever threads make them.
     state: Mutex<OpenTable>,
-    /// Whether the transport has ended the call that is being made.
+    /// Whether the transport has canceled the current call.
     cancelled: Arc<AtomicBool>,
 }
 
-/// An open table, and what its last lookup cost.
+/// An open table, and the cost of its last lookup.
 pub(crate) struct OpenTable {
-    /// `None` once it was closed.
+    /// Table or stack; `None` once it was closed.
     opened: Option<TableOrStack>,
     batch: usize,
     pub(crate) last: Option<LookupCost>,
 }
 
-/// Opens a table, and gives its number.
+/// Opens a table, and returns its number.
 pub(crate) fn open(
     json: &[u8],
     carry: Arc<dyn CallbackFns>,
@@ -53,7 +53,7 @@ pub(crate) fn open(
     Ok(number)
 }
 
-/// Closes a table, once whoever is asking it is done.
+/// Closes a table, once calls in progress have ended.
 pub(crate) fn close(table: u64) -> Result<(), BindingError> {
     let handle = all(|tables| tables.remove(&table)).ok_or_else(BindingError::closed)?;
     let mut state = handle.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +61,7 @@ pub(crate) fn close(table: u64) -> Result<(), BindingError> {
     Ok(())
 }
 
-/// Does something with an open table.
+/// Runs `what` on an open table.
 pub(crate) fn with<T>(
     table: u64,
     what: impl FnOnce(&mut OpenTable) -> Result<T, BindingError>,
@@ -74,20 +74,20 @@ pub(crate) fn with<T>(
 }
 
 impl OpenTable {
-    /// The table.
+    /// The open table or stack.
     ///
     /// # Errors
-    /// It was closed meanwhile.
+    /// An error if it was closed meanwhile.
     pub(crate) fn opened(&mut self) -> Result<&mut TableOrStack, BindingError> {
         self.opened.as_mut().ok_or_else(BindingError::closed)
     }
 
-    /// What comes of one wish, by itself.
+    /// Makes one lookup by itself.
     pub(crate) fn one(&mut self, wanted: ParsedLookup) -> Result<Option<Vec<u8>>, BindingError> {
         Ok(self.ask(&[wanted], 1)?.pop().flatten())
     }
 
-    /// What comes of each wish, in rounds that are filled up.
+    /// Makes several lookups, in rounds that are filled up.
     pub(crate) fn many(&mut self, wanted: &[ParsedLookup]) -> Result<Vec<Option<Vec<u8>>>, BindingError> {
         self.ask(wanted, self.batch)
     }
@@ -105,7 +105,7 @@ impl OpenTable {
 }
 
 fn all<T>(what: impl FnOnce(&mut BTreeMap<u64, Arc<Handle>>) -> T) -> T {
-    // A map is whole after any panic.
+    // A map is consistent after any panic.
     what(&mut OPEN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

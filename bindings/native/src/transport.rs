@@ -1,14 +1,14 @@
-//! A transport that is the caller's function.
+//! A transport that calls the caller's function.
 
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why no response came.
+/// Why no response arrived.
 pub(crate) enum CallbackError {
-    /// The network.
+    /// An error of the network.
     Transport(TransportError),
-    /// The caller wants the whole call to end.
+    /// The caller cancels the whole call.
     Cancelled,
 }
 
@@ -19,7 +19,7 @@ pub(crate) trait CallbackFns: Send + Sync {
     fn carry(&self, server: u32, request: &Request) -> Result<Response, CallbackError>;
 }
 
-/// The way to one server.
+/// A transport to one server.
 pub(crate) struct CallbackTransport {
     pub(crate) server: u32,
     pub(crate) origin: String,
@@ -31,7 +31,7 @@ impl Transport for CallbackTransport {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
         let response = self.carry.carry(self.server, request).map_err(|failed| match failed {
             CallbackError::Transport(error) => error,
-            // No loss, which would be tried again.
+            // Not reported as a loss, which would be retried.
             CallbackError::Cancelled => {
                 self.cancelled.store(true, Ordering::SeqCst);
                 TransportError::Protocol("the call was cancelled".to_owned())

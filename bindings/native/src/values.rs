@@ -1,13 +1,13 @@
-//! What came of several wishes, in one piece of memory. `README.md` draws it.
+//! The results of several lookups, in one piece of memory, as `README.md` describes.
 
-/// The length of a value that the table does not have.
+/// Length that stands for a value that the table does not have.
 const ABSENT: u64 = u64::MAX;
 
-/// Bytes of the number of values, and of where one lies.
+/// Bytes of the number of values, and of each offset and length.
 const HEAD: usize = 8;
 const ENTRY: usize = 16;
 
-/// Writes values one after the other, with where each begins and how long it is before them.
+/// Encodes values one after the other, after the offset and length of each.
 pub(crate) fn encode(values: &[Option<Vec<u8>>]) -> Vec<u8> {
     let mut out = (values.len() as u64).to_le_bytes().to_vec();
     let mut start = (HEAD + ENTRY * values.len()) as u64;
@@ -21,7 +21,7 @@ pub(crate) fn encode(values: &[Option<Vec<u8>>]) -> Vec<u8> {
     out
 }
 
-/// One of them; an absent one is `Some(None)`, and `None` is what is not there at all.
+/// One of the values; an absent one is `Some(None)`, and an index past the end is `None`.
 pub(crate) fn at(values: &[u8], index: usize) -> Option<Option<&[u8]>> {
     let count = u64::from_le_bytes(*values.first_chunk()?);
     if index as u64 >= count {

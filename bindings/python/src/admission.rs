@@ -1,4 +1,5 @@
-//! Admission for whoever carries requests to the parts of a table: bounds of requests and of memory, and clients' keys.
+//! Admission for code that sends requests to the parts of a table: limits on requests and memory,
+//! and clients' keys.
 
 use crate::fault::{PyFault, work};
 use crate::parts::{Session, refused};
@@ -112,7 +113,7 @@ impl KeyStore {
         })
     }
 
-    /// Sessions, their bytes in memory, and those on disk.
+    /// Number of sessions, their bytes in memory, and those on disk.
     fn usage(&self) -> (usize, u64, u64) {
         self.0.usage()
     }

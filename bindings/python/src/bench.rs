@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use sotto_bench::Options;
 use std::path::PathBuf;
 
-/// Runs a definition, by its name or from a file, and gives the report as JSON.
+/// Runs a definition, by its name or from a file, and returns the report as JSON.
 #[pyfunction]
 pub(crate) fn bench(
     py: Python<'_>,

@@ -1,4 +1,5 @@
-//! A column of keys in, a column of values out, as Arrow data: by the capsules that polars, pandas, pyarrow and DuckDB share.
+//! A column of keys in, a column of values out, as Arrow data in the capsules that polars, pandas,
+//! pyarrow and DuckDB share.
 
 use crate::fault::PyFault;
 use crate::lookup::PyLookup;
@@ -24,7 +25,7 @@ pub(crate) struct Column {
     field: FieldRef,
 }
 
-/// The keys of a column, or the rows: what is null is nothing, and is asked for all the same.
+/// The keys of a column, or the rows: a null is a dummy lookup.
 fn keys(array: &dyn Array) -> Option<Vec<PyLookup>> {
     fn rows<T: ArrowPrimitiveType<Native: TryInto<u64>>>(array: &dyn Array, into: &mut Vec<PyLookup>) {
         let row = |row: T::Native| row.try_into().map_or(PyLookup::Padding, PyLookup::Row);
@@ -73,7 +74,7 @@ pub(crate) fn keys_of(table: PyTable, on: &str) -> Result<Vec<PyLookup>, PyFault
     Ok(into)
 }
 
-/// A column of categories as a column of what they stand for.
+/// Decodes a dictionary column into its values.
 fn plain(array: &ArrayRef) -> Result<ArrayRef, PyFault> {
     let categories = array.as_any_dictionary();
     let plain = arrow_select::take::take(categories.values(), categories.keys(), None);
@@ -81,7 +82,7 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef, PyFault> {
 }
 
 impl Column {
-    /// Values as they came. Text is text only if all of it is.
+    /// A column of these values. It is text only if all of them are valid text.
     pub(crate) fn of(name: &str, values: &[Option<Vec<u8>>], is_text: bool) -> Self {
         let texts = values.iter().map(|value| value.as_deref().map(std::str::from_utf8).transpose());
         let texts = if is_text { texts.collect::<Result<Vec<_>, _>>().ok() } else { None };
@@ -116,7 +117,7 @@ impl Column {
         Ok(to_stream_pycapsule(py, reader, requested_schema)?)
     }
 
-    /// The values: `str` or `bytes`, and `None` for what the table does not have.
+    /// The values as `str` or `bytes`, and `None` for keys that the table does not have.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         match self.values.data_type() {
             DataType::LargeUtf8 => {

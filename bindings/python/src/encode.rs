@@ -1,4 +1,4 @@
-//! Files in, a table out.
+//! Encoding of files into a table.
 
 use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub(crate) enum ColumnRef {
     Name(String),
 }
 
-/// What `sotto.encode` says, all of it by name.
+/// Keyword arguments of `sotto.encode`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
@@ -58,7 +58,8 @@ pub(crate) struct Options {
     attribution: Option<String>,
 }
 
-/// Encodes a file as the next epoch of the table in a folder. Gives the publisher's key, and what was encoded as JSON.
+/// Encodes a file as the next epoch of the table in a folder. Returns the publisher's key, and a
+/// JSON summary.
 #[pyfunction]
 pub(crate) fn encode(
     py: Python<'_>,
@@ -72,20 +73,20 @@ pub(crate) fn encode(
         let goal = goal(options.goal.as_deref())?;
         let layout = options.layout(entry, goal, options.file_is_raw())?;
         let source = IngestOptions { file: file(options.format.as_deref(), options.header)?, layout };
-        // A mistyped input should not leave a directory behind.
+        // Checked first: a mistyped input should not leave a directory behind.
         let missing = |source| DbError::Io { what: "reading", path: input.clone(), source };
         std::fs::metadata(&input).map_err(missing)?;
         let is_new = !out.exists();
         let encoded = options.encode(entry, goal, name, &source, &input, &out);
         if encoded.is_err() && is_new {
-            // What led here is the error to report, not that its traces cannot be removed.
+            // The first error is the one to report, not a failed cleanup.
             let _ = std::fs::remove_dir_all(&out);
         }
         encoded
     })
 }
 
-/// What Python's `Encoded` has, as JSON.
+/// The fields of Python's `Encoded`, as JSON.
 fn told(
     (epoch, rows, row_bytes, once): (u64, u64, u64, u64),
     (security_bits, failure_log2): (f64, f64),
@@ -105,7 +106,7 @@ fn told(
     .to_string()
 }
 
-/// What is to be written.
+/// What to write: a table, or parts of one.
 enum EncodeTarget {
     Pieces(PiecesToWrite),
     Part(PartIndex),
@@ -140,14 +141,15 @@ impl Options {
         let key = dir.signing_key(self.signing_key.as_deref(), &mut rng()?)?;
         let is_index = !matches!(source.layout, SourceLayout::Keyword(_) | SourceLayout::Range(_));
         let options = EncodeOptions {
-            // Keys have their room in the layout.
+            // Key tables have their headroom in the layout.
             headroom: if is_index { self.room } else { 0 },
             lookups_per_client: self.lookups,
             goal,
             set: self.set.clone(),
             verified: match (self.verified, self.batch) {
                 (Some(true), _) => RowProofs::Yes,
-                // The tables of a stack are asked together, so that what each adds is added many times.
+                // The tables of a stack are queried together, so the cost of proofs is added many
+                // times.
                 (Some(false), _) | (_, Some(_)) => RowProofs::No,
                 _ => RowProofs::IfCheap,
             },
@@ -207,7 +209,7 @@ impl Options {
         }
     }
 
-    /// Makes one part, beside the front that is there.
+    /// Encodes one part, next to an existing front.
     fn encode_part(
         &self,
         entry: &'static SchemeEntry,
@@ -255,7 +257,8 @@ impl Options {
             let (value, room) = (column(&self.value), self.room);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
-            // As the command does: sums of rows prove none of them, and codes fetch rows.
+            // As in the `sotto` command: sums of rows prove none of them, and batch codes fetch
+            // rows.
             let bands = match (self.verified, self.batch) {
                 (Some(true), _) | (_, Some(_)) => BandPolicy::Never,
                 (Some(false), _) => BandPolicy::IfCheaper,
@@ -280,7 +283,7 @@ impl Options {
         let Some(start) = column(&self.start) else {
             return Ok(SourceLayout::Index(IndexOptions { value, row: column(&self.row), values }));
         };
-        // Of prefixes, or of single keys.
+        // Ranges of prefixes, or of single keys.
         let end = column(&self.end).unwrap_or_else(|| start.clone());
         let key = match self.keys.as_str() {
             "ipv4" => KeyKind::Ipv4,
@@ -317,7 +320,7 @@ fn file(format: Option<&str>, header: Option<bool>) -> Result<FileOptions, PyFau
     Ok(FileOptions { format, header, ..FileOptions::default() })
 }
 
-/// A scheme by its id, or by its name alone: the last of its versions.
+/// A scheme by its id, or by its name alone, which stands for the last of its versions.
 fn scheme(id: &str) -> Result<&'static SchemeEntry, PyFault> {
     let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
     let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);

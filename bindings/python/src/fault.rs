@@ -1,4 +1,4 @@
-//! Errors as exceptions, by whose fault; and work that is done without the interpreter's lock.
+//! Errors as exceptions, by whose fault; and work that runs without the interpreter's lock.
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -11,29 +11,31 @@ use sotto_client::ClientError;
 use sotto_db::DbError;
 use sotto_server::StartError;
 
-/// The module of the package's exceptions.
+/// Name of the module with the package's exceptions.
 const MODULE: &str = "sotto._errors";
 
-/// Something went wrong.
+/// An error that becomes a Python exception.
 pub(crate) enum PyFault {
-    /// An exception of the package, and what a function of the caller's raised, if it did.
+    /// An exception of the package, and the exception of a caller's function that caused it, if
+    /// any.
     Ours(Box<sotto_binding::BindingError>, Option<PyErr>),
-    /// Another exception, as it is.
+    /// Another exception, passed through.
     Python(PyErr),
 }
 
 impl PyFault {
-    /// The caller's.
+    /// An error that is the caller's fault.
     pub(crate) fn misuse(message: impl Into<String>, fix: impl Into<String>) -> Self {
         sotto_binding::BindingError::misuse(message, fix).into()
     }
 
     fn ours(kind: ErrorKind, error: impl ToString, code: &str) -> Self {
-        // What to do is in the message.
+        // The message contains the fix.
         sotto_binding::BindingError::new(kind, code, error.to_string(), "").into()
     }
 
-    /// The same, because of what a function of the caller's raised, if it did. What ends a program is raised as it is.
+    /// Adds the exception of a caller's function as the cause, if there is one. An exception that
+    /// ends a program is raised as it is.
     pub(crate) fn because(self, raised: Option<PyErr>) -> Self {
         let Some(raised) = raised else { return self };
         if !Python::attach(|py| raised.is_instance_of::<PyException>(py)) {
@@ -107,7 +109,7 @@ impl From<BenchError> for PyFault {
     }
 }
 
-/// The name of an exception's class.
+/// The name of the exception class of an error kind.
 fn class(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Misuse => "MisuseError",
@@ -141,7 +143,8 @@ impl From<PyFault> for PyErr {
     }
 }
 
-/// Does work without the interpreter's lock, so that other threads of Python go on. No panic leaves it.
+/// Runs work without the interpreter's lock, so that other Python threads continue. Panics become
+/// errors.
 pub(crate) fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, PyFault> + Send) -> PyResult<T> {
     Ok(py.detach(|| guarded(work))?)
 }

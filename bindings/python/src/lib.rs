@@ -1,20 +1,21 @@
-//! The Python package `sotto`: what it has of Rust. `python/sotto` has the rest, which is names, types and words.
+//! The Rust part of the Python package `sotto`. `python/sotto` is the rest: names, types and
+//! docstrings.
 //!
-//! Nothing is implemented twice: what all bindings share is `sotto_binding`'s, lookups are `sotto_client`'s, tables are made by
-//! `sotto_db` and served by `sotto_server`.
+//! Nothing is implemented twice: the code that all bindings share is in `sotto_binding`, lookups
+//! are in `sotto_client`, tables are made by `sotto_db` and served by `sotto_server`.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `open` | which table, whom to trust, where to keep things |
-//! | `table` | an open table or stack, asked in padded rounds |
-//! | `wanted` | what Python asks for, and what is wrong with it once everything was asked |
-//! | `carrier` | requests carried by a function of the caller's |
+//! | `open` | opening a table: which key to trust, where to store files |
+//! | `table` | an open table or stack, queried in padded rounds |
+//! | `lookup` | lookups from Python values, and their errors |
+//! | `transport` | requests carried by a function of the caller |
 //! | `column` | a column of keys in, a column of values out, as Arrow data |
-//! | `encode` | files in, a table out |
+//! | `encode` | encoding of files into a table |
 //! | `bench` | benchmarks |
 //! | `self_test` | recorded lookups, replayed |
-//! | `parts` | tables in parts: partials, and answers made of them |
-//! | `admission` | bounds of requests, memory and clients' keys, for whoever carries requests to parts |
+//! | `parts` | tables in parts: partial answers, and answers joined from them |
+//! | `admission` | limits on requests, memory and clients' keys, for code that sends requests to parts |
 //! | `serve` | a server in this process |
 //! | `fault` | errors as exceptions, by whose fault; work without the interpreter's lock |
 #![cfg(feature = "extension")]
@@ -33,12 +34,12 @@ mod serve;
 mod table;
 mod transport;
 
-/// What `python/sotto` imports.
+/// Module that `python/sotto` imports.
 #[pyo3::pymodule]
 mod _sotto {
     use pyo3::prelude::*;
 
-    /// The version of the package, as Python's are named.
+    /// The version of the package, in the form of Python versions.
     #[pymodule_init]
     fn version(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -1,7 +1,7 @@
-//! What Python asks for, and what is wrong with it.
+//! Lookups from Python values, and their errors.
 //!
-//! Silence tells nothing, here too: what can be no row and no key is asked for as row 0, and is an exception once the answers
-//! are there.
+//! A missing request would reveal something, so a value that is neither a valid row nor a valid key
+//! is queried as row 0, and raises an exception once the answers have arrived.
 
 use crate::fault::PyFault;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -9,20 +9,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use sotto_client::Lookup;
 
-/// One thing that is wanted.
+/// One lookup from a Python value.
 pub(crate) enum PyLookup {
-    /// A row.
+    /// A row by its index.
     Row(u64),
     /// The value of a key.
     Key(String),
-    /// Nothing, which is asked for all the same.
+    /// A dummy lookup, for a missing value.
     Padding,
-    /// What can be no row and no key.
+    /// A value that is neither a valid row nor a valid key, with its exception.
     Invalid(PyErr),
 }
 
 impl PyLookup {
-    /// A row by its number, or a key by its text.
+    /// Parses a row index or the text of a key.
     pub(crate) fn of(item: &Bound<'_, PyAny>) -> Self {
         if let Ok(text) = item.cast::<PyString>() {
             return match text.to_str() {
@@ -44,12 +44,12 @@ impl PyLookup {
         }
     }
 
-    /// The same, where `None` is nothing.
+    /// Parses a row index or the text of a key, where `None` is a dummy lookup.
     pub(crate) fn or_nothing(item: &Bound<'_, PyAny>) -> Self {
         if item.is_none() { PyLookup::Padding } else { PyLookup::of(item) }
     }
 
-    /// What is asked for.
+    /// The lookup to make.
     pub(crate) fn wish(&self) -> Lookup<'_> {
         match self {
             PyLookup::Row(row) => Lookup::Row(*row),

@@ -1,4 +1,4 @@
-//! Which table, whom to trust, where to keep things.
+//! Opening a table: which key to trust, where to store files.
 
 use crate::fault::{PyFault, work};
 use crate::table::Table;
@@ -31,7 +31,7 @@ pub(crate) fn connect(
     Ok(Table::new(opened, raised))
 }
 
-/// The caller's functions as servers.
+/// Servers that are reached by the caller's functions.
 fn carried(urls: Vec<String>, calls: Vec<Py<PyAny>>, raised: RaisedError) -> Servers {
     Servers::Custom(Arc::new(move || {
         let calls: Vec<_> = Python::attach(|py| calls.iter().map(|call| call.clone_ref(py)).collect());
@@ -43,7 +43,7 @@ fn carried(urls: Vec<String>, calls: Vec<Py<PyAny>>, raised: RaisedError) -> Ser
     }))
 }
 
-/// A function that is told how far something is. What it raises is printed, and stops nothing.
+/// A function that receives progress. Its exceptions are printed, and stop nothing.
 struct PyListener(Py<PyAny>);
 
 impl Listener for PyListener {

@@ -1,5 +1,5 @@
-//! Tables in parts: a part that answers with partials, and a front that reads requests and makes answers of partials, for
-//! whoever carries the bytes between them.
+//! Tables in parts: a part that computes partial answers, and a front that reads requests and joins
+//! partial answers, for code that carries the bytes between them.
 
 use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
@@ -14,13 +14,13 @@ use sotto_wire::{Code, FrameError, FrameHeader, MessageSizes, Problem, answer, k
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which server of its scheme a front is, unless it says so.
+/// Default role of a front in its scheme.
 const FIRST: u8 = 0;
 
-/// What stands for the answer to a query that is none.
+/// A partial answer; `None` for an invalid query.
 type Partial = Option<Vec<u8>>;
 
-/// A refusal, as the wire has it: its code is the exception's.
+/// The exception for a refusal in the wire format, whose code it has.
 pub(crate) fn refused(problem: &Problem) -> PyFault {
     sotto_binding::BindingError::new(
         ErrorKind::Peer,
@@ -54,26 +54,26 @@ fn core(error: Error) -> PyFault {
     }
 }
 
-/// Admitted keys. Every part takes those of any part or front of its encoding.
+/// Admitted keys, which every part accepts from any part or front of the same encoding.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Session(pub(crate) Arc<AnySession>);
 
-/// An open part.
+/// An open part of a table.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Part {
     file: Arc<ImageFile>,
     server: Box<dyn AnyServer>,
     keyless: Option<Arc<AnySession>>,
     pool: rayon::ThreadPool,
-    /// Its number, from 0 on.
+    /// The number of the part, counted from 0.
     #[pyo3(get)]
     part: u32,
-    /// How many there are.
+    /// The number of parts.
     #[pyo3(get)]
     parts: u32,
 }
 
-/// An open front.
+/// An open front of a table in parts.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Front {
     file: Arc<ImageFile>,
@@ -81,7 +81,7 @@ pub(crate) struct Front {
     keyless: Option<Arc<AnySession>>,
     pin: FrameHeader,
     sizes: MessageSizes,
-    /// How many parts there are.
+    /// The number of parts.
     #[pyo3(get)]
     parts: u32,
 }
@@ -121,13 +121,14 @@ impl Part {
         })
     }
 
-    /// The digest of the catalog, as 64 hexadecimal digits: what tells epochs and encodings apart.
+    /// The digest of the catalog, as 64 hexadecimal digits, which identifies an epoch and its
+    /// encoding.
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         work(py, || Ok(digest(self.file.catalog())?))
     }
 
-    /// The digest of the parameters: sessions are for a table and its parameters, at whichever epoch.
+    /// The digest of the parameters: sessions are for a table and its parameters, at any epoch.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.file.catalog().params_digest.0)
@@ -144,7 +145,7 @@ impl Part {
         self.server.session_bytes()
     }
 
-    /// Bytes of a partial.
+    /// Bytes of a partial answer.
     #[getter]
     fn partial_bytes(&self) -> usize {
         self.server.answer_bytes()
@@ -154,7 +155,7 @@ impl Part {
         work(py, || admitted(self.pool.install(|| self.server.admit(keys))))
     }
 
-    /// Makes partials, in order; `None` for what is no query.
+    /// Computes partial answers, in order; `None` for an invalid query.
     fn answer_many(
         &self,
         py: Python<'_>,
@@ -170,7 +171,7 @@ impl Part {
                 .map(|(session, query)| (session.as_ref(), &query[..]))
                 .collect();
             let made = self.pool.install(|| self.server.answer_many(&asks));
-            // What was made of a file that was written to meanwhile is nobody's partial.
+            // A partial answer from a file that was changed meanwhile is discarded.
             self.file.check()?;
             let one = |made: sotto_core::Result<Vec<u8>>| match made {
                 Ok(partial) => Ok(Some(partial)),
@@ -228,44 +229,44 @@ impl Front {
         work(py, || Ok(digest(self.file.catalog())?))
     }
 
-    /// The signed catalog, as it is served.
+    /// The signed catalog.
     #[getter]
     fn catalog<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.file.signed_catalog().to_bytes())
     }
 
-    /// The digest of the parameters: sessions are for a table and its parameters, at whichever epoch.
+    /// The digest of the parameters: sessions are for a table and its parameters, at any epoch.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.file.catalog().params_digest.0)
     }
 
-    /// An answer to one query, in bytes.
+    /// Bytes of the answer to one query.
     #[getter]
     fn answer_bytes(&self) -> u64 {
         self.sizes.answer_bytes
     }
 
-    /// The largest ask, in bytes.
+    /// Bytes of the longest query request.
     #[getter]
     fn ask_bytes(&self) -> u64 {
         self.sizes.max_query_frame_bytes()
     }
 
-    /// The only registration, in bytes; 0 if the scheme has no keys.
+    /// Bytes of a registration; 0 if the scheme has no keys.
     #[getter]
     fn keys_bytes(&self) -> u64 {
         if self.keyless.is_some() { 0 } else { self.sizes.keys_frame_bytes() }
     }
 
-    /// What clients fetch: digest, name and bytes of each.
+    /// The artifacts that clients fetch: digest, name and bytes of each.
     #[getter]
     fn artifacts(&self) -> Vec<(String, &'static str, u64)> {
         let all = self.file.catalog().artifacts.iter();
         all.map(|entry| (entry.digest.to_string(), entry.artifact.name(), entry.bytes)).collect()
     }
 
-    /// Some bytes of a file that clients fetch; `None` if there is none of this digest, or not so many.
+    /// A range of an artifact; `None` if there is none with this digest, or the range exceeds it.
     fn artifact<'py>(
         &self,
         py: Python<'py>,
@@ -277,12 +278,12 @@ impl Front {
         let section = entry.and_then(|entry| self.file.section(Section::Public(entry.artifact)));
         let some = section.and_then(|held| held.get(start..start.checked_add(bytes)?));
         let some = some.map(|held| PyBytes::new(py, held));
-        // What was read may be zeros, if the file was cut short.
+        // The bytes may be zeros, if the file was truncated.
         work(py, || Ok(self.file.check()?))?;
         Ok(some)
     }
 
-    /// The keys in a registration.
+    /// The keys in a registration frame.
     fn keys<'py>(&self, py: Python<'py>, frame: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let read = || {
             let head = keys::KeysHead::parse(frame)?;
@@ -300,7 +301,7 @@ impl Front {
         work(py, || admitted(self.join.admit(keys)))
     }
 
-    /// The session that an ask names, and its queries.
+    /// The session id of a query request, and its queries.
     fn queries<'py>(
         &self,
         py: Python<'py>,
@@ -318,7 +319,7 @@ impl Front {
         Ok((PyBytes::new(py, &head.session.0), queries))
     }
 
-    /// The answer that the partials of all parts make, in their order.
+    /// Joins the partial answers of all parts, in their order, into an answer.
     fn join<'py>(
         &self,
         py: Python<'py>,
@@ -331,7 +332,7 @@ impl Front {
         Ok(PyBytes::new(py, &answer))
     }
 
-    /// The frame of the answers to an ask.
+    /// The frame of the answers to a query request.
     fn answers<'py>(&self, py: Python<'py>, answers: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
         let want = self.sizes.answer_bytes;
         if answers.iter().any(|answer| answer.len() as u64 != want) {
@@ -346,7 +347,7 @@ impl Front {
     }
 }
 
-/// A refusal as the wire has it: status, and what the body is.
+/// A refusal in the wire format: its status, and the media type of its body.
 #[pyfunction]
 #[pyo3(signature = (code, message, epoch = None))]
 pub(crate) fn problem<'py>(
@@ -379,7 +380,7 @@ fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, PyFault>
     Ok(Session(Arc::new(session.map_err(refuse)?)))
 }
 
-/// The session of an ask: its own, or that of a scheme without keys.
+/// The session of a query request: its own, or that of a scheme without keys.
 fn of(given: Option<&Session>, keyless: Option<&Arc<AnySession>>) -> Result<Arc<AnySession>, PyFault> {
     let missing = || PyFault::misuse("this table's scheme has keys", "give the session that `admit` gives");
     given.map(|session| &session.0).or(keyless).cloned().ok_or_else(missing)

@@ -4,9 +4,9 @@ use crate::fault::work;
 use pyo3::prelude::*;
 use sotto_binding::vector::replay;
 
-/// Replays a vector: its text, and behind it the bytes of the file beside it.
+/// Replays a vector: its text, followed by the bytes of the file next to it.
 ///
-/// Gives the scheme's id, the row's number, the row, and how many requests were compared.
+/// Returns the scheme's id, the row's index, the row, and the number of compared requests.
 #[pyfunction]
 pub(crate) fn self_test(py: Python<'_>, vector: Vec<u8>) -> PyResult<(String, u64, Vec<u8>, usize)> {
     let replayed = work(py, || Ok(replay(&vector).map_err(sotto_binding::BindingError::from)?))?;

@@ -7,25 +7,26 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// How long requests in flight are waited for at the end, in seconds.
+/// Maximum seconds to wait for requests in flight at the end.
 const DRAIN_SECONDS: u64 = 2;
 
 /// A running server.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Server {
     running: Mutex<Option<RunningServer>>,
-    /// Where clients connect.
+    /// Address for clients.
     #[pyo3(get)]
     url: String,
-    /// Where health and metrics are.
+    /// Address for health and metrics.
     #[pyo3(get)]
     admin_url: String,
-    /// Its tables, by name.
+    /// Names of the tables.
     #[pyo3(get)]
     tables: Vec<String>,
 }
 
-/// Starts a server of tables, stacks and tables of Apple's lookups, each in its folder. Port 0 takes a free one.
+/// Starts a server of tables, stacks and tables of Apple's lookups, each in its folder. Port 0
+/// chooses a free one.
 #[pyfunction]
 pub(crate) fn serve(
     py: Python<'_>,
@@ -63,7 +64,7 @@ pub(crate) fn serve(
 
 #[pymethods]
 impl Server {
-    /// Looks for new epochs now. Gives whether any table changed.
+    /// Checks for new epochs now. Returns whether any table has changed.
     fn reload(&self, py: Python<'_>) -> PyResult<bool> {
         work(py, || {
             let running = self.running.lock().ok();
@@ -72,7 +73,7 @@ impl Server {
         })
     }
 
-    /// Finishes what is in flight, and ends.
+    /// Finishes requests in flight, and ends the server.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         work(py, || {
             let running = self.running.lock().ok().and_then(|mut running| running.take());

@@ -1,4 +1,4 @@
-//! An open table or stack, asked in padded rounds.
+//! An open table or stack, queried in padded rounds.
 
 use crate::column::{Column, keys_of};
 use crate::fault::{PyFault, work};
@@ -13,20 +13,20 @@ use sotto_catalog::CatalogError;
 use sotto_client::{ClientError, Lookup};
 use std::sync::Mutex;
 
-/// An open table. Its lookups are made one after the other, whichever threads ask.
+/// An open table. Its lookups are made one after the other, whichever threads make them.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Table {
-    /// `None` once it was closed.
+    /// Table or stack; `None` once it was closed.
     opened: Mutex<Option<TableOrStack>>,
     raised: RaisedError,
 }
 
-/// A column of keys.
+/// A column of keys, in one of two forms.
 #[derive(FromPyObject)]
 pub(crate) enum Keys<'py> {
-    /// In Arrow data.
+    /// A column of Arrow data.
     Stream(PyTable),
-    /// As it is.
+    /// A list of values.
     List(Vec<Bound<'py, PyAny>>),
 }
 
@@ -35,7 +35,7 @@ impl Table {
         Table { opened: Mutex::new(Some(opened)), raised }
     }
 
-    /// Does something with what is open, without the interpreter's lock.
+    /// Runs work on the open table, without the interpreter's lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -50,7 +50,7 @@ impl Table {
         })
     }
 
-    /// Asks for all that is wanted, in rounds of whole batches, and gives what came of each and what it cost.
+    /// Makes all lookups, in rounds of whole batches, and returns their results and their cost.
     pub(crate) fn rounds(
         &self,
         py: Python<'_>,
@@ -61,7 +61,7 @@ impl Table {
         self.with(py, |opened| Ok(opened.rounds(&wishes, batch)?))
     }
 
-    /// What the table is.
+    /// The description of the table.
     pub(crate) fn facts(&self, py: Python<'_>) -> PyResult<TableInfo> {
         self.with(py, |opened| Ok(opened.about()?))
     }
@@ -69,7 +69,8 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// What comes of each row (an int) or key (a str): its value, or `None` for a key that the table does not have.
+    /// The value of each row (an int) or key (a str), or `None` for a key that the table does not
+    /// have.
     fn ask<'py>(
         &self,
         py: Python<'py>,
@@ -88,7 +89,8 @@ impl Table {
         Ok((granted.collect::<PyResult<_>>()?, cost))
     }
 
-    /// A column of values for a column of keys: a name, and Arrow data or a list. What is null, or no key of the table, has none.
+    /// A column of values for a column of keys: a name, and Arrow data or a list. A null, or a key
+    /// that the table does not have, has the value null.
     fn join(
         &self,
         py: Python<'_>,
@@ -104,7 +106,8 @@ impl Table {
         };
         for item in &mut wanted {
             match item {
-                // A column of integers has keys, where the table has any: addresses, or telephone numbers.
+                // Integers in a column are keys if the table has keys: addresses, or telephone
+                // numbers.
                 PyLookup::Row(number) if about.kind != "row" => *item = PyLookup::Key(number.to_string()),
                 PyLookup::Row(row) if *row >= about.rows => *item = PyLookup::Padding,
                 _ => {}
@@ -117,7 +120,7 @@ impl Table {
                 (PyLookup::Invalid(error), _) => return Err(error),
                 (PyLookup::Padding, _) => None,
                 (_, Ok(granted)) => granted.value,
-                // A key in another form than the table's is no key of it.
+                // A key in another form than the table's is missing from it.
                 (PyLookup::Key(_), Err(ClientError::Catalog(CatalogError::NoSuchRow { .. }))) => None,
                 (_, Err(error)) => return Err(PyFault::from(error).into()),
             });
@@ -125,17 +128,17 @@ impl Table {
         Ok((Column::of(into, &values, about.value == "text"), cost))
     }
 
-    /// What the table is, as it is now.
+    /// The current description of the table.
     fn about(&self, py: Python<'_>) -> PyResult<TableInfo> {
         self.facts(py)
     }
 
-    /// Looks for a newer epoch. Gives whether there was one.
+    /// Checks for a newer epoch. Returns whether there was one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |opened| Ok(opened.refresh()?))
     }
 
-    /// Closes it. Asked again, it raises.
+    /// Closes the table. Further calls raise an exception.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         work(py, || {
             if let Ok(mut opened) = self.opened.lock() {
@@ -147,7 +150,7 @@ impl Table {
 }
 
 impl Drop for Table {
-    /// What is open may have a thread that wants the interpreter's lock to say how far it is.
+    /// A thread of the table may wait for the interpreter's lock in order to report progress.
     fn drop(&mut self) {
         let opened = self.opened.get_mut().ok().and_then(Option::take);
         Python::try_attach(|py| py.detach(move || drop(opened)));

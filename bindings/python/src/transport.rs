@@ -1,4 +1,4 @@
-//! Requests carried by a function of the caller's: sotto then opens no connection itself.
+//! Requests carried by a function of the caller: sotto then opens no connection itself.
 
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use sotto_client::transport::{Method, Request, Response, Transport, TransportErr
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the caller's function raised last, to be the cause of what is raised for it.
+/// The last exception of the caller's function, which becomes the cause of the raised exception.
 #[derive(Clone, Default)]
 pub(crate) struct RaisedError(Arc<Mutex<Option<PyErr>>>);
 
@@ -21,7 +21,8 @@ impl RaisedError {
     }
 }
 
-/// A function `(method, path, headers, body) -> (status, headers, body)`, and what the cache calls the server.
+/// A function `(method, path, headers, body) -> (status, headers, body)`, and the name of the
+/// server in the cache.
 pub(crate) struct PyTransport {
     pub(crate) call: Py<PyAny>,
     pub(crate) origin: String,
@@ -58,7 +59,7 @@ impl PyTransport {
         };
         let headers = PyDict::new(py);
         if let Some(range) = &request.range {
-            // HTTP counts the last byte in.
+            // HTTP ranges include the last byte.
             headers.set_item("range", format!("bytes={}-{}", range.start, range.end.saturating_sub(1)))?;
         }
         if request.method == Method::Post {
@@ -72,7 +73,7 @@ impl PyTransport {
             Err(_) => body.extract()?,
         };
         let mut response = Response::new(status, body);
-        // A mapping, or pairs as they came.
+        // A mapping, or a sequence of pairs.
         let pairs = headers.call_method0("items").unwrap_or(headers);
         for pair in pairs.try_iter()? {
             let (name, value): (String, String) = pair?.extract()?;

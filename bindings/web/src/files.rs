@@ -5,7 +5,7 @@ use sotto_client::files::HostFiles;
 use std::io;
 use std::time::Duration;
 
-/// The worker's.
+/// The files of the worker.
 pub(crate) struct Files;
 
 impl HostFiles for Files {

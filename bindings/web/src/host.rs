@@ -1,4 +1,4 @@
-//! What the worker gives, `js/host.js`: one for all that is open here.
+//! The functions that the worker provides in `js/host.js`: one set for all open tables.
 
 use sotto_binding::Listener;
 use sotto_layers::keyword::form::unicode::{self, HostUnicode};
@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `js/host.js`.
+    /// Host object of `js/host.js`.
     pub(crate) type Host;
     #[wasm_bindgen(method, catch)]
     #[allow(clippy::too_many_arguments, reason = "a call of JavaScript with plain values")]
@@ -55,7 +55,7 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(crate) fn rename(this: &Host, from: &str, to: &str) -> Result<(), JsValue>;
 
-    /// A response.
+    /// A response from the worker.
     pub(crate) type Answer;
     #[wasm_bindgen(method, getter)]
     pub(crate) fn status(this: &Answer) -> u16;
@@ -66,7 +66,7 @@ extern "C" {
     #[wasm_bindgen(method, getter, js_name = serverTiming)]
     pub(crate) fn server_timing(this: &Answer) -> Option<String>;
 
-    /// What JavaScript throws.
+    /// An error that JavaScript throws.
     pub(crate) type Thrown;
     #[wasm_bindgen(method, getter)]
     pub(crate) fn name(this: &Thrown) -> String;
@@ -78,7 +78,7 @@ thread_local! {
     static HOST: OnceCell<Host> = const { OnceCell::new() };
 }
 
-/// Hands the worker's half to everything here. The first one stays.
+/// Passes the worker's functions to all tables. Only the first call has an effect.
 #[wasm_bindgen]
 pub fn start(host: Host) {
     let is_first = HOST.with(|held| held.set(host).is_ok());
@@ -90,7 +90,7 @@ pub fn start(host: Host) {
     }
 }
 
-/// Does something with the worker's half; `otherwise` before there is one.
+/// Runs work with the worker's functions; returns `otherwise` before they are set.
 pub(crate) fn with<T>(otherwise: T, work: impl FnOnce(&Host) -> T) -> T {
     HOST.with(|host| match host.get() {
         Some(host) => work(host),
@@ -98,17 +98,17 @@ pub(crate) fn with<T>(otherwise: T, work: impl FnOnce(&Host) -> T) -> T {
     })
 }
 
-/// The same for what can fail, as files do.
+/// Runs work that can fail, as file operations do, with the worker's functions.
 pub(crate) fn ask<T>(work: impl FnOnce(&Host) -> Result<T, JsValue>) -> io::Result<T> {
     with(Err(io::ErrorKind::Unsupported.into()), |host| work(host).map_err(|error| failure(&thrown(error))))
 }
 
-/// What was thrown. The worker throws errors and nothing else.
+/// The error that was thrown. The worker throws errors and nothing else.
 pub(crate) fn thrown(error: JsValue) -> Thrown {
     error.unchecked_into()
 }
 
-/// What the browser says of files, in the words of the system.
+/// Turns a browser's file error into a system error.
 fn failure(thrown: &Thrown) -> io::Error {
     let kind = match thrown.name().as_str() {
         "NotFoundError" => io::ErrorKind::NotFound,
@@ -118,7 +118,7 @@ fn failure(thrown: &Thrown) -> io::Error {
     io::Error::new(kind, thrown.message())
 }
 
-/// What browsers know of Unicode, and programs need not bring along.
+/// Unicode functions of the browser, which the program need not contain.
 struct BrowserUnicode;
 
 impl HostUnicode for BrowserUnicode {
@@ -131,7 +131,7 @@ impl HostUnicode for BrowserUnicode {
     }
 }
 
-/// Whoever made the worker hears what happens.
+/// Passes events to the page that made the worker.
 pub(crate) struct PageListener;
 
 impl Listener for PageListener {

@@ -1,12 +1,14 @@
-//! The browser's package `@sotto/client`: what it has of Rust. `js` has the rest: the worker, its files, names and types.
+//! The Rust part of the browser's package `@sotto/client`. `js` is the rest: the worker, its files,
+//! names and types.
 //!
-//! Nothing is implemented twice: the blocking `sotto_client::Table` runs in a worker, over requests and files that wait there.
+//! Nothing is implemented twice: the blocking `sotto_client::Table` runs in a worker, over requests
+//! and files that block there.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `host` | what the worker gives: requests, files, and somebody who hears what happens |
+//! | `host` | the functions of the worker: requests, files, events |
 //! | `files` | files of the browser's own file system |
-//! | `carrier` | requests carried by the worker |
+//! | `transport` | requests carried by the worker |
 //! | `table` | an open table or stack, for JavaScript |
 #![cfg(all(feature = "browser", target_arch = "wasm32"))]
 #![deny(unsafe_code)]

@@ -1,4 +1,5 @@
-//! An open table or stack, for JavaScript. What is said is JSON, faults included; values are bytes.
+//! An open table or stack, for JavaScript. Arguments, results and errors are JSON; values are
+//! bytes.
 
 use crate::host::PageListener;
 use crate::transport::WorkerTransport;
@@ -11,7 +12,7 @@ use sotto_client::transport::{Transport, endpoint};
 use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
-/// Where a table is.
+/// The name of a table, and its servers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableAddress {
@@ -20,7 +21,7 @@ struct TableAddress {
     insecure_plaintext: bool,
 }
 
-/// What is wanted: a row, whose number may be larger than JavaScript's numbers, or a key.
+/// One lookup: a row, whose index may exceed JavaScript's numbers, or a key.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum JsLookup {
@@ -29,7 +30,8 @@ enum JsLookup {
 }
 
 impl JsLookup {
-    /// What is asked for. What can be no row is row 0's, and the worker's caller says what is wrong with it afterwards.
+    /// The lookup to make. An invalid row is queried as row 0, and the worker's caller reports the
+    /// error afterwards.
     fn wish(wanted: &Option<JsLookup>) -> Lookup<'_> {
         match wanted {
             Some(JsLookup::Key(key)) => Lookup::Key(key),
@@ -47,10 +49,10 @@ pub struct Table {
 
 #[wasm_bindgen]
 impl Table {
-    /// Opens what has this name.
+    /// Opens the table or stack of this name.
     ///
     /// # Errors
-    /// A fault, as JSON.
+    /// An error, as JSON.
     pub fn open(to: &str, options: &str) -> Result<Table, JsValue> {
         let to: TableAddress = read(to)?;
         let options: Options = read(options)?;
@@ -69,18 +71,19 @@ impl Table {
         Ok(Table { opened: opened.map_err(|fault| told(&fault))? })
     }
 
-    /// What it is, as it is now, as JSON.
+    /// The current description of the table, as JSON.
     ///
     /// # Errors
-    /// A fault, as JSON.
+    /// An error, as JSON.
     pub fn about(&self) -> Result<String, JsValue> {
         json(&self.opened.about().map_err(|fault| told(&fault))?)
     }
 
-    /// Asks for all that is wanted, and gives two things: what came of each, bytes or `null`, and what it cost, as JSON.
+    /// Makes all lookups, and returns two values: the result of each, bytes or `null`, and the
+    /// cost, as JSON.
     ///
     /// # Errors
-    /// A fault, as JSON.
+    /// An error, as JSON.
     pub fn ask(&mut self, wanted: &str, batch: usize) -> Result<Array, JsValue> {
         let wanted: Vec<Option<JsLookup>> = read(wanted)?;
         let wishes: Vec<_> = wanted.iter().map(JsLookup::wish).collect();
@@ -88,7 +91,7 @@ impl Table {
         let values = Array::new();
         for (wanted, granted) in wanted.iter().zip(each) {
             let value = match (wanted, granted) {
-                // Whoever wanted what can be nothing hears of it, whatever row 0 has.
+                // An invalid lookup is an error, whatever row 0 contains.
                 (None, _) => None,
                 (_, Ok(granted)) => granted.value,
                 (_, Err(error)) => return Err(told(&BindingError::from(error))),
@@ -98,10 +101,10 @@ impl Table {
         Ok(Array::of2(&values, &json(&cost)?.into()))
     }
 
-    /// Looks for a newer epoch. Gives whether there was one.
+    /// Checks for a newer epoch. Returns whether there was one.
     ///
     /// # Errors
-    /// A fault, as JSON.
+    /// An error, as JSON.
     pub fn refresh(&mut self) -> Result<bool, JsValue> {
         self.opened.refresh().map_err(|fault| told(&fault))
     }
@@ -110,23 +113,25 @@ impl Table {
 /// The ids of the schemes in this build, as JSON.
 ///
 /// # Errors
-/// None.
+/// Does not fail.
 #[wasm_bindgen]
 pub fn schemes() -> Result<String, JsValue> {
     let ids: Vec<_> = sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect();
     json(&ids)
 }
 
-/// Replays a recorded lookup (`spec/vectors`), and gives its row: whether this build makes the recorded bytes.
+/// Replays a recorded lookup (`spec/vectors`), and returns its row: a test whether this build makes
+/// the recorded bytes.
 ///
 /// # Errors
-/// A fault, as JSON.
+/// An error, as JSON.
 #[wasm_bindgen(js_name = selfTest)]
 pub fn self_test(vector: &[u8]) -> Result<Vec<u8>, JsValue> {
     replay(vector).map(|replayed| replayed.value).map_err(|error| told(&BindingError::from(error)))
 }
 
-/// Reads what the worker says. As bytes, since all else is read as such, and one reader is less than two.
+/// Parses JSON from the worker, from bytes as everywhere else, so that one parser suffices in the
+/// binary.
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, JsValue> {
     serde_json::from_slice(text.as_bytes())
         .map_err(|error| told(&BindingError::misuse(error.to_string(), "give what js/index.d.ts says")))

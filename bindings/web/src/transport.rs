@@ -1,10 +1,11 @@
-//! Requests carried by the worker: it waits for each, and throws what came of it if nothing did.
+//! Requests carried by the worker, which blocks for each, and throws an error if no response
+//! arrives.
 
 use crate::host::{Thrown, thrown, with};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use std::time::Duration;
 
-/// The way to one server.
+/// A transport to one server.
 pub(crate) struct WorkerTransport {
     pub(crate) server: u32,
     pub(crate) origin: String,
@@ -50,7 +51,8 @@ impl Transport for WorkerTransport {
 }
 
 impl WorkerTransport {
-    /// What browsers say of requests, which is little, and on purpose.
+    /// Turns a browser's error into a transport error. Browsers reveal little of requests, on
+    /// purpose.
     fn failure(&self, error: &Thrown, limit: u64) -> TransportError {
         match error.name().as_str() {
             "TimeoutError" => TransportError::Timeout("the browser gave up".to_owned()),

@@ -1,7 +1,8 @@
-//! Folders for one user alone: made so, and refused where others can write.
+//! Folders for one user alone: created with private modes, and refused if others can write in them.
 //!
-//! Whoever can write in a client's cache decides which keys and epochs it believes; whoever can write in a server's state decides
-//! which tokens count as spent. So such a folder is checked each time it is opened.
+//! Anyone who can write in a client's cache decides which keys and epochs it believes; anyone who
+//! can write in a server's state decides which tokens count as spent. So such a folder is checked
+//! each time it is opened.
 //!
 //! ```
 //! let parent = tempfile::tempdir().unwrap();
@@ -27,16 +28,16 @@ use std::path::Path;
 pub struct NotPrivate(String);
 
 impl NotPrivate {
-    /// Whether a [`NotPrivate`] is the cause of an error.
+    /// Whether an error is caused by [`NotPrivate`].
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<NotPrivate>())
     }
 }
 
-/// Makes a folder and those above it with mode 0700, where they are missing.
+/// Creates a folder and its parents with mode 0700, if they are missing.
 ///
 /// # Errors
-/// As [`DirBuilder::create`].
+/// As for [`DirBuilder::create`].
 pub fn create(path: &Path) -> io::Result<()> {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
     let mut builder = DirBuilder::new();
@@ -45,10 +46,11 @@ pub fn create(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Makes a folder as [`create`] does, and refuses one that is there and is not this user's alone to write in.
+/// Creates a folder as [`create`] does, and refuses an existing one that others can write in.
 ///
 /// # Errors
-/// As [`create`]; an error of the kind [`io::ErrorKind::PermissionDenied`] with a [`NotPrivate`] inside.
+/// As for [`create`]; an error of the kind [`io::ErrorKind::PermissionDenied`] with a
+/// [`NotPrivate`] inside.
 pub fn create_private(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     create(path)?;
@@ -58,7 +60,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Why a folder is not this user's alone to write in, if it is not.
+/// The reason why others can write in a folder, if they can.
 #[cfg(unix)]
 fn refusal(path: &Path) -> io::Result<Option<String>> {
     use std::os::unix::fs::MetadataExt;
@@ -74,7 +76,7 @@ fn refusal(path: &Path) -> io::Result<Option<String>> {
     Ok(is_shared.then(|| format!("others can write in it (mode {:04o})", folder.mode() & 0o7777)))
 }
 
-/// Nothing is known against a folder on a system without modes.
+/// Accepts every folder on a system without modes.
 #[cfg(not(unix))]
 fn refusal(_: &Path) -> io::Result<Option<String>> {
     Ok(None)

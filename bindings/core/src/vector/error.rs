@@ -1,64 +1,64 @@
-//! What was found wrong with a vector, or with this build.
+//! Errors of a vector, and differences between a vector and this build.
 
 use crate::{BindingError, ErrorKind};
 use sotto_client::ClientError;
 
-/// A vector was not replayed to its end.
+/// Why a vector was not replayed to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// Bytes that are no vector.
+    /// The bytes are no vector.
     #[error("these bytes are no vector: {why}")]
     NotAVector {
-        /// Why not.
+        /// Why they are not.
         why: String,
     },
-    /// A vector of another version.
+    /// The vector has another version.
     #[error("this is a vector of the format {format:?}, and this build reads {}", super::FORMAT)]
     Version {
-        /// Its format.
+        /// Format that the vector names.
         format: String,
     },
-    /// A vector that contradicts itself.
+    /// The vector contradicts itself.
     #[error("the vector is damaged: {what}: {why}")]
     Damaged {
-        /// Which part.
+        /// Faulty part.
         what: String,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A scheme that this build was made without.
+    /// The scheme is not part of this build.
     #[error("the vector is of scheme {id}, which this build does not have")]
     UnknownScheme {
-        /// Its id.
+        /// Id of the scheme.
         id: String,
     },
-    /// This build asks otherwise than was recorded.
+    /// This build makes another request than the recorded one.
     #[error("request {step} is not the recorded one: {what}")]
     OtherRequest {
-        /// Which, counted from 0.
+        /// Number of the request, counted from 0.
         step: usize,
         /// What differs.
         what: &'static str,
     },
-    /// This build was done before the recorded lookup was.
+    /// This build ends before the recorded lookup does.
     #[error("request {step} of the recorded lookup is not made")]
     RequestMissing {
-        /// Which, counted from 0.
+        /// Number of the missing request, counted from 0.
         step: usize,
     },
     /// This build refuses a recorded message.
     #[error("after {step} requests the client fails: {error}")]
     Client {
-        /// How many requests were made.
+        /// Number of requests made before.
         step: usize,
-        /// Why.
+        /// Error of the client.
         error: Box<ClientError>,
     },
-    /// This build reads another row.
+    /// This build recovers another row.
     #[error("row {row} is read otherwise than it was recorded")]
     OtherRow {
-        /// Its number.
+        /// Index of the row.
         row: u64,
     },
 }
@@ -68,7 +68,7 @@ impl VectorError {
         VectorError::Damaged { what: what.into(), why }
     }
 
-    /// The same, where the client failed after so many requests.
+    /// Adds the number of requests after which the client failed.
     pub(super) fn at(self, requests: usize) -> Self {
         match self {
             VectorError::Client { error, .. } => VectorError::Client { step: requests, error },
@@ -76,7 +76,7 @@ impl VectorError {
         }
     }
 
-    /// A stable name for programs.
+    /// A stable name of this error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             VectorError::NotAVector { .. } => "not-a-vector",
@@ -89,7 +89,7 @@ impl VectorError {
         }
     }
 
-    /// What to do.
+    /// What to do about this error.
     pub fn fix(&self) -> &'static str {
         match self {
             VectorError::NotAVector { .. } | VectorError::Damaged { .. } => {

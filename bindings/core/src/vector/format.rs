@@ -1,4 +1,4 @@
-//! The file of a vector: a JSON text, and behind it the bytes that are too many for a text.
+//! The file of a vector: a JSON text, followed by bytes that are too many for a text.
 
 use super::VectorError;
 use serde::de::Error as _;
@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The version of the format.
+/// Format and version of a vector.
 pub const FORMAT: &str = "sotto-vector/1";
 
-/// What the bytes behind the text begin with. A text has no zero byte, so this is also where it ends.
+/// First bytes after the text. A text has no zero byte, so this is also where it ends.
 pub const MARK: &[u8; 16] = b"\0sotto-vector/1\n";
 
-/// Most bytes of a text, most exchanges in it, and most bytes that are put together of pieces.
+/// Maximum bytes of a text, number of exchanges in it, and bytes that are assembled from pieces.
 const MAX_TEXT: usize = 4 << 20;
 const MAX_EXCHANGES: usize = 1024;
 const MAX_TOGETHER: usize = 64 << 20;
@@ -24,64 +24,65 @@ const MAX_TOGETHER: usize = 64 << 20;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vector {
-    /// [`FORMAT`].
+    /// Always [`FORMAT`].
     pub format: String,
-    /// What it is, for a person.
+    /// Description for a person.
     pub about: String,
-    /// The scheme's id.
+    /// Id of the scheme.
     pub scheme: String,
-    /// The table's name.
+    /// Name of the table.
     pub table: TableName,
-    /// The publisher's key, which the client has pinned.
+    /// Publisher's key, which the client has pinned.
     pub key: VectorKey,
-    /// How many servers there are.
+    /// Number of servers.
     pub servers: u8,
-    /// What the client's generator is seeded with.
+    /// Seed of the client's generator.
     pub seed: Hex32,
-    /// The number of the row that is asked for.
+    /// Index of the requested row.
     pub row: u64,
-    /// The row.
+    /// Value of the row.
     pub value: HexBytes,
     /// Requests and their responses, in order.
     pub exchanges: Vec<Exchange>,
-    /// What a client with another generator opens the answers with, by the names that the scheme's page has.
+    /// Secrets with which a client with another generator opens the answers, under the names of the
+    /// scheme's page.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Body>,
 }
 
-/// A publisher's key, as it is printed and pinned.
+/// A publisher's key, in the text form that is printed and pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorKey(pub PublicKey);
 
-/// A request and its response.
+/// One request and its response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
-    /// The server it went to, counted from 0.
+    /// Number of the server, counted from 0.
     pub server: u8,
-    /// `GET` or `POST`.
+    /// HTTP method: `GET` or `POST`.
     pub method: String,
-    /// The path, from the slash on.
+    /// Path, beginning with the slash.
     pub path: String,
-    /// The header `Range`, if there is one.
+    /// Header `Range`, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<String>,
-    /// The body of a `POST`.
+    /// Body of a `POST`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Body>,
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The body of the response.
+    /// Body of the response.
     pub response: Body,
 }
 
-/// Bytes: in the text, behind it, or left out and named by their digest.
+/// Bytes of a body: in the text, after it, or left out and identified by their digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Body {
-    /// In the text.
+    /// Bytes in the text.
     Hex(HexBytes),
-    /// Elsewhere.
+    /// Bytes after the text, or left out.
     Named(NamedBytes),
 }
 
@@ -89,30 +90,30 @@ pub enum Body {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedBytes {
-    /// How many.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Their digest.
+    /// Digest of the bytes.
     pub blake3: Hex32,
-    /// Where they begin, counted from the first byte of [`MARK`]; nowhere, if they are left out.
+    /// Offset of the bytes, counted from the first byte of [`MARK`]; `None` if they are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
-    /// If they repeat themselves: what they are put together of.
+    /// Pieces that the bytes are assembled from, if they repeat themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pieces: Option<Pieces>,
 }
 
-/// Equal pieces, each of which lies there once.
+/// Pieces of equal size, each of which is stored once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pieces {
     /// Bytes of a piece.
     pub size: u64,
-    /// Which piece comes next, a byte for each: number i begins i times `size` after `at`.
+    /// Order of the pieces, a byte for each: number i begins i times `size` after `at`.
     pub order: HexBytes,
 }
 
 impl Vector {
-    /// Reads a vector, and gives what lies behind its text.
+    /// Parses a vector, and returns it with the bytes after its text.
     ///
     /// # Errors
     /// [`VectorError::NotAVector`], [`VectorError::Version`], [`VectorError::Damaged`].
@@ -126,7 +127,7 @@ impl Vector {
         if !behind.is_empty() && !behind.starts_with(MARK) {
             return Err(not_one("what lies behind its text does not begin as it should".into()));
         }
-        // What any version has, so that a later one is called by its name.
+        // Fields of every version, so that a later one is reported by its name.
         #[derive(Deserialize)]
         struct Version {
             format: String,
@@ -143,7 +144,7 @@ impl Vector {
     }
 }
 
-/// What lies behind a vector's text.
+/// The bytes after a vector's text.
 #[derive(Debug, Clone, Copy)]
 pub struct TrailingBytes<'a> {
     behind: &'a [u8],
@@ -153,7 +154,7 @@ impl<'a> TrailingBytes<'a> {
     /// The bytes of a body; `None` if they are left out.
     ///
     /// # Errors
-    /// [`VectorError::Damaged`] if they are not there, or have another digest.
+    /// [`VectorError::Damaged`] if they are missing, or have another digest.
     pub fn of<'b>(&self, body: &'b Body) -> Result<Option<Cow<'b, [u8]>>, VectorError>
     where
         'a: 'b,
@@ -194,7 +195,7 @@ impl<'a> TrailingBytes<'a> {
     /// Whether a body has these bytes; one that is left out is compared by its digest.
     ///
     /// # Errors
-    /// As [`TrailingBytes::of`].
+    /// As for [`TrailingBytes::of`].
     pub fn are(&self, body: Option<&Body>, bytes: &[u8]) -> Result<bool, VectorError> {
         Ok(match body {
             None => bytes.is_empty(),
@@ -206,7 +207,7 @@ impl<'a> TrailingBytes<'a> {
     }
 }
 
-/// A method, as HTTP calls it.
+/// The HTTP name of a method.
 pub fn method(method: Method) -> &'static str {
     match method {
         Method::Get => "GET",
@@ -214,7 +215,7 @@ pub fn method(method: Method) -> &'static str {
     }
 }
 
-/// A range, as HTTP writes it.
+/// The value of an HTTP `Range` header.
 pub fn range(range: &Range<u64>) -> String {
     format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
 }

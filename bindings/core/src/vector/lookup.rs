@@ -1,4 +1,4 @@
-//! A lookup over anything that carries requests: what is recorded, and what is replayed.
+//! A lookup over any transport, which is recorded or replayed.
 #![cfg_attr(
     not(feature = "record"),
     allow(unreachable_pub, reason = "nobody else records without the feature")
@@ -17,12 +17,12 @@ pub fn generator(seed: &Hex32) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(seed.0)
 }
 
-/// Opens a table, asks for a row, and reads it; gives the scheme's id and the row.
+/// Opens a table, and looks a row up; returns the scheme's id and the row.
 ///
-/// There is no clock, so no catalog is too old; and nothing is kept, so everything is asked for.
+/// There is no clock, so no catalog has expired; and there is no cache, so everything is fetched.
 ///
 /// # Errors
-/// What `send` gives, and [`VectorError::Client`].
+/// The errors of `send`, and [`VectorError::Client`].
 pub fn lookup(
     config: SetupConfig,
     row: u64,

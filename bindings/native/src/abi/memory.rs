@@ -42,12 +42,12 @@ pub struct SottoBuffer {
 }
 
 impl SottoBuffer {
-    /// None.
+    /// An empty buffer.
     pub(super) fn empty() -> Self {
         SottoBuffer { data: null_mut(), len: 0 }
     }
 
-    /// These.
+    /// A buffer of these bytes.
     pub(super) fn of(bytes: Vec<u8>) -> Self {
         if bytes.is_empty() {
             return SottoBuffer::empty();
@@ -57,7 +57,7 @@ impl SottoBuffer {
     }
 
     /// # Safety
-    /// It is as [`SottoBuffer::of`] made it, and was not freed.
+    /// The buffer is as [`SottoBuffer::of`] made it, and was not freed.
     pub(super) unsafe fn as_bytes(&self) -> &[u8] {
         match self.data.is_null() {
             true => &[],
@@ -82,7 +82,7 @@ pub struct SottoError {
     pub json: *mut c_char,
 }
 
-/// Writes down what came of some work. Whatever `error` held is overwritten, and not looked at.
+/// Writes the result of some work to `error`. Its previous contents are overwritten, and not read.
 ///
 /// # Safety
 /// `error` points to one, or is null.
@@ -91,7 +91,7 @@ pub(super) unsafe fn tell(error: *mut SottoError, outcome: Result<i32, BindingEr
         Ok(status) => (SottoError::none(), status),
         Err(fault) => {
             let status = status(fault.kind);
-            // Nobody reads the texts where there is no place for them.
+            // The texts are not made if there is no place for them.
             (if error.is_null() { SottoError::none() } else { SottoError::of(&fault, status) }, status)
         }
     };

@@ -1,12 +1,12 @@
 //! The functions of `sotto.h`.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `memory` | bytes and errors that C is given, and frees |
-//! | `reply` | the caller's functions: what carries requests, what is told how far an opening is |
+//! | `memory` | bytes and errors that C receives and frees |
+//! | `reply` | the caller's functions: the transport, and the progress callback |
 //!
-//! Each function does its work in `enter`: no panic leaves it, whoever calls it from within a callback is refused, and what
-//! goes wrong is written down for the caller. Pointers are looked at here and nowhere else.
+//! Each function runs its work in `enter`: no panic leaves it, a call from within a callback is
+//! refused, and errors are written for the caller. Pointers are dereferenced here and nowhere else.
 
 pub mod memory;
 pub mod reply;
@@ -26,7 +26,8 @@ use std::sync::Arc;
 /// An open table: a number that `sotto_open` gave. 0 is none.
 pub type SottoTable = u64;
 
-/// Most bytes of a configuration, of a key, of a list of rows and keys, and of a recorded lookup.
+/// Maximum bytes of a configuration, of a key, of a list of rows and keys, and of a recorded
+/// lookup.
 const MAX_CONFIG: usize = 64 << 10;
 const MAX_KEY: usize = 64 << 10;
 const MAX_LIST: usize = 4 << 20;
@@ -233,13 +234,13 @@ pub unsafe extern "C" fn sotto_self_test(
     unsafe { enter(error, work) }
 }
 
-/// Does a function's work, and tells what goes wrong.
+/// Runs the work of a function, and writes its error.
 ///
 /// # Safety
 /// `error` points to one, or is null.
 unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, BindingError>) -> i32 {
     let outcome = guarded(|| match reply::is_inside() {
-        // A lock may be held by whoever has called the callback.
+        // The caller of the callback may hold a lock.
         true => Err(BindingError::misuse("a callback has called the library", "return from it first")),
         false => work(),
     });
@@ -247,10 +248,10 @@ unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, Bindi
     unsafe { memory::tell(error, outcome) }
 }
 
-/// One lookup.
+/// Makes one lookup.
 ///
 /// # Safety
-/// As `fill`.
+/// As for `fill`.
 unsafe fn one(
     table: SottoTable,
     wanted: ParsedLookup,
@@ -261,7 +262,7 @@ unsafe fn one(
     unsafe { fill(table, value, error, |state| state.one(wanted)) }
 }
 
-/// Fills a buffer with what comes of work on a table.
+/// Fills a buffer with the result of work on a table.
 ///
 /// # Safety
 /// `out` points to one or is null, and so does `error`.
@@ -291,10 +292,10 @@ fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, BindingError> {
     serde_json::to_vec(value).map(Some).map_err(failed)
 }
 
-/// Bytes of the caller's.
+/// Bytes that the caller passes.
 ///
 /// # Safety
-/// `data` points to `len` bytes that nobody changes meanwhile, or is null.
+/// `data` points to `len` bytes that nothing changes meanwhile, or is null.
 unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Result<&'a [u8], BindingError> {
     if len > most {
         return Err(BindingError::misuse(

@@ -1,4 +1,4 @@
-//! The caller's functions: what carries requests, what is told how far an opening is.
+//! The caller's functions: the transport, and the progress callback.
 
 use super::memory::{SOTTO_CANCELLED, SOTTO_MISUSE, SOTTO_OK, SOTTO_PEER, SOTTO_TIMEOUT};
 use crate::transport::{CallbackError, CallbackFns};
@@ -10,7 +10,7 @@ use std::ptr::null;
 use std::slice;
 use std::time::Duration;
 
-/// Most bytes of a refusal, and of a header or a sentence of the caller's.
+/// Maximum bytes of a refusal, and of a header or an error text of the caller.
 const MAX_REFUSAL: u64 = 64 << 10;
 const MAX_TEXT: usize = 4 << 10;
 
@@ -60,16 +60,18 @@ pub type SottoProgress =
 
 type Transport = unsafe extern "C" fn(*mut c_void, *const SottoRequest, *mut SottoReply) -> i32;
 
-/// The functions of one table.
+/// The caller's functions for one table.
 pub(super) struct Callbacks {
     transport: Transport,
     progress: SottoProgress,
     context: *mut c_void,
 }
 
-// SAFETY: `sotto_open` has the caller promise that its functions and its context may be used by any thread, several at once.
+// SAFETY: `sotto_open` requires that the caller's functions and context may be used by any thread,
+// several at once.
 unsafe impl Send for Callbacks {}
-// SAFETY: the same.
+// SAFETY: `sotto_open` requires that the caller's functions and context may be used by any thread,
+// several at once.
 unsafe impl Sync for Callbacks {}
 
 thread_local! {
@@ -99,7 +101,7 @@ impl CallbackFns for Callbacks {
     fn carry(&self, server: u32, request: &Request) -> Result<Response, CallbackError> {
         let path = CString::new(request.path.as_str());
         let path = path.map_err(|error| TransportError::Protocol(error.to_string()))?;
-        // HTTP counts the last byte in.
+        // HTTP ranges include the last byte.
         let range = request
             .range
             .as_ref()
@@ -122,7 +124,7 @@ impl CallbackFns for Callbacks {
         let most = request.limit.max(MAX_REFUSAL);
         let mut reply =
             SottoReply { response: Response::default(), most, is_too_large: false, said: String::new() };
-        // SAFETY: both pointers are good until it returns, and the rest is what the caller gave.
+        // SAFETY: both pointers are valid until it returns, and the rest is what the caller passed.
         let status = inside(|| unsafe { (self.transport)(self.context, &raw const asked, &raw mut reply) });
         let SottoReply { response, is_too_large, said, .. } = reply;
         match status {
@@ -148,7 +150,7 @@ impl From<TransportError> for CallbackError {
 impl Listener for Callbacks {
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
         let (Some(progress), Ok(stage)) = (self.progress, CString::new(stage)) else { return };
-        // SAFETY: the text is good until it returns, and the rest is what the caller gave.
+        // SAFETY: the text is valid until it returns, and the rest is what the caller passed.
         inside(|| unsafe { progress(self.context, stage.as_ptr(), done, total) });
     }
 }
@@ -223,10 +225,10 @@ pub unsafe extern "C" fn sotto_reply_error(reply: *mut SottoReply, why: *const c
     SOTTO_OK
 }
 
-/// A text of the caller's, its first bytes if it is long.
+/// Reads a text of the caller, truncated if it is long.
 ///
 /// # Safety
-/// It ends in a zero byte, or is null.
+/// The text ends in a zero byte, or is null.
 unsafe fn text(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
