@@ -47,7 +47,7 @@ impl AvxVnni {
     }
 }
 
-/// One implementation of [`Kernels`] for both: they differ in the scan alone.
+/// One implementation of [`Kernels`] for both backends, which differ in the scan alone.
 macro_rules! kernels {
     ($backend:ident, $name:literal, $scan:path) => {
         impl Kernels for $backend {

@@ -1,5 +1,6 @@
-//! How a backend's kernels become its methods: each is a function with `#[target_feature]`, and the backend, which only a probe
-//! makes, proves that the processor has the features.
+//! Macros that make a backend's kernels its methods: each kernel is a function with
+//! `#[target_feature]`, and the backend, which only a probe makes, proves that the processor has
+//! the features.
 
 /// Methods that call functions of the backend's modules.
 macro_rules! compiled {
@@ -11,7 +12,7 @@ macro_rules! compiled {
     )*};
 }
 
-/// The methods for which every backend of vectors has a function of its own.
+/// The methods for which every vector backend has a function of its own.
 macro_rules! compiled_by_all {
     () => {
         compiled! {
@@ -41,7 +42,7 @@ macro_rules! compiled_by_all {
     };
 }
 
-/// AES by functions of the module in which this stands, of the names of its methods.
+/// AES by functions of the surrounding module, named like the methods.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! compiled_aes {
     ($backend:ty) => {
@@ -79,7 +80,7 @@ macro_rules! compiled_aes {
     };
 }
 
-/// What is [generic](super::generic) in registers, compiled with features that the registers prove.
+/// The [generic](super::generic) kernels, compiled with features that the registers prove.
 macro_rules! compiled_generic {
     ($features:literal, $whole:expr, $half:expr, $quarter:expr) => {
         #[target_feature(enable = $features)]
@@ -109,8 +110,8 @@ macro_rules! compiled_generic {
     };
 }
 
-/// [AES with one block to a register](super::generic::single), compiled with features that the registers prove, and a search
-/// by `either16` of the module in which this stands.
+/// [AES with one block per register](super::generic::single), compiled with features that the
+/// registers prove, and a search by `either16` of the surrounding module.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! compiled_single {
     ($features:literal, $r:expr) => {
@@ -144,7 +145,7 @@ macro_rules! compiled_single {
             generic::single::descend($r, keys, turns, seeds);
         }
 
-        /// Of blocks that are made first, and stay in the nearest cache.
+        /// Searches blocks that are computed first, and stay in the nearest cache.
         #[target_feature(enable = $features)]
         fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
             let mut made = Zeroizing::new([[0; 16]; PART / 8]);
@@ -155,7 +156,8 @@ macro_rules! compiled_single {
     };
 }
 
-/// What is generic in registers of 32 bytes that calculate, in modules of the names that [`compiled_by_all!`] calls.
+/// The generic kernels of registers of 32 bytes with arithmetic, in modules of the names that
+/// [`compiled_by_all!`] calls.
 macro_rules! compiled_32 {
     ($features:literal, $r:expr) => {
         pub(super) mod ntt {
@@ -253,7 +255,7 @@ macro_rules! compiled_32 {
     };
 }
 
-/// The pass over tiles in such registers.
+/// The pass over tiles in registers of 32 bytes.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! compiled_tiles {
     ($features:literal, $r:expr) => {

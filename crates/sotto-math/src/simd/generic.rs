@@ -1,22 +1,24 @@
-//! Algorithms that are the same whatever a register is wide, each written once.
+//! Algorithms that are the same for every register width, each written once.
 //!
-//! A [`Register`] says what loads, stores and sums are on registers of one kind. A value of an implementing type proves that
-//! the processor has the instructions, so what it does is safe. Everything here is `#[inline(always)]`: it becomes
-//! instructions inside the function around it, which names the features by `#[target_feature]`. Those functions are a
-//! backend's own file `generic`.
+//! A [`Register`] defines loads, stores and sums on registers of one kind. A value of an
+//! implementing type proves that the processor has the instructions, so its methods are safe. All
+//! functions here are `#[inline(always)]`: they become instructions inside the function around
+//! them, which names the features by `#[target_feature]`. Those functions are a backend's own file
+//! `generic`.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `aes` | rounds, key schedules and paths down a tree, on registers of one or more blocks |
-//! | `single` | AES over slices, one block to a register |
+//! | `single` | AES over slices, one block per register |
 //! | `dot` | rows of words times short vectors |
 //! | `fold` | rows added to parities |
 //! | `gather` | a row of each partition, added up in two halves |
 //! | `read` | the checksum of a plain read |
 //!
-//! The rest is for registers of 32 bytes that calculate, or for pairs of 16 that pass for such.
+//! The rest is for registers of 32 bytes with arithmetic, or for pairs of 16 bytes that act as
+//! such.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `doubles` | numbers modulo a prime, in floating point |
 //! | `ntt` | the transform: words of 32 bits, and doubles |
@@ -43,37 +45,38 @@ pub(super) mod slots;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) mod tiles;
 
-/// One kind of register. Its bytes are in the order of memory.
+/// A kind of register. Its bytes are in the order of memory.
 pub(super) trait Register: Copy {
-    /// What a register holds.
+    /// The contents of a register.
     type Value: Copy;
-    /// Its bytes.
+    /// Bytes of a register.
     const BYTES: usize;
-    /// How many registers a kernel may keep that works on two sums at a time: half of what is there, less what it loads.
+    /// Number of registers that a kernel on two sums at a time may keep: half of the registers,
+    /// less those for loads.
     const MAX: usize;
 
-    /// All zeros.
+    /// A register of zeros.
     fn zero(self) -> Self::Value;
 
-    /// Of as many numbers as fill a register.
+    /// Loads as many numbers as fill a register.
     ///
     /// # Panics
     /// If they are more or fewer.
     fn load<T: Number>(self, from: &[T]) -> Self::Value;
 
-    /// The same, to write.
+    /// Stores a register to as many numbers as fill it.
     ///
     /// # Panics
     /// If they are more or fewer.
     fn store<T: Number>(self, to: &mut [T], value: Self::Value);
 
-    /// The exclusive or.
+    /// Computes the exclusive or.
     fn xor(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// `sum`, plus `x` without carry if `bit` is 1 and plus nothing if it is 0, without a branch.
+    /// Computes `sum xor x` if `bit` is 1 and `sum` if it is 0, without a branch.
     fn xor_if(self, bit: u8, sum: Self::Value, x: Self::Value) -> Self::Value;
 
-    /// The exclusive or of all 64-bit lanes.
+    /// Computes the exclusive or of all 64-bit lanes.
     fn xor_lanes(self, x: Self::Value) -> u64 {
         let mut words = [0u64; 8];
         let words = &mut words[..Self::BYTES / 8];
@@ -82,19 +85,21 @@ pub(super) trait Register: Copy {
     }
 }
 
-/// What multiplies, too.
+/// A kind of register that also multiplies.
 pub(super) trait Multiplier: Register {
-    /// A 32-bit number in every lane.
+    /// Repeats a 32-bit number in every lane.
     fn splat(self, x: i32) -> Self::Value;
 
-    /// The signed products of 32-bit lanes, half of them added to the 64-bit lanes of each sum.
+    /// Adds the signed products of 32-bit lanes to the 64-bit lanes of the sums, half of them to
+    /// each.
     fn add_products(self, sums: [Self::Value; 2], a: Self::Value, b: Self::Value) -> [Self::Value; 2];
 
-    /// The sum of all 64-bit lanes of both.
+    /// Sums all 64-bit lanes of both registers.
     fn sum_lanes(self, sums: [Self::Value; 2]) -> i64;
 }
 
-/// Asks for the cache line at an address that need not be valid, where there is an instruction for it.
+/// Prefetches the cache line at an address that need not be valid, where there is an instruction
+/// for it.
 #[inline(always)]
 #[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "WebAssembly has none"))]
 pub(super) fn prefetch(at: *const u8) {
@@ -110,7 +115,8 @@ pub(super) fn prefetch(at: *const u8) {
     }
 }
 
-/// The same, into the second cache: processors wait for more of such lines at once than of those for the first.
+/// Prefetches into the second-level cache: processors have more such requests in flight at once
+/// than for the first.
 #[inline(always)]
 #[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "WebAssembly has none"))]
 pub(super) fn prefetch_second(at: *const u8) {
@@ -126,7 +132,7 @@ pub(super) fn prefetch_second(at: *const u8) {
     }
 }
 
-/// Numbers, for which every bit pattern is valid, or arrays of them.
+/// Numbers for which every bit pattern is valid, or arrays of them.
 pub(super) trait Number: Copy {}
 impl Number for u8 {}
 impl Number for i8 {}
@@ -138,7 +144,8 @@ impl Number for u64 {}
 impl Number for f64 {}
 impl<T: Number, const N: usize> Number for [T; N] {}
 
-/// What a register does, by the instructions that do it. A value of `$name` has to prove that the processor has them.
+/// Implements [`Register`] by instructions. A value of `$name` must prove that the processor has
+/// them.
 macro_rules! register {
     (
         $name:ident of $bytes:literal bytes in $value:ty, $most:literal sums:
@@ -185,7 +192,7 @@ macro_rules! register {
     };
 }
 
-/// The same of what multiplies, too.
+/// Implements [`Multiplier`] by instructions, in addition to [`Register`].
 macro_rules! multiplier {
     (
         $name:ident: $splat:expr,
@@ -230,7 +237,7 @@ macro_rules! proven {
     )*};
 }
 
-/// An instruction on each of two registers.
+/// Applies an instruction to each of two registers.
 #[cfg(not(target_arch = "x86_64"))]
 macro_rules! each {
     ($f:ident($($x:expr),*)) => {
@@ -242,7 +249,7 @@ macro_rules! each {
 pub(super) use each;
 pub(super) use {multiplier, proven, register};
 
-/// One word, of which every processor has registers.
+/// A register of one word, which every processor has.
 #[derive(Clone, Copy)]
 pub(super) struct Word;
 

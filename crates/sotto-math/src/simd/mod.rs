@@ -2,18 +2,20 @@
 //!
 //! | folder | needs |
 //! |---|---|
-//! | `scalar` | nothing; it is what the others are tested against |
-//! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
-//! | `neon` | NEON, as all 64-bit ARM has it; with products of bytes too, its scan is another one and it is called `neondot` |
-//! | `simd128` | a build for WebAssembly with its vectors, in which nothing is detected: it has this backend, others have not |
+//! | `scalar` | nothing; the others are tested against it |
+//! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI it has another scan and is called `avxvnni` |
+//! | `neon` | NEON, as all 64-bit ARM has it; with byte products it has another scan and is called `neondot` |
+//! | `simd128` | a build for WebAssembly with its vectors; there is no detection at run time |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
-//! Each folder has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and `sha256` where it has something
-//! faster than scalar code. What is the same for registers of every width is in `generic`, and a backend's `registers` say
-//! what they do; so are `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or two of 16, and `avx512`
-//! has its own. A backend is a value that only its probe can make, so holding one proves that the processor has the
-//! instructions. Kernels take whole slices, so that the choice costs one indirect call
-//! per slice. A new backend is a new folder and one line in [`BACKENDS`].
+//! Each folder has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and
+//! `sha256` where it has something faster than scalar code. Algorithms that are the same for
+//! registers of every width are in `generic`, and a backend's `registers` define the operations;
+//! the same holds for `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or
+//! two of 16, and `avx512` has its own. A backend is a value that only its probe can make, so
+//! holding one proves that the processor has the instructions. Kernels take whole slices, so that
+//! the choice costs one indirect call per slice. A new backend is a new folder and one line in
+//! [`BACKENDS`].
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 #[macro_use]
@@ -59,24 +61,25 @@ pub(crate) struct Planes<'a> {
     pub(crate) planes: usize,
 }
 
-/// The kernels of one backend. The safe callers above this module check lengths. No
-/// memory safety rests on them: backends cut slices into arrays of a register's size, and
-/// what does not fit would be left out or panic.
+/// The kernels of one backend. The safe callers above this module check lengths. No memory safety
+/// rests on them: backends split slices into arrays of a register's size, and what does not fit
+/// would be ignored or panic.
 pub(crate) trait Kernels: Sync {
-    /// `scalar`, `avx2`, `avxvnni`, `avx512`, `neon`, `neondot`, `simd128`.
+    /// The backend's name: `scalar`, `avx2`, `avxvnni`, `avx512`, `neon`, `neondot` or `simd128`.
     fn name(&self) -> &'static str;
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
     /// sums per plane, query after query, wrapping modulo 2^32.
     fn scan(&self, shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
 
-    /// Reduced coefficients to reduced slots.
+    /// Transforms reduced coefficients to reduced slots.
     fn ntt_forward(&self, t: &Tables, x: &mut [u64]);
 
-    /// Reduced slots to reduced coefficients.
+    /// Transforms reduced slots to reduced coefficients.
     fn ntt_inverse(&self, t: &Tables, x: &mut [u64]);
 
-    /// Numbers modulo the special modulus, carried or centered, to reduced slots modulo the other, which is the plan's.
+    /// Transforms numbers modulo the special modulus, carried or centered, to reduced slots modulo
+    /// the other, which is the plan's.
     fn ntt_forward_from(&self, t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         match carry {
             ResidueLift::Unsigned => self.carried(p, x, out),
@@ -85,39 +88,41 @@ pub(crate) trait Kernels: Sync {
         self.ntt_forward(t, out);
     }
 
-    /// Reduced slots to reduced coefficients elsewhere.
+    /// Transforms reduced slots to reduced coefficients in another buffer.
     fn ntt_inverse_to(&self, t: &Tables, x: &[u64], out: &mut [u64]) {
         out.copy_from_slice(x);
         self.ntt_inverse(t, out);
     }
 
-    /// Signed bytes to reduced slots.
+    /// Transforms signed bytes to reduced slots.
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
 
-    /// Signed bytes to slots below 2^52, times `b`, added to `sum`, where a backend has nothing better one after the other.
+    /// Transforms signed bytes to slots below 2^52, and adds their products with `b` to `sum`; by
+    /// default one step after the other.
     fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: AccumulatorMut<'_>) {
         self.ntt_forward_i8(t, bytes, sum.scratch);
         scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
     }
 
-    /// `acc + a b`, reduced.
+    /// Computes `acc + a b`, reduced.
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
 
-    /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper; of a
-    /// wide modulus the halves are those of a 128-bit sum. Plain code is as good as vectors without such a product.
+    /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper; for a
+    /// wide modulus the halves are those of a 128-bit sum. Scalar code is as good as vectors
+    /// without such a product.
     fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: AccumulatorMut<'_>) {
         scalar::mul_acc_wide(t, a, b, sum.cells);
     }
 
-    /// Rows of `h`, `n` words each, times each vector of `s`.
+    /// Multiplies rows of `h`, `n` words each, by each vector of `s`.
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
 
     /// Adds a block's products to each query's sums: a line for each column and component, reduced
     /// before and after.
     fn tiles(&self, shape: &TilesShape, form: &WordFormat, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
 
-    /// Adds the records in bit slices that each query selects to its bits of the sums: one block of sums for each
-    /// eight queries.
+    /// Adds the records in bit slices that each query selects to its bits of the sums: one block of
+    /// sums for each eight queries.
     fn select(
         &self,
         shape: &SelectShape,
@@ -127,137 +132,143 @@ pub(crate) trait Kernels: Sync {
         sums: &mut [[u8; 64]],
     );
 
-    /// Lines at a point, modulo 2^32; all lists are of one length.
+    /// Evaluates lines at a point, modulo 2^32; all lists are of one length.
     fn affine(&self, factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]);
 
-    /// The exclusive or of all 64-bit words.
+    /// Computes the exclusive or of all 64-bit words.
     fn read(&self, bytes: &[u8]) -> u64;
 
-    /// For each uniform word, how many thresholds do not exceed its upper 63 bits, with
-    /// the sign from its lowest bit.
+    /// Counts, for each uniform word, the thresholds that do not exceed its upper 63 bits, with the
+    /// sign from its lowest bit.
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
 
     /// Replaces the parities by that of all picked rows and that of half 1.
     fn gather(&self, rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]);
 
-    /// How many values are less than `x`, and how many equal it; `equal` gets a bit for each of those.
+    /// Counts the values that are less than `x`, and those that equal it; `equal` receives a bit
+    /// for each of the latter.
     fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
 
-    /// Sixteen values of each set against its bound, as bits.
+    /// Compares sixteen values of each set with its bound, as bits.
     fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
 
-    /// Adds the rows at each set's places to its parity.
+    /// Adds the rows at each set's positions to its parity.
     fn add_rows(&self, from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
 
-    // What follows is scalar code where a backend has nothing faster.
+    // The following methods are scalar code where a backend has nothing faster.
 
-    /// AES, as fast as the processor has it: its instructions come apart from those of the backend.
+    /// The fastest AES of the processor: its instructions are detected separately from those of the
+    /// backend.
     fn aes(&self) -> &'static dyn Blocks {
         &scalar::ScalarAes
     }
 
-    /// The selections of up to eight queries as matrices, one in every `step` places.
+    /// Makes the selections of up to eight queries matrices, one in every `step` elements.
     fn matrices(&self, shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
         scalar::matrices(shares, step, out);
     }
 
-    /// The nodes of hash trees above pairs of hashes.
+    /// Computes the nodes of hash trees above pairs of hashes.
     fn nodes(&self, pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]) {
         scalar::nodes(pairs, out);
     }
 
-    /// Slots in another order.
+    /// Permutes slots.
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
         scalar::permute(a, x, out);
     }
 
-    /// The cyclic convolution of what is in the cells with the factor of which this is the spectrum, backwards: place `k`
-    /// of it ends up in the cell of `-k`. Reduced before and after.
+    /// Computes the cyclic convolution of the cells with the factor that has this spectrum, in
+    /// reverse order: position `k` of it is stored in the cell of `-k`. Reduced before and after.
     fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
         scalar::cyclic(g, spectrum, cells);
     }
 
-    /// `x + y`, reduced.
+    /// Computes `x + y`, reduced.
     fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
         scalar::add(t, x, y);
     }
 
-    /// `x - y`, reduced.
+    /// Computes `x - y`, reduced.
     fn sub(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
         scalar::sub(t, x, y);
     }
 
-    /// `x y`, reduced.
+    /// Computes `x y`, reduced.
     fn mul(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
         scalar::mul(t, x, y);
     }
 
-    /// `odd = (c - s) m`, then `c = c + s`, reduced.
+    /// Computes `odd = (c - s) m`, then `c = c + s`, reduced.
     fn split(&self, t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
         scalar::split(t, c, s, m, odd);
     }
 
-    /// `out`, if `add`, plus the sum of all `a[j] b[j]`, reduced. At most 2^11 products.
+    /// Computes the sum of all `a[j] b[j]`, plus `out` if `add`, reduced. At most 2^11 products.
     fn sum_of_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
         scalar::sum_of_products(t, a, b, add, out);
     }
 
-    /// The sums of all `a[j]` times both halves of `b[j]`, reduced. At most 8 products, of a modulus below 2^30.
+    /// Computes the sums of all `a[j]` times both halves of `b[j]`, reduced. At most 8 products, of
+    /// a modulus below 2^30.
     fn paired_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
         scalar::paired_products(t, a, b, out);
     }
 
-    /// The digits of numbers modulo one modulus.
+    /// Decomposes numbers modulo one modulus into digits.
     fn decompose(&self, d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
         scalar::decompose(d, x, out);
     }
 
-    /// The digits of numbers modulo two.
+    /// Decomposes numbers modulo two moduli into digits.
     fn decompose_pair(&self, d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
         scalar::decompose_pair(d, x, out);
     }
 
-    /// Numbers modulo the special modulus, centered, modulo the other.
+    /// Converts numbers modulo the special modulus, centered, to the other modulus.
     fn centered(&self, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
         scalar::centered(p, x, out);
     }
 
-    /// Numbers modulo the special modulus, as they are, modulo the other.
+    /// Converts numbers modulo the special modulus, as they are, to the other modulus.
     fn carried(&self, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
         scalar::carried(p, x, out);
     }
 
-    /// `(x - correction)` over the special modulus.
+    /// Computes `(x - correction)` over the special modulus.
     fn lower(&self, p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
         scalar::lower(p, x, correction);
     }
 
-    /// For each set the places of its rows, then that of the zeros. The first set's offsets are in
-    /// block `first` of each partition.
+    /// Computes for each set the positions of its rows, followed by that of the zeros. The first
+    /// set's offsets are in block `first` of each partition.
     fn places(&self, lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
         scalar::places(lanes, first, chosen, out);
     }
 }
 
-/// AES-128 over slices whose lengths the safe callers check; what is said of [`Kernels`] holds here too.
+/// AES-128 over slices whose lengths the safe callers check; the rules of [`Kernels`] hold here
+/// too.
 pub(crate) trait Blocks: Sync {
     /// Encrypts pairs of numbers from `from` on, in rows of `ny`, which is not zero.
     fn grid(&self, key: &Aes, from: [u64; 2], ny: u64, out: &mut [[u8; 16]]);
 
-    /// The encryption of each input, plus the input.
+    /// Encrypts each input, and xors the input.
     fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]);
 
-    /// `mmo` of each seed under both keys.
+    /// Computes `mmo` of each seed under both keys.
     fn double(&self, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]);
 
-    /// `mmo` of each seed with 0, 1, 2 and 3 added to its first byte without carry.
+    /// Computes `mmo` of each seed with 0, 1, 2 and 3 xored to its first byte.
     fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]);
 
-    /// `mmo` of each seed under its own key, for each turn with that added to its first byte without carry.
+    /// Computes `mmo` of each seed under its own key, for each turn with the turn xored to its
+    /// first byte.
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]);
 
-    /// A bit for each word that is sought or has the tag that is, sixty-four to each of `hits`. Words are those of blocks from
-    /// `from` on, as many as there are tags, which are not more than [`PART`](crate::find::PART).
+    /// Sets a bit for each word that matches or whose tag matches, sixty-four to each of `hits`.
+    /// Words are those of blocks from `from` on, as many as there are tags, which are not more than
+    /// [`PART`](crate::find::PART).
     fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]);
 }
 

@@ -44,7 +44,7 @@ impl NeonDot {
     }
 }
 
-/// One implementation of [`Kernels`] for both: they differ in the scan alone.
+/// One implementation of [`Kernels`] for both backends, which differ in the scan alone.
 macro_rules! kernels {
     ($backend:ident, $name:literal, $scan:path) => {
         impl Kernels for $backend {

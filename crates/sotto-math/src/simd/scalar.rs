@@ -26,8 +26,8 @@ use crate::ntt::Tables;
 use crate::parities::{LANES, RowSources};
 use crate::tiles::{Block, WordFormat};
 
-// What the vector backends leave to scalar code: what does not fill a register, and what
-// their instructions do not make faster.
+// The part that vector backends leave to scalar code: the rest that does not fill a register, and
+// what their instructions do not make faster.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use aes::Pairs;
 pub(super) use aes::ScalarAes;

@@ -1,66 +1,71 @@
-//! How kernels go through memory: what a processor does best, as data.
+//! Shapes: the orders in which kernels access memory, as data, and the best ones of each processor.
 //!
-//! No shape changes what comes out, only how long it takes. Which is best is a matter of how a processor fetches ahead by
-//! itself: Zen 4 reads a plain stream as fast as memory gives it, and each prefetch instruction takes a place in the queue of
-//! its first cache that its own fetching needs; Zen 5 was measured to want them. So there is a small table for each kernel, a
-//! default for each processor, and [`machine::try_shape`](crate::machine::try_shape) for a program that measures.
+//! A shape changes only the time of a kernel, never its results. The best shape depends on the
+//! processor's own prefetching: Zen 4 reads a plain stream as fast as memory delivers it, and each
+//! prefetch instruction takes an entry in the queue of its first-level cache that its own
+//! prefetching needs; Zen 5 was measured to need them. So there is a small table for each kernel, a
+//! default for each processor, and [`machine::try_shape`](crate::machine::try_shape) for a program
+//! that measures.
 //!
-//! | kernel | what its shape says |
+//! | kernel | what its shape defines |
 //! |---|---|
-//! | `scan` | planes in a bundle, groups in a block, how far ahead is fetched |
-//! | `tiles` | queries in a bundle, what is fetched and where to |
-//! | `select` | how far ahead is fetched, for few groups of queries and for many |
+//! | `scan` | planes in a bundle, groups in a block, the distance of prefetches |
+//! | `tiles` | queries in a bundle, what is prefetched and into which cache |
+//! | `select` | the distance of prefetches, for few groups of queries and for many |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Of the products of a matrix of bytes.
+/// Shape of the products of a matrix of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScanShape {
-    /// Most planes in a bundle: 4 or 8.
+    /// Largest number of planes in a bundle: 4 or 8.
     pub(crate) planes: usize,
-    /// How many bytes ahead a lone bundle fetches, of up to three planes, of four, and of more; 0: not at all. The more
-    /// planes, the longer a line takes, and the less far ahead is what the processor fetches by itself.
+    /// Number of bytes ahead that a lone bundle prefetches, for up to three planes, for four, and
+    /// for more; 0: no prefetches. The more planes, the longer a line takes, and the less far ahead
+    /// the processor prefetches by itself.
     pub(crate) ahead: [usize; 3],
-    /// Groups in a block on which bundles take turns. This block, the next one and their share of the queries fit the first
-    /// cache.
+    /// Groups in a block on which bundles take turns. This block, the next one and their share of
+    /// the queries fit the first-level cache.
     pub(crate) block: usize,
-    /// How many bytes beyond the end of a block the fetching of the next begins, where every bundle takes one turn.
+    /// Number of bytes beyond the end of a block where prefetching of the next begins, if every
+    /// bundle takes one turn.
     ///
-    /// Why on Zen 5 the distance between what is fetched and what is read should be five lines more than a multiple of 16
-    /// lines we cannot say. It matters in either place: for two queries 91 % of a plain read against 85 to 88 %, for one 93 %
-    /// against 80 to 90 %.
+    /// We cannot explain why on Zen 5 the distance between prefetches and reads should be five
+    /// lines more than a multiple of 16 lines. It matters in either place: for two queries 91 % of
+    /// a plain read against 85 to 88 %, for one 93 % against 80 to 90 %.
     pub(crate) skew: usize,
 }
 
-/// Of the pass over tiles.
+/// Shape of the pass over tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TilesShape {
-    /// Whether bundles are of two queries. Their sums leave registers for half the columns of a run, so that its lines are
-    /// not read in the order of memory.
+    /// Whether bundles are of two queries. Their sums leave registers for half the columns of a
+    /// run, so its lines are not read in the order of memory.
     pub(crate) pairs: bool,
-    /// Whether a lone query fetches ahead of itself. Several always do.
+    /// Whether a lone query prefetches for itself. Several always do.
     pub(crate) lone: bool,
-    /// How many runs ahead is fetched: of 7 KiB each.
+    /// Number of runs ahead that are prefetched, of 7 KiB each.
     pub(crate) runs: usize,
-    /// Whether into the second cache, not the first.
+    /// Whether prefetches go into the second-level cache instead of the first.
     pub(crate) second: bool,
 }
 
-/// Of selected records.
+/// Shape of the sum of selected records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SelectShape {
-    /// How many bytes ahead a tile of one or two groups fetches that goes through memory in order; 0: not at all.
+    /// Number of bytes ahead that a tile of one or two groups that reads memory in order
+    /// prefetches; 0: no prefetches.
     pub(crate) near: usize,
-    /// The same for more groups.
+    /// Number of bytes ahead that a tile of more groups that reads memory in order prefetches.
     pub(crate) far: usize,
-    /// Whether what tiles that take turns need next is fetched into the second cache, not the first.
+    /// Whether tiles that take turns prefetch into the second-level cache instead of the first.
     pub(crate) second: bool,
-    /// Lines of sums while wide blocks pass by: of one group, and of two to four together.
+    /// Lines of sums while wide blocks are read: of one group, and of two to four together.
     pub(crate) sums: [usize; 2],
 }
 
-/// One of each.
+/// One shape of each kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shapes {
     pub(crate) scan: ScanShape,
@@ -87,7 +92,7 @@ pub(crate) const SELECT: &ShapeNames<SelectShape> = &[
     ("near", SelectShape { near: 4096, far: 8192, second: false, sums: [1024, 512] }),
 ];
 
-/// Kernels that have shapes, and the names of these.
+/// The names of a kernel's shapes; empty for a kernel without shapes.
 pub(crate) fn names(kernel: &str) -> Vec<&'static str> {
     fn of<T>(table: &ShapeNames<T>) -> Vec<&'static str> {
         table.iter().map(|(name, _)| *name).collect()
@@ -110,11 +115,11 @@ pub(crate) fn at([scan, tiles, select]: [usize; 3]) -> Shapes {
     Shapes { scan, tiles, select: SELECT.get(select).unwrap_or(&SELECT[0]).1 }
 }
 
-/// What was chosen while the program runs; [`NOTHING`] where the default holds.
+/// The shapes chosen while the program runs; [`NOTHING`] where the default holds.
 static CHOSEN: [AtomicUsize; 3] = [const { AtomicUsize::new(NOTHING) }; 3];
 const NOTHING: usize = usize::MAX;
 
-/// The places in use: what was pinned, or else chosen, or else the processor's default.
+/// The shapes in use by number: pinned, or else chosen, or else the processor's default.
 pub(crate) fn places() -> [usize; 3] {
     static FIXED: OnceLock<([Option<usize>; 3], [usize; 3])> = OnceLock::new();
     let (pinned, default) = FIXED.get_or_init(|| (pinned(), processor().places));
@@ -130,7 +135,7 @@ pub(crate) fn shapes() -> Shapes {
     at(places())
 }
 
-/// Uses a shape from now on, unless one was pinned. `false` if there is no such shape.
+/// Uses a shape from now on, unless one was pinned. Returns `false` if there is no such shape.
 pub(crate) fn choose(kernel: &str, name: &str) -> bool {
     let found = place(kernel, name);
     if let Some((kernel, place)) = found {
@@ -139,13 +144,13 @@ pub(crate) fn choose(kernel: &str, name: &str) -> bool {
     found.is_some()
 }
 
-/// Where a shape is: which kernel, and which of its shapes.
+/// Finds a shape: the numbers of its kernel and of the shape.
 pub(crate) fn place(kernel: &str, name: &str) -> Option<(usize, usize)> {
     let place = names(kernel).iter().position(|known| *known == name)?;
     Some((KERNELS.iter().position(|known| *known == kernel)?, place))
 }
 
-/// What `SOTTO_SHAPES` pins: `scan=wide,tiles=plain`. What it names wrongly is not pinned.
+/// The shapes that `SOTTO_SHAPES` pins: `scan=wide,tiles=plain`. Unknown names are ignored.
 fn pinned() -> [Option<usize>; 3] {
     let mut pinned = [None; 3];
     for pair in std::env::var("SOTTO_SHAPES").unwrap_or_default().split(',') {
@@ -156,37 +161,40 @@ fn pinned() -> [Option<usize>; 3] {
     pinned
 }
 
-/// A processor, and what is best for it.
+/// A processor, and its best shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Processor {
     pub(crate) name: &'static str,
-    /// Whether its places come from a measurement; otherwise from what is known of the processor.
+    /// Whether its shapes come from a measurement; otherwise from what is known of the processor.
     pub(crate) measured: bool,
-    /// Of the default in each kernel's table.
+    /// Number of the default shape in each kernel's table.
     pub(crate) places: [usize; 3],
 }
 
-/// Zen 4, measured on a guest of an EPYC: nothing that fetches is as fast as what does not.
+/// Zen 4, measured on a guest of an EPYC: shapes without prefetches are the fastest.
 const ZEN_4: Processor = Processor { name: "Zen 4", measured: true, places: [0, 0, 0] };
 /// Zen 5, measured on a guest of an EPYC.
 const ZEN_5: Processor = Processor { name: "Zen 5", measured: true, places: [2, 1, 1] };
-/// Its first cache and its own fetching are those of Zen 4.
+/// Zen 3, whose first-level cache and own prefetching are those of Zen 4.
 const ZEN_3: Processor = Processor { name: "Zen 3", measured: false, places: [0, 0, 0] };
-/// Ten places in the queue of the first cache: as with Zen 4, they are better left to its own fetching.
+/// Skylake-X, with ten entries in the queue of the first-level cache: as with Zen 4, they are
+/// better left to its own prefetching.
 const SKYLAKE: Processor = Processor { name: "Skylake-X", measured: false, places: [0, 0, 0] };
-/// Twelve to sixteen places, and longer ways to memory: more than the processor's own fetching keeps busy.
+/// Ice Lake and later, with twelve to sixteen entries and longer latencies of memory: more than the
+/// processor's own prefetching keeps busy.
 const ICE_LAKE: Processor = Processor { name: "Ice Lake or later", measured: false, places: [1, 1, 1] };
-/// Measured on a guest of a Xeon (model 207, Emerald Rapids): the pass over tiles takes 0.72 of the time where it fetches; the
-/// scan and selections are as fast in every shape, within 4 %.
+/// Sapphire Rapids, measured on a guest of a Xeon (model 207, Emerald Rapids): the pass over tiles
+/// takes 0.72 of the time with prefetches; the scan and selections are as fast in every shape,
+/// within 4 %.
 const SAPPHIRE: Processor = Processor { name: "Sapphire Rapids", measured: true, places: [1, 1, 1] };
 const UNKNOWN: Processor = Processor { name: "unknown", measured: false, places: [1, 1, 1] };
 
-/// The processor this runs on.
+/// Detects the processor.
 pub(crate) fn processor() -> Processor {
     known(vendor_family_model())
 }
 
-/// Families and models as Intel's and AMD's manuals number them.
+/// Finds the processor by family and model, as Intel's and AMD's manuals number them.
 fn known((vendor, family, model): (&[u8], u32, u32)) -> Processor {
     match (vendor, family, model) {
         (b"AuthenticAMD", 0x19, 0x10..=0x1F | 0x60..=0xAF) => ZEN_4,

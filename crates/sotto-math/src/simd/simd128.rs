@@ -1,7 +1,8 @@
-//! 16-byte registers, alone and in pairs: the vectors of WebAssembly, which a build has or has not.
+//! 16-byte registers, alone and in pairs: the vectors of WebAssembly, if the build has them.
 //!
-//! Nothing is detected at run time: a program that uses vectors does not start where there are none. So this is part of builds
-//! with `-C target-feature=+simd128`, is then all that is used, and whoever loads a program chooses between two builds.
+//! Nothing is detected at run time: a program that uses vectors does not start where there are
+//! none. So this is part of builds with `-C target-feature=+simd128`, is then the only backend, and
+//! the loader of a program chooses between two builds.
 //!
 //! It is the client's half that runs in browsers. What only servers run (the scan, the pass over tiles, selected records) is
 //! scalar code here, which compilers vectorize as well as they can. So is AES, for which there are no instructions: the crate's

@@ -1,4 +1,4 @@
-//! Byte products of AVX-VNNI (`vpdpbusd`). Processors without AVX-512 but with this one instruction are common among laptops.
+//! Byte products of AVX-VNNI (`vpdpbusd`). Laptops often have it without AVX-512.
 
 use super::registers::Ymm;
 use crate::simd::Planes;
@@ -15,7 +15,8 @@ pub(super) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     generic::bytes::scan(Ymm(Vnni(())), groups, queries, sums);
 }
 
-/// The instruction multiplies signed bytes by unsigned ones, so that nothing is flipped or counted along.
+/// The instruction multiplies signed bytes by unsigned ones, so no bits are flipped and no
+/// correction is counted.
 impl Bytes for Ymm<Vnni> {
     type Query = [__m256i; 4];
     type Sums = __m256i;

@@ -1,4 +1,4 @@
-//! A search, 32 words at a time: masks of words, packed into masks of bytes.
+//! The search, 32 words at a time: masks of words are packed into masks of bytes.
 
 use super::lanes::load;
 use super::registers::Ymm;
@@ -21,7 +21,7 @@ pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &m
         *hits = 0;
         let pairs = words.as_chunks::<32>().0.iter().zip(tags.as_chunks::<16>().0.as_chunks::<2>().0);
         for ((words, [tags, upper]), at) in pairs.zip([0, 32]) {
-            // Packing goes by halves of registers, so that the middle two come out in each other's place.
+            // Packing works on halves of registers, so the middle two groups are swapped.
             let packed = _mm256_packs_epi16(hit(&words[..16], tags), hit(&words[16..], upper));
             let half = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed));
             *hits |= u64::from(half as u32) << at;

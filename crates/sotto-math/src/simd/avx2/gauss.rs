@@ -17,8 +17,8 @@ pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         }
         let mut magnitude = [all; VECTORS];
         for &bound in thresholds {
-            // Both sides are below 2^63, so a signed comparison will do. It gives -1 for
-            // each threshold that is not reached.
+            // Both sides are below 2^63, so a signed comparison suffices. It gives -1 for each
+            // threshold that is not reached.
             let bound = _mm256_set1_epi64x(bound as i64);
             for (m, t) in magnitude.iter_mut().zip(t) {
                 *m = _mm256_add_epi64(*m, _mm256_cmpgt_epi64(bound, t));

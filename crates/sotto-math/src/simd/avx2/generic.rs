@@ -1,4 +1,4 @@
-//! What is [generic](crate::simd::generic) in registers, compiled for AVX2.
+//! The [generic](crate::simd::generic) kernels, compiled for AVX2.
 
 use super::registers::{Xmm, Ymm};
 use crate::gadget::GadgetDigits;

@@ -4,7 +4,7 @@ use super::registers::Ymm;
 use crate::simd::generic::{Number, Register};
 use core::arch::x86_64::*;
 
-/// Eight 32-bit or four 64-bit lanes from 32 bytes.
+/// Loads eight 32-bit or four 64-bit lanes from 32 bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m256i {
@@ -12,7 +12,7 @@ pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m256i {
     Ymm::new().load(from)
 }
 
-/// 32 bytes from a register.
+/// Stores the 32 bytes of a register.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m256i) {
@@ -20,7 +20,7 @@ pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m256i) 
     Ymm::new().store(to, value);
 }
 
-/// Sixteen signed bytes as 16-bit lanes.
+/// Loads sixteen signed bytes as 16-bit lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn widen(from: &[u8; 16]) -> __m256i {

@@ -1,4 +1,4 @@
-//! Comparisons of bytes: what is at least the bound is its own maximum with it.
+//! Comparisons of bytes: a byte that is at least the bound is the maximum of the two.
 
 use super::lanes::load;
 use core::arch::x86_64::*;

@@ -1,4 +1,4 @@
-//! Registers of 32 and of 16 bytes, for what is [generic](crate::simd::generic) in them.
+//! Registers of 32 and of 16 bytes, for the [generic](crate::simd::generic) kernels.
 
 use crate::simd::generic::aes::Blocks;
 use crate::simd::generic::doubles::{Doubles, FusedMultiplyAdd};
@@ -7,7 +7,7 @@ use crate::simd::generic::tiles::Products;
 use crate::simd::generic::{Multiplier, Number, Register, multiplier, proven, register};
 use core::arch::x86_64::*;
 
-/// Proof that this processor has AVX2, and of what else it has: 32 bytes.
+/// Registers of 32 bytes: proof that this processor has AVX2, and whatever `P` proves.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Ymm<P = ()>(pub(super) P);
 
@@ -62,8 +62,8 @@ impl Doubles for Ymm<Fma> {
         fn product(a: __m256d, b: __m256d) -> __m256d { _mm256_mul_pd(a, b) }
         fn minus_product(sum: __m256d, a: __m256d, b: __m256d) -> __m256d { _mm256_fnmadd_pd(a, b, sum) }
         fn remainder(a: __m256d, b: __m256d, quotient: __m256d, q: __m256d) -> __m256d {{
-            // The upper part of the product less the quotient's multiple of q is exact, and so is adding the lower part to
-            // it, because both are small integers.
+            // The upper part of the product minus the quotient's multiple of q is exact, and so is
+            // adding the lower part to it, because both are small integers.
             let upper = _mm256_mul_pd(a, b);
             let lower = _mm256_fmsub_pd(a, b, upper);
             _mm256_add_pd(_mm256_fnmadd_pd(quotient, q, upper), lower)
@@ -102,7 +102,7 @@ impl<P: Copy> Words for Ymm<P> {
         fn min_words(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
         fn mul_words(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi32(a, b) }
         fn quotients(x: __m256i, ready: __m256i) -> __m256i {{
-            // Those of even and odd lanes are made apart.
+            // Even and odd lanes are computed separately.
             let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(x, ready));
             let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(x), _mm256_srli_epi64::<32>(ready));
             _mm256_blend_epi32::<0b1010_1010>(even, odd)
@@ -144,14 +144,15 @@ impl<P: Copy> Products for Ymm<P> {
     }
 }
 
-/// 2^52 as a double: its last bit counts 1, so that it takes integers below 2^52 as they are.
+/// 2^52 as a double: its last bit counts 1, so adding an integer below 2^52 puts that integer into
+/// its low bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn two_52() -> __m256d {
     _mm256_set1_pd((1u64 << 52) as f64)
 }
 
-/// Pairs of lanes, then halves.
+/// Transposes 4 by 4 lanes: pairs of lanes, then halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
@@ -165,7 +166,7 @@ fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
     ]
 }
 
-/// Pairs of lanes, then pairs of pairs, then halves.
+/// Transposes 8 by 8 words: pairs of lanes, then pairs of pairs, then halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transpose_words([a, b, c, d, e, f, g, h]: [__m256i; 8]) -> [__m256i; 8] {
@@ -183,11 +184,11 @@ fn transpose_words([a, b, c, d, e, f, g, h]: [__m256i; 8]) -> [__m256i; 8] {
     ]
 }
 
-/// The lower and the upper halves of two registers.
+/// Selects the lower halves of two registers; the constant below selects the upper ones.
 const LOW: i32 = 0x20;
 const HIGH: i32 = 0x31;
 
-/// Two 4 by 4 transpositions, one in each half.
+/// Transposes 4 by 4 words in each half.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transpose_quarters([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
@@ -201,7 +202,8 @@ fn transpose_quarters([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     ]
 }
 
-/// 16 bytes, which every x86-64 processor has, in SSE2; and proof of what else it has.
+/// Registers of 16 bytes, which every x86-64 processor has, in SSE2; and proof of whatever `P`
+/// proves.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Xmm<P = ()>(pub(in crate::simd) P);
 

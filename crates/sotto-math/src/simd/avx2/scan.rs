@@ -1,13 +1,12 @@
 //! The scan, by 16-bit pair products (`vpmaddwd`).
 //!
-//! The one byte product of AVX2, `vpmaddubsw`, saturates at 16 bits, and two products
-//! of a signed byte and a full unsigned byte do not fit. So bytes are widened to 16
-//! bits, where a pair of products is exact in 32. Each row then has two partial sums, of
-//! columns 0 and 1 and of columns 2 and 3 of its groups, which meet when the block is done.
+//! The one byte product of AVX2, `vpmaddubsw`, saturates at 16 bits, and two products of a signed
+//! byte and a full unsigned byte do not fit. So bytes are widened to 16 bits, where a pair of
+//! products is exact in 32. Each row then has two partial sums, of columns 0 and 1 and of columns 2
+//! and 3 of its groups, which are added when the block is done.
 //!
-//! Four planes of a query share the widening of 32 bytes, which is eight rows; so blocks
-//! small enough for the first cache are gone through eight times. Query bytes are
-//! widened once per block.
+//! Four planes of a query share the widening of 32 bytes, which is eight rows; so blocks small
+//! enough for the first-level cache are read eight times. Query bytes are widened once per block.
 
 use super::lanes::{load, store, widen};
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
@@ -23,7 +22,7 @@ const WIDTH: usize = 4;
 /// Groups in a block: see the scan of the wider registers.
 const BLOCK: usize = 48;
 const MAX_PLANES: usize = 8;
-/// Parts of a group that are gone through in turn.
+/// Parts of a group, which are processed one after the other.
 const PARTS: usize = GROUP_BYTES / 32;
 
 /// Four query bytes as 16-bit numbers.
@@ -45,8 +44,8 @@ pub(super) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
                 let (mine, others) = rest.split_at_mut(WIDTH.min(query.planes - first));
                 rest = others;
                 for part in 0..PARTS {
-                    // The first bundle of planes fetches the next block for all, in its
-                    // first four turns one line of each group.
+                    // The first bundle of planes prefetches the next block for all, one line of
+                    // each group in each of its first four parts.
                     let fetch = (!fetched && part < PARTS / 2).then(|| next.wrapping_add(part * 64));
                     match mine.len() {
                         1 => run::<1>(block, wide, query.planes, first, part, mine, fetch),
@@ -61,7 +60,7 @@ pub(super) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     }
 }
 
-/// Every query byte as 16 bits.
+/// Widens every query byte to 16 bits.
 #[target_feature(enable = "avx2")]
 fn widen_query<'a>(dwords: &[u32], wide: &'a mut [Wide]) -> &'a [Wide] {
     let wide = &mut wide[..dwords.len()];
@@ -98,8 +97,8 @@ fn run<const K: usize>(
     }
     for (sums, [low, high]) in sums.iter_mut().zip(acc) {
         let rows = &mut sums.as_chunks_mut::<8>().0[part];
-        // The horizontal sum works on each half of the register, which leaves rows in the
-        // order 0 1, 4 5, 2 3, 6 7.
+        // The horizontal sum works on each half of the register, which leaves rows in the order 0
+        // 1, 4 5, 2 3, 6 7.
         let ordered = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(low, high));
         store(rows, _mm256_add_epi32(load(rows), ordered));
     }

@@ -1,7 +1,7 @@
-//! Selected records, by masks: see the scalar kernel.
+//! The sum of selected records, by masks: see the scalar kernel.
 //!
-//! There is no product of a bit matrix in these registers, so each query has masked sums of its own: eight queries,
-//! or one query, about 32 bytes of slices at a time.
+//! There is no product of a bit matrix in these registers, so each query has masked sums of its
+//! own: eight queries, or one query, for about 32 bytes of slices at a time.
 
 use super::lanes::{load, store};
 use crate::bitslice::SelectionMatrices;
@@ -9,9 +9,9 @@ use core::arch::x86_64::*;
 
 type Line = [u8; 64];
 
-/// Lines of a block that are gone through before those beyond.
+/// Lines of a block that are processed before those beyond.
 const STRIP: usize = 256;
-/// Lines of a block up to which all 64 blocks of a run are taken at once; otherwise eight are.
+/// Lines of a block up to which all 64 blocks of a run are processed at once; otherwise eight are.
 const NARROW: usize = 8;
 const FEW: usize = 8;
 
@@ -38,7 +38,8 @@ pub(super) fn select(blocks: &[Line], queries: usize, selections: &[SelectionMat
     }
 }
 
-/// Adds what the first `Q` queries select in one line of some blocks to their bits of its sum.
+/// Adds the records that the first `Q` queries select in one line of some blocks to their bits of
+/// the line's sum.
 #[target_feature(enable = "avx2")]
 fn tile<const Q: usize>(blocks: &[Line], lines: usize, line: usize, matrices: &[u64], sum: &mut Line) {
     for (half, sum) in sum.as_chunks_mut::<32>().0.iter_mut().enumerate() {

@@ -12,14 +12,15 @@ use crate::simd::scalar::Pairs;
 use core::arch::x86_64::*;
 use zeroize::Zeroizing;
 
-/// Registers in flight: a round takes some four cycles, and on Zen 5 two can begin in each. Of registers alone, 12 give
-/// 3.2 G blocks/s and 8 give 2.9; with counters, keys and stores 8 give 2.7, and 12 and 16 give 2.6 and 2.4.
+/// Registers in flight: a round takes some four cycles, and on Zen 5 two can begin in each. With
+/// registers alone, 12 give 3.2 G blocks/s and 8 give 2.9; with counters, keys and stores 8 give
+/// 2.7, and 12 and 16 give 2.6 and 2.4.
 const FLIGHT: usize = 8;
 
-/// Blocks in flight. What is left at the end of a slice is fewer, and goes one block to a register.
+/// Blocks in flight. The rest of a slice is shorter, and has one block per register.
 const BLOCKS: usize = 4 * FLIGHT;
 
-/// Registers in flight where each lane has a key of its own, and so eleven registers more.
+/// Registers in flight where each lane has a key of its own, which takes eleven more registers.
 const PATHS: usize = 4;
 
 /// Proof that this processor has AVX-512 F and BW, VAES, AVX2 and AES. Only the probe makes one.
@@ -42,7 +43,8 @@ compiled_aes!(Vaes);
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
     let count = out.len() as u64;
-    // Runs along which one number grows by one and the other stays: all that begin with the same first number, or all there are.
+    // Runs along which one number grows by one and the other stays: all with the same first number,
+    // or the whole slice.
     let (step, run) = if ny == 1 { ([1, 0], count) } else { ([0, 1], ny) };
     if run < BLOCKS as u64 {
         return single::encrypt_pairs(key, Pairs { x, b: 0, y, ny }, out);
@@ -50,7 +52,7 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
     let r = Zmm::with_aes();
     let keys = keys(key);
     let count_by = Counter::of(step);
-    // A run is no longer than all there are.
+    // A run is no longer than the slice.
     for (a, run) in (0..).zip(out.chunks_mut(run.min(count) as usize)) {
         let x = x.wrapping_add(a);
         let (groups, rest) = run.as_chunks_mut::<BLOCKS>();
@@ -66,7 +68,7 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
     }
 }
 
-/// Compares a flight of blocks while the next is on its way: they are never stored.
+/// Compares a flight of blocks while the next is computed: they are never stored.
 #[target_feature(enable = "avx512f,avx512bw,avx2,vaes,aes")]
 fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
     let r = Zmm::with_aes();
@@ -87,11 +89,11 @@ fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u
     either16(&made.as_flattened().as_chunks().0[..rest.len()], rest, sought, rest_hits);
 }
 
-/// Pairs of numbers of which one grows by one and the other stays.
+/// A generator of pairs of numbers of which one grows by one and the other stays.
 struct Counter {
-    /// How far each pair of a flight is from the first.
+    /// Distance of each pair of a flight from the first.
     steps: [[u64; 8]; FLIGHT],
-    /// How far flights are from each other.
+    /// Distance of flights from each other.
     flight: __m512i,
 }
 
@@ -107,7 +109,8 @@ impl Counter {
         Counter { steps, flight: pairs_of(x, y) }
     }
 
-    /// The pairs of a flight, given its first one four times, which then is the next flight's.
+    /// Returns the pairs of a flight, given its first pair four times, and advances that to the
+    /// next flight.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn next(&self, from: &mut __m512i) -> [__m512i; FLIGHT] {
@@ -192,7 +195,7 @@ fn keys(key: &Aes) -> [__m512i; 11] {
     keys
 }
 
-/// A block four times.
+/// Repeats a block four times.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn repeat(block: &[u8; 16]) -> __m512i {
@@ -200,7 +203,7 @@ fn repeat(block: &[u8; 16]) -> __m512i {
     _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(block.as_ptr().cast()) })
 }
 
-/// A pair of numbers four times.
+/// Repeats a pair of numbers four times.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn pairs_of(x: u64, y: u64) -> __m512i {

@@ -1,10 +1,11 @@
-//! The cyclic convolution of length 8190 in 52-bit arithmetic, eight columns or rows to a register.
+//! The cyclic convolution of length 8190 in 52-bit arithmetic, eight columns or rows per register.
 //!
-//! A sum of products is added up in two halves of 52 bits and reduced once, by Montgomery's method (1985): what is a multiple of
-//! 2^52 is left out, so that factors are stored times 2^52, and nothing is divided.
+//! A sum of products is accumulated in two halves of 52 bits and reduced once, by Montgomery's
+//! method (1985): multiples of 2^52 are dropped, so factors are stored times 2^52, and nothing is
+//! divided.
 //!
-//! **Bounds**, in multiples of q below 2^50, so that 4 is less than the 52 bits which a product reads. Every small transform
-//! takes places below 2 and leaves places below 2:
+//! **Bounds**, in multiples of q below 2^50, so that 4 is less than the 52 bits that a product
+//! reads. Every small transform takes positions below 2 and leaves positions below 2:
 //!
 //! | of | sums and differences | before the reduction |
 //! |---|---|---|
@@ -25,7 +26,7 @@ use core::arch::x86_64::*;
 
 type Line = [u64; 8];
 
-/// The lines of a row of cells.
+/// Number of lines of a row of cells.
 const LINES: usize = WIDTH / 8;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -47,7 +48,7 @@ pub(super) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
     }
 }
 
-/// Eight transforms of 91, of places that lie a row apart; reduced, if that is wanted.
+/// Computes eight transforms of 91, of positions that are a row apart; reduced if `REDUCED`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn down<const REDUCED: bool>(g: &Grid, r: &Reduction, x: &mut [Line]) {
     for at in &SEVENS {
@@ -58,11 +59,11 @@ fn down<const REDUCED: bool>(g: &Grid, r: &Reduction, x: &mut [Line]) {
     }
 }
 
-/// Eight transforms of 90, of what `before` makes of each place.
+/// Computes eight transforms of 90, after `before` was applied to each position.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn across(g: &Grid, r: &Reduction, x: &mut [Line], before: impl Fn(__m512i, usize) -> __m512i) {
-    // Of each pair the even place is the first.
+    // The even position of each pair comes first.
     for i in (0..COLUMNS).step_by(2) {
         let other = (i + COLUMNS / 2) % COLUMNS;
         let (a, b) = (before(load(&x[i]), i), before(load(&x[other]), other));
@@ -77,7 +78,8 @@ fn across(g: &Grid, r: &Reduction, x: &mut [Line], before: impl Fn(__m512i, usiz
     }
 }
 
-/// Eight transforms of an odd length: of each pair of opposite places, what is even in it and what is odd.
+/// Computes eight transforms of an odd length: the even and odd parts of each pair of opposite
+/// positions.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn small<const P: usize, const H: usize, const APART: usize, const REDUCED: bool>(
@@ -97,7 +99,7 @@ fn small<const P: usize, const H: usize, const APART: usize, const REDUCED: bool
         total = _mm512_add_epi64(total, sums[j]);
     }
     store(&mut x[at[0]], r.reduced::<REDUCED>(total));
-    // More than the odd half takes off.
+    // More than the odd half subtracts.
     let first = _mm512_add_epi64(first, _mm512_set1_epi64((H as i64 + 1) * r.modulus));
     for k in 0..H {
         let (mut even, mut odd) = ([zero, first], [zero, zero]);
@@ -111,7 +113,7 @@ fn small<const P: usize, const H: usize, const APART: usize, const REDUCED: bool
     }
 }
 
-/// Eight transforms of 9.
+/// Computes eight transforms of 9.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn nine(roots: &Nine, r: &Reduction, at: &[u8; 9], x: &mut [Line]) {
@@ -135,7 +137,8 @@ fn nine(roots: &Nine, r: &Reduction, at: &[u8; 9], x: &mut [Line]) {
     }
 }
 
-/// Eight transforms of 3, of places of which the last two are below 2q: no more than 4q above the first, and not reduced.
+/// Computes eight transforms of 3, of positions of which the last two are below 2q: at most 4q
+/// above the first, and not reduced.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn three(root: &Root, r: &Reduction, [a, b, c]: [__m512i; 3]) -> [__m512i; 3] {
@@ -147,7 +150,7 @@ fn three(root: &Root, r: &Reduction, [a, b, c]: [__m512i; 3]) -> [__m512i; 3] {
     ]
 }
 
-/// Numbers modulo a prime below 2^50, not all of them reduced.
+/// Constants for numbers modulo a prime below 2^50, not all of them reduced.
 struct Reduction {
     modulus: i64,
     q: __m512i,
@@ -169,7 +172,8 @@ impl Reduction {
     #[target_feature(enable = "avx512f")]
     fn new(modulus: &Modulus) -> Self {
         let (q, s) = (modulus.value(), modulus.bits());
-        // Newton's iteration: an odd number is its own inverse modulo 8, and each step doubles the bits.
+        // Newton's iteration: an odd number is its own inverse modulo 8, and each step doubles the
+        // correct bits.
         let inverse = (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x))));
         let every = |x: u64| _mm512_set1_epi64(x as i64);
         Reduction {
@@ -185,14 +189,14 @@ impl Reduction {
         }
     }
 
-    /// `a - b + 2q`.
+    /// Computes `a - b + 2q`.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn difference(&self, a: __m512i, b: __m512i) -> __m512i {
         _mm512_sub_epi64(_mm512_add_epi64(a, self.two_q), b)
     }
 
-    /// A number below 32q as one below 2q, or below q.
+    /// Reduces a number below 32q to one below 2q, or below q if `WHOLLY`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn reduced<const WHOLLY: bool>(&self, x: __m512i) -> __m512i {
@@ -211,7 +215,8 @@ impl Reduction {
         *high = _mm512_madd52hi_epu64(*high, x, w);
     }
 
-    /// A sum in halves over 2^52, modulo q: more than that less q, and not more than that.
+    /// Divides a sum in halves by 2^52, modulo q: the result is between the quotient minus q and
+    /// the quotient.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn over_2_52(&self, [low, high]: [__m512i; 2]) -> __m512i {
@@ -222,7 +227,7 @@ impl Reduction {
         _mm512_sub_epi64(_mm512_add_epi64(high, _mm512_srli_epi64::<52>(low)), taken)
     }
 
-    /// `x w`, for x below 2^52: below 2q.
+    /// Computes `x w`, for x below 2^52: below 2q.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn times(&self, x: __m512i, root: &Root) -> __m512i {
@@ -231,9 +236,10 @@ impl Reduction {
         low_52(_mm512_madd52lo_epu64(_mm512_madd52lo_epu64(zero, x, f.w), quotient, self.minus_q))
     }
 
-    /// `x y`, for x below 2q and y below q: below 2q.
+    /// Computes `x y`, for x below 2q and y below q: below 2q.
     ///
-    /// The product is cut to `p >> (s - 1)`, below 2^(s + 2), and the quotient is too low by three at most.
+    /// The product is cut to `p >> (s - 1)`, below 2^(s + 2), and the quotient is at most three too
+    /// low.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn product(&self, x: __m512i, y: __m512i) -> __m512i {
@@ -252,7 +258,7 @@ fn low_52(x: __m512i) -> __m512i {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
 }
 
-/// Eight rows, transposed.
+/// Loads eight rows, transposed.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn take_rows(rows: &[[u64; WIDTH]; 8], x: &mut [Line]) {

@@ -1,4 +1,4 @@
-//! Digits, and the moves between two moduli, eight numbers to a register.
+//! Digits, and conversions between two moduli, eight numbers per register.
 
 use super::lanes::{load, store};
 use super::products::{Constants, Factors, below, times};
@@ -10,13 +10,14 @@ use crate::ntt::Factor;
 use crate::simd::scalar;
 use core::arch::x86_64::*;
 
-/// Rows whose digits are cut together, so that the constants of a cut are made once for all.
+/// Rows whose digits are extracted together, so that the constants are computed once for all.
 const TOGETHER: usize = 4;
 const NUMBERS: usize = 8 * TOGETHER;
 
 type Rows = [[u64; 8]; TOGETHER];
 
-/// Numbers modulo q, whether narrow or wide, as long as they fit 62 bits with their offset.
+/// Decomposes numbers modulo q, whether narrow or wide, as long as they fit 62 bits with their
+/// offset.
 #[target_feature(enable = "avx512f")]
 pub(super) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     if !d.fits_64() {
@@ -42,7 +43,8 @@ pub(super) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     scalar::decompose_from(NUMBERS * blocks.len(), d, x, out);
 }
 
-/// Numbers modulo two moduli, of which the special one is narrow, lifted to two limbs of 52 bits.
+/// Decomposes numbers modulo two moduli, of which the special one is narrow, lifted to two limbs of
+/// 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
     let (q, special) = (d.pair.modulus(), d.pair.special());
@@ -82,11 +84,11 @@ fn decompose_by<const WIDE: bool>(d: &PairDigits, lift: Lift<WIDE>, x: [&[u64]; 
     scalar::decompose_pair_from(NUMBERS * blocks.len(), d, x, [out, out_special]);
 }
 
-/// Where a digit lies in a number.
+/// The position of a digit in a number.
 struct Cut {
     down: __m512i,
-    /// The same for the upper limb. A shift by 64 or more leaves nothing, and so does a negative
-    /// one: no case is a special one.
+    /// Left shift of the upper limb. A shift by 64 or more leaves nothing, and so does a negative
+    /// one, so no case is special.
     up: __m512i,
     upper_down: __m512i,
     mask: __m512i,
@@ -108,7 +110,7 @@ impl Cut {
         }
     }
 
-    /// The bits of two limbs from the digit's place on.
+    /// The bits of two limbs from the digit's position on.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn limbs(&self, [low, high]: [__m512i; 2]) -> __m512i {
@@ -124,10 +126,11 @@ impl Cut {
     }
 }
 
-/// How two residues become a positive number of two limbs, for a `q` that is narrow or wide.
+/// The conversion of two residues to a positive number of two limbs, for a `q` that is narrow or
+/// wide.
 struct Lift<const WIDE: bool> {
     q: __m512i,
-    /// What a wide q has above 52 bits.
+    /// Bits of a wide q above the 52nd.
     q_top: __m512i,
     special: Constants,
     halves: [__m512i; 2],
@@ -154,7 +157,7 @@ impl<const WIDE: bool> Lift<WIDE> {
         }
     }
 
-    /// Garner's formula, as in [`ModulusPair::lift`], after half of each modulus is added.
+    /// Applies Garner's formula, as in [`ModulusPair::lift`], after half of each modulus is added.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn limbs(&self, x: __m512i, x_special: __m512i) -> [__m512i; 2] {
@@ -191,7 +194,7 @@ pub(super) fn centered(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
             store(out, _mm512_mask_add_epi64(x, upper, x, down));
         }
     } else {
-        // From -2q to 2q, and 2q more so that it is not negative.
+        // From -2q to 2q, with 2q added so that it is not negative.
         let (once, twice, down) = (every(q), every(2 * q), every((2 * q).wrapping_sub(special)));
         for (out, x) in out_rows.iter_mut().zip(rows) {
             let x = load(x);
@@ -241,14 +244,14 @@ fn lower_by<const WIDE: bool>(p: &ModulusPair, inverse: Factors, x: &mut [u64], 
     scalar::lower(p, tail, correction_tail);
 }
 
-/// A digit as a residue.
+/// Converts a digit to a residue.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn negative_plus(digit: __m512i, q: __m512i) -> __m512i {
     _mm512_min_epu64(digit, _mm512_add_epi64(digit, q))
 }
 
-/// A factor with a quotient of 52 bits, from one with a quotient of 64.
+/// Makes a factor with a quotient of 52 bits from one with a quotient of 64.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn of_52_bits(f: Factor) -> Factors {

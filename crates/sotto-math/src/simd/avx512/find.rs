@@ -1,4 +1,4 @@
-//! A search, 32 words at a time, straight into masks.
+//! The search, 32 words at a time, by mask registers.
 
 use super::lanes::load;
 use super::registers::Zmm;
@@ -20,7 +20,7 @@ pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &m
     crate::simd::scalar::either16(words_rest, tags_rest, sought, last);
 }
 
-/// What is sought, in every lane.
+/// The searched values, in every lane.
 #[derive(Clone, Copy)]
 pub(super) struct Pattern {
     word: __m512i,
@@ -36,7 +36,7 @@ impl Pattern {
         Pattern { word: _mm512_set1_epi16(word), mask: _mm512_set1_epi16(mask), tag: _mm512_set1_epi16(tag) }
     }
 
-    /// A bit for each of 32 words that is sought or has the tag that is.
+    /// A bit for each of 32 words that matches, or whose tag matches.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn half(self, words: __m512i, tags: &[u16; 32]) -> u32 {
@@ -44,7 +44,7 @@ impl Pattern {
             | _mm512_cmpeq_epi16_mask(load(tags), self.tag)
     }
 
-    /// The same for sixty-four words in two registers.
+    /// A bit for each of sixty-four words, in two registers, that matches, or whose tag matches.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn hits(self, words: [__m512i; 2], tags: &[u16; 64]) -> u64 {

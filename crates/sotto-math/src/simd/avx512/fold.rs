@@ -1,4 +1,4 @@
-//! Places of rows by transposing offsets and moving the chosen ones together.
+//! Positions of rows, by transposing offsets and compressing the chosen ones.
 
 use super::lanes::{load, store};
 use crate::parities::{LANES, SetOffsets};
@@ -11,8 +11,8 @@ pub(super) fn places(lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &
     let mask = _mm512_set1_epi32(lanes.rows as i32 - 1);
     let order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     let starts = _mm512_mullo_epi32(order, _mm512_set1_epi32(lanes.rows as i32));
-    // Of two registers with four partitions each, the words of one set and those of the next; the
-    // upper half of each set's words gets them from two others.
+    // From two registers with four partitions each, the words of one set and those of the next; the
+    // upper half of each set's words comes from two others.
     let from: [u16; 32] = std::array::from_fn(|p| {
         let (set, k) = (p / 16, p % 8);
         (k / 4 * 32 + k % 4 * 8 + set) as u16
@@ -56,7 +56,7 @@ pub(super) fn places(lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &
     }
 }
 
-/// Eight offsets.
+/// Loads eight offsets.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn register(block: &[u8; 16]) -> __m128i {

@@ -1,4 +1,4 @@
-//! What is [generic](crate::simd::generic) in registers, compiled for AVX-512.
+//! The [generic](crate::simd::generic) kernels, compiled for AVX-512.
 
 use super::registers::Zmm;
 use crate::gather::{PartitionRows, RowPicks};

@@ -5,7 +5,7 @@ use crate::simd::generic::{Number, Register};
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-/// Sixteen 32-bit or eight 64-bit lanes from 64 bytes.
+/// Loads sixteen 32-bit or eight 64-bit lanes from 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m512i {
@@ -13,7 +13,7 @@ pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m512i {
     Zmm::new().load(from)
 }
 
-/// 64 bytes from a register.
+/// Stores the 64 bytes of a register.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m512i) {
@@ -21,7 +21,7 @@ pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m512i) 
     Zmm::new().store(to, value);
 }
 
-/// Eight signed bytes as 64-bit lanes.
+/// Loads eight signed bytes as 64-bit lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn widen(from: &[i8; 8]) -> __m512i {
@@ -29,10 +29,10 @@ pub(super) fn widen(from: &[i8; 8]) -> __m512i {
     _mm512_cvtepi8_epi64(unsafe { _mm_loadl_epi64(from.as_ptr().cast()) })
 }
 
-/// `sum`, plus the products of four bytes with those of each lane of the tile.
+/// Adds the products of four bytes with those of each lane of the tile to `sum`.
 ///
-/// Written out, since the compiler would load the bytes once that are needed for four tiles, and keep them: where all
-/// registers are taken by sums, it then moves these to memory and back.
+/// Written in assembly, since the compiler would load the bytes once for four tiles and keep them:
+/// where all registers are used by sums, it then moves these to memory and back.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 pub(super) fn add_products(sum: __m512i, bytes: &u32, tile: __m512i) -> __m512i {

@@ -1,23 +1,22 @@
-//! The transform in 52-bit arithmetic, eight slots to a register.
+//! The transform in 52-bit arithmetic, eight slots per register.
 //!
-//! Levels whose blocks are longer than 64 slots go two at a time through memory; the
-//! last six stay in eight registers, a square of 64 slots. Three
-//! of those six pair registers; then the square is transposed, so that the last three,
-//! which would pair lanes, pair registers too.
+//! Levels whose blocks are longer than 64 slots are done two at a time through memory; the last six
+//! are done in eight registers, a square of 64 slots. Three of those six pair registers; then the
+//! square is transposed, so that the last three, which would pair lanes, pair registers too.
 //!
-//! **Bounds.** Only the low 52 bits of a register mean anything, because multiplication
-//! reads no others. When q is so small that nothing can grow past them
-//! ([`Reduction::AtTheEnd`]), there is no reduction between levels at all: a level adds a
-//! number below 2q, or subtracts it, so values stay positive if a multiple of 2q for each
-//! level, the *bias*, is added at the start. Otherwise values are kept below 4q, as Harvey does.
+//! **Bounds.** Only the low 52 bits of a register count, because multiplication reads no others.
+//! When q is so small that nothing can grow past them ([`Reduction::AtTheEnd`]), there is no
+//! reduction between levels at all: a level adds a number below 2q, or subtracts it, so values stay
+//! positive if a multiple of 2q for each level, the *bias*, is added at the start. Otherwise values
+//! are kept below 4q, as Harvey does.
 //!
 //! **Moduli below 2^30** are transformed in 32 bits: see [`words`].
 //!
-//! **Wide moduli**, from 2^50 to 2^60, go through the same levels in 64-bit lanes. The upper half
-//! of a product of 64-bit numbers is put together from three products of 32-bit halves; what
-//! the fourth would add is left out, with the carries, so that a quotient may be three too
-//! low and products are below 4q. Without reduction between levels values stay below 2^64 up to
-//! q of 57 bits; otherwise they are kept below 8q.
+//! **Wide moduli**, from 2^50 to 2^60, use the same levels in 64-bit lanes. The upper half of a
+//! product of 64-bit numbers is assembled from three products of 32-bit halves; the fourth and the
+//! carries are omitted, so a quotient may be three too low and products are below 4q. Without
+//! reduction between levels values stay below 2^64 up to q of 57 bits; otherwise they are kept
+//! below 8q.
 
 mod forward;
 mod inverse;
@@ -78,7 +77,7 @@ pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
     match (t.reduction, t.wide) {
         (Reduction::AtTheEnd, false) => Inverse::<true, false>::new(t).run(x),
         (Reduction::EachLevel, false) => Inverse::<false, false>::new(t).run(x),
-        // Sums double: 64 bits are not enough for as many levels as there are.
+        // Sums double: 64 bits are not enough for the number of levels.
         (_, true) => Inverse::<false, true>::new(t).run(x),
     }
 }
@@ -104,20 +103,20 @@ pub(super) fn inverse_to(t: &Tables, x: &[u64], out: &mut [u64]) {
     inverse(t, out);
 }
 
-/// Whether [32 bits](words) are enough for values, and there are two squares at least.
+/// Whether [32 bits](words) are enough for values, and there are at least two squares.
 fn short(t: &Tables) -> bool {
     t.modulus.bits() <= 30 && t.n >= 128
 }
 
-/// The factors of one block and of the two halves it falls into.
+/// The factors of one block and of its two halves.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn three(factors: &[Factor], i: usize) -> [Factors; 3] {
     [every(factors[i]), every(factors[2 * i]), every(factors[2 * i + 1])]
 }
 
-// Written out, and not with `map`: a closure made here has this function's instructions,
-// and the library's functions, which have not, would call it instead of containing it.
+// Written out instead of with `map`: a closure made here has this function's instructions, and the
+// library's functions, which have not, would call it instead of inlining it.
 
 /// The seven factors of the levels that pair rows.
 #[inline]
@@ -148,7 +147,7 @@ fn load_square(square: &Square) -> [__m512i; 8] {
     [load(a), load(b), load(c), load(d), load(e), load(f), load(g), load(h)]
 }
 
-/// An 8 by 8 transposition: pairs of lanes, then pairs of halves, then pairs of quarters.
+/// Transposes 8 by 8 lanes: pairs of lanes, then pairs of halves, then pairs of quarters.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn transpose(x: [__m512i; 8]) -> [__m512i; 8] {
@@ -168,7 +167,7 @@ pub(super) fn transpose(x: [__m512i; 8]) -> [__m512i; 8] {
     [c0, c1, c2, c3, c4, c5, c6, c7]
 }
 
-/// A 4 by 4 transposition of 128-bit quarters.
+/// Transposes 4 by 4 quarters of 128 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {

@@ -4,7 +4,7 @@ use super::lanes::{load, store};
 use crate::ntt::{Cell, Factor, Tables};
 use core::arch::x86_64::*;
 
-/// `acc + a b`, reduced.
+/// Computes `acc + a b`, reduced.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
     if t.wide { mul_acc_by::<true>(t, acc, a, b) } else { mul_acc_by::<false>(t, acc, a, b) }
@@ -58,15 +58,15 @@ impl<const WIDE: bool> Product<WIDE> {
         }
     }
 
-    /// `a b` modulo q, by Barrett's reduction.
+    /// Computes `a b` modulo q, by Barrett's reduction.
     ///
     /// Narrow: with `q` of `s` bits, the product `p` is cut to `p >> (s - 1)`, below 2^(s + 1), and
-    /// multiplied by `floor(2^(s + 51) / q)`, below 2^52. The upper half is the quotient `p / q`
-    /// or at most two less, so that what remains is below 3q.
+    /// multiplied by `floor(2^(s + 51) / q)`, below 2^52. The upper half is the quotient `p / q` or
+    /// at most two less, so that the remainder is below 3q.
     ///
     /// Wide: factors are shifted up to 64 bits, so that the upper half of their product holds all
-    /// of `p` that matters; its product with `floor(2^(s + 63) / q)` is `2^(63 - s) p / q` or at
-    /// most nine less, and what remains is below 3q again.
+    /// relevant bits of `p`; its product with `floor(2^(s + 63) / q)` is `2^(63 - s) p / q` or at
+    /// most nine less, and the remainder is below 3q again.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn reduced(&self, a: __m512i, b: __m512i) -> __m512i {
@@ -88,7 +88,7 @@ impl<const WIDE: bool> Product<WIDE> {
     }
 }
 
-/// The upper 64 bits of `x y`, or up to three less.
+/// Computes the upper 64 bits of `x y`, or up to three less.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn upper(x: __m512i, y: __m512i) -> __m512i {
@@ -124,7 +124,7 @@ impl Constants {
             q: _mm512_set1_epi64(q as i64),
             two_q: _mm512_set1_epi64(2 * q as i64),
             four_q: _mm512_set1_epi64(4 * q as i64),
-            // Of a wide modulus this means nothing, and is not used.
+            // Meaningless for a wide modulus, and not used.
             minus_q: _mm512_set1_epi64((1 << 52) - q as i64),
             barrett: _mm512_set1_epi64(barrett as i64),
             mask: _mm512_set1_epi64((1 << 52) - 1),
@@ -152,7 +152,7 @@ pub(super) fn every(f: Factor) -> Factors {
     Factors { w: _mm512_set1_epi64(f.w as i64), quotient: _mm512_set1_epi64(f.quotient as i64) }
 }
 
-/// `x w` modulo q. Narrow, modulo 2^52 too: the low 52 bits are below 2q. Wide: below 4q.
+/// Computes `x w` modulo q. Narrow, also modulo 2^52: the low 52 bits are below 2q. Wide: below 4q.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn times<const WIDE: bool>(c: Constants, x: __m512i, f: Factors) -> __m512i {
@@ -165,7 +165,7 @@ pub(super) fn times<const WIDE: bool>(c: Constants, x: __m512i, f: Factors) -> _
     _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(zero, x, f.w), quotient, c.minus_q)
 }
 
-/// `x` or `x - b`, whichever does not wrap.
+/// Returns `x` or `x - b`, whichever does not wrap.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn below(x: __m512i, b: __m512i) -> __m512i {

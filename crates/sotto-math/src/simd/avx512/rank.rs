@@ -1,4 +1,4 @@
-//! Comparisons of bytes, straight into masks.
+//! Comparisons of bytes, by mask registers.
 
 use super::lanes::load;
 use core::arch::x86_64::*;

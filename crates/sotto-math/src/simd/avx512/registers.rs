@@ -1,10 +1,10 @@
-//! Registers of 64 bytes, for what is [generic](crate::simd::generic) in them.
+//! Registers of 64 bytes, for the [generic](crate::simd::generic) kernels.
 
 use crate::simd::generic::aes::Blocks;
 use crate::simd::generic::{Multiplier, Number, Register, multiplier, register};
 use core::arch::x86_64::*;
 
-/// Proof that this processor has AVX-512 F, and of what else it has: 64 bytes.
+/// Registers of 64 bytes: proof that this processor has AVX-512 F, and whatever `P` proves.
 #[derive(Clone, Copy)]
 pub(super) struct Zmm<P = ()>(P);
 

@@ -1,14 +1,16 @@
-//! The scan, by four-byte products (`vpdpbusd`): one instruction multiplies the 64 bytes
-//! of a tile by four query bytes and adds the products to 16 row sums.
+//! The scan, by four-byte products (`vpdpbusd`): one instruction multiplies the 64 bytes of a tile
+//! by four query bytes and adds the products to 16 row sums.
 //!
-//! **In registers.** A *bundle* is some planes of a query, or all planes of two. Its sums have registers of their own: up to
-//! seven planes by the four tiles of a group, eight by two of them. From five planes on there is no room left for query bytes
-//! that are needed four times; they are loaded each time, which the processor does beside the products.
+//! **In registers.** A *bundle* is some planes of a query, or all planes of two. Its sums have
+//! registers of their own: up to seven planes by the four tiles of a group, eight by two of them.
+//! From five planes on there are no registers left for query bytes that are needed four times; they
+//! are loaded each time, which the processor does in parallel with the products.
 //!
-//! **In memory.** One bundle streams through the panel. Several bundles, or the two halves of a bundle of eight planes, take
-//! turns on blocks small enough for the first cache, and while one block is worked on the next is fetched, a share in each
-//! turn: so memory is read once however many queries there are, and is busy all the time. Whether a lone bundle fetches ahead
-//! of itself, and how wide bundles are, is for the machine to say: see [`shapes`](crate::simd::shapes).
+//! **In memory.** One bundle streams through the panel. Several bundles, or the two halves of a
+//! bundle of eight planes, take turns on blocks small enough for the first-level cache, and while
+//! one block is processed the next is prefetched, a share in each turn: so memory is read once
+//! however many queries there are, and is busy all the time. The machine determines whether a lone
+//! bundle prefetches for itself, and how wide bundles are: see [`shapes`](crate::simd::shapes).
 
 use super::lanes::{add_products, load, store};
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
@@ -22,14 +24,15 @@ type Sums = [i32; PANEL_ROWS];
 
 /// Tiles of a group, each a line of memory.
 const TILES: usize = GROUP_BYTES / 64;
-/// Planes of which a bundle has sums for all tiles of a group at once.
+/// Largest number of planes of which a bundle has sums for all tiles of a group at once.
 const WHOLE: usize = 7;
 
 #[target_feature(enable = "avx512f,avx512vnni")]
 pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     let groups = groups.as_chunks::<GROUP_BYTES>().0;
     let sums = sums.as_chunks_mut::<PANEL_ROWS>().0;
-    // Two turns of one bundle keep up with memory; of many, they are slower than bundles of one turn.
+    // Two turns of one bundle keep up with memory; two turns of many bundles are slower than one
+    // turn each.
     let planes: usize = queries.iter().map(|q| q.planes).sum();
     let widest = if planes > 8 { shape.planes.min(WHOLE) } else { shape.planes };
     let bundles = || Bundles { left: queries, first: 0, widest };
@@ -45,7 +48,7 @@ pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sum
         let lines = if ahead == 0 { 0 } else { TILES };
         return bundle.work(groups, 0, sums, Fetch { from, lines });
     }
-    // What is due in one turn, so that all turns together have fetched a whole block.
+    // The share of one turn, so that all turns together prefetch a whole block.
     let share = TILES.div_ceil(turns.max(1)).next_power_of_two();
     let skew = if turns > count { 0 } else { shape.skew };
     for (i, block) in groups.chunks(shape.block).enumerate() {
@@ -64,17 +67,17 @@ pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sum
     }
 }
 
-/// What is fetched while a bundle works: so many lines for each group, in each of its turns.
+/// Prefetches of a bundle's turns: a number of lines for each group, in each turn.
 #[derive(Clone, Copy)]
 struct Fetch {
     from: *const u8,
     lines: usize,
 }
 
-/// Queries cut into bundles.
+/// Iterator that splits queries into bundles.
 struct Bundles<'a> {
     left: &'a [Planes<'a>],
-    /// The first plane of the next query that has no bundle yet.
+    /// First plane of the next query that has no bundle yet.
     first: usize,
     widest: usize,
 }
@@ -113,17 +116,18 @@ impl<'a> Iterator for Bundles<'a> {
 }
 
 impl Bundle<'_> {
-    /// Planes of all its queries.
+    /// Number of planes of all queries of the bundle.
     fn planes(&self) -> usize {
         self.queries.len() * self.width
     }
 
-    /// How often it goes through a block.
+    /// Number of turns in which the bundle passes a block.
     fn turns(&self) -> usize {
         if self.planes() > WHOLE { 2 } else { 1 }
     }
 
-    /// Adds its products with some groups, of which the first is the panel's group `start`.
+    /// Adds the bundle's products with some groups, of which the first is the panel's group
+    /// `start`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn work(&self, groups: &[Group], start: usize, sums: &mut [Sums], fetch: Fetch) {
@@ -144,7 +148,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// One or two turns, with every shape a loop of its own.
+    /// Runs one or two turns, with a loop of its own for every shape.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn shaped<const Q: usize, const K: usize>(
@@ -184,17 +188,18 @@ impl Bundle<'_> {
     }
 }
 
-/// Once through some groups, for `Q` queries.
+/// One pass through some groups, for `Q` queries.
 struct Turn<'a, const Q: usize> {
     groups: &'a [Group],
-    /// Those of these groups.
+    /// Query words for these groups.
     dwords: [&'a [u32]; Q],
     planes: usize,
     first: usize,
 }
 
 impl<const Q: usize> Turn<'_, Q> {
-    /// Adds the products of `K` planes with the `T` tiles of each group from `AT` on, and fetches `FETCH` lines for each group.
+    /// Adds the products of `K` planes with the `T` tiles of each group from `AT` on, and
+    /// prefetches `FETCH` lines for each group.
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn run<const K: usize, const AT: usize, const T: usize, const FETCH: usize>(
         &self,

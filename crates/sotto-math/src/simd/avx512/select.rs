@@ -1,14 +1,14 @@
-//! Selected records, by 8 x 8 bit matrices times bytes (`vgf2p8affineqb` of GFNI): one instruction multiplies a line of
-//! 64 bytes by the selections of eight queries.
+//! The sum of selected records, by 8 x 8 bit matrices times bytes (`vgf2p8affineqb` of GFNI): one
+//! instruction multiplies a line of 64 bytes by the selections of eight queries.
 //!
-//! **In registers.** A *tile* is up to four lines of a block for up to six groups of queries: 24 sums in registers,
-//! which leaves room for the eight lines of a turn. The products of two blocks are added with one three-way
-//! exclusive or.
+//! **In registers.** A *tile* is up to four lines of a block for up to six groups of queries: 24
+//! sums in registers, which leaves registers for the eight lines of a turn. The products of two
+//! blocks are added with one three-way exclusive or.
 //!
-//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. Few groups go through
-//! wider blocks in order as well, with their sums in a cache. Otherwise tiles take turns on a few blocks, which
-//! the caches hold, and the first of them fetches what is needed next: so memory is read once however many queries
-//! there are.
+//! **In memory.** Where a tile is a whole block for all groups, it reads all of memory in order.
+//! Few groups read wider blocks in order as well, with their sums in a cache. Otherwise tiles take
+//! turns on a few blocks, which the caches hold, and the first of them prefetches the next blocks:
+//! so memory is read once however many queries there are.
 
 use super::lanes::{load, store};
 use crate::bitslice::{SelectionMatrices, SelectionShare};
@@ -22,11 +22,12 @@ type Line = [u8; 64];
 const TILE: usize = 4;
 /// Groups in a tile.
 const GROUPS: usize = 6;
-/// Lines of a block that are gone through before those beyond. Their sums, for six groups, are 96 KiB.
+/// Lines of a block that are processed before those beyond. Their sums, for six groups, are 96 KiB.
 const STRIP: usize = 256;
 /// Lines on which tiles take turns, if eight blocks have no more.
 const PART: usize = 256;
-/// How many bytes ahead a tile fetches where eight wide blocks are read in turn, each in order.
+/// Number of bytes ahead that a tile prefetches where eight wide blocks are read in turn, each in
+/// order.
 const ALONG: usize = 1024;
 
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
@@ -69,17 +70,18 @@ pub(super) fn select(
     }
 }
 
-/// The sums of a line for some groups, each a line of the cache: a store over two of them takes twice as long.
+/// The sums of a line for some groups, aligned to cache lines: a store across two of them takes
+/// twice as long.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Near<const G: usize>([Line; G]);
 
-/// All blocks in the order of memory, as many lines of each as leave the sums of all groups in a near cache; then the next
-/// lines of all blocks.
+/// Processes all blocks in the order of memory, as many lines of each as leave the sums of all
+/// groups in a near cache; then the next lines of all blocks.
 ///
-/// Nothing is loaded before its turn, not even two blocks side by side: a processor that follows one stream by itself loses
-/// two of them. On Zen 4 pairs of blocks took three times as long. Zen 5 wants to be told: one query took 24 GB/s where
-/// nothing was fetched, and 36 where it was.
+/// Nothing is loaded out of order, not even two blocks side by side: a processor that detects one
+/// stream by itself does not detect two. On Zen 4 pairs of blocks took three times as long. Zen 5
+/// needs prefetches: one query took 24 GB/s without them, and 36 with them.
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn along<const G: usize>(
     shape: &SelectShape,
@@ -90,7 +92,7 @@ fn along<const G: usize>(
 ) {
     let strip = if G == 1 { shape.sums[0] } else { shape.sums[1] / G };
     let fetches = shape.near > 0;
-    // Of parts of blocks the next one's.
+    // Where blocks are processed in parts, the part of the next block.
     let ahead = if strip < lines {
         lines * 64
     } else if G <= 2 {
@@ -106,7 +108,7 @@ fn along<const G: usize>(
         }
         for (run, selections) in blocks.chunks(64 * lines).zip(selections.as_chunks::<G>().0) {
             for (k, block) in run.chunks_exact(lines).enumerate() {
-                // Always below 64, which is to be seen here.
+                // Always below 64, which the compiler must see here.
                 let matrices = selections.each_ref().map(|m| _mm512_set1_epi64(m[k & 63] as i64));
                 for (near, line) in near.iter_mut().zip(&block[first..]) {
                     if fetches {
@@ -126,26 +128,26 @@ fn along<const G: usize>(
     }
 }
 
-/// Where a tile lies.
+/// The position of a tile.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Lines in a block.
+    /// Number of lines in a block.
     lines: usize,
-    /// The first of the tile's.
+    /// First line of the tile.
     line: usize,
-    /// Groups of queries.
+    /// Number of groups of queries.
     groups: usize,
-    /// The first of the tile's.
+    /// First group of the tile.
     group: usize,
-    /// Which of its run's blocks is the first.
+    /// First of the run's blocks.
     first: usize,
-    /// How many bytes ahead it fetches; 0 if another tile does.
+    /// Number of bytes ahead that the tile prefetches; 0 if another tile does.
     ahead: usize,
-    /// Whether it fetches into the second cache instead of the first.
+    /// Whether the tile prefetches into the second-level cache instead of the first.
     second: bool,
 }
 
-/// One tile, with every shape a loop of its own.
+/// Runs one tile, with a loop of its own for every shape.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn shaped(
@@ -183,7 +185,7 @@ fn wide<const T: usize, const P: usize>(
     }
 }
 
-/// `T` lines of each block and `G` groups; `2 P` blocks in a turn.
+/// Runs a tile of `T` lines of each block and `G` groups; `2 P` blocks in a turn.
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn tile<const T: usize, const P: usize, const G: usize>(
     blocks: &[Line],
@@ -203,7 +205,7 @@ fn tile<const T: usize, const P: usize, const G: usize>(
         let last = turns.remainder();
         let mut k = at.first;
         for turn in turns {
-            // In the order of memory, all of them first: the processor fetches ahead best so.
+            // All loads first, in the order of memory: the processor prefetches best this way.
             let mut x = [[[_mm512_setzero_si512(); T]; 2]; P];
             if at.ahead > 0 {
                 for b in 0..2 * P {
@@ -223,7 +225,7 @@ fn tile<const T: usize, const P: usize, const G: usize>(
                 }
             }
             for [a, b] in x {
-                // Always below 64, which is to be seen here.
+                // Always below 64, which the compiler must see here.
                 let even = k & 62;
                 for t in 0..T {
                     for g in 0..G {
@@ -255,8 +257,8 @@ fn tile<const T: usize, const P: usize, const G: usize>(
     }
 }
 
-/// An 8 x 8 transposition of bytes in each of 64 places: three rounds of interleaving, within quarters of the
-/// registers, then the quarters change places.
+/// Transposes 8 x 8 bytes in each of 64 positions: three rounds of interleaving, within quarters of
+/// the registers, then the quarters are permuted.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
     let words: [__m512i; 8] = std::array::from_fn(|i| match shares.get(7 - i) {
@@ -288,7 +290,7 @@ pub(super) fn matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [Se
             y[2 * i] = _mm512_unpacklo_epi32(x[i], x[i + 4]);
             y[2 * i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 4]);
         }
-        // Quarter l of register j now holds places 16 l + 2 j and 16 l + 2 j + 1.
+        // Quarter l of register j now holds positions 16 l + 2 j and 16 l + 2 j + 1.
         let out = out[run * step].as_chunks_mut::<8>().0;
         for half in 0..2 {
             let [a, b, c, d] = [y[4 * half], y[4 * half + 1], y[4 * half + 2], y[4 * half + 3]];

@@ -1,7 +1,7 @@
-//! Sixteen nodes at a time: a register holds one word of each.
+//! SHA-256 of sixteen nodes at a time: a register holds one word of each.
 //!
-//! Rotations are one instruction, and so is any function of three words bit by bit, which is all that SHA-256 has
-//! besides additions.
+//! Rotations are one instruction, and so is any bitwise function of three words, which together
+//! with additions is all that SHA-256 needs.
 
 use super::lanes::{load, store};
 use crate::simd::scalar;
@@ -10,10 +10,11 @@ use core::arch::x86_64::*;
 
 const LANES: usize = 16;
 
-/// From so many nodes on, sixteen with some of them empty take less time than one after the other.
+/// Number of nodes from which on sixteen at a time, some of them empty, take less time than one
+/// after the other.
 const WORTH: usize = 5;
 
-/// A word of each node.
+/// One word of each node.
 type Words = __m512i;
 
 /// The constants of the rounds (FIPS 180-4, section 4.2.2).
@@ -53,7 +54,7 @@ fn sixteen(pairs: &[[[u8; 32]; 2]; LANES], out: &mut [[u8; 32]; LANES]) {
         *row = big_endian(load(pair));
     }
     let words = transpose(rows);
-    // The byte 1 before them moves all bytes on by one.
+    // The byte 1 before them shifts all bytes by one.
     let mut first = [_mm512_setzero_si512(); 16];
     let mut before = _mm512_set1_epi32(1);
     for (moved, word) in first.iter_mut().zip(words) {
@@ -79,7 +80,7 @@ fn sixteen(pairs: &[[[u8; 32]; 2]; LANES], out: &mut [[u8; 32]; LANES]) {
     }
 }
 
-/// FIPS 180-4, section 6.2.2, of sixteen blocks.
+/// Computes FIPS 180-4, section 6.2.2, for sixteen blocks.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn compress(state: [Words; 8], mut w: [Words; 16]) -> [Words; 8] {
@@ -89,7 +90,7 @@ fn compress(state: [Words; 8], mut w: [Words; 16]) -> [Words; 8] {
         if number > 0 {
             schedule(&mut w);
         }
-        // The names move on by one from round to round, so that no word has to.
+        // The variables are renamed from round to round, so that no word has to be moved.
         macro_rules! round {
             ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $t:literal) => {
                 let known = _mm512_add_epi32(w[$t], _mm512_set1_epi32(constants[$t] as i32));
@@ -124,7 +125,7 @@ fn compress(state: [Words; 8], mut w: [Words; 16]) -> [Words; 8] {
     out
 }
 
-/// The next sixteen words of the message schedule, in the place of the last.
+/// Computes the next sixteen words of the message schedule, in place of the last.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn schedule(w: &mut [Words; 16]) {
@@ -135,7 +136,7 @@ fn schedule(w: &mut [Words; 16]) {
     }
 }
 
-/// Truth tables of three bits: the exclusive or, the second if the first is set and else the third, and what two agree on.
+/// Truth tables of three bits: the exclusive or, the choice by the first bit, and the majority.
 const XOR: i32 = 0x96;
 const CHOICE: i32 = 0xca;
 const MAJORITY: i32 = 0xe8;
@@ -168,7 +169,7 @@ fn sigma_1(x: Words) -> Words {
     _mm512_ternarylogic_epi32::<XOR>(p, q, r)
 }
 
-/// The bytes of each word in the other order.
+/// Reverses the bytes of each word.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn big_endian(x: __m512i) -> __m512i {
@@ -176,7 +177,7 @@ fn big_endian(x: __m512i) -> __m512i {
     _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(order))
 }
 
-/// Rows of a square as its columns.
+/// Transposes a square of rows.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose(r: [__m512i; 16]) -> [__m512i; 16] {

@@ -1,4 +1,4 @@
-//! Arithmetic between slots, eight to a register.
+//! Arithmetic between slots, eight per register.
 
 use super::lanes::{load, store};
 use super::products::{Constants, Product, below, every, times};
@@ -7,14 +7,15 @@ use core::arch::x86_64::*;
 
 type Row = [u64; 8];
 
-/// So many products are summed before they are folded: see [`narrow_sums`] and [`wide_sums`].
+/// Number of products that are summed before they are folded: see [`narrow_sums`] and
+/// [`wide_sums`].
 const PRODUCTS: usize = 8;
 
-/// Rows that are summed side by side, so that one product does not wait for another.
+/// Rows that are summed side by side, so that products do not wait for each other.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Squares of 64 slots: their rows permuted alike, then turned in each lane by blending rows 1,
-/// 2 and 4 apart. Nothing is gathered slot by slot.
+/// Permutes slots by squares of 64: their rows are permuted alike, then rotated in each lane by
+/// blending rows 1, 2 and 4 apart. Nothing is gathered slot by slot.
 #[target_feature(enable = "avx512f")]
 pub(super) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
     let x = x.as_chunks::<8>().0.as_chunks::<8>().0;
@@ -34,7 +35,7 @@ pub(super) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
     }
 }
 
-/// In the lanes of `mask`, each row is the one `BY` rows on.
+/// In the lanes of `mask`, replaces each row by the one `BY` rows on.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned<const BY: usize>(rows: [__m512i; 8], mask: u8) -> [__m512i; 8] {
@@ -61,7 +62,7 @@ pub(super) fn sub(t: &Tables, x: &mut [u64], y: &[u64]) {
     }
 }
 
-/// `x - y`, plus q where that wraps.
+/// Computes `x - y`, plus q where that wraps.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn difference(x: __m512i, y: __m512i, q: __m512i) -> __m512i {
@@ -113,7 +114,7 @@ pub(super) fn sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool,
     }
 }
 
-/// Sums of up to eight products of numbers below 2^30, which are below 2^63.
+/// Sums up to eight products of numbers below 2^30, which are below 2^63.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn paired_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
     let c = Constants::new(t);
@@ -139,10 +140,10 @@ pub(super) fn paired_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut
     }
 }
 
-/// Sums of up to eight products, in two halves of 52 bits.
+/// Sums up to eight products, in two halves of 52 bits.
 ///
-/// With `q = 1 mod 128` below 2^50, each upper half is at most 2^48 - 64, so that all that is above
-/// the lowest 51 bits of eight products and `out` is below 2^52: one constant factor folds it.
+/// With `q = 1 mod 128` below 2^50, each upper half is at most 2^48 - 64, so the part of eight
+/// products and `out` above the lowest 51 bits is below 2^52: one constant factor folds it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn narrow_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
@@ -176,11 +177,11 @@ fn narrow_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64
     }
 }
 
-/// Sums of up to eight products of numbers below 2^60, cut into halves of 30 bits.
+/// Sums up to eight products of numbers below 2^60, split into halves of 30 bits.
 ///
-/// A product of halves is below 2^60 - 2^30, so that sixteen of them, the middle ones, and what
-/// is carried into them are below 2^64. Four products of 32-bit registers take less than the
-/// seven that halves of 52 bits would.
+/// A product of halves is below 2^60 - 2^30, so sixteen of them, the middle ones, plus the carry
+/// into them are below 2^64. Four products of 32-bit registers take less time than the seven that
+/// halves of 52 bits would need.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn wide_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {

@@ -1,18 +1,19 @@
-//! The pass over tiles, eight slots to a register.
+//! The pass over tiles, eight slots per register.
 //!
-//! **In registers.** A *bundle* is one query or two. Its products with some columns are summed
-//! in two registers each: the low and the high 52 bits of products modulo one number, the
-//! products modulo one and the other prime for pairs. So many columns go together that there
-//! are at most 16 sums, which is enough to hide the latency of the product; of 24 the
-//! compiler keeps some in memory.
+//! **In registers.** A *bundle* is one query or two. Its products with some columns are summed in
+//! two registers each: the low and the high 52 bits of products modulo one number, the products
+//! modulo one and the other prime for pairs. As many columns are processed together as give at most
+//! 16 sums, which is enough to hide the latency of the product; of 24 sums the compiler keeps some
+//! in memory.
 //!
-//! A word that several lines share is gathered by a concatenating shift of each of them, between their products.
+//! A word that several lines share is gathered by a concatenating shift of each of them, between
+//! their products.
 //!
 //! **In memory.** The bundles take turns on one run of the table, 7 KiB, while another is
-//! fetched, a share by each: so memory is read once however many queries there are, and is
-//! busy all the time. Fetching has to be even: bursts of 16 lines gave 22 GB/s on Zen 5, and the same
-//! lines, four with each row, 34. On Zen 4 a lone query that fetches nothing is as fast as the read, and
-//! bundles of one query, which read a run in order, are faster than of two.
+//! prefetched, a share by each: so memory is read once however many queries there are, and is busy
+//! all the time. Prefetches must be even: bursts of 16 lines gave 22 GB/s on Zen 5, and the same
+//! lines, four with each row, 34. On Zen 4 a lone query without prefetches is as fast as the plain
+//! read, and bundles of one query, which read a run in order, are faster than bundles of two.
 
 mod sums;
 
@@ -49,7 +50,7 @@ fn runs<const PAIR: bool, const K: usize>(
 ) {
     let queries = block.selectors.len();
     let fetches = shape.runs > 0 && (shape.lone || queries > 1);
-    // One component leaves room for all columns of a run whatever the shape.
+    // With one component there are registers for all columns of a run whatever the shape.
     let bundle = if shape.pairs || K == 1 { 2 } else { 1 };
     let mut lines = block.lines;
     for run in block.layout.runs() {
@@ -96,7 +97,7 @@ fn cols<'a, const K: usize>(sums: &'a mut [Slots], run: &TileRun) -> &'a mut [[S
     &mut sums.as_chunks_mut().0[run.cols.clone()]
 }
 
-/// How many columns are worked on at once, for a bundle of so many polynomials.
+/// Number of columns that are processed at once, for a bundle of `polynomials` polynomials.
 const fn at_once(polynomials: usize) -> usize {
     match polynomials {
         0..3 => 4,
@@ -105,7 +106,7 @@ const fn at_once(polynomials: usize) -> usize {
     }
 }
 
-/// Fetches the next tile's selectors, a share with each group of columns.
+/// Prefetches the next tile's selectors, a share with each group of columns.
 fn fetch_selectors(block: &Block<'_>, run: &TileRun) {
     let lines = run.rows.len() * block.comps;
     let groups = block.layout.cols().div_ceil(TileLayout::GROUP_COLS);
@@ -118,13 +119,14 @@ fn fetch_selectors(block: &Block<'_>, run: &TileRun) {
     }
 }
 
-/// What is fetched while a run is worked on: so many lines in so many steps, which are the rows of lines of each piece.
+/// Prefetches while a run is processed: some lines in each step, where steps are the rows of lines
+/// of each piece.
 struct Fetch {
     at: *const u8,
     due: usize,
     lines: usize,
     steps: usize,
-    /// Into the second cache.
+    /// Whether into the second-level cache.
     second: bool,
 }
 
@@ -144,10 +146,10 @@ impl Fetch {
     }
 }
 
-/// One bundle at work on one run: `Q` queries of `K` components.
+/// One bundle processing one run: `Q` queries of `K` components.
 struct Bundle<'a, const PAIR: bool, const Q: usize, const K: usize> {
     s: &'a Sums,
-    /// The run's columns, and its lines row by row.
+    /// Number of columns of the run, and its lines row by row.
     width: usize,
     lines: &'a [Bytes],
     selectors: [&'a [[CacheLine; K]]; Q],
@@ -155,8 +157,8 @@ struct Bundle<'a, const PAIR: bool, const Q: usize, const K: usize> {
 }
 
 impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
-    /// Takes as many columns at once as have room in registers; each number of them is a piece
-    /// of code of its own.
+    /// Processes as many columns at once as there are registers for; each number of columns has
+    /// code of its own.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
     fn run(&mut self, fetch: &mut Fetch) {
@@ -164,7 +166,7 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
         let mut col = 0;
         while col < self.width {
             let left = self.width - col;
-            // Written so that pieces which are never run are never made.
+            // Written so that pieces that never run are never compiled.
             col += if most >= 4 && left >= 4 {
                 self.piece::<4>(col, fetch)
             } else if most >= 2 && left >= 2 {

@@ -1,30 +1,30 @@
-//! AES by its instructions, on registers that go through each round together.
+//! AES by its instructions, on registers that pass each round together.
 
 use super::Register;
 use crate::aes::schedule::CONSTANTS;
 
-/// Registers of blocks, on which the instructions of AES work block by block.
+/// Registers of blocks, on which the AES instructions work block by block.
 pub(in crate::simd) trait Blocks: Register {
-    /// A 32-bit number in every lane.
+    /// Repeats a 32-bit number in every lane.
     fn splat(self, x: i32) -> Self::Value;
 
-    /// A number in the first byte of each block, and zeros in the others.
+    /// Puts a number into the first byte of each block, and zeros into the others.
     fn firsts(self, x: u8) -> Self::Value;
 
-    /// A round: SubBytes, ShiftRows, MixColumns, and the key added.
+    /// Does a round: SubBytes, ShiftRows, MixColumns, and the key added.
     fn round(self, x: Self::Value, key: Self::Value) -> Self::Value;
 
-    /// The last round, without MixColumns.
+    /// Does the last round, without MixColumns.
     fn last_round(self, x: Self::Value, key: Self::Value) -> Self::Value;
 
-    /// The last word of each block in all of its words, turned by a byte.
+    /// Repeats the last word of each block in all of its words, rotated by a byte.
     fn turned(self, x: Self::Value) -> Self::Value;
 
-    /// Each word of a block plus, without carry, those before it.
+    /// Xors to each word of a block the words before it.
     fn sums(self, x: Self::Value) -> Self::Value;
 }
 
-/// FIPS 197, section 5.1.
+/// Encrypts by FIPS 197, section 5.1.
 #[inline(always)]
 pub(in crate::simd) fn encrypt<R: Blocks, const N: usize>(
     r: R,
@@ -46,7 +46,7 @@ pub(in crate::simd) fn encrypt<R: Blocks, const N: usize>(
     blocks
 }
 
-/// The encryption of each block, plus the block.
+/// Encrypts each block, and xors the block.
 #[inline(always)]
 pub(in crate::simd) fn hash<R: Blocks, const N: usize>(
     r: R,
@@ -60,7 +60,8 @@ pub(in crate::simd) fn hash<R: Blocks, const N: usize>(
     hashes
 }
 
-/// Down from each seed, under its key: for each turn the hash of the seed with that in its first byte.
+/// Descends from each seed, under its key: for each turn the seed becomes its hash with the turn
+/// xored to its first byte.
 #[inline(always)]
 pub(in crate::simd) fn paths<R: Blocks, const N: usize>(
     r: R,
@@ -91,8 +92,8 @@ pub(in crate::simd) fn paths<R: Blocks, const N: usize>(
     seeds
 }
 
-/// The round keys of FIPS 197, section 5.2, of a key in each block. The S-box is that of the last round, whose shift of
-/// rows moves nothing where all columns are equal.
+/// Computes the round keys of FIPS 197, section 5.2, of a key in each block. The S-box is that of
+/// the last round, whose shift of rows changes nothing where all columns are equal.
 #[inline(always)]
 fn expand<R: Blocks, const N: usize>(r: R, mut keys: [R::Value; N]) -> [[R::Value; N]; 11] {
     let mut rounds = [keys; 11];
@@ -106,7 +107,7 @@ fn expand<R: Blocks, const N: usize>(r: R, mut keys: [R::Value; N]) -> [[R::Valu
     rounds
 }
 
-/// So many registers of blocks.
+/// Loads `N` registers of blocks.
 #[inline(always)]
 pub(in crate::simd) fn load_all<R: Register, const N: usize>(r: R, from: &[[u8; 16]]) -> [R::Value; N] {
     let mut values = [r.zero(); N];
@@ -116,7 +117,7 @@ pub(in crate::simd) fn load_all<R: Register, const N: usize>(r: R, from: &[[u8; 
     values
 }
 
-/// The same, to write.
+/// Stores `N` registers of blocks.
 #[inline(always)]
 pub(in crate::simd) fn store_all<R: Register, const N: usize>(
     r: R,

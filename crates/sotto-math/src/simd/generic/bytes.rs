@@ -1,8 +1,9 @@
 //! The scan by four-byte products in registers of 32 bytes.
 //!
-//! Blocks are gone through once per tile: two registers of rows times four planes are the eight sums that hide the latency.
-//! Where the instruction multiplies unsigned bytes alone, 128 is added to each of the matrix by a flip of its first bit. What
-//! that adds to the sums of a plane is the same for every row, and is counted along.
+//! Blocks are read once per tile: two registers of rows times four planes are the eight sums that
+//! hide the latency. Where the instruction multiplies unsigned bytes only, 128 is added to each
+//! byte of the matrix by flipping its first bit. What that adds to the sums of a plane is the same
+//! for every row, and is counted separately.
 
 use super::{Register, prefetch};
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
@@ -23,25 +24,25 @@ pub(in crate::simd) trait Bytes: Register {
     type Query: Copy;
     /// Sums of eight rows.
     type Sums: Copy;
-    /// What flipped bits add to sums.
+    /// Correction for what flipped bits add to sums.
     type Along: Copy;
 
-    /// Words of a query.
+    /// Loads words of a query.
     fn query<const K: usize>(self, words: &[u32; K]) -> Self::Query;
 
-    /// Zeros.
+    /// Makes zero sums and a zero correction.
     fn no_sums(self) -> (Self::Sums, Self::Along);
 
-    /// The bytes of the matrix as the products take them.
+    /// Converts bytes of the matrix to the form of the products.
     fn rows(self, x: Self::Value) -> Self::Value;
 
-    /// Adds the products with word `k` of a query, which is known when this is compiled, four to each sum.
+    /// Adds the products with word `k` of a query, a compile-time constant, four to each sum.
     fn add_bytes(self, sums: Self::Sums, rows: Self::Value, query: Self::Query, k: usize) -> Self::Sums;
 
-    /// Counts a query along.
+    /// Adds a query to the correction.
     fn count(self, along: Self::Along, query: Self::Query) -> Self::Along;
 
-    /// The sums without what was counted along.
+    /// Subtracts the correction from the sums.
     fn total(self, sums: Self::Sums, along: Self::Along, k: usize) -> Self::Value;
 
     /// Adds 32-bit lanes.
@@ -63,7 +64,7 @@ pub(in crate::simd) fn scan<R: Bytes>(r: R, groups: &[u8], queries: &[Planes<'_>
                 let (mine, others) = rest.split_at_mut(width.min(query.planes - first));
                 rest = others;
                 for tile in 0..TILES {
-                    // The first bundle of planes fetches the next block for all.
+                    // The first bundle of planes prefetches the next block for all.
                     let fetch = (!fetched).then(|| next.wrapping_add(tile * 64));
                     let bundle = Bundle { groups: block, dwords, planes: query.planes, first, tile, fetch };
                     match mine.len() {

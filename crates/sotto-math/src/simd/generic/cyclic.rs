@@ -1,11 +1,12 @@
-//! The cyclic convolution of length 8190 in floating point, four columns or rows to a register.
+//! The cyclic convolution of length 8190 in floating point, four columns or rows per register.
 //!
-//! Products are those of the [doubles](super::doubles). A block of four columns, and then of four rows, is
-//! copied to where all its small transforms are done in turn; the copies of rows are transposed.
+//! Products are those of the [doubles](super::doubles). A block of four columns, and then of four
+//! rows, is copied to a buffer in which all its small transforms are done in turn; the copies of
+//! rows are transposed.
 //!
-//! **Bounds**, in multiples of q below 2^50. Factors are at most 1/2, so that a product with `x` is at most `1/2 + x / 8`. A
-//! transform of `2 H + 1` leaves at most `x + 2 H (1/2 + x / 4)` of places of `x`, one of 3 at most `3 x` or `1/2 + 9 x / 4`;
-//! the last step reduces that to 1/2:
+//! **Bounds**, in multiples of q below 2^50. Factors are at most 1/2, so a product with `x` is at
+//! most `1/2 + x / 8`. A transform of `2 H + 1` leaves at most `x + 2 H (1/2 + x / 4)` of positions
+//! of `x`, one of 3 at most `3 x` or `1/2 + 9 x / 4`; the last step reduces that to 1/2:
 //!
 //! | along | of | places at most | before the reduction |
 //! |---|---|---|---|
@@ -15,18 +16,18 @@
 //! | | 5 | 5/4 | 4.5 |
 //! | | 9 | 1/2 in the first step, 13/8 in the second | 39/8 |
 //!
-//! What is added up is thus below 2^53, and exact. Primes here are 1 modulo 8190 * 8191, so that 2^50 is far enough away for
-//! what rounding adds to a half.
+//! All sums are thus below 2^53, and exact. Primes here are 1 modulo 8190 * 8191, so 2^50 is far
+//! enough away for what rounding adds to a half.
 
 use super::doubles::{Constants, Doubles, Factors};
 use crate::rader::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
 
-/// Registers that rows and columns fill.
+/// Number of registers that rows and columns fill.
 const STRIPS: usize = ROWS.div_ceil(4);
 
-/// The places of four columns or rows.
+/// The positions of four columns or rows.
 type Strip<R> = [<R as Doubles>::Doubles; WIDTH];
 
 #[inline(always)]
@@ -62,7 +63,7 @@ pub(in crate::simd) fn cyclic<R: Doubles>(r: R, g: &Grid, spectrum: &Spectrum, c
     }
 }
 
-/// Four transforms of 91.
+/// Computes four transforms of 91.
 #[inline(always)]
 fn down<R: Doubles>(g: &Grid, c: Constants<R>, x: &mut Strip<R>) {
     for at in &SEVENS {
@@ -73,10 +74,10 @@ fn down<R: Doubles>(g: &Grid, c: Constants<R>, x: &mut Strip<R>) {
     }
 }
 
-/// Four transforms of 90.
+/// Computes four transforms of 90.
 #[inline(always)]
 fn across<R: Doubles>(g: &Grid, c: Constants<R>, x: &mut Strip<R>) {
-    // Of each pair the even place is the first.
+    // The even position of each pair comes first.
     for i in (0..COLUMNS).step_by(2) {
         let other = (i + COLUMNS / 2) % COLUMNS;
         let (a, b) = (x[i], x[other]);
@@ -90,7 +91,8 @@ fn across<R: Doubles>(g: &Grid, c: Constants<R>, x: &mut Strip<R>) {
     }
 }
 
-/// Four transforms of an odd length: of each pair of opposite places, what is even in it and what is odd.
+/// Computes four transforms of an odd length: the even and odd parts of each pair of opposite
+/// positions.
 #[inline(always)]
 fn small<R: Doubles, const P: usize, const H: usize>(
     roots: &Roots<H>,
@@ -119,7 +121,7 @@ fn small<R: Doubles, const P: usize, const H: usize>(
     }
 }
 
-/// Four transforms of 9.
+/// Computes four transforms of 9.
 #[inline(always)]
 fn nine<R: Doubles>(roots: &Nine, c: Constants<R>, at: &[u8; 9], x: &mut Strip<R>) {
     let at = at.map(usize::from);
@@ -139,7 +141,7 @@ fn nine<R: Doubles>(roots: &Nine, c: Constants<R>, at: &[u8; 9], x: &mut Strip<R
     }
 }
 
-/// Four transforms of 3, not reduced.
+/// Computes four transforms of 3, not reduced.
 #[inline(always)]
 fn three<R: Doubles>(root: &Root, k: Constants<R>, [a, b, c]: [R::Doubles; 3]) -> [R::Doubles; 3] {
     let r = k.r;
@@ -147,7 +149,7 @@ fn three<R: Doubles>(root: &Root, k: Constants<R>, [a, b, c]: [R::Doubles; 3]) -
     [r.plus(a, r.plus(b, c)), r.plus(r.minus(a, c), product), r.minus(r.minus(a, b), product)]
 }
 
-/// Four rows of doubles, transposed.
+/// Loads four rows of doubles, transposed.
 #[inline(always)]
 fn take_rows<R: Doubles>(c: Constants<R>, rows: &[[u64; WIDTH]; 4], x: &mut Strip<R>) {
     for (v, x) in x.as_chunks_mut::<4>().0.iter_mut().enumerate() {

@@ -1,11 +1,11 @@
-//! The moves between two moduli, four numbers to a register.
+//! Conversions between two moduli, four numbers per register.
 
 use super::doubles::{Constants, Doubles};
 use crate::gadget::GadgetDigits;
 use crate::modulus_pair::ModulusPair;
 use crate::simd::scalar;
 
-/// Numbers below 2^60, so that a signed comparison will do.
+/// Centers numbers below 2^60, so that a signed comparison suffices.
 #[inline(always)]
 pub(in crate::simd) fn centered<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
@@ -22,7 +22,7 @@ pub(in crate::simd) fn centered<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], ou
             r.store(out, r.add_64(x, r.and(r.greater(x, half), down)));
         }
     } else {
-        // From -2q to 2q, and 2q more so that it is not negative; then as what is carried.
+        // From -2q to 2q, with 2q added so that it is not negative; then as in `carried`.
         let (twice, down) = (r.splat_64(2 * q), r.splat_64(special.wrapping_neg()));
         let steps = [2 * q, q].map(|by| [r.splat_64(by - 1), r.splat_64(by.wrapping_neg())]);
         for (out, x) in out_rows.iter_mut().zip(rows) {
@@ -37,7 +37,8 @@ pub(in crate::simd) fn centered<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], ou
     scalar::centered(p, tail, out_tail);
 }
 
-/// Of a special modulus up to four times the other: what is 2q or more loses that, then what is q or more.
+/// Reduces numbers modulo a special modulus up to four times the other: subtracts 2q from those of
+/// 2q or more, then q from those of q or more.
 #[inline(always)]
 pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
@@ -57,8 +58,9 @@ pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out
     scalar::carried(p, tail, out_tail);
 }
 
-/// Products in floating point, by the reasoning of the transform in [doubles](super::ntt): a difference is at most q in
-/// absolute value, so that its product with a reduced factor is at most 3/4 q.
+/// Divides by products in floating point, by the reasoning of the transform in
+/// [doubles](super::ntt): a difference is at most q in absolute value, so its product with a
+/// reduced factor is at most 3/4 q.
 #[inline(always)]
 pub(in crate::simd) fn lower<R: Doubles>(r: R, p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
     if p.modulus().bits() > 50 {

@@ -1,15 +1,15 @@
-//! Rows of words times short vectors: signed 32-bit products in 64-bit lanes.
+//! Products of rows of words and short vectors: signed 32-bit products in 64-bit lanes.
 //!
-//! The product is of signed words, and `h` is unsigned. Flipping the top bit of `h`
-//! subtracts 2^31 from it, which makes it signed; the missing `2^31 sum(s)` is the same
-//! for every row and is added back once.
+//! The product is of signed words, and `h` is unsigned. Flipping the top bit of `h` subtracts 2^31
+//! from it, which makes it signed; the missing `2^31 sum(s)` is the same for every row and is added
+//! back once.
 
 use super::{Multiplier, Register, prefetch};
 
-/// How far ahead a row is asked for, as in the scan.
+/// Number of bytes ahead that a row is prefetched, as in the scan.
 const AHEAD: usize = 101 * 64;
 
-/// Rows of `h`, `n` words each, times each vector of `s`.
+/// Multiplies rows of `h`, `n` words each, by each vector of `s`.
 #[inline(always)]
 pub(in crate::simd) fn dot<R: Multiplier>(r: R, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
     // Up to four vectors share one read of a row; further ones find it in the cache.
@@ -34,7 +34,7 @@ pub(in crate::simd) fn dot<R: Multiplier>(r: R, h: &[u32], n: usize, s: &[&[i32]
     }
 }
 
-/// Words of a step: four registers.
+/// Number of words of a step: four registers.
 #[inline(always)]
 const fn step<R: Register>() -> usize {
     R::BYTES

@@ -1,40 +1,42 @@
-//! Numbers modulo a prime below 2^50 as doubles, four to a register.
+//! Numbers modulo a prime below 2^50 as doubles, four per register.
 //!
-//! Vector units without products of 64-bit integers have fused multiply-adds of 53-bit ones: they give
-//! the lower half of a product exactly, as what is missing from the rounded one (van der Hoeven, Lecerf and Quintin,
-//! "Modular SIMD arithmetic in Mathemagix", section 3.3). Those that lack both have [another way](Doubles::remainder).
+//! Vector units without products of 64-bit integers have fused multiply-adds of 53-bit ones: they
+//! give the lower half of a product exactly, as the difference from the rounded one (van der
+//! Hoeven, Lecerf and Quintin, "Modular SIMD arithmetic in Mathemagix", section 3.3). Those that
+//! lack both use [another method](Doubles::remainder).
 
 use super::Register;
 use crate::modulus::Modulus;
 use crate::ntt::Tables;
 
-/// Registers of 32 bytes that calculate with four doubles.
+/// Registers of 32 bytes with arithmetic on four doubles.
 pub(in crate::simd) trait Doubles: Register {
     /// Four doubles.
     type Doubles: Copy;
 
-    /// The doubles of which these are the bits.
+    /// Reinterprets bits as doubles.
     fn doubles(self, bits: Self::Value) -> Self::Doubles;
 
-    /// The reverse.
+    /// Reinterprets doubles as bits.
     fn bits(self, x: Self::Doubles) -> Self::Value;
 
-    /// A double in every lane.
+    /// Repeats a double in every lane.
     fn every(self, x: f64) -> Self::Doubles;
 
-    /// The sums.
+    /// Computes the sums.
     fn plus(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// The differences.
+    /// Computes the differences.
     fn minus(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// The products, rounded.
+    /// Computes the products, rounded.
     fn product(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// `sum - a b`, for a product that is exact.
+    /// Computes `sum - a b`, for an exact product.
     fn minus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// `a b - quotient q`, exactly, where that is below 2^51; `a` at most 2^53, `quotient` 2^52, the others 2^50.
+    /// Computes `a b - quotient q`, exactly, where that is below 2^51; `a` at most 2^53, `quotient`
+    /// 2^52, the others 2^50.
     fn remainder(
         self,
         a: Self::Doubles,
@@ -43,38 +45,38 @@ pub(in crate::simd) trait Doubles: Register {
         q: Self::Doubles,
     ) -> Self::Doubles;
 
-    /// The nearest integers.
+    /// Rounds to the nearest integers.
     fn nearest(self, x: Self::Doubles) -> Self::Doubles;
 
-    /// Integers below 2^52 as doubles.
+    /// Converts integers below 2^52 to doubles.
     fn of_integers(self, x: Self::Value) -> Self::Doubles;
 
-    /// Doubles that are integers between `-q` and `q`, as integers modulo q.
+    /// Converts doubles that are integers between `-q` and `q` to integers modulo q.
     fn to_integers(self, x: Self::Doubles, q: Self::Doubles) -> Self::Value;
 
-    /// A 4 by 4 transposition.
+    /// Transposes 4 by 4 doubles.
     fn transpose(self, rows: [Self::Doubles; 4]) -> [Self::Doubles; 4];
 
-    /// A 64-bit number in every lane.
+    /// Repeats a 64-bit number in every lane.
     fn splat_64(self, x: u64) -> Self::Value;
 
-    /// The sums of 64-bit lanes.
+    /// Computes the sums of 64-bit lanes.
     fn add_64(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// The bits that both have.
+    /// Computes the bitwise and.
     fn and(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// All bits of the 64-bit lanes in which `a` is greater than `b`, both below 2^63.
+    /// All ones in the 64-bit lanes in which `a` is greater than `b`, both below 2^63.
     fn greater(self, a: Self::Value, b: Self::Value) -> Self::Value;
 }
 
-/// What has fused multiply-adds.
+/// Registers with fused multiply-adds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(in crate::simd) trait FusedMultiplyAdd: Doubles {
-    /// `sum + a b`, rounded once.
+    /// Computes `sum + a b`, rounded once.
     fn plus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// 64-bit lanes, down by so many bits.
+    /// Shifts 64-bit lanes down by `BITS` bits.
     fn down<const BITS: i32>(self, x: Self::Value) -> Self::Value;
 }
 
@@ -94,7 +96,7 @@ pub(super) struct Constants<R: Doubles> {
 }
 
 impl<R: Doubles> Factors<R> {
-    /// A factor and the same over q, in every lane.
+    /// Makes a factor and the same over q, in every lane.
     #[inline(always)]
     pub(super) fn every(r: R, w: f64, over_q: f64) -> Self {
         Factors { w: r.every(w), over_q: r.every(over_q) }
@@ -119,20 +121,21 @@ impl<R: Doubles> Constants<R> {
         Factors { w, over_q: self.r.product(w, self.inverse) }
     }
 
-    /// The factors of a number in every lane.
+    /// Makes the factors of a number, in every lane.
     #[inline(always)]
     pub(super) fn factors_of(self, w: f64) -> Factors<R> {
         self.factors(self.r.every(w))
     }
 
-    /// `x w` modulo q.
+    /// Computes `x w` modulo q.
     #[inline(always)]
     pub(super) fn times(self, x: R::Doubles, f: Factors<R>) -> R::Doubles {
         let quotient = self.r.nearest(self.r.product(x, f.over_q));
         self.r.remainder(x, f.w, quotient, self.q)
     }
 
-    /// `a b` modulo q, where the factor over q is not known: the quotient comes from the upper part.
+    /// Computes `a b` modulo q, where the factor over q is not known: the quotient comes from the
+    /// upper part.
     #[inline(always)]
     pub(super) fn product(self, a: R::Doubles, b: R::Doubles) -> R::Doubles {
         let r = self.r;
@@ -140,32 +143,32 @@ impl<R: Doubles> Constants<R> {
         r.remainder(a, b, quotient, self.q)
     }
 
-    /// `x` modulo q, from -q/2 to q/2.
+    /// Reduces `x` modulo q, to -q/2 to q/2.
     #[inline(always)]
     pub(super) fn reduced(self, x: R::Doubles) -> R::Doubles {
         let r = self.r;
         r.minus_product(x, r.nearest(r.product(x, self.inverse)), self.q)
     }
 
-    /// Four reduced integers.
+    /// Loads four reduced integers.
     #[inline(always)]
     pub(super) fn take(self, row: &[u64; 4]) -> R::Doubles {
         self.r.of_integers(self.r.load(row))
     }
 
-    /// Integers between -q and q, reduced.
+    /// Stores integers between -q and q, reduced.
     #[inline(always)]
     pub(super) fn put(self, row: &mut [u64; 4], x: R::Doubles) {
         self.r.store(row, self.r.to_integers(x, self.q));
     }
 
-    /// Four doubles that were [kept](Self::keep).
+    /// Loads four doubles that [`keep`](Self::keep) stored.
     #[inline(always)]
     pub(super) fn kept(self, row: &[u64; 4]) -> R::Doubles {
         self.r.doubles(self.r.load(row))
     }
 
-    /// Doubles as they are between the ends of a transform.
+    /// Stores doubles as they are between the ends of a transform.
     #[inline(always)]
     pub(super) fn keep(self, row: &mut [u64; 4], x: R::Doubles) {
         self.r.store(row, self.r.bits(x));

@@ -1,12 +1,14 @@
-//! Rows added to parities in registers.
+//! Addition of rows to parities, in registers.
 //!
-//! Rows come from a window that is in a cache, and nothing is fetched ahead: the places of a set do not depend on what
-//! was added before, so the processor works on several sets at once. Fetching for sets to come was no faster at any size.
+//! Rows come from a window that is in a cache, and nothing is prefetched: the positions of a set do
+//! not depend on earlier additions, so the processor works on several sets at once. Prefetching for
+//! later sets was no faster at any size.
 
 use super::{Register, Word};
 use crate::parities::{ALWAYS, LANES, RowSources};
 
-/// Adds the rows at each set's places to its parity. `half` and `quarter` are registers of 32 and of 16 bytes.
+/// Adds the rows at each set's positions to its parity. `half` and `quarter` are registers of 32
+/// and of 16 bytes.
 #[inline(always)]
 pub(in crate::simd) fn add_rows<R: Register>(
     whole: R,
@@ -34,7 +36,8 @@ pub(in crate::simd) fn add_rows<R: Register>(
     }
 }
 
-/// Goes through the places of each set: those that are always added, and the others if there are any.
+/// Iterates over the positions of each set: those that are always added, and the others if there
+/// are any.
 macro_rules! each {
     ($from:ident, $places:ident, $place:ident, $add:expr) => {
         if $from.lanes <= 8 {
@@ -54,7 +57,7 @@ macro_rules! each {
     };
 }
 
-/// `K` registers of each parity, from byte `at` on. Says how many bytes they are.
+/// Processes `K` registers of each parity, from byte `at` on, and returns their number of bytes.
 #[inline(always)]
 fn pieces<R: Register, const K: usize>(
     r: R,

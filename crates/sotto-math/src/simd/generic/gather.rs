@@ -1,20 +1,21 @@
-//! The gather: some registers of each row at a time, fetched ahead.
+//! The gather: some registers of each row at a time, prefetched.
 
 use super::{Register, Word, prefetch_second};
 use crate::gather::{PartitionRows, RowPicks};
 
-/// How many partitions ahead rows are fetched. Measured on Zen 5 with rows of 32 bytes, of 32 MiB to 8 GiB, fetched into the
-/// first cache: 64 to 128 take the same time, and a third to a half less than 16 or 32. On Zen 4, of 512 MiB: into the second
+/// Number of partitions ahead that rows are prefetched. Measured on Zen 5 with rows of 32 bytes,
+/// tables of 32 MiB to 8 GiB, and prefetches into the first-level cache: 64 to 128 take the same
+/// time, and a third to a half less than 16 or 32. On Zen 4, with 512 MiB: into the second-level
 /// cache 64 to 512 take the same time, and less than half of what they take into the first.
 const AHEAD: usize = 96;
 
-/// The same for wider rows, of which fewer fit the nearest cache.
+/// Number of partitions ahead for wider rows, of which fewer fit the nearest cache.
 const fn ahead(bytes: usize) -> usize {
     if bytes <= 64 { AHEAD } else { AHEAD * 64 / bytes + 8 }
 }
 
-/// Replaces the parities by that of all picked rows and that of half 1. `half` and `quarter` are registers of 32 and of 16
-/// bytes.
+/// Replaces the parities by that of all picked rows and that of half 1. `half` and `quarter` are
+/// registers of 32 and of 16 bytes.
 #[inline(always)]
 pub(in crate::simd) fn gather<R: Register>(
     whole: R,
@@ -39,7 +40,8 @@ pub(in crate::simd) fn gather<R: Register>(
             _ => break,
         };
     }
-    // What is left is read together with bytes before it: a load that lies within the row does not touch another line.
+    // The rest is read together with bytes before it: a load within the row does not touch another
+    // line.
     match rows.row_bytes.checked_sub(8) {
         None => small(rows, picks, [all, one]),
         Some(last) if at < rows.row_bytes => {
@@ -49,7 +51,8 @@ pub(in crate::simd) fn gather<R: Register>(
     }
 }
 
-/// Asks for the lines of `bytes` bytes of the row of partition `k`, if there is one. They may be one more than they fill.
+/// Prefetches the lines of `bytes` bytes of the row of partition `k`, if there is one. They may be
+/// one more than the bytes fill.
 #[inline(always)]
 fn fetch(k: usize, at: usize, bytes: usize, rows: &PartitionRows<'_>, picks: &RowPicks<'_>) {
     if let Some(&offset) = picks.offsets.get(k) {
@@ -63,7 +66,7 @@ fn fetch(k: usize, at: usize, bytes: usize, rows: &PartitionRows<'_>, picks: &Ro
     }
 }
 
-/// `K` registers of each row, from byte `at` on. Says how many bytes they are.
+/// Processes `K` registers of each row, from byte `at` on, and returns their number of bytes.
 #[inline(always)]
 fn pieces<R: Register, const K: usize>(
     r: R,
@@ -98,7 +101,8 @@ fn pieces<R: Register, const K: usize>(
     wide
 }
 
-/// Rows of fewer than eight bytes: eight are read, which are more than one row's, and the others left out at the end.
+/// Processes rows of fewer than eight bytes: eight are read, which are more than one row's, and the
+/// others dropped at the end.
 #[inline(always)]
 fn small(rows: PartitionRows<'_>, picks: RowPicks<'_>, out: [&mut [u8]; 2]) {
     let mut sums = [0; 2];

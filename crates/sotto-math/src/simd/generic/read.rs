@@ -1,7 +1,7 @@
 //! A sequential read, eight registers at a time.
 //!
-//! The processor fetches ahead of plain reads by itself: on Zen 5, asking for lines 256 bytes
-//! to 16 KiB ahead gave 33 to 40 GB/s, and not asking 41.
+//! The processor prefetches plain reads by itself: on Zen 5, prefetching lines 256 bytes to 16 KiB
+//! ahead gave 33 to 40 GB/s, and not prefetching 41.
 
 use super::Register;
 use crate::simd::scalar;

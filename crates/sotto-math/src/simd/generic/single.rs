@@ -1,4 +1,4 @@
-//! AES with one block to a register, eight in flight.
+//! AES with one block per register, eight in flight.
 
 use super::aes::{Blocks, encrypt, hash, load_all, paths, store_all};
 use crate::aes::Aes;
@@ -7,7 +7,7 @@ use crate::simd::scalar::Pairs;
 /// Blocks in flight: a round takes two to four cycles, and two can begin in each.
 const FLIGHT: usize = 8;
 
-/// Encrypts pairs from wherever the walk stands.
+/// Encrypts pairs from the iterator's current one on.
 #[inline(always)]
 pub(in crate::simd) fn encrypt_pairs<R: Blocks>(r: R, key: &Aes, mut pairs: Pairs, out: &mut [[u8; 16]]) {
     let keys = keys(r, key);
@@ -97,7 +97,7 @@ pub(in crate::simd) fn descend<R: Blocks>(r: R, keys: &[[u8; 16]], turns: &[u8],
     }
 }
 
-/// A seed four times, with 0, 1, 2 and 3 added to its first byte without carry.
+/// Makes four copies of a seed, with 0, 1, 2 and 3 xored to their first bytes.
 #[inline(always)]
 fn leaf<R: Blocks>(r: R, seed: &[u8; 16]) -> [R::Value; 4] {
     let seed = r.load(seed);

@@ -1,5 +1,5 @@
-//! Arithmetic between slots: products in [floating point](super::doubles), four to a register; the rest is scalar code,
-//! compiled for the backend.
+//! Arithmetic between slots: products in [floating point](super::doubles), four per register; the
+//! rest is scalar code, compiled for the backend.
 
 use super::doubles::{Constants, Doubles};
 use crate::ntt::Tables;
@@ -7,7 +7,7 @@ use crate::simd::scalar;
 
 type Row = [u64; 4];
 
-/// So many products, each at most 7/8 q, are summed with `out` before they are reduced.
+/// Number of products, each at most 7/8 q, that are summed with `out` before they are reduced.
 const PRODUCTS: usize = 7;
 /// Slots that are summed together.
 const SLOTS: usize = 16;
@@ -87,7 +87,8 @@ pub(in crate::simd) fn sum_of_products<R: Doubles>(
     }
 }
 
-/// `a b` modulo q, of either sign: at most 7/8 q, since the quotient is wrong by less than 3/8 before it is rounded.
+/// Computes `a b` modulo q, of either sign: at most 7/8 q, since the quotient is wrong by less than
+/// 3/8 before it is rounded.
 #[inline(always)]
 fn product<R: Doubles>(c: Constants<R>, a: &Row, b: &Row) -> R::Doubles {
     c.product(c.take(a), c.take(b))

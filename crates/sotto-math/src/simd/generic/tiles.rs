@@ -1,8 +1,8 @@
-//! The pass over tiles, four slots to a register of 32 bytes: half a line.
+//! The pass over tiles, four slots per register of 32 bytes, which is half a line.
 //!
-//! Half lines of up to two columns are multiplied at once, so that their sums, their words and
-//! a selector fit sixteen registers; the other halves of the run, and further queries, find
-//! it in the first cache. Words are pairs here and residues in [residues].
+//! Half lines of up to two columns are multiplied at once, so that their sums, their words and a
+//! selector fit sixteen registers; the other halves of the run, and further queries, find it in the
+//! first-level cache. Words are pairs here and residues in [residues].
 
 mod residues;
 
@@ -15,10 +15,10 @@ type Slots = [u64; 8];
 
 /// Registers of 32 bytes that multiply words.
 pub(in crate::simd) trait Products: Register {
-    /// The products of eight words of 32 bits, added to sums of 64.
+    /// Adds the products of eight words of 32 bits to sums of 64.
     fn add_products(self, sums: [Self::Value; 2], a: Self::Value, b: Self::Value) -> [Self::Value; 2];
 
-    /// The sums that products of each lower word and of each upper word were added to.
+    /// The sums of the products of each lower word, and of each upper word.
     fn sums(self, sums: [Self::Value; 2]) -> [[u64; 2]; 4];
 }
 
@@ -47,7 +47,7 @@ fn runs<R: Products, const K: usize>(r: R, pair: &TwoResidues, block: Block<'_>,
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        // One run is unpacked for all queries, and the next one fetched meanwhile.
+        // One run is unpacked for all queries, and the next one prefetched meanwhile.
         let next = rest.as_ptr().cast::<u8>();
         let words = &mut room[..run.rows.len() * run.cols.len()];
         WordPacking::Pairs.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));

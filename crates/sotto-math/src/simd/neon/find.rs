@@ -1,4 +1,4 @@
-//! A search, 64 words at a time: masks of words, narrowed to masks of bytes.
+//! The search, 64 words at a time: masks of words are narrowed to masks of bytes.
 
 use super::lanes::bits;
 use super::registers::Register16;

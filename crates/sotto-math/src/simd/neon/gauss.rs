@@ -22,8 +22,9 @@ pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         }
         let mut missed = [vdupq_n_u32(0); VECTORS];
         for &bound in thresholds {
-            // Both sides are below 2^63, so the sign of the difference says whether a threshold is not reached. It is
-            // in the upper half, which is all that is kept of four differences.
+            // Both sides are below 2^63, so the sign of the difference says whether a threshold is
+            // not reached. It is in the upper half, and only upper halves of four differences are
+            // kept.
             let bound = vdupq_n_u64(bound);
             for (missed, [low, high]) in missed.iter_mut().zip(t) {
                 let upper = vsubhn_high_u64(vsubhn_u64(low, bound), high, bound);

@@ -1,4 +1,4 @@
-//! What is [generic](crate::simd::generic) in registers, compiled for NEON.
+//! The [generic](crate::simd::generic) kernels, compiled for NEON.
 
 use super::registers::{Register16, Register32};
 use crate::gadget::GadgetDigits;

@@ -2,11 +2,11 @@
 
 use core::arch::aarch64::*;
 
-/// A bit for each byte of four registers, all of whose bits are alike.
+/// Packs a bit for each byte of four registers, whose bytes are all ones or all zeros.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
-    // Each byte keeps its own bit, and three sums of neighbors bring those of eight together.
+    // Each byte keeps its own bit, and three sums of neighbors combine those of eight.
     let own = own();
     let (ab, cd) =
         (vpaddq_u8(vandq_u8(a, own), vandq_u8(b, own)), vpaddq_u8(vandq_u8(c, own), vandq_u8(d, own)));
@@ -14,7 +14,7 @@ pub(super) fn bits([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
     vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(all, all)))
 }
 
-/// The same of two registers.
+/// Packs a bit for each byte of two registers, whose bytes are all ones or all zeros.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits_of_two(a: uint8x16_t, b: uint8x16_t) -> [u16; 2] {
@@ -26,12 +26,12 @@ pub(super) fn bits_of_two(a: uint8x16_t, b: uint8x16_t) -> [u16; 2] {
     [all as u16, (all >> 16) as u16]
 }
 
-/// How many bytes of four registers are all ones, if the others are zeros.
+/// Counts the bytes of four registers that are all ones, if the others are zeros.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn count([a, b, c, d]: [uint8x16_t; 4]) -> usize {
     let sums = vaddq_u8(vaddq_u8(a, b), vaddq_u8(c, d));
-    // Each is minus the number, at most 64 together.
+    // Each sum is minus the count, at most 64 together.
     usize::from(vaddvq_u8(sums).wrapping_neg())
 }
 

@@ -1,4 +1,4 @@
-//! Registers of 16 bytes, and pairs of them, for what is [generic](crate::simd::generic) in them.
+//! Registers of 16 bytes, and pairs of them, for the [generic](crate::simd::generic) kernels.
 
 use super::transpose::{transpose, transpose_words};
 use crate::simd::generic::aes::Blocks;
@@ -8,11 +8,12 @@ use crate::simd::generic::tiles::Products;
 use crate::simd::generic::{Multiplier, Number, Register, each, multiplier, proven, register};
 use core::arch::aarch64::*;
 
-/// Proof that this processor has NEON, and of what else it has: 16 bytes.
+/// Registers of 16 bytes: proof that this processor has NEON, and whatever `P` proves.
 #[derive(Clone, Copy)]
 pub(super) struct Register16<P = ()>(P);
 
-/// The same of two registers that go together: 32 bytes.
+/// Pairs of registers that act as one of 32 bytes: proof that this processor has NEON, and whatever
+/// `P` proves.
 #[derive(Clone, Copy)]
 pub(super) struct Register32<P = ()>(pub(super) P);
 
@@ -40,7 +41,7 @@ register! {
 
 pub(super) type Pair = [uint8x16_t; 2];
 
-/// An instruction on each of two registers that hold words of 32 bits.
+/// Applies an instruction to each of two registers that hold words of 32 bits.
 macro_rules! on_words {
     ($f:ident($a:ident, $b:ident)) => {{
         let (a, b) = (each!(vreinterpretq_u32_u8($a)), each!(vreinterpretq_u32_u8($b)));
@@ -137,7 +138,8 @@ impl<P: Copy> Words for Register32<P> {
             each!(vreinterpretq_u8_u32(half))
         }}
         fn quotients(x: Pair, ready: Pair) -> Pair {{
-            // Both are positive as signed words: the upper half of twice their product is all of it but 31 bits.
+            // Both are positive as signed words: the upper half of twice their product is all of it
+            // but 31 bits.
             let (x, ready) = (each!(vreinterpretq_s32_u8(x)), each!(vreinterpretq_s32_u8(ready)));
             let quotients = each!(vqdmulhq_s32(x, ready));
             each!(vreinterpretq_u8_s32(quotients))
@@ -192,7 +194,8 @@ impl Register16<Aes> {
     }
 }
 
-/// ARM's instruction adds a key first, and none at the end: compilers give it the key that was added before.
+/// ARM's instruction adds a key first, and none at the end: compilers give it the key that was
+/// added before.
 impl Blocks for Register16<Aes> {
     proven! {
         fn splat(x: i32) -> uint8x16_t { vreinterpretq_u8_s32(vdupq_n_s32(x)) }
@@ -212,14 +215,14 @@ impl Blocks for Register16<Aes> {
     }
 }
 
-/// SubBytes and ShiftRows.
+/// Computes SubBytes and ShiftRows.
 #[inline]
 #[target_feature(enable = "neon,aes")]
 fn substituted(x: uint8x16_t) -> uint8x16_t {
     vaeseq_u8(x, zero())
 }
 
-/// The same, and MixColumns.
+/// Computes SubBytes, ShiftRows and MixColumns.
 #[inline]
 #[target_feature(enable = "neon,aes")]
 fn mixed(x: uint8x16_t) -> uint8x16_t {
@@ -272,8 +275,8 @@ fn add_low(sums: int64x2_t, a: int32x4_t, b: int32x4_t) -> int64x2_t {
     vmlal_s32(sums, vget_low_s32(a), vget_low_s32(b))
 }
 
-/// `a b - quotient q`. The upper part of the product less the quotient's multiple of q is exact, and so is taking the
-/// negative lower part from it, because both are small integers.
+/// Computes `a b - quotient q`. The upper part of the product minus the quotient's multiple of q is
+/// exact, and so is subtracting the negative lower part from it, because both are small integers.
 #[inline]
 #[target_feature(enable = "neon")]
 fn remainder(a: float64x2_t, b: float64x2_t, quotient: float64x2_t, q: float64x2_t) -> float64x2_t {
@@ -282,7 +285,7 @@ fn remainder(a: float64x2_t, b: float64x2_t, quotient: float64x2_t, q: float64x2
     vsubq_f64(vfmsq_f64(upper, quotient, q), negative)
 }
 
-/// Numbers between `-q` and `q`, plus q where they are negative.
+/// Adds q to the negative ones of numbers between `-q` and `q`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn positive(x: float64x2_t, q: float64x2_t) -> float64x2_t {

@@ -1,4 +1,5 @@
-//! Byte products: four to each sum by one instruction where the processor has it (`udot`), or two at a time.
+//! Byte products: four added to each sum by one instruction where the processor has it (`udot`),
+//! otherwise two at a time.
 
 use super::registers::{Register16, Register32};
 use crate::simd::Planes;
@@ -24,7 +25,7 @@ pub(super) fn scan_dot(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) 
     generic::bytes::scan(Register32(Dot(())), groups, queries, sums);
 }
 
-/// What both have in common: queries are in one register, and rows are flipped.
+/// The common part of both implementations: queries are in one register, and rows are flipped.
 macro_rules! flipped {
     () => {
         type Query = uint8x16_t;
@@ -86,7 +87,7 @@ impl Bytes for Register32 {
     }
 }
 
-/// Products of 16 bits, which are added in pairs.
+/// Computes products of 16 bits, which are added in pairs.
 #[inline]
 #[target_feature(enable = "neon")]
 fn products([low, high]: Halves, rows: uint8x16_t, query: uint8x16_t) -> Halves {
@@ -102,7 +103,7 @@ fn add(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
     vreinterpretq_u8_u32(vaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)))
 }
 
-/// A lane in all.
+/// Repeats one lane in all.
 #[inline]
 #[target_feature(enable = "neon")]
 fn lane(x: uint32x4_t, k: usize) -> uint32x4_t {
@@ -114,7 +115,7 @@ fn lane(x: uint32x4_t, k: usize) -> uint32x4_t {
     }
 }
 
-/// `udot`, whose intrinsic is not stable.
+/// Computes `udot`, whose intrinsic is not stable.
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 fn dot(mut sums: uint32x4_t, a: uint8x16_t, b: uint8x16_t) -> uint32x4_t {
@@ -126,7 +127,7 @@ fn dot(mut sums: uint32x4_t, a: uint8x16_t, b: uint8x16_t) -> uint32x4_t {
     sums
 }
 
-/// The same with four bytes, of those in `b`, for all sums.
+/// Computes `udot` with four bytes, of those in `b`, for all sums.
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 fn dot_lane(sums: uint32x4_t, a: uint8x16_t, b: uint8x16_t, k: usize) -> uint32x4_t {

@@ -1,8 +1,8 @@
-//! Selected records: see the scalar kernel for what is computed.
+//! The sum of selected records: see the scalar kernel for the definition.
 //!
-//! A matrix of bits times a byte is linear, so it is what it makes of the byte's lower half plus what it makes of the upper:
-//! two tables of sixteen bytes, each a register, give the bits of eight queries at once. One query alone has masked
-//! sums instead.
+//! The product of a bit matrix and a byte is linear, so it is the product with the byte's lower
+//! half plus that with the upper: two tables of sixteen bytes, each a register, give the bits of
+//! eight queries at once. A single query has masked sums instead.
 
 use super::registers::Register16;
 use crate::bitslice::SelectionMatrices;
@@ -10,12 +10,12 @@ use crate::simd::generic::Register;
 use core::arch::aarch64::*;
 
 type Line = [u8; 64];
-/// What a matrix makes of lower and of upper halves.
+/// Tables of a matrix's products with lower and with upper halves.
 type Halves = [uint8x16_t; 2];
 
-/// Lines of a block that are gone through before those beyond.
+/// Lines of a block that are processed before those beyond.
 const STRIP: usize = 256;
-/// Lines of a block up to which all 64 blocks of a run are taken at once; otherwise eight are.
+/// Lines of a block up to which all 64 blocks of a run are processed at once; otherwise eight are.
 const NARROW: usize = 8;
 const FEW: usize = 8;
 
@@ -50,7 +50,7 @@ pub(super) fn select(blocks: &[Line], queries: usize, selections: &[SelectionMat
     }
 }
 
-/// Adds what eight queries select in one line of some blocks to its sum.
+/// Adds the records that eight queries select in one line of some blocks to the line's sum.
 #[inline]
 #[target_feature(enable = "neon")]
 fn eight(blocks: &[Line], lines: usize, line: usize, tables: &[Halves], sum: &mut Line) {
@@ -65,7 +65,7 @@ fn eight(blocks: &[Line], lines: usize, line: usize, tables: &[Halves], sum: &mu
     store(sum, bits);
 }
 
-/// The same for the first query alone.
+/// Adds the records that the first query selects in one line of some blocks to the line's sum.
 #[inline]
 #[target_feature(enable = "neon")]
 fn one(blocks: &[Line], lines: usize, line: usize, matrices: &[u64], sum: &mut Line) {
@@ -83,8 +83,9 @@ fn one(blocks: &[Line], lines: usize, line: usize, matrices: &[u64], sum: &mut L
     store(sum, bits);
 }
 
-/// What the rows of a matrix, the first in the highest byte, make of each number below 16, as the lower and as the upper half of
-/// a byte: bit `i` is the parity of what it and row `i` have in common.
+/// Computes the products of a matrix, whose first row is the highest byte, with each number below
+/// 16, as the lower and as the upper half of a byte: bit `i` is the parity of the bits that it and
+/// row `i` have in common.
 #[inline]
 #[target_feature(enable = "neon")]
 fn halves(matrix: u64) -> Halves {
@@ -114,8 +115,8 @@ fn halves(matrix: u64) -> Halves {
     ]
 }
 
-/// The columns of a matrix whose first row is the highest byte, the first column in the lowest: a transposition in three steps
-/// (Warren, "Hacker's Delight", section 7-3).
+/// Computes the columns of a matrix whose first row is the highest byte, the first column in the
+/// lowest: a transposition in three steps (Warren, "Hacker's Delight", section 7-3).
 fn columns(matrix: u64) -> u64 {
     let swap = |x: u64, mask: u64, by: u32| {
         let moved = (x ^ x >> by) & mask;

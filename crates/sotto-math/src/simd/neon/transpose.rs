@@ -4,7 +4,7 @@ use super::registers::{Four, Pair};
 use crate::simd::generic::each;
 use core::arch::aarch64::*;
 
-/// Lanes of two rows at a time, of which there are four pairs.
+/// Transposes 4 by 4 lanes in two rows at a time, of which there are four pairs.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn transpose([a, b, c, d]: [Four; 4]) -> [Four; 4] {
@@ -16,7 +16,7 @@ pub(super) fn transpose([a, b, c, d]: [Four; 4]) -> [Four; 4] {
     ]
 }
 
-/// Four transpositions of 4 by 4, of which the outer two change places.
+/// Transposes 8 by 8 words by four transpositions of 4 by 4, of which the outer two are swapped.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn transpose_words([a, b, c, d, e, f, g, h]: [Pair; 8]) -> [Pair; 8] {
@@ -27,7 +27,7 @@ pub(super) fn transpose_words([a, b, c, d, e, f, g, h]: [Pair; 8]) -> [Pair; 8] 
     [[i, m], [j, n], [k, o], [l, p], [q, u], [r, v], [s, w], [t, x]]
 }
 
-/// Pairs of lanes, then pairs of pairs.
+/// Transposes 4 by 4 words: pairs of lanes, then pairs of pairs.
 #[inline]
 #[target_feature(enable = "neon")]
 fn transpose_quarter([a, b, c, d]: [uint8x16_t; 4]) -> [uint8x16_t; 4] {

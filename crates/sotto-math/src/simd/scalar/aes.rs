@@ -1,4 +1,4 @@
-//! AES by the crate `aes`: its own instructions where a processor has them, bit-sliced where not.
+//! AES by the crate `aes`: its own instructions where a processor has them, otherwise bit-sliced.
 
 use crate::aes::Aes;
 use crate::find::{Needle, PART};
@@ -7,10 +7,10 @@ use ::aes::cipher::BlockCipherEncrypt;
 use ::aes::cipher::array::Array;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Outputs at a time where what is encrypted does not lie side by side in the output.
+/// Number of outputs at a time where the encrypted blocks are not contiguous in the output.
 const BATCH: usize = 32;
 
-/// AES without any instruction that is not there.
+/// AES that requires no instructions.
 pub(in crate::simd) struct ScalarAes;
 
 impl Blocks for ScalarAes {
@@ -75,10 +75,10 @@ impl Blocks for ScalarAes {
     }
 }
 
-/// The blocks of a grid, one after the other.
+/// Iterator over the blocks of a grid.
 pub(in crate::simd) struct Pairs {
     pub(in crate::simd) x: u64,
-    /// How far the second number is beyond `y`, below `ny`.
+    /// Distance of the second number from `y`, below `ny`.
     pub(in crate::simd) b: u64,
     pub(in crate::simd) y: u64,
     pub(in crate::simd) ny: u64,

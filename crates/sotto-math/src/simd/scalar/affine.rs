@@ -1,4 +1,5 @@
-//! Lines at a point, one at a time. Other backends compile the same loop for wider registers.
+//! Evaluation of lines at a point, one at a time. Other backends compile the same loop for wider
+//! registers.
 
 #[inline(always)]
 pub(in crate::simd) fn affine(factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]) {

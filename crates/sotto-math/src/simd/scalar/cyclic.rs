@@ -17,7 +17,7 @@ pub(in crate::simd) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) 
     down(g, cells);
 }
 
-/// All transforms of 91.
+/// Computes all transforms of 91.
 fn down(g: &Grid, cells: &mut Cells) {
     for c in 0..COLUMNS {
         let mut x = [0; ROWS];
@@ -28,7 +28,7 @@ fn down(g: &Grid, cells: &mut Cells) {
     }
 }
 
-/// One transform of 90.
+/// Computes one transform of 90.
 fn across(g: &Grid, x: &mut [u64]) {
     let q = &g.modulus;
     for c in (0..COLUMNS).step_by(2) {
@@ -39,7 +39,8 @@ fn across(g: &Grid, x: &mut [u64]) {
     NINES.iter().for_each(|at| nine(&g.modulus, &g.nine, at, x));
 }
 
-/// One transform of an odd length: of each pair of opposite places, what is even in it and what is odd.
+/// Computes one transform of an odd length: the even and odd parts of each pair of opposite
+/// positions.
 fn small<const P: usize, const H: usize>(g: &Grid, roots: &Roots<H>, at: &[u8; P], x: &mut [u64]) {
     let q = &g.modulus;
     let at = at.map(usize::from);
@@ -62,7 +63,7 @@ fn small<const P: usize, const H: usize>(g: &Grid, roots: &Roots<H>, at: &[u8; P
     }
 }
 
-/// One transform of 9.
+/// Computes one transform of 9.
 fn nine(q: &Modulus, roots: &Nine, at: &[u8; 9], x: &mut [u64]) {
     let at = at.map(usize::from);
     let mut y = [0, 1, 2].map(|i| three(q, &roots.third, [x[at[i]], x[at[i + 3]], x[at[i + 6]]]));

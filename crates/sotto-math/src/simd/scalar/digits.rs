@@ -1,4 +1,4 @@
-//! Digits, and the moves between two moduli, in 128-bit integers.
+//! Digits, and conversions between two moduli, in 128-bit integers.
 
 use crate::gadget::{Gadget, GadgetDigits, PairDigits};
 use crate::modulus::Modulus;
@@ -8,7 +8,7 @@ pub(in crate::simd) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     decompose_from(0, d, x, out);
 }
 
-/// From index `start` on, which is where a backend leaves what does not fill a register.
+/// Decomposes numbers from index `start` on, where a backend leaves what does not fill a register.
 pub(in crate::simd) fn decompose_from(start: usize, d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     let n = x.len();
     let half = d.modulus.value() / 2;
@@ -23,7 +23,7 @@ pub(in crate::simd) fn decompose_from(start: usize, d: &GadgetDigits, x: &[u64],
     }
 }
 
-/// The same digit by digit, in 64 bits: compilers put several numbers in a register.
+/// Decomposes numbers digit by digit, in 64 bits: compilers put several numbers in a register.
 #[inline(always)]
 pub(in crate::simd) fn decompose_64(start: usize, d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     let q = d.modulus.value();
@@ -44,7 +44,7 @@ pub(in crate::simd) fn decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut
     decompose_pair_from(0, d, x, out);
 }
 
-/// From index `start` on.
+/// Decomposes numbers modulo a pair from index `start` on.
 pub(in crate::simd) fn decompose_pair_from(
     start: usize,
     d: &PairDigits,
@@ -66,7 +66,7 @@ pub(in crate::simd) fn decompose_pair_from(
     }
 }
 
-/// Digit `j` of what was made positive; the last one keeps what is above it.
+/// Digit `j` of a number that was made positive; the last digit keeps all bits above it.
 fn digit(g: &Gadget, u: u128, j: u32) -> i64 {
     let above = u >> (g.drop_log2() + j * g.base_log2());
     let base = 1u64 << g.base_log2();
@@ -74,7 +74,7 @@ fn digit(g: &Gadget, u: u128, j: u32) -> i64 {
     raw as i64 - (base / 2) as i64
 }
 
-/// A digit modulo q.
+/// Converts a digit to a residue modulo q.
 fn residue(q: &Modulus, g: &Gadget, digit: i64) -> u64 {
     if g.is_small(q) { (digit + (digit >> 63 & q.value() as i64)) as u64 } else { q.reduce_i64(digit) }
 }

@@ -1,4 +1,4 @@
-//! Rows of words times short vectors, one product at a time.
+//! Products of rows of words and short vectors, one product at a time.
 
 pub(super) fn dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
     for (r, row) in h.chunks_exact(n).enumerate() {

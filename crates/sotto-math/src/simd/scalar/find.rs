@@ -1,4 +1,4 @@
-//! A search, one word at a time.
+//! The search, one word at a time.
 
 use crate::find::Needle;
 
@@ -7,7 +7,7 @@ pub(in crate::simd) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle,
         *hits = words.iter().zip(tags).zip(0..).fold(0, |hits, ((&word, &tag), i)| {
             let word = u32::from((u16::from_le_bytes(word) & sought.mask) ^ sought.word);
             let tag = u32::from(tag ^ sought.tag);
-            // Of 17 bits and less, only zero borrows from the upper half: no branch.
+            // Of 17 bits and fewer, only zero borrows from the upper half: no branch.
             hits | u64::from((word.wrapping_sub(1) | tag.wrapping_sub(1)) >> 31) << i
         });
     }

@@ -1,13 +1,14 @@
-//! Places of rows, and rows added to parities, in arrays that compilers put into registers.
+//! Positions of rows, and addition of rows to parities, in arrays that compilers put into
+//! registers.
 
 use crate::parities::{ALWAYS, LANES, RowSources, SetOffsets};
 
-/// For each set the places of its rows, then that of the zeros. The first set's offsets are in
-/// block `first` of each partition.
+/// Computes for each set the positions of its rows, followed by that of the zeros. The first set's
+/// offsets are in block `first` of each partition.
 pub(in crate::simd) fn places(lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
     for (i, (&chosen, out)) in chosen.iter().zip(out).enumerate() {
         *out = [lanes.zeros(); LANES];
-        // Every place is written, and the next one over it if it was not to stay.
+        // Every position is written, and the next one over it if it does not belong to the set.
         let mut len = 0;
         for k in 0..lanes.count {
             let block = &lanes.offsets[k * lanes.blocks + first + i / 8].as_chunks::<2>().0;

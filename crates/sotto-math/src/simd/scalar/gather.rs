@@ -9,7 +9,7 @@ pub(super) fn gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, [all, one]: [
     pieces::<1>(at, rows, picks, [all, one]);
 }
 
-/// As many pieces of `S` bytes as there are from byte `at` on, and where they end.
+/// Processes as many pieces of `S` bytes as there are from byte `at` on, and returns their end.
 fn pieces<const S: usize>(
     at: usize,
     rows: PartitionRows<'_>,

@@ -58,7 +58,7 @@ pub(in crate::simd) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
     forward(t, out);
 }
 
-/// Signed bytes as reduced numbers.
+/// Converts signed bytes to reduced numbers.
 pub(in crate::simd) fn spread(t: &Tables, bytes: &[i8], out: &mut [u64]) {
     // No plan takes a prime below 257, so one addition makes any byte positive.
     let q = t.modulus.value() as i64;
@@ -89,7 +89,7 @@ pub(in crate::simd) fn mul_acc_wide(t: &Tables, a: &[u64], b: &[u64], cells: &mu
     }
 }
 
-/// The same with halves of 64 bits, and a carry between them.
+/// Adds products to halves of 64 bits, with a carry between them.
 fn mul_acc_128(a: &[u64], b: &[u64], cells: &mut [Cell]) {
     let factors = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
     for ((a, b), cell) in factors.zip(cells) {
@@ -100,7 +100,7 @@ fn mul_acc_128(a: &[u64], b: &[u64], cells: &mut [Cell]) {
     }
 }
 
-/// `x w`, reduced, for `x` below 2 to the power of the quotient's bits.
+/// Computes `x w`, reduced, for `x` below 2 to the power of the quotient's bits.
 #[inline]
 fn times<const BITS: u32>(q: &Modulus, x: u64, f: Factor) -> u64 {
     let quotient = ((u128::from(x) * u128::from(f.quotient)) >> BITS) as u64;
@@ -108,7 +108,7 @@ fn times<const BITS: u32>(q: &Modulus, x: u64, f: Factor) -> u64 {
     r.min(r.wrapping_sub(q.value()))
 }
 
-/// Brings runs of 64 slots from bit-reversed order to the documented one, and back.
+/// Reorders runs of 64 slots from bit-reversed order to the documented one, and back.
 fn transpose_squares(x: &mut [u64]) {
     for square in x.chunks_exact_mut(64) {
         for i in 0..64 {

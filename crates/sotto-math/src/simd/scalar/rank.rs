@@ -1,6 +1,7 @@
 //! Comparisons of bytes.
 
-/// How many values are less than `x`, and how many equal it; `equal` gets a bit for each of those.
+/// Counts the values that are less than `x`, and those that equal it; `equal` receives a bit for
+/// each of the latter.
 pub(in crate::simd) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
     let mut counts = [0, 0];
     for (values, equal) in values.chunks(64).zip(equal) {

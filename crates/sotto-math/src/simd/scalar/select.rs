@@ -1,8 +1,8 @@
-//! Selected records, eight bytes of slices at a time.
+//! The sum of selected records, eight bytes of slices at a time.
 
 use crate::bitslice::{SelectionMatrices, SelectionShare};
 
-/// Bytes with only their lowest bit.
+/// A word whose bytes have only their lowest bit.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 pub(in crate::simd) fn matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
@@ -18,8 +18,9 @@ pub(in crate::simd) fn matrices(shares: &[SelectionShare<'_>], step: usize, out:
     }
 }
 
-/// A byte of slices times a row of the matrix is the parity of their common bits. Parities are linear: so bytes are
-/// masked and added up over a run, and each sum's parity is taken once.
+/// Sums the selected records. A byte of slices times a row of the matrix is the parity of their
+/// common bits. Parities are linear: so bytes are masked and added over a run, and each sum's
+/// parity is computed once.
 pub(in crate::simd) fn select(
     blocks: &[[u8; 64]],
     queries: usize,

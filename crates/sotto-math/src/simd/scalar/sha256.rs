@@ -1,12 +1,12 @@
-//! Node by node, with the processor's instructions for SHA-256 if it has them.
+//! SHA-256 node by node, with the processor's instructions if it has them.
 
 use sha2::block_api::compress256;
 
-/// What a hash begins with (FIPS 180-4, section 5.3.3).
+/// Initial hash value (FIPS 180-4, section 5.3.3).
 pub(in crate::simd) const START: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Bits of a node: a byte and two hashes.
+/// Number of bits of a node: a byte and two hashes.
 pub(in crate::simd) const BITS: u32 = 8 * 65;
 
 pub(in crate::simd) fn nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]) {

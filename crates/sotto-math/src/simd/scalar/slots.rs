@@ -2,7 +2,7 @@
 
 use crate::ntt::{Automorphism, Tables};
 
-/// Products below 2^120, so many that their sum fits 128 bits.
+/// Number of products below 2^120 whose sum fits 128 bits.
 const ROOM: usize = 1 << 8;
 
 pub(in crate::simd) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {

@@ -38,7 +38,7 @@ fn add_runs(
     }
 }
 
-/// At most 32 products below 2^100, so that nothing but the end needs a reduction.
+/// Adds at most 32 products below 2^100, so that only the end needs a reduction.
 fn residue(form: &OneResidue, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
     let mut wide = sum.map(u128::from);
     for [a, b] in factors {
@@ -49,7 +49,7 @@ fn residue(form: &OneResidue, sum: &mut Slots, factors: &mut dyn Iterator<Item =
     *sum = wide.map(|x| form.reduce(x));
 }
 
-/// At most 32 products below 2^56, for each half.
+/// Adds at most 32 products below 2^56, for each half.
 fn pair(form: &TwoResidues, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
     let (mut low, mut high) = ([0; 8], [0; 8]);
     for [a, b] in factors {

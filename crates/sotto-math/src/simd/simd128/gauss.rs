@@ -19,8 +19,8 @@ pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         }
         let mut magnitude = [all; VECTORS];
         for &bound in thresholds {
-            // Both sides are below 2^63, so a signed comparison will do. It gives -1 for each threshold that is not
-            // reached.
+            // Both sides are below 2^63, so a signed comparison suffices. It gives -1 for each
+            // threshold that is not reached.
             let bound = u64x2_splat(bound);
             for (magnitude, t) in magnitude.iter_mut().zip(t) {
                 *magnitude = i64x2_add(*magnitude, i64x2_gt(bound, t));

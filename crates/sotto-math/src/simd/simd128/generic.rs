@@ -1,4 +1,4 @@
-//! What is [generic](crate::simd::generic) in registers, compiled for the vectors of WebAssembly.
+//! The [generic](crate::simd::generic) kernels, compiled for the vectors of WebAssembly.
 
 use super::registers::{Register16, Register32};
 use crate::gadget::GadgetDigits;
@@ -12,7 +12,7 @@ use crate::simd::{generic, scalar};
 compiled_generic!("simd128", Register32::new(), Register32::new(), Register16::new());
 compiled_32!("simd128", Register32::new());
 
-/// Only servers go through tiles.
+/// Only servers run the pass over tiles.
 pub(super) mod tiles {
     use crate::simd::scalar;
     use crate::simd::shapes::TilesShape;

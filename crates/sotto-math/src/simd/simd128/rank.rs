@@ -1,4 +1,4 @@
-//! Comparisons of bytes, whose masks one instruction makes bits of.
+//! Comparisons of bytes, whose masks one instruction packs to bits.
 
 use super::registers::Register16;
 use crate::simd::generic::Register;

@@ -1,4 +1,4 @@
-//! Registers of 16 bytes, and pairs of them, for what is [generic](crate::simd::generic) in them.
+//! Registers of 16 bytes, and pairs of them, for the [generic](crate::simd::generic) kernels.
 
 use super::transpose::{transpose, transpose_words};
 use crate::simd::generic::doubles::Doubles;
@@ -6,11 +6,11 @@ use crate::simd::generic::ntt::Words;
 use crate::simd::generic::{Multiplier, Number, Register, each, multiplier, proven, register};
 use core::arch::wasm32::*;
 
-/// A build with vectors, and what else is known: 16 bytes.
+/// Registers of 16 bytes in a build with vectors; `P` is further knowledge.
 #[derive(Clone, Copy)]
 pub(super) struct Register16<P = ()>(P);
 
-/// The same of two registers that go together: 32 bytes.
+/// Pairs of registers that act as one of 32 bytes; `P` is further knowledge.
 #[derive(Clone, Copy)]
 pub(super) struct Register32<P = ()>(P);
 
@@ -57,7 +57,8 @@ multiplier! {
     }
 }
 
-/// Doubles from here on up to twice as many are multiples of 2^26, and from there on, of 2^25: what makes two halves of numbers.
+/// Constants that split numbers in two halves: doubles from the first on up to twice as many are
+/// multiples of 2^26, and from the second on, of 2^25.
 const HALVES: [f64; 2] = [(3u128 << 77) as f64, (3u128 << 76) as f64];
 
 impl<P: Copy> Doubles for Register32<P> {
@@ -155,7 +156,7 @@ fn xor(a: Pair, b: Pair) -> Pair {
     each!(v128_xor(a, b))
 }
 
-/// The upper words of all lanes.
+/// Packs the upper words of all lanes.
 #[inline(always)]
 fn uppers(low: v128, high: v128) -> v128 {
     i32x4_shuffle::<1, 3, 5, 7>(low, high)
@@ -166,19 +167,22 @@ fn two_52() -> v128 {
     f64x2_splat((1u64 << 52) as f64)
 }
 
-/// Numbers between `-q` and `q`, plus q where they are negative.
+/// Adds q to the negative ones of numbers between `-q` and `q`.
 #[inline(always)]
 fn positive(x: v128, q: v128) -> v128 {
     f64x2_add(x, v128_and(f64x2_lt(x, zero()), q))
 }
 
-/// `a b - quotient q` for a remainder below 2^51: without fused multiply-adds, by the halves of all four, whose products are
-/// exact (Dekker 1971, but that halves are where they suit the sums, not where each number's bits have their middle).
+/// Computes `a b - quotient q` for a remainder below 2^51: without fused multiply-adds, by the
+/// halves of all four, whose products are exact (Dekker 1971, except that numbers are split where
+/// it suits the sums, not in the middle of their bits).
 ///
-/// `a` is at most 2^53 and the quotient 2^52, which are split at 2^26; `b` and `q` are at most 2^50, which are split at 2^25.
-/// Products of halves have at most 52 bits. Of the upper ones only the difference is needed, a multiple of 2^51 that is
-/// what the others leave of the remainder, so at most 2^78. The middle ones are multiples of 2^25 and sum up to less than
-/// 2^78. With both together no more is left than the remainder and the lower ones, at most 2^50: so every sum is exact.
+/// `a` is at most 2^53 and the quotient 2^52, which are split at 2^26; `b` and `q` are at most
+/// 2^50, which are split at 2^25. Products of halves have at most 52 bits. Of the upper ones only
+/// the difference is needed, a multiple of 2^51 that is what the others leave of the remainder, so
+/// at most 2^78. The middle ones are multiples of 2^25 and sum up to less than 2^78. With both
+/// together no more is left than the remainder and the lower ones, at most 2^50: so every sum is
+/// exact.
 #[inline(always)]
 fn remainder(a: v128, b: v128, quotient: v128, q: v128) -> v128 {
     let ([a, a_low], [quotient, quotient_low]) = (split(a, HALVES[0]), split(quotient, HALVES[0]));
@@ -192,7 +196,7 @@ fn remainder(a: v128, b: v128, quotient: v128, q: v128) -> v128 {
     f64x2_add(f64x2_add(upper, middle), lower)
 }
 
-/// The nearest multiple of what the last bit of `at` counts, and what is left.
+/// Splits `x` into the nearest multiple of the value of `at`'s last bit, and the rest.
 #[inline(always)]
 fn split(x: v128, at: f64) -> [v128; 2] {
     let at = f64x2_splat(at);

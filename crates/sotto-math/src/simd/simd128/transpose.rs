@@ -3,7 +3,7 @@
 use super::registers::Pair;
 use core::arch::wasm32::*;
 
-/// Lanes of two rows at a time, of which there are four pairs.
+/// Transposes 4 by 4 lanes in two rows at a time, of which there are four pairs.
 #[inline(always)]
 pub(super) fn transpose([a, b, c, d]: [Pair; 4]) -> [Pair; 4] {
     [
@@ -14,7 +14,7 @@ pub(super) fn transpose([a, b, c, d]: [Pair; 4]) -> [Pair; 4] {
     ]
 }
 
-/// Four transpositions of 4 by 4, of which the outer two change places.
+/// Transposes 8 by 8 words by four transpositions of 4 by 4, of which the outer two are swapped.
 #[inline(always)]
 pub(super) fn transpose_words([a, b, c, d, e, f, g, h]: [Pair; 8]) -> [Pair; 8] {
     let [i, j, k, l] = transpose_quarter([a[0], b[0], c[0], d[0]]);
@@ -24,7 +24,7 @@ pub(super) fn transpose_words([a, b, c, d, e, f, g, h]: [Pair; 8]) -> [Pair; 8] 
     [[i, m], [j, n], [k, o], [l, p], [q, u], [r, v], [s, w], [t, x]]
 }
 
-/// Pairs of words, then pairs of pairs.
+/// Transposes 4 by 4 words: pairs of words, then pairs of pairs.
 #[inline(always)]
 fn transpose_quarter([a, b, c, d]: [v128; 4]) -> [v128; 4] {
     let (ab, cd) = (i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<0, 4, 1, 5>(c, d));

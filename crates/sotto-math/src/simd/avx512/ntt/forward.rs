@@ -1,4 +1,4 @@
-//! Coefficients, or bytes, to slots.
+//! The forward transform: coefficients, or bytes, to slots.
 
 use super::super::lanes::{load, store, widen};
 use super::super::products::{Constants, Factors, add_product, below, every, times};
@@ -9,7 +9,7 @@ use super::{
 use crate::ntt::{AccumulatorMut, SquareFactors, Tables};
 use core::arch::x86_64::*;
 
-/// A forward transform in progress; `LAZY` means that reduction is left to the end.
+/// A forward transform in progress; `LAZY` means that values are reduced only at the end.
 pub(super) struct Forward<'a, const LAZY: bool, const WIDE: bool> {
     t: &'a Tables,
     c: Constants,
@@ -21,8 +21,8 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
     #[target_feature(enable = "avx512f")]
     pub(in crate::simd::avx512) fn new(t: &'a Tables) -> Self {
         let q = t.modulus.value();
-        // When values are reduced at each level, one q makes bytes positive: the smallest
-        // prime that any plan takes is 257.
+        // When values are reduced at each level, one q makes bytes positive: the smallest prime of
+        // any plan is 257.
         let each = if WIDE { 4 } else { 2 };
         let bias = if LAZY { each * u64::from(t.n.trailing_zeros()) * q } else { q };
         Forward { t, c: Constants::new(t), bias: _mm512_set1_epi64(bias as i64) }
@@ -66,8 +66,8 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
         }
     }
 
-    /// Spreads bytes to lanes and does the first two levels if blocks are long enough.
-    /// Returns how many blocks there are then.
+    /// Spreads bytes to lanes, does the first two levels if blocks are long enough, and returns the
+    /// number of blocks after that.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn first_levels(&self, bytes: &[i8], rows: &mut [Row]) -> usize {
@@ -90,7 +90,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
         4
     }
 
-    /// Levels of more than 64 slots to a block, from the one with `blocks` blocks on.
+    /// Does the levels of more than 64 slots per block, from the one with `blocks` blocks on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn long_levels(&self, rows: &mut [Row], mut blocks: usize) {
@@ -137,7 +137,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
         }
     }
 
-    /// The last six levels of one run of 64 slots.
+    /// Does the last six levels of one run of 64 slots.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn square(&self, square: &Square, f: &SquareFactors) -> [__m512i; 8] {
@@ -153,7 +153,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
         x
     }
 
-    /// One level between registers `D` apart.
+    /// Does one level between registers `D` apart.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn pairs<const D: usize>(&self, x: &mut [__m512i; 8], factors: &[Factors]) {
@@ -165,7 +165,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
         }
     }
 
-    /// `u + v w` and `u - v w`, after Cooley and Tukey.
+    /// Computes `u + v w` and `u - v w`, after Cooley and Tukey.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn butterfly(&self, [u, v]: [__m512i; 2], f: Factors) -> [__m512i; 2] {
@@ -186,7 +186,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn reduce(&self, x: __m512i) -> __m512i {
         let x = if LAZY && WIDE {
-            // The quotient by q, or up to two less: it is small, and so are the bits left out.
+            // The quotient by q, or up to two less: it is small, and so are the omitted bits.
             let quotient = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), self.c.barrett);
             let quotient = _mm512_srli_epi64::<32>(quotient);
             below(_mm512_sub_epi64(x, _mm512_mullo_epi64(quotient, self.c.q)), self.c.two_q)

@@ -1,4 +1,4 @@
-//! Slots to coefficients.
+//! The inverse transform: slots to coefficients.
 
 use super::super::lanes::{load, store};
 use super::super::products::{Constants, Factors, below, every, times};
@@ -65,13 +65,13 @@ impl<'a, const LAZY: bool, const WIDE: bool> Inverse<'a, LAZY, WIDE> {
             }
             level += 2;
         }
-        // So short that the last two levels were not done together.
+        // The transform is so short that the last two levels were not done together.
         for row in rows {
             store(row, self.reduced(load(row), self.scale[0]));
         }
     }
 
-    /// The last two levels, with the division by n folded into the last one.
+    /// Does the last two levels, with the division by n folded into the last one.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn last_levels(&self, rows: &mut [Row], level: u32) {
@@ -88,7 +88,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Inverse<'a, LAZY, WIDE> {
         }
     }
 
-    /// `x w`, reduced.
+    /// Computes `x w`, reduced.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn reduced(&self, x: __m512i, f: Factors) -> __m512i {

@@ -1,11 +1,13 @@
-//! The transform of moduli below 2^30 in 32-bit arithmetic, sixteen slots to a register.
+//! The transform of moduli below 2^30 in 32-bit arithmetic, sixteen slots per register.
 //!
-//! Slots are packed to 32 bits on the way in, into the first half of the slice they came in, and spread again on the way out:
-//! half the bytes go through the caches, of values and of factors, and that is what takes the time. Two squares of 64 slots are
-//! worked on at once, one in the lower half of each register and one in the upper.
+//! Slots are packed to 32 bits on entry, into the first half of their slice, and spread again on
+//! exit: half the bytes go through the caches, of values and of factors, and those take most of the
+//! time. Two squares of 64 slots are processed at once, one in the lower half of each register and
+//! one in the upper.
 //!
-//! **Bounds.** Values stay below 4q between the levels of the forward transform, below 2q between those of the inverse (Harvey
-//! 2014). A product with a factor is below 2q for any 32-bit number.
+//! **Bounds.** Values stay below 4q between the levels of the forward transform, and below 2q
+//! between those of the inverse (Harvey 2014). A product with a factor is below 2q for any 32-bit
+//! number.
 
 use super::super::lanes::{load, store};
 use super::{Row, quarters_mut, store_quarters};
@@ -24,9 +26,10 @@ struct Factors {
     odd: __m512i,
 }
 
-// As macros, since the compiler calls functions of so many registers, which then go through memory.
+// As macros, since the compiler would call functions of so many registers, whose values then go
+// through memory.
 
-/// Three levels, between registers 4, 2 and 1 apart.
+/// Does three forward levels, between registers 4, 2 and 1 apart.
 macro_rules! forward_three {
     ($l:ident, $x:ident, $f:expr) => {
         let f = $f;
@@ -42,7 +45,7 @@ macro_rules! forward_three {
     };
 }
 
-/// The reverse.
+/// Does three inverse levels, between registers 1, 2 and 4 apart.
 macro_rules! inverse_three {
     ($l:ident, $x:ident, $f:expr) => {
         let f = $f;
@@ -58,7 +61,7 @@ macro_rules! inverse_three {
     };
 }
 
-/// The factors of two squares, of one after the other.
+/// The factors of two consecutive squares.
 macro_rules! seven {
     ($of:ident, $a:expr, $b:expr) => {{
         let (a, b) = ($a, $b);
@@ -91,10 +94,11 @@ pub(super) fn forward(t: &Tables, x: &mut [u64]) {
     forward_packed(t, rows);
 }
 
-/// Of numbers that are below the pair's special modulus, which is below 4q: so they need not be reduced.
+/// Transforms numbers that are below the pair's special modulus, which is below 4q: so they need
+/// not be reduced.
 #[target_feature(enable = "avx512f")]
 pub(super) fn forward_from(t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
-    // Above half, the special modulus less, and 2q more so that it is not negative.
+    // Subtracts the special modulus above half, and adds 2q so that the result is not negative.
     let (q, special) = (t.modulus.value(), p.special().value());
     let half = _mm512_set1_epi32((special / 2) as i32);
     let down = _mm512_set1_epi32((2 * q).wrapping_sub(special) as i32);
@@ -109,7 +113,7 @@ pub(super) fn forward_from(t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &
     forward_packed(t, rows);
 }
 
-/// Of what is packed into the first half of the rows.
+/// Transforms the slots that are packed into the first half of the rows.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn forward_packed(t: &Tables, rows: &mut [Row]) {
@@ -131,7 +135,7 @@ fn forward_packed(t: &Tables, rows: &mut [Row]) {
     }
 }
 
-/// The first six levels of two squares, and where their rows go.
+/// Does the first six inverse levels of two squares, and stores their rows.
 macro_rules! inverse_squares {
     ($t:ident, $l:ident, $pair:ident, $from:expr, $to:expr) => {
         let [a, b] = [2 * $pair, 2 * $pair + 1];
@@ -169,7 +173,8 @@ pub(super) fn inverse_to(t: &Tables, x: &[u64], out: &mut [u64]) {
     inverse_packed(t, l, rows);
 }
 
-/// The levels after the squares, of what is packed into the first half of the rows.
+/// Does the inverse levels after the squares, of the slots that are packed into the first half of
+/// the rows.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn inverse_packed(t: &Tables, l: Lanes, rows: &mut [Row]) {
@@ -191,7 +196,7 @@ impl Lanes {
         Lanes { q: _mm512_set1_epi32(q), two_q: _mm512_set1_epi32(2 * q) }
     }
 
-    /// Levels of more than 64 slots to a block.
+    /// Does the levels of more than 64 slots per block.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn long_forward(self, t: &Tables, rows: &mut [Row]) {
@@ -253,7 +258,7 @@ impl Lanes {
         }
     }
 
-    /// `u + v w` and `u - v w`, below 4q.
+    /// Computes `u + v w` and `u - v w`, below 4q.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn forward(self, [u, v]: [__m512i; 2], f: Factors) -> [__m512i; 2] {
@@ -261,7 +266,7 @@ impl Lanes {
         [_mm512_add_epi32(u, product), _mm512_sub_epi32(_mm512_add_epi32(u, self.two_q), product)]
     }
 
-    /// `u + v` and `(u - v) w`, below 2q.
+    /// Computes `u + v` and `(u - v) w`, below 2q.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn inverse(self, [u, v]: [__m512i; 2], f: Factors) -> [__m512i; 2] {
@@ -269,7 +274,7 @@ impl Lanes {
         [below(_mm512_add_epi32(u, v), self.two_q), self.times(difference, f)]
     }
 
-    /// `x w` modulo q, below 2q.
+    /// Computes `x w` modulo q, below 2q.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn times(self, x: __m512i, f: Factors) -> __m512i {
@@ -281,21 +286,21 @@ impl Lanes {
     }
 }
 
-/// `x` or `x - b`, whichever does not wrap.
+/// Returns `x` or `x - b`, whichever does not wrap.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn below(x: __m512i, b: __m512i) -> __m512i {
     _mm512_min_epu32(x, _mm512_sub_epi32(x, b))
 }
 
-/// The odd lanes, in the even ones.
+/// Moves the odd lanes to the even ones.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn odd_lanes(x: __m512i) -> __m512i {
     _mm512_shuffle_epi32::<_MM_PERM_DDBB>(x)
 }
 
-/// The lower words of the 64-bit lanes of two registers.
+/// Packs the lower words of the 64-bit lanes of two registers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn narrowed(low: __m512i, high: __m512i) -> __m512i {
@@ -303,7 +308,7 @@ fn narrowed(low: __m512i, high: __m512i) -> __m512i {
     _mm512_inserti64x4::<1>(low, _mm512_cvtepi64_epi32(high))
 }
 
-/// The reverse.
+/// Spreads the words of a register to the 64-bit lanes of two.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn widened(x: __m512i) -> [__m512i; 2] {
@@ -311,7 +316,7 @@ fn widened(x: __m512i) -> [__m512i; 2] {
     [_mm512_cvtepu32_epi64(_mm512_castsi512_si256(x)), _mm512_cvtepu32_epi64(high)]
 }
 
-/// The lower halves of two registers in one, and the upper ones.
+/// Joins the lower halves of two registers in one, and the upper halves in another.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn halves(a: __m512i, b: __m512i) -> [__m512i; 2] {
@@ -345,7 +350,7 @@ fn both(a: &Factor, b: &Factor) -> Factors {
     Factors { w: _mm512_mask_blend_epi64(0xF0, a.w, b.w), quotient, odd: quotient }
 }
 
-/// The factors of one block and of the two halves it falls into.
+/// The factors of one block and of its two halves.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn three(factors: &[Factor], i: usize) -> [Factors; 3] {
@@ -367,7 +372,7 @@ fn joined(a: &[u32; 8], b: &[u32; 8]) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b)
 }
 
-/// An 8 by 8 transposition of 32-bit lanes, in each half.
+/// Transposes 8 by 8 lanes of 32 bits, in each half.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose(x: [__m512i; 8]) -> [__m512i; 8] {

@@ -5,15 +5,15 @@ use crate::simd::avx512::products::below;
 use crate::tiles::{OneResidue, TwoResidues, WordPacking};
 use core::arch::x86_64::*;
 
-/// How words of a form share lines.
+/// The packing of words of a form.
 pub(super) const fn packing<const PAIR: bool>() -> WordPacking {
     if PAIR { WordPacking::Pairs } else { WordPacking::Residues }
 }
 
-/// What reductions need, in every lane.
+/// Constants of the reductions, in every lane.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
-    /// The number, or both primes.
+    /// The modulus, or both primes.
     q: [__m512i; 2],
     /// 2^52 - q: added instead of subtracting q, since products are only added.
     minus_q: [__m512i; 2],
@@ -65,7 +65,7 @@ impl Sums {
         }
     }
 
-    /// A reduced word as the start of a sum.
+    /// Starts a sum with a reduced word.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn open<const PAIR: bool>(&self, word: __m512i) -> [__m512i; 2] {
@@ -76,15 +76,16 @@ impl Sums {
         }
     }
 
-    /// A word as the factor of either half of a sum. The multiplication for pairs ignores upper halves.
+    /// Makes the factors of both halves of a sum from a word. The multiplication for pairs ignores
+    /// upper halves.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn halves<const PAIR: bool>(word: __m512i) -> [__m512i; 2] {
         if PAIR { [word, _mm512_srli_epi64::<32>(word)] } else { [word, word] }
     }
 
-    /// What a line of a bunch holds of the last row's word, below what the lines before it held: the free bits are the
-    /// highest. `LAST` is of the bunch's last line.
+    /// Adds the part of the last row's word in a line of a bunch, below the parts of the lines
+    /// before it: the free bits are the highest. `LAST` is for the bunch's last line.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     pub(super) fn gather<const PAIR: bool, const LAST: bool>(word: __m512i, line: __m512i) -> __m512i {
@@ -95,7 +96,8 @@ impl Sums {
         }
     }
 
-    /// A line's own word, as a factor. The multiplication of residues ignores the bits from the 52nd on.
+    /// Extracts a line's own word, as a factor. The multiplication of residues ignores the bits
+    /// from the 52nd on.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn own<const PAIR: bool, const LAST: bool>(line: __m512i) -> __m512i {
@@ -116,7 +118,7 @@ impl Sums {
         }
     }
 
-    /// A sum of at most 32 products, as a reduced word.
+    /// Reduces a sum of at most 32 products to a word.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn close<const PAIR: bool>(&self, sum: [__m512i; 2]) -> __m512i {
@@ -128,7 +130,7 @@ impl Sums {
         }
     }
 
-    /// `lo + 2^52 hi` modulo q, with both halves below 2^59.
+    /// Computes `lo + 2^52 hi` modulo q, with both halves below 2^59.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn close_residue(&self, [lo, hi]: [__m512i; 2]) -> __m512i {
@@ -150,7 +152,7 @@ impl Sums {
         below(_mm512_add_epi64(below(_mm512_add_epi64(low, middle), q), top), q)
     }
 
-    /// `x` modulo one of the primes, for any `x`: 44 bits stay, 20 are folded onto them.
+    /// Reduces any `x` modulo one of the primes: 44 bits stay, 20 are folded onto them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn close_half<const I: usize>(&self, x: __m512i) -> __m512i {

@@ -1,15 +1,18 @@
-//! The transform of moduli from 2^31 to 2^50, in [floating point](super::super::doubles), four slots to a register.
+//! The transform of moduli from 2^31 to 2^50, in [floating point](super::super::doubles), four
+//! slots per register.
 //!
-//! Slots are doubles on the way, integers of either sign.
+//! Between levels, slots are doubles, integers of either sign.
 //!
-//! **Bounds**, in multiples of q below 2^50. Factors are at most 1/2, and rounding makes the quotient of `x w` wrong by up to
-//! `x / 8`, so that a product is at most `1/2 + x / 8`. All that is ever added up is below 8, so below 2^53, and exact.
-//! Forward, a level leaves at most `x + 1/2 + x / 8`: seven levels begin at 1 and end below 7.5, or eight at 1/2 below 7.6. Then
-//! everything is reduced to 1/2, and the last six levels end below 5.2. Inverse, sums double: every second level, or both
-//! of two, reduces them, and all is at most 1 again.
+//! **Bounds**, in multiples of q below 2^50. Factors are at most 1/2, and rounding makes the
+//! quotient of `x w` wrong by up to `x / 8`, so a product is at most `1/2 + x / 8`. All sums are
+//! below 8, so below 2^53, and exact. Forward, a level leaves at most `x + 1/2 + x / 8`: seven
+//! levels begin at 1 and end below 7.5, or eight at 1/2 below 7.6. Then everything is reduced to
+//! 1/2, and the last six levels end below 5.2. Inverse, sums double: every second level, or both of
+//! two, reduces them, and all is at most 1 again.
 //!
-//! **Order.** Polynomials are transformed block by block as the levels cut them, so that what does not fit the first cache
-//! leaves it once. Two or three levels are done in registers at a time.
+//! **Order.** Polynomials are transformed block by block as the levels split them, so that data
+//! that does not fit the first-level cache leaves it once. Two or three levels are done in
+//! registers at a time.
 
 mod forward;
 mod inverse;
@@ -36,7 +39,7 @@ pub(super) fn inverse<R: Doubles>(r: R, t: &Tables, x: &mut [u64]) {
     let plan = Plan { c, f: &t.inverse.doubles, squares: t.n / 64, scale: Some(scale) };
     plan.inverse(x);
     if t.n == 64 {
-        // No level but those of the square, so that none has taken the scale along.
+        // There are no levels but those of the square, so none has applied the scale.
         for row in x.as_chunks_mut::<4>().0 {
             c.put(row, c.times(c.reduced(c.take(row)), scale[0]));
         }
@@ -48,12 +51,12 @@ struct Plan<'a, R: Doubles> {
     c: Constants<R>,
     f: &'a Table,
     squares: usize,
-    /// Inverse: what sums and differences of the very last level are multiplied by.
+    /// Factors of sums and differences of the very last inverse level.
     scale: Option<[Factors<R>; 2]>,
 }
 
 impl<R: Doubles> Plan<'_, R> {
-    /// The factor of a block: the two blocks it falls into have the numbers `2 k` and `2 k + 1`.
+    /// The factor of a block: its two halves have the numbers `2 k` and `2 k + 1`.
     #[inline(always)]
     fn factor(&self, k: usize) -> Factors<R> {
         let [w, over_q] = self.f.factors[k];
@@ -96,8 +99,8 @@ impl<R: Doubles> Plan<'_, R> {
         seven
     }
 
-    /// How long blocks are that are done in registers: three levels of eight squares, one of two, or a square. Longer ones
-    /// fall into quarters.
+    /// Length of the blocks that are done in registers: three levels of eight squares, one of two,
+    /// or a square. Longer ones are split into quarters.
     #[inline(always)]
     fn end(n: usize) -> usize {
         match (n, n.trailing_zeros() % 2) {
@@ -108,7 +111,7 @@ impl<R: Doubles> Plan<'_, R> {
     }
 }
 
-/// The transpose of a square, both given as the rows of its left and of its right half.
+/// Transposes a square, given as the rows of its left and of its right half.
 #[inline(always)]
 fn turn<R: Doubles>(
     r: R,

@@ -1,9 +1,9 @@
-//! The transform of moduli below 2^31, eight slots to a register.
+//! The transform of moduli below 2^31, eight slots per register.
 //!
-//! Slots are packed to 32 bits on entry, into the first half of the slice they came in, and
-//! spread again on exit. In between, the shape is that of the AVX-512 transform: levels of long
-//! blocks two at a time through memory, the last six in eight registers, a square of 64 slots
-//! that is transposed in the middle. Values are always reduced.
+//! Slots are packed to 32 bits on entry, into the first half of their slice, and spread again on
+//! exit. In between, the structure is that of the AVX-512 transform: levels of long blocks two at a
+//! time through memory, the last six in eight registers, a square of 64 slots that is transposed in
+//! the middle. Values are always reduced.
 
 use super::super::Register;
 use crate::ntt::{Factor, ShortFactors, Tables};
@@ -13,36 +13,37 @@ type Row = [u64; 4];
 /// Rows hold eight slots of 32 bits when packed, four of 64 when not.
 type Square = [Row; 8];
 
-/// Registers of 32 bytes that calculate with eight words of 32 bits.
+/// Registers of 32 bytes with arithmetic on eight words of 32 bits.
 pub(in crate::simd) trait Words: Register {
-    /// A word in every lane.
+    /// Repeats a word in every lane.
     fn splat_word(self, x: u32) -> Self::Value;
 
-    /// The sums, wrapping.
+    /// Computes the sums, wrapping.
     fn add_words(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// The differences, wrapping.
+    /// Computes the differences, wrapping.
     fn sub_words(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// The lesser ones.
+    /// Computes the minima.
     fn min_words(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// The lower halves of the products.
+    /// Computes the lower halves of the products.
     fn mul_words(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// What [`quotients`](Self::quotients) takes: `floor(2^32 w / q)`, or fewer bits of it.
+    /// Prepares the input of [`quotients`](Self::quotients): `floor(2^32 w / q)`, or fewer bits of
+    /// it.
     fn ready(self, quotient: Self::Value) -> Self::Value;
 
-    /// Of `x` below 2^31, the quotient of `x w` by q or one less.
+    /// Computes, for `x` below 2^31, the quotient of `x w` by q or one less.
     fn quotients(self, x: Self::Value, ready: Self::Value) -> Self::Value;
 
-    /// The lower words of the 64-bit lanes of two registers.
+    /// Packs the lower words of the 64-bit lanes of two registers.
     fn pack(self, x: [Self::Value; 2]) -> Self::Value;
 
-    /// The reverse.
+    /// Spreads the words of a register to the 64-bit lanes of two.
     fn unpack(self, x: Self::Value) -> [Self::Value; 2];
 
-    /// An 8 by 8 transposition.
+    /// Transposes 8 by 8 words.
     fn transpose_words(self, rows: [Self::Value; 8]) -> [Self::Value; 8];
 }
 
@@ -53,7 +54,7 @@ struct Factors<V> {
     quotient: V,
 }
 
-/// What the transform works with: the registers, and the modulus in every lane.
+/// The context of the transform: the registers, and the modulus in every lane.
 #[derive(Clone, Copy)]
 struct Lanes<R: Words> {
     r: R,
@@ -159,7 +160,8 @@ impl<R: Words> Lanes<R> {
         &mut rows[..half]
     }
 
-    /// The reverse, from the end on, so that nothing is overwritten before it is read.
+    /// Spreads the slots over the slice again, from the end on, so that nothing is overwritten
+    /// before it is read.
     #[inline(always)]
     fn unpack(self, x: &mut [u64]) {
         let rows = x.as_chunks_mut::<4>().0;
@@ -181,7 +183,7 @@ impl<R: Words> Lanes<R> {
         Factors { w: self.r.load(&f.w), quotient: self.r.ready(self.r.load(&f.quotient)) }
     }
 
-    /// The factors of one block and of the two halves it falls into.
+    /// The factors of one block and of its two halves.
     #[inline(always)]
     fn three(self, factors: &[Factor], i: usize) -> [Factors<R::Value>; 3] {
         [self.every(factors[i]), self.every(factors[2 * i]), self.every(factors[2 * i + 1])]
@@ -205,7 +207,7 @@ impl<R: Words> Lanes<R> {
         [self.each(a), self.each(b), self.each(c), self.each(d), self.each(e), self.each(f), self.each(g)]
     }
 
-    /// Three levels, between registers 4, 2 and 1 apart.
+    /// Does three levels, between registers 4, 2 and 1 apart.
     #[inline(always)]
     fn forward_square(self, x: &mut [R::Value; 8], f: &[Factors<R::Value>; 7]) {
         for i in 0..4 {
@@ -243,20 +245,20 @@ impl<R: Words> Lanes<R> {
         [self.once(self.r.add_words(u, v)), self.times(self.back(self.r.sub_words(u, v)), f)]
     }
 
-    /// `x w`, reduced.
+    /// Computes `x w`, reduced.
     #[inline(always)]
     fn times(self, x: R::Value, f: Factors<R::Value>) -> R::Value {
         let multiple = self.r.mul_words(self.r.quotients(x, f.quotient), self.q);
         self.once(self.r.sub_words(self.r.mul_words(x, f.w), multiple))
     }
 
-    /// `x - q` where that does not wrap, else `x`.
+    /// Returns `x - q` where that does not wrap, else `x`.
     #[inline(always)]
     fn once(self, x: R::Value) -> R::Value {
         self.r.min_words(x, self.r.sub_words(x, self.q))
     }
 
-    /// `x + q` where `x` has wrapped, else `x`.
+    /// Returns `x + q` where `x` has wrapped, else `x`.
     #[inline(always)]
     fn back(self, x: R::Value) -> R::Value {
         self.r.min_words(x, self.r.add_words(x, self.q))

@@ -1,17 +1,18 @@
-//! Tiles of residues below 2^50, in floating point, four slots to a register.
+//! Tiles of residues below 2^50, in floating point, four slots per register.
 //!
-//! A product below 2^100 is added to 2^101, where the last bit of a double counts 2^49: what is left of it is a multiple of
-//! that, exactly, and a second fused multiply-add gives the rest, at most 2^48 in absolute value (the same idea as in the
-//! transform: van der Hoeven, Lecerf and Quintin, "Modular SIMD arithmetic in Mathemagix", section 3.3). Multiples are
-//! summed as integers, in the bits of the doubles; 32 rests are a double again, at most 2^53. Nothing is
-//! reduced before the end of a run.
+//! A product below 2^100 is added to 2^101, where the last bit of a double counts 2^49: the result
+//! is a multiple of that, exactly, and a second fused multiply-add gives the rest, at most 2^48 in
+//! absolute value (the same idea as in the transform: van der Hoeven, Lecerf and Quintin, "Modular
+//! SIMD arithmetic in Mathemagix", section 3.3). Multiples are summed as integers, in the bits of
+//! the doubles; 32 rests are a double again, at most 2^53. Nothing is reduced before the end of a
+//! run.
 
 use super::super::doubles::{Constants, Doubles, Factors, FusedMultiplyAdd};
 use super::super::prefetch;
 use super::Slots;
 use crate::tiles::{Block, CacheLine, OneResidue, TileLayout, TileRun, WordPacking};
 
-/// log2 of what the last bit of a double from 2^101 on counts.
+/// log2 of the value of the last bit of a double from 2^101 on.
 const UNIT: u32 = 49;
 
 /// 2^101.
@@ -31,7 +32,7 @@ pub(super) fn runs<R: FusedMultiplyAdd, const K: usize>(
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        // One run is unpacked for all queries, and the next one fetched meanwhile.
+        // One run is unpacked for all queries, and the next one prefetched meanwhile.
         let next = rest.as_ptr().cast::<u8>();
         let words = &mut room[..run.rows.len() * run.cols.len()];
         WordPacking::Residues
@@ -97,7 +98,7 @@ impl<R: FusedMultiplyAdd, const K: usize> Piece<'_, R, K> {
     }
 }
 
-/// What brings both parts of a sum together.
+/// Constants that combine both parts of a sum.
 #[derive(Clone, Copy)]
 struct Fold<R: FusedMultiplyAdd> {
     c: Constants<R>,
@@ -114,19 +115,20 @@ impl<R: FusedMultiplyAdd> Fold<R> {
         Fold { c, factors: [factor(low), factor(high)] }
     }
 
-    /// The sums of so many products and a reduced number, reduced.
+    /// Reduces the sums of `products` products plus a reduced number.
     #[inline(always)]
     fn total(self, sums: Sums<R>, products: usize, before: R::Doubles) -> R::Value {
         const LOW_BITS: i32 = 26;
         let (c, r) = (self.c, self.c.r);
-        // Each double brought the bits of 2^101 along. What is left is below 2^56: two numbers of which products are exact.
+        // Each double added the bits of 2^101. The rest is below 2^56: two numbers of which
+        // products are exact.
         let along = LARGE.to_bits().wrapping_mul(products as u64);
         let multiples = r.add_64(sums.multiples, r.splat_64(along.wrapping_neg()));
         let low = r.and(multiples, r.splat_64((1 << LOW_BITS) - 1));
         let high = r.down::<LOW_BITS>(multiples);
         let [low, high] =
             [c.times(r.of_integers(low), self.factors[0]), c.times(r.of_integers(high), self.factors[1])];
-        // Half a q each, and a q: so that nothing is above 2 q before it is reduced once more.
+        // Half a q each, and a q: so nothing is above 2 q before it is reduced once more.
         let total = r.plus(r.plus(low, high), r.plus(c.reduced(sums.rests), before));
         r.to_integers(c.reduced(total), c.q)
     }

@@ -1,9 +1,9 @@
-//! Coefficients to slots.
+//! The forward transform: coefficients to slots.
 
 use super::{Constants, Doubles, Eight, Factors, Four, Plan, Row, Square, quarters, turn};
 
 impl<R: Doubles> Plan<'_, R> {
-    /// All levels. Blocks come when the squares at their beginning do, the longest first.
+    /// Does all levels. Blocks are done when the squares at their beginning are, the longest first.
     #[inline(always)]
     pub(super) fn forward(&self, x: &mut [u64]) {
         let (n, end) = (x.len(), Self::end(x.len()));
@@ -25,7 +25,8 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    /// Doubles, or the first time integers, which are centered if there are eight levels before the next reduction.
+    /// Loads doubles, or the first time integers, which are centered if there are eight levels
+    /// before the next reduction.
     #[inline(always)]
     fn take<const FIRST: bool>(&self, row: &Row) -> R::Doubles {
         if !FIRST {
@@ -35,7 +36,7 @@ impl<R: Doubles> Plan<'_, R> {
         if 64 * self.squares > 8192 { self.c.reduced(x) } else { x }
     }
 
-    /// Two levels of block `k`.
+    /// Does two levels of block `k`.
     #[inline(always)]
     fn forward_level<const FIRST: bool>(&self, x: &mut [u64], k: usize) {
         let c = self.c;
@@ -54,7 +55,7 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    /// The levels of block `k` that are left, down to squares and in them.
+    /// Does the remaining levels of block `k`, down to squares and in them.
     #[inline(always)]
     fn forward_end<const FIRST: bool>(&self, x: &mut [u64], k: usize) {
         let c = self.c;
@@ -89,7 +90,8 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    /// The last six levels: three that pair rows, and after a transposition three that would pair lanes.
+    /// Does the last six levels: three that pair rows, and after a transposition three that would
+    /// pair lanes.
     #[inline(always)]
     fn forward_square<const FIRST: bool>(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
@@ -111,7 +113,7 @@ impl<R: Doubles> Plan<'_, R> {
     }
 }
 
-/// Three levels of eight blocks.
+/// Does three levels of eight blocks.
 #[inline(always)]
 fn forward_eight<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 7]) {
     let [a, b, d, e, g, h, i, j] = *v;
@@ -121,7 +123,7 @@ fn forward_eight<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>;
     *v = [a, b, d, e, g, h, i, j];
 }
 
-/// Four butterflies, step by step side by side: what one waits for the others fill.
+/// Does four butterflies, interleaved step by step to hide latencies.
 #[inline(always)]
 fn forward_four<R: Doubles>(
     c: Constants<R>,

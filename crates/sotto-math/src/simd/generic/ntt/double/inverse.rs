@@ -1,9 +1,10 @@
-//! Slots to coefficients.
+//! The inverse transform: slots to coefficients.
 
 use super::{Constants, Doubles, Eight, Factors, Plan, Row, Square, quarters, turn};
 
 impl<R: Doubles> Plan<'_, R> {
-    /// All levels, of integers. Blocks come when the squares at their end are done, the shortest first.
+    /// Does all levels, of integers. Blocks are done when the squares at their end are, the
+    /// shortest first.
     #[inline(always)]
     pub(super) fn inverse(&self, x: &mut [u64]) {
         let (n, end) = (x.len(), Self::end(x.len()));
@@ -18,13 +19,13 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    /// The last level of all scales; its results are so small that they need no reduction.
+    /// The scale of the last level of all, whose results are so small that they need no reduction.
     #[inline(always)]
     fn scale(&self, k: usize) -> Option<[Factors<R>; 2]> {
         if k == 1 { self.scale } else { None }
     }
 
-    /// Two levels of block `k`.
+    /// Does two levels of block `k`.
     #[inline(always)]
     fn inverse_level(&self, x: &mut [u64], k: usize) {
         let (c, scale) = (self.c, self.scale(k));
@@ -38,8 +39,8 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    /// The first levels of block `k`: those in squares, and those of up to eight squares. They are doubles afterwards, but for
-    /// the block of everything.
+    /// Does the first levels of block `k`: those in squares, and those of up to eight squares. The
+    /// results are doubles, except for the block of everything.
     #[inline(always)]
     fn inverse_end(&self, x: &mut [u64], k: usize) {
         let (c, scale) = (self.c, self.scale(k));
@@ -98,7 +99,7 @@ impl<R: Doubles> Plan<'_, R> {
     }
 }
 
-/// The first two of three levels of eight blocks; sums of the second are reduced.
+/// Does the first two of three levels of eight blocks; sums of the second are reduced.
 #[inline(always)]
 fn inverse_four<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 7]) {
     let [a, b, d, e, g, h, i, j] = v;
@@ -115,7 +116,7 @@ fn inverse_four<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 
     }
 }
 
-/// Three levels of eight blocks; sums of the last two are reduced.
+/// Does three levels of eight blocks; sums of the last two are reduced.
 #[inline(always)]
 fn inverse_eight<R: Doubles>(c: Constants<R>, v: &mut Eight<R>, f: &[Factors<R>; 7]) {
     inverse_four(c, v, f);
@@ -131,7 +132,8 @@ fn inverse_pair<R: Doubles>(c: Constants<R>, a: &mut R::Doubles, b: &mut R::Doub
     (*a, *b) = (c.r.plus(*a, *b), c.times(c.r.minus(*a, *b), f));
 }
 
-/// The last level of a block: with a reduced sum, or of all, scaled and as integers.
+/// Does the last level of a block: with a reduced sum, or for the last of all, scaled and as
+/// integers.
 #[inline(always)]
 fn last_pair<R: Doubles>(
     c: Constants<R>,
