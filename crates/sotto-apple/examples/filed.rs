@@ -1,4 +1,5 @@
-//! How long a keyword table takes to become a file, and to be opened, and to be updated: `filed ROWS VALUE_BYTES THREADS FOLDER`.
+//! Measures how long a keyword table takes to be written to a file, opened, and updated: `filed
+//! ROWS VALUE_BYTES THREADS FOLDER`.
 #![expect(clippy::unwrap_used, reason = "an example that measures")]
 
 use sotto_apple::image::description::KeyCompression;
@@ -44,7 +45,7 @@ fn main() {
     let opened = open(&folder, WeakParams::Reject).unwrap();
     println!("opened in {:?}: {:?}", start.elapsed(), opened.description.shards);
 
-    // One in a hundred, spread over the table.
+    // One key in a hundred changes, spread over the table.
     let changes = (0..count).step_by(100).map(|i| (format!("+15550{i:08}").into_bytes(), Some(value(i + 1))));
     let changes = changes.collect();
     let stages = Stages::new();
@@ -54,7 +55,7 @@ fn main() {
     stages.say(&format!("{made} plaintexts made anew, updated"));
 }
 
-/// When each stage began, by a clock and in processor time.
+/// Start time of each stage, by a clock and in processor time.
 struct Stages(Instant, Duration, Mutex<Vec<(&'static str, Duration, Duration)>>);
 
 impl Stages {
@@ -80,10 +81,12 @@ impl Stages {
     }
 }
 
-/// Processor time that this process has taken, of all threads, as Linux counts it: on a shared machine it says more than a clock.
+/// Processor time of all threads of this process, as Linux counts it: on a shared machine it is
+/// more reliable than a clock.
 fn processor() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may have spaces: the twelfth and the thirteenth field, in hundredths of a second.
+    // After the name, which may contain spaces: the twelfth and the thirteenth field, in hundredths
+    // of a second.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().skip(11).take(2);
     Duration::from_millis(fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10)
 }

@@ -1,4 +1,5 @@
-//! How long the steps of a keyword lookup take on one thread: `speed ROWS VALUE_BYTES REPEATS`.
+//! Measures how long the steps of a keyword lookup take on one thread: `speed ROWS VALUE_BYTES
+//! REPEATS`.
 #![expect(clippy::unwrap_used, reason = "an example that measures")]
 
 use prost::Message;
@@ -85,10 +86,12 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// Processor time that this process has taken, of all threads, as Linux counts it: on a shared machine it says more than a clock.
+/// Processor time of all threads of this process, as Linux counts it: on a shared machine it is
+/// more reliable than a clock.
 fn processor() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may have spaces: the twelfth and the thirteenth field, in hundredths of a second.
+    // After the name, which may contain spaces: the twelfth and the thirteenth field, in hundredths
+    // of a second.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().skip(11).take(2);
     Duration::from_millis(fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10)
 }

@@ -1,14 +1,16 @@
-//! The client's half of lookups by key or by number, as functions from bytes to bytes: what is sent, and what is read of answers.
+//! Client of lookups by key or by number, as functions from bytes to bytes: makes requests, and
+//! reads answers.
 //!
 //! ```text
 //! config_request -> /config -> Client::learn    key_request -> /key    ask -> /queries -> open
 //! ```
 //!
-//! A symmetric table takes evaluations before: see `client/symmetric.rs`.
+//! A symmetric table requires evaluations before the lookup: see `client/symmetric.rs`.
 //!
-//! A server tells its tables' shapes, so they are looked at before anything is made of them. A request says which shard a key is
-//! in, and that is all it says of the key: how much, the caller decides ([`ConfigPolicy`]), and nothing unless it says otherwise.
-//! Until the request has left, nothing else depends on the key.
+//! The server chooses the shapes of its tables, so they are checked before anything is computed
+//! from them. A request names the shard of a key, and reveals nothing else about it. The caller
+//! decides how much a shard may reveal ([`ConfigPolicy`]), which by default is nothing. Until the
+//! request is sent, nothing else depends on the key.
 
 mod key_seed;
 mod shards;
@@ -35,58 +37,61 @@ use sotto_core::{Error, Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::SecretKey;
 use table_info::{TableInfo, wrong};
 
-/// Why a configuration is refused. Nothing was asked.
+/// Why a configuration is refused. No query was sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A configuration of no table, one that contradicts itself, or one whose parameters are refused.
+    /// The configuration is not of a table, contradicts itself, or has parameters that are refused.
     #[error(transparent)]
     Core(#[from] Error),
-    /// Lookups would tell more of a key than the caller accepts.
+    /// Lookups would reveal more of a key than the caller accepts.
     #[error(transparent)]
     Shards(#[from] ShardError),
 }
 
-/// A client of one use case, with a secret of its own.
+/// Client of one use case, with a secret key of its own.
 #[derive(Debug)]
 pub struct Client {
     use_case: String,
     told: TableInfo,
-    /// When the keys were made, as the caller has it: it names them.
+    /// Time at which the keys were made, as the caller's clock has it; it identifies them at the
+    /// server.
     timestamp: u64,
     secret: SecretKey,
 }
 
-/// What a client remembers of a request.
+/// Secret of one request, which reads its answer.
 #[derive(Debug)]
 pub struct PendingRequest {
     wishes: Vec<PendingLookup>,
 }
 
-/// A key or a row: its shard, the entries that were asked for, and what tells the row among them.
+/// One lookup of a request: its shard, the entries that were requested, and what identifies the row
+/// among them.
 #[derive(Debug)]
 struct PendingLookup {
     at: usize,
     entries: Vec<usize>,
-    /// Of a key.
+    /// Hash of the key, for lookups by key.
     hash: Option<u64>,
-    /// False for the number of a row that there is not.
+    /// Whether the row exists; false for a number past the end.
     is_there: bool,
-    /// Of a symmetric table.
+    /// Key that opens the row of a symmetric table.
     opening: Option<RowKey>,
 }
 
-/// The body of a request for the configuration of a use case.
+/// Body of a request for the configuration of a use case.
 pub fn config_request(use_case: &str) -> Vec<u8> {
-    // One identifier without bytes is what phones send that know none.
+    // Phones that know no configuration send one empty identifier.
     ConfigRequest { usecases: vec![use_case.into()], existing_config_ids: vec![Bytes::new()] }.encode_to_vec()
 }
 
 impl Client {
-    /// A client of what `/config` answered, with a new secret, whose lookups tell nothing of their keys.
+    /// Makes a client from the response of `/config`, with a new secret. Its lookups reveal nothing
+    /// about their keys.
     ///
     /// # Errors
-    /// As [`Client::of_config`].
+    /// The errors of [`Client::of_config`].
     pub fn learn(
         use_case: &str,
         answer: Bytes,
@@ -99,13 +104,15 @@ impl Client {
         Client::of_config(use_case, answer, &mut policy, &mut ShardHistory::default(), &keys)
     }
 
-    /// A client of what `/config` answered, with the secret of this seed. The history has to be written down before anything is
-    /// asked, and to come back with the next configuration of this server.
+    /// Makes a client from the response of `/config`, with the secret of this seed. The history
+    /// must be stored before any query is sent, and be passed with the next configuration of this
+    /// server.
     ///
     /// # Errors
-    /// [`ConfigError::Shards`] if its lookups would tell more of a key than `policy` accepts;
-    /// [`Params`](sotto_core::Error::Params) if the set is unknown, weak, or fails too often; [`Peer`](sotto_core::Error::Peer)
-    /// if this is no configuration of a table, or contradicts itself.
+    /// [`ConfigError::Shards`] if its lookups would reveal more of a key than `policy` accepts;
+    /// [`Params`](sotto_core::Error::Params) if the set is unknown, weak, or fails too often;
+    /// [`Peer`](sotto_core::Error::Peer) if this is not a configuration of a table, or contradicts
+    /// itself.
     pub fn of_config(
         use_case: &str,
         answer: Bytes,
@@ -120,33 +127,34 @@ impl Client {
         Ok(Client { use_case: use_case.into(), told, timestamp: keys.made(), secret })
     }
 
-    /// Whether the server said that it has its keys.
+    /// Whether the server reported that it has the client's keys.
     pub fn has_sent_keys(&self) -> bool {
         self.told.there == self.timestamp
     }
 
-    /// Whether rows are asked for by number, and how many there are.
+    /// Number of rows, if rows are requested by number.
     pub fn rows(&self) -> Option<u64> {
         let [shape] = self.told.shapes.as_slice() else { return None };
         self.told.shard_function.is_none().then_some(shape.entries() as u64)
     }
 
-    /// Whether rows by number say how long they are; else all have one length.
+    /// Whether rows by number contain their length; otherwise all have one length.
     pub fn says_lengths(&self) -> bool {
         self.told.form != RowForm::Whole
     }
 
-    /// Shards of the table: which one a key is in, a request says.
+    /// Number of shards of the table. A request names the shard of its key.
     pub fn shards(&self) -> usize {
         self.told.shapes.len()
     }
 
-    /// A lookup tells the server of its key that it is one in so many; 1 where it tells nothing.
+    /// Number of parts of equal size among which a lookup reveals the one that contains its key; 1
+    /// where it reveals nothing.
     pub fn parts_told(&self) -> u64 {
         self.told.shard_function.as_ref().map_or(1, ShardFunction::parts)
     }
 
-    /// What is asked for a key or a row's name with this hash.
+    /// Lookup of the key, or of the row's name, with this hash.
     fn wish(&self, hash: u64, is_there: bool, opening: Option<RowKey>) -> Result<PendingLookup> {
         let at = self.told.shard_function.as_ref().map_or(0, |function| function.shard(hash));
         let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
@@ -158,17 +166,17 @@ impl Client {
         Some(EvaluationKeyMetadata { timestamp: self.timestamp, identifier })
     }
 
-    /// The body of a request that hands over the keys.
+    /// Body of a request that registers the client's keys.
     pub fn key_request(&self, rng: &mut dyn CryptoRng) -> Vec<u8> {
         let evaluation_key = Some(self.told.codec.make_keys(&self.secret, &self.told.elements, rng));
         let key = EvaluationKey { metadata: self.metadata(), evaluation_key };
         EvaluationKeys { keys: vec![key] }.encode_to_vec()
     }
 
-    /// The body of a request for the values of these keys.
+    /// Body of a request for the values of these keys.
     ///
     /// # Errors
-    /// [`Misuse`] of a table whose rows are asked for by number. None that depends on a key.
+    /// [`Misuse`] for a table whose rows are requested by number. No error depends on a key.
     pub fn ask(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         if self.rows().is_some() {
             return Err(Misuse::Rule("this table is asked by the number of a row").into());
@@ -180,10 +188,11 @@ impl Client {
         self.request(keys.iter().map(wish).collect::<Result<_>>()?, rng)
     }
 
-    /// The body of a request for these rows by number. One that the table has not is asked for all the same, as another.
+    /// Body of a request for these rows by number. A row that does not exist is replaced by another
+    /// one.
     ///
     /// # Errors
-    /// [`Misuse`] of a table that is asked by key.
+    /// [`Misuse`] for a table that is queried by key.
     pub fn ask_rows(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         let Some(count) = self.rows() else {
             return Err(Misuse::Rule("this table is asked by key").into());
@@ -217,11 +226,12 @@ impl Client {
         Ok((Requests { requests }.encode_to_vec(), PendingRequest { wishes }))
     }
 
-    /// The values of the keys or rows that were asked for; `None` for those that the table has not.
+    /// Recovers the values of the requested keys or rows; `None` for those that the table does not
+    /// contain.
     ///
     /// # Errors
-    /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request; `Unreadable` if a bucket is damaged, or a row that
-    /// was sealed does not open.
+    /// [`Peer`](sotto_core::Error::Peer) if this is not an answer to the request; `Unreadable` if a
+    /// bucket is damaged, or a sealed row does not open.
     pub fn open(&self, pending: PendingRequest, answer: Bytes) -> Result<Vec<Option<Vec<u8>>>> {
         let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
         let (got, want) = (answer.responses.len() as u64, pending.wishes.len() as u64);

@@ -1,8 +1,9 @@
-//! Polynomials and ciphertexts as bytes, and the order of their values.
+//! Encodings of polynomials and ciphertexts, and the order of their values.
 //!
-//! A polynomial is written prime by prime: each number in as many bits as its prime has, the highest bit first, each prime from a
-//! byte on. Values are those at the odd powers of the *smallest* primitive root of unity, in the order of a transform in place;
-//! ours are at powers of another root, in another order, so that one list of places for each prime translates.
+//! A polynomial is written prime by prime: each number in as many bits as its prime has, highest
+//! bit first, and each prime starts at a byte. Values are those at the odd powers of the *smallest*
+//! primitive root of unity, in the order of an in-place transform; ours are at powers of another
+//! root, in another order, so one list of places for each prime translates between them.
 
 use crate::drbg::{SEED_BYTES, uniform};
 use crate::proto::{CiphertextForm, FullCiphertext, SeededCiphertext, SerializedCiphertext};
@@ -14,18 +15,18 @@ use sotto_math::bits::{highest, packed_len};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
 
-/// A ring's tools, and how its numbers are written.
+/// Tools of a ring, and the encoding of its numbers.
 #[derive(Debug)]
 pub struct Codec {
     kit: RingContext,
     /// For each prime, the place of each value among ours.
     places: Vec<Vec<u32>>,
-    /// Low bits that are left out of both polynomials of a response.
+    /// Number of low bits that are omitted from each polynomial of a response.
     skipped: [u32; 2],
 }
 
 impl Codec {
-    /// The codec of a ring.
+    /// Makes the codec of a ring.
     ///
     /// # Errors
     /// [`ParamsError::Field`] if the plain modulus is too large for a response.
@@ -37,25 +38,26 @@ impl Codec {
         Ok(Codec { kit, places, skipped })
     }
 
-    /// The ring's tools.
+    /// Tools of the ring.
     pub fn kit(&self) -> &RingContext {
         &self.kit
     }
 
-    /// Whether a lookup of tables of this shape fails seldom enough, with keys that are so few.
+    /// Checks that lookups in tables of this shape fail rarely enough, with keys of this
+    /// compression.
     ///
     /// # Errors
-    /// [`ParamsError::Unreliable`] above 2^-40, with the figure.
+    /// [`ParamsError::Unreliable`] above 2^-40, with the probability.
     pub fn check(&self, shape: &EntryShape, compression: Compression) -> Result<(), ParamsError> {
         self.kit.check(shape, compression, self.skipped)
     }
 
-    /// The level of queries.
+    /// Level of queries.
     pub fn top(&self) -> Level {
         self.kit.ring().top()
     }
 
-    /// The level of keys.
+    /// Level of keys.
     pub fn full(&self) -> Level {
         self.kit.ring().full()
     }
@@ -69,21 +71,21 @@ impl Codec {
         self.moduli(level).iter().map(|q| packed_len(q.bits(), self.kit.degree()).unwrap_or(0)).sum()
     }
 
-    /// Bytes of the polynomials of a ciphertext of a response.
+    /// Bytes of the polynomials of a response's ciphertext.
     pub fn answer_bytes(&self) -> usize {
         let bits = self.moduli(self.top()).first().map_or(1, Modulus::bits);
         let len = |skip| packed_len(bits - skip, self.kit.degree()).unwrap_or(0);
         2 + self.skipped.into_iter().map(len).sum::<usize>()
     }
 
-    /// Appends a polynomial, number by number as it is.
+    /// Appends a polynomial, number by number.
     pub fn put_poly(&self, level: Level, x: &[u64], out: &mut Vec<u8>) {
         for (q, x) in self.moduli(level).iter().zip(x.chunks(self.kit.degree())) {
             highest::pack(x.iter().copied(), q.bits(), out);
         }
     }
 
-    /// The numbers of a polynomial, each of which is reduced.
+    /// Decodes the numbers of a polynomial, each of which must be reduced.
     pub fn take_poly(
         &self,
         level: Level,
@@ -107,7 +109,7 @@ impl Codec {
         if bytes.is_empty() { Ok(out) } else { Err(PeerMisbehaved::Length { what, got, want }) }
     }
 
-    /// Values in our order, from those in theirs.
+    /// Converts values from Apple's order to ours.
     pub fn ours(&self, theirs: &[u64]) -> Vec<u64> {
         let degree = self.kit.degree();
         let mut out = vec![0; theirs.len()];
@@ -123,14 +125,14 @@ impl Codec {
         out
     }
 
-    /// Values in their order, from those in ours.
+    /// Converts values from our order to Apple's.
     pub fn theirs(&self, ours: &[u64]) -> Vec<u64> {
         let limbs = self.places.iter().zip(ours.chunks(self.kit.degree()));
         let value = |ours: &[u64], place: &u32| ours.get(*place as usize).copied().unwrap_or(0);
         limbs.flat_map(|(places, ours)| places.iter().map(move |place| value(ours, place))).collect()
     }
 
-    /// The uniform values of a seed, in our order.
+    /// Uniform values of a seed, in our order.
     pub fn mask(&self, level: Level, seed: &[u8; SEED_BYTES]) -> Vec<u64> {
         self.ours(&uniform(seed, self.kit.degree(), &self.moduli(level)))
     }
@@ -148,7 +150,7 @@ impl Codec {
         Ok((&c.poly0, c.seed.as_array().ok_or(length)?))
     }
 
-    /// A fresh ciphertext, with a polynomial of coefficients and a seed.
+    /// Decodes a fresh ciphertext: a polynomial of coefficients and a seed.
     pub fn take_fresh(&self, c: &SerializedCiphertext) -> Result<Ciphertext, PeerMisbehaved> {
         let (poly, seed) = self.seeded(c, "ciphertext")?;
         let level = self.top();
@@ -157,7 +159,7 @@ impl Codec {
         Ok(Ciphertext::new(self.kit.ring(), level, &[&body, &self.mask(level, seed)]))
     }
 
-    /// The reverse, given the values of the body.
+    /// Encodes a fresh ciphertext, given the values of its body.
     pub fn put_fresh(&self, body: &[u64], seed: &[u8; SEED_BYTES]) -> SerializedCiphertext {
         let level = self.top();
         let mut body = body.to_vec();
@@ -165,7 +167,7 @@ impl Codec {
         self.put_seeded(level, &body, seed)
     }
 
-    /// A row of a key, with a polynomial of values and a seed.
+    /// Decodes a row of a key: a polynomial of values and a seed.
     pub fn take_row(&self, c: &SerializedCiphertext) -> Result<Ciphertext, PeerMisbehaved> {
         let (poly, seed) = self.seeded(c, "evaluation key")?;
         let level = self.full();
@@ -173,7 +175,7 @@ impl Codec {
         Ok(Ciphertext::new(self.kit.ring(), level, &[&body, &self.mask(level, seed)]))
     }
 
-    /// The reverse.
+    /// Encodes a row of a key, given the values of its body.
     pub fn put_row(&self, body: &[u64], seed: &[u8; SEED_BYTES]) -> SerializedCiphertext {
         self.put_seeded(self.full(), &self.theirs(body), seed)
     }
@@ -186,7 +188,8 @@ impl Codec {
         SerializedCiphertext { form: Some(CiphertextForm::Seeded(seeded)) }
     }
 
-    /// A ciphertext of a response: coefficients modulo the first prime, without some low bits.
+    /// Encodes a ciphertext of a response: coefficients modulo the first prime, without some low
+    /// bits.
     pub fn put_answer(&self, parts: &[Vec<u64>; 2]) -> SerializedCiphertext {
         let bits = self.moduli(self.top()).first().map_or(1, Modulus::bits);
         let mut polys = 2u16.to_le_bytes().to_vec();
@@ -198,7 +201,7 @@ impl Codec {
         SerializedCiphertext { form: Some(CiphertextForm::Full(full)) }
     }
 
-    /// The reverse, with zeros for the bits that were left out.
+    /// Decodes a ciphertext of a response, with zeros for the bits that were omitted.
     pub fn take_answer(&self, c: &SerializedCiphertext) -> Result<[Vec<u64>; 2], PeerMisbehaved> {
         let what = "response";
         let malformed = |why: &str| PeerMisbehaved::Malformed { what, why: why.into() };
@@ -228,7 +231,8 @@ impl Codec {
     }
 }
 
-/// Where each of their values lies among ours: theirs number `i` is at `psi^(2 brev(i) + 1)`, for the smallest root `psi`.
+/// Place of each of Apple's values among ours. Their value number `i` is at `psi^(2 brev(i) + 1)`,
+/// for the smallest root `psi`.
 fn places(plan: &NttPlan) -> Vec<u32> {
     let (n, q) = (plan.n(), plan.modulus());
     let order = 2 * n;
@@ -247,7 +251,7 @@ fn places(plan: &NttPlan) -> Vec<u32> {
     (0..n).map(place).collect()
 }
 
-/// How many low bits a response can do without: noise that leaves the plaintext readable.
+/// Number of low bits that a response can omit: the resulting noise leaves the plaintext readable.
 fn skipped(degree: usize, q: u64, t: u64) -> Result<[u32; 2], ParamsError> {
     let bits = (q / t).checked_ilog2().and_then(|bits| bits.checked_sub(3));
     let bits =

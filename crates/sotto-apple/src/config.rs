@@ -1,4 +1,4 @@
-//! What a client is told of a table: its configuration, and the keys that it needs.
+//! Configurations of tables for clients, and the keys that they require.
 
 use crate::codec::Codec;
 use crate::keyword::TABLES;
@@ -16,24 +16,24 @@ use sotto_bfv::mulpir::{Compression, EntryShape};
 use sotto_oprf::p384::PublicKey;
 use std::collections::BTreeSet;
 
-/// MulPIR, as configurations number it.
+/// Number of MulPIR in configurations.
 const MULPIR: i32 = 1;
 
-/// Which fields a configuration has.
+/// Dialect of a configuration, which says which fields it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConfigDialect {
-    /// Every shard is listed, and how keys find theirs is not said: the library's release 1.0.
+    /// Every shard is listed, and the shard function is not named: release 1.0 of the library.
     ReleaseOneZero,
     /// Every shard is listed: release 1.1, for clients before iOS 18.2.
     ShardList,
-    /// Equal shards are told once: release 1.1, from iOS 18.2 on.
+    /// Equal shards are described once: release 1.1, from iOS 18.2 on.
     RepeatedShard,
 }
 
-/// A digest that names a configuration, or what keys it needs.
+/// Digest that identifies a configuration, or the keys that it requires.
 pub type ConfigDigest = [u8; 32];
 
-/// The keys that queries of these shards need.
+/// Keys that queries of these shards require.
 pub fn key_config(
     set: &ParamsSet,
     codec: &Codec,
@@ -49,17 +49,17 @@ pub fn key_config(
     }
 }
 
-/// What a configuration says of a table besides its shape.
+/// Properties of a table in its configuration, apart from its shape.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ConfigExtras {
-    /// Entries of an index table have their lengths before them.
+    /// Whether entries of an index table follow their lengths.
     pub has_lengths: bool,
-    /// A keyword table is symmetric, with a function whose key has this public half.
+    /// Public key of the function, if this is a symmetric keyword table.
     pub oprf: Option<PublicKey>,
 }
 
-/// The configuration of a table with these shards: of a keyword table where a query asks for a bucket of each of two tables, and
-/// else of an index table.
+/// Configuration of a table with these shards. It is a keyword table if a query requests a bucket
+/// of each of two tables, and otherwise an index table.
 pub fn config(
     keys: &EvaluationKeyConfig,
     shapes: &[EntryShape],
@@ -67,7 +67,7 @@ pub fn config(
     dialect: ConfigDialect,
 ) -> PirConfig {
     let has_lengths = beside.has_lengths;
-    // What comes before a value is not counted.
+    // The length before a value is not counted.
     let size = |bytes: u64| if has_lengths { length_prefix::longest(bytes).unwrap_or(bytes) } else { bytes };
     let of = |shape: &EntryShape| PirShardConfig {
         num_entries: shape.entries() as u64,
@@ -99,18 +99,19 @@ pub fn config(
                 shard_count: shapes.len() as u64,
             }),
         }),
-        // Older clients do not know the field, and tables without lengths are told as they always were.
+        // Older clients do not know the field, so it is omitted for tables without lengths.
         encoding_entry_size: has_lengths.then_some(true),
     }
 }
 
-/// The digest of a message: what a configuration and the keys it needs are known by.
+/// Digest of a message, which identifies a configuration or the keys that it requires.
 pub fn id(message: &impl Message) -> ConfigDigest {
     Sha256::digest(message.encode_to_vec()).into()
 }
 
-/// The dialect of a client, by its header `User-Agent`: `com.apple.ciphermld/1.0 iOS/18.2 ...` on phones, and
-/// `com.apple.ciphermld/1.2 (Macintosh; OS X 15.2; ...)` on Macs. A system of which nothing is known is taken for a new one.
+/// Dialect of a client, by its `User-Agent` header: `com.apple.ciphermld/1.0 iOS/18.2 ...` on
+/// phones, and `com.apple.ciphermld/1.2 (Macintosh; OS X 15.2; ...)` on Macs. An unknown system is
+/// treated as a new one.
 pub fn dialect(agent: &str) -> ConfigDialect {
     let is_new = |text: &str, least: (u32, u32)| {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,7 +1,8 @@
-//! Seeds, and the uniform polynomials that follow from them.
+//! Seeds, and the uniform polynomials that are derived from them.
 //!
-//! The generator is CTR_DRBG of NIST SP 800-90A with AES-128 and without a derivation function, asked for 4096 bytes at a time.
-//! What follows from a seed is public: it is the uniform half of a ciphertext.
+//! The generator is CTR_DRBG of NIST SP 800-90A with AES-128 and without a derivation function, in
+//! requests of 4096 bytes. What is derived from a seed is public: it is the uniform half of a
+//! ciphertext.
 
 use sotto_math::aes::Aes;
 use sotto_math::modulus::Modulus;
@@ -12,27 +13,27 @@ pub const SEED_BYTES: usize = 32;
 /// Blocks of one request.
 const BLOCKS: usize = 4096 / 16;
 
-/// A seed's stream.
+/// Random stream of a seed.
 pub struct Drbg {
     key: Aes,
     counter: u128,
 }
 
 impl Drbg {
-    /// The stream of a seed.
+    /// Starts the stream of a seed.
     pub fn new(seed: &[u8; SEED_BYTES]) -> Self {
         let mut drbg = Drbg { key: Aes::new(&[0; 16]), counter: 0 };
         drbg.update(seed);
         drbg
     }
 
-    /// The next request's blocks.
+    /// Fills in the blocks of the next request.
     pub fn request(&mut self, out: &mut [[u8; 16]; BLOCKS]) {
         self.encrypt(out);
         self.update(&[0; SEED_BYTES]);
     }
 
-    /// The encryptions of the numbers after the counter, which goes on.
+    /// Adds the encryptions of the numbers after the counter, and advances the counter.
     fn encrypt(&mut self, out: &mut [[u8; 16]]) {
         let mut numbers = [[0; 16]; BLOCKS];
         let (numbers, _) = numbers.split_at_mut(out.len().min(BLOCKS));
@@ -41,7 +42,7 @@ impl Drbg {
             *number = self.counter.to_be_bytes();
         }
         self.key.mmo(numbers, out);
-        // That adds what it encrypts; adding it again takes it off.
+        // The cipher adds its input; adding it again removes it.
         out.iter_mut().zip(numbers).for_each(|(out, number)| *out = xor(*out, *number));
     }
 
@@ -61,7 +62,8 @@ fn xor(a: [u8; 16], b: [u8; 16]) -> [u8; 16] {
     (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }
 
-/// A uniform polynomial of `n` values modulo each of these primes below 2^28, one prime after the other: sixteen bytes a value.
+/// Uniform polynomial of `n` values modulo each of these primes below 2^28, one prime after the
+/// other, from sixteen bytes per value.
 pub fn uniform(seed: &[u8; SEED_BYTES], n: usize, primes: &[Modulus]) -> Vec<u64> {
     let mut drbg = Drbg::new(seed);
     let (mut blocks, mut used) = ([[0; 16]; BLOCKS], BLOCKS);
@@ -84,11 +86,11 @@ pub fn uniform(seed: &[u8; SEED_BYTES], n: usize, primes: &[Modulus]) -> Vec<u64
     out
 }
 
-/// Reduction of 128-bit numbers modulo a number below 2^28, without a division.
+/// Reduces 128-bit numbers modulo a number below 2^28 without a division.
 struct Reduce {
     q: u64,
     reciprocal: u64,
-    /// 2^32, 2^64 and 2^96.
+    /// 2^32, 2^64 and 2^96 modulo the number.
     powers: [u64; 3],
 }
 

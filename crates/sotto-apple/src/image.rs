@@ -1,21 +1,21 @@
-//! A use case as a file: written once, whole or not at all; then mapped, and answered from.
+//! Use cases as files: written once and atomically, then mapped to answer queries.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`describe`] | what a file says of itself |
-//! | [`rows`] | rows on their way into a table |
-//! | [`read`] | a file of keys and values, read into such rows |
-//! | [`encode`](mod@encode) | rows in, the next epoch's file out |
-//! | [`intake`] | keys and values on their way into rows: hashed, or sealed |
-//! | [`oprf`] | the key of a symmetric table |
-//! | `index` | the same for rows by number |
-//! | [`opened`] | an open file, as a use case |
-//! | [`update`] | changed rows in, the next epoch's file out, making anew only what changed |
-//! | `buckets` | which buckets change, and which rows move |
-//! | [`error`] | whose fault, and what to do |
+//! | [`description`] | the description of a use case in its file |
+//! | [`rows`] | rows of a table before it is encoded |
+//! | [`ingest`] | reads a file of keys and values into such rows |
+//! | [`encode`](mod@encode) | encodes rows as the file of the next epoch |
+//! | [`row_intake`] | converts keys and values into rows: hashes or seals them |
+//! | [`oprf`] | the secret key of a symmetric table |
+//! | `index` | encodes rows by number |
+//! | [`open`](mod@open) | opens a file as a use case |
+//! | [`update`] | writes the file of the next epoch from changed rows, re-encoding only what changed |
+//! | `buckets` | finds out which buckets change, and which rows move |
+//! | [`error`] | errors, with whose fault they are and what to do |
 //!
-//! A folder holds the epochs of one use case, as folders of other tables do ([`sotto_db::epoch`]). The bytes of a file are drawn
-//! in `spec/apple.md`.
+//! A folder contains the epochs of one use case, as the folders of other tables do
+//! ([`sotto_db::epoch`]). The format of a file is specified in `spec/apple.md`.
 
 mod buckets;
 pub mod description;

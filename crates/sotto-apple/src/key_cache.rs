@@ -1,13 +1,14 @@
-//! Keys in memory: those that were used last, in as many bytes as are given.
+//! Evaluation keys in memory: the most recently used ones, within a budget of bytes.
 //!
-//! A client whose keys have gone is refused, asks for its configuration, is told that there are none, and sends them again.
+//! A client whose keys were evicted is refused; it requests its configuration, which reports that
+//! there are no keys, and sends them again.
 
 use crate::config::ConfigDigest;
 use crate::service::{DecodeKeys, KeyStore, StoredKeys};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The keys that were used last.
+/// Cache of the most recently used evaluation keys.
 #[derive(Debug)]
 pub struct KeyCache {
     most_bytes: usize,
@@ -18,7 +19,7 @@ type Name = (String, ConfigDigest);
 
 #[derive(Debug, Default)]
 struct CacheState {
-    /// With the turn in which they were used last.
+    /// Keys with the sequence number of their last use.
     keys: HashMap<Name, (StoredKeys, u64)>,
     turns: BTreeMap<u64, Name>,
     bytes: usize,
@@ -26,17 +27,17 @@ struct CacheState {
 }
 
 impl KeyCache {
-    /// Room for keys of so many bytes in all.
+    /// A cache for keys of at most `most_bytes` bytes in total.
     pub fn new(most_bytes: usize) -> Self {
         KeyCache { most_bytes, kept: Mutex::default() }
     }
 
-    /// Bytes that are taken.
+    /// Bytes of all cached keys.
     pub fn bytes(&self) -> usize {
         self.kept().bytes
     }
 
-    /// No panic leaves it half changed.
+    /// Locks the state. A poisoned lock is fine: no panic leaves the state half changed.
     fn kept(&self) -> MutexGuard<'_, CacheState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,7 +114,7 @@ mod tests {
         recent.put("d", [1; 32], of(3, 10), &[]);
         assert_eq!([at("a"), at("b"), at("c"), at("d")], [Some(0), None, Some(2), Some(3)]);
         assert_eq!((recent.timestamp("d", &[1; 32]), recent.timestamp("b", &[1; 32])), (Some(3), None));
-        // The same user's again, and more than there is room for.
+        // The same user's keys again, and more keys than there is space for.
         recent.put("a", [1; 32], of(4, 15), &[]);
         assert_eq!(([at("a"), at("c"), at("d")], recent.bytes()), ([Some(4), None, Some(3)], 25));
         recent.put("e", [1; 32], of(5, 31), &[]);

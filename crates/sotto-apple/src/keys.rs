@@ -1,4 +1,4 @@
-//! Evaluation keys, read and made.
+//! Decodes and makes evaluation keys.
 
 use crate::codec::Codec;
 use crate::drbg::SEED_BYTES;
@@ -16,17 +16,18 @@ use sotto_math::sample::Gaussian;
 
 const WHAT: &str = "evaluation key";
 
-/// Bytes of an evaluation key's message at most, for so many automorphisms: its polynomials, and some for tags and lengths.
+/// Largest size in bytes of an evaluation key's message for a number of automorphisms: its
+/// polynomials, with some space for tags and lengths.
 pub fn most_bytes(codec: &Codec, elements: usize) -> usize {
     let row = codec.poly_bytes(codec.full()) + SEED_BYTES + 64;
     (elements + 1) * (2 * row + 64) + 256
 }
 
 impl Codec {
-    /// A client's keys for these automorphisms. Others that are among them are not looked at.
+    /// Decodes a client's keys for these automorphisms. Keys of other automorphisms are ignored.
     ///
     /// # Errors
-    /// [`PeerMisbehaved`] if one is missing, or is not of the ring's form.
+    /// [`PeerMisbehaved`] if one is missing, or does not fit the ring.
     pub fn take_keys(
         &self,
         message: &SerializedEvaluationKey,
@@ -49,7 +50,7 @@ impl Codec {
 
     fn take_rows(&self, key: Option<&SerializedKeySwitchKey>) -> Result<Vec<Ciphertext>, PeerMisbehaved> {
         let rows = key.and_then(|key| key.key_switch_key.as_ref()).map_or(&[][..], |rows| &rows.ciphertexts);
-        // What comes after is not read: such a key is refused for its number.
+        // Further rows are not decoded: such a key is refused for its number of rows.
         rows.iter().take(self.top().primes() + 1).map(|row| self.take_row(row)).collect()
     }
 

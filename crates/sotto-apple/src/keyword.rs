@@ -1,10 +1,10 @@
-//! Keyword tables: where a key's row lies, and rows as buckets.
+//! Keyword tables: shards and buckets of keys, and the encoding of buckets.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | this one | hashes of keys, shards, and the two buckets of a key |
-//! | [`bucket`] | the bytes of a bucket |
-//! | [`place`] | which rows go to which buckets |
+//! | [`bucket`] | the encoding of a bucket |
+//! | [`cuckoo`] | places rows in buckets |
 //! | [`table`] | the tables of a shard, ready to answer |
 
 pub mod bucket;
@@ -15,36 +15,38 @@ use sha2::{Digest, Sha256};
 use sotto_bfv::layout::equal;
 use sotto_math::divide::divide;
 
-/// Tables of a shard, each with a hash function of its own. A key's row lies in one of them.
+/// Number of tables of a shard, each with a hash function of its own. A key's row is in one of
+/// them.
 pub const TABLES: usize = 2;
 
-/// How often a second bucket is looked for.
+/// Number of attempts to find a second bucket.
 const TRIES: u8 = 10;
 
-/// The hash that a key is known by: a shard and its buckets follow from it, and buckets hold it in place of the key.
+/// Hash of a key. Its shard and its buckets follow from it, and buckets contain it in place of the
+/// key.
 pub fn hash(key: &[u8]) -> u64 {
     first(Sha256::new().chain_update(key))
 }
 
-/// The shard of a key.
+/// Shard of a key.
 pub fn shard(hash: u64, shards: usize) -> usize {
     (hash % shards.max(1) as u64) as usize
 }
 
-/// The bucket of a key in each table. Where only one is found, both are that one.
+/// Buckets of a key, one in each table. If no second bucket is found, both are the same.
 pub fn buckets(hash: u64, count: usize) -> [usize; TABLES] {
     let one = bucket(hash, count, 0);
     let other = (1..TRIES).map(|counter| bucket(hash, count, counter)).find(|other| *other != one);
     [one, other.unwrap_or(one)]
 }
 
-/// The same in a time that does not depend on the key: all numbers are tried.
+/// Buckets of a secret key, in constant time: all attempts are made.
 pub fn buckets_of_secret(hash: u64, count: usize) -> [usize; TABLES] {
     let one = bucket(hash, count, 0) as u64;
     let (mut other, mut open) = (one, u64::MAX);
     for counter in 1..TRIES {
         let tried = bucket(hash, count, counter) as u64;
-        // All ones where this is the first that is another.
+        // All ones where this is the first attempt with another bucket.
         let take = open & !equal(tried, one);
         other ^= (other ^ tried) & take;
         open &= !take;

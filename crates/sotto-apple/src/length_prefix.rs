@@ -1,14 +1,15 @@
-//! Entries of an index table with their lengths before them, as newer clients read them.
+//! Entries of an index table that follow their lengths, as newer clients read them.
 //!
 //! ```text
 //! length (LE, 1, 2, 4 or 8 bytes) | value | zeros
 //! ```
 //!
-//! How many bytes a length has follows from the longest value, which is what a configuration calls the size of an entry.
+//! The number of bytes of a length follows from the longest value, whose size is the entry size in
+//! a configuration.
 
 use sotto_catalog::RowForm;
 
-/// How entries lie whose longest value has so many bytes.
+/// Form of entries whose longest value has `longest` bytes.
 pub fn form(longest: u64) -> RowForm {
     RowForm::Length(match longest {
         0..0x100 => 1,
@@ -18,12 +19,13 @@ pub fn form(longest: u64) -> RowForm {
     })
 }
 
-/// Bytes of an entry whose longest value has so many; `None` if no number says it.
+/// Bytes of an entry whose longest value has `longest` bytes; `None` on overflow.
 pub fn entry_bytes(longest: u64) -> Option<u64> {
     longest.checked_add(form(longest).overhead())
 }
 
-/// Bytes of the longest value of entries that take so many with their length; `None` where entries have no such size.
+/// Bytes of the longest value of entries of `entry_bytes` bytes including the length; `None` if
+/// entries cannot have that size.
 pub fn longest(entry_bytes: u64) -> Option<u64> {
     let all = [1, 2, 4, 8].into_iter().filter_map(|width| entry_bytes.checked_sub(width));
     all.into_iter().find(|longest| self::entry_bytes(*longest) == Some(entry_bytes))

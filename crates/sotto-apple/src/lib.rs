@@ -1,27 +1,28 @@
 //! Apple's private lookups, byte for byte.
 //!
-//! Phones speak this protocol, and here is the server's half of it as functions from bytes to bytes, with the client's half that
-//! tests and operators need. The arithmetic is [`sotto_bfv::mulpir`]; this crate knows how Apple's library writes it down.
+//! Phones speak this protocol. This crate implements its server as functions from bytes to bytes,
+//! with the client that tests and operators need. The arithmetic is [`sotto_bfv::mulpir`]; this
+//! crate implements the encodings of Apple's library.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`sets`] | parameter sets by Apple's names, and the gate they pass |
-//! | [`drbg`] | seeds, and the uniform polynomials that follow from them |
-//! | [`codec`] | polynomials and ciphertexts as bytes, and the order of their values |
-//! | [`client`] | what a client sends, and reads of answers |
+//! | [`sets`] | parameter sets by Apple's names, and the checks they pass |
+//! | [`drbg`] | seeds, and the uniform polynomials that are derived from them |
+//! | [`codec`] | encodings of polynomials and ciphertexts, and the order of their values |
+//! | [`client`] | makes requests, and reads answers |
 //! | [`proto`] | the messages, field by field |
-//! | [`keys`] | evaluation keys, read and made |
+//! | [`keys`] | decodes and makes evaluation keys |
 //! | [`keyword`] | keys, buckets, and tables of rows |
-//! | [`lengths`] | entries of an index table that say how long they are |
-//! | [`lookup`] | queries and responses of an index table |
-//! | [`config`] | what clients are told of tables |
-//! | [`processed`] | the files of tables that Apple's tools write |
+//! | [`length_prefix`] | entries of an index table that follow their lengths |
+//! | [`lookup`] | queries and responses |
+//! | [`config`] | configurations of tables for clients |
+//! | [`processed`] | the table files that Apple's tools write |
 //! | [`symmetric`](mod@symmetric) | rows that open with one evaluation of a function, and no others |
-//! | [`work`] | what a request asks for: a lookup, or an evaluation |
+//! | [`request_part`] | parts of a request: a lookup, or an evaluation |
 //! | `use_case` | a table that is served, and one lookup in it |
-//! | [`service`] | requests and answers, without a socket |
-//! | `refused` | why a request is refused |
-//! | [`recent`] | keys in memory, those that were used last |
+//! | [`service`] | requests and answers, without sockets |
+//! | `refusal` | why a request is refused |
+//! | [`key_cache`] | recently used keys in memory |
 //! | `image` | use cases as files: encoded, mapped, and updated (feature `image`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]

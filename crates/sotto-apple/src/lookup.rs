@@ -1,4 +1,4 @@
-//! Queries and responses of tables, for whoever has the keys.
+//! Queries and responses of tables, given the client's keys.
 
 use crate::codec::Codec;
 use crate::drbg::SEED_BYTES;
@@ -13,20 +13,21 @@ use sotto_lattice::encrypt::ErrorSource;
 use sotto_math::sample::Gaussian;
 use zeroize::Zeroizing;
 
-/// Bytes of a query's message at most.
+/// Largest size of a query's message in bytes.
 pub fn most_bytes(codec: &Codec, shape: &EntryShape) -> usize {
     let ciphertexts = shape.outputs().div_ceil(codec.kit().degree());
     ciphertexts * (codec.poly_bytes(codec.top()) + SEED_BYTES + 32) + 32
 }
 
-/// Bytes of an answer's message, about.
+/// Approximate size of an answer's message in bytes.
 pub fn answer_bytes(codec: &Codec, shape: &EntryShape) -> usize {
     shape.batch() * shape.chunks() * (codec.answer_bytes() + 16)
 }
 
 impl Codec {
-    /// Whether a query has as many parts as tables of this shape are asked with. Whoever keeps queries before they are answered
-    /// looks at this first: what is empty takes many times its bytes.
+    /// Checks that a query has as many parts as tables of this shape require. Code that stores
+    /// queries before they are answered calls this first: empty parts take many times their bytes
+    /// in memory.
     pub(crate) fn count(&self, query: &EncryptedIndices, shape: &EntryShape) -> Result<(), PeerMisbehaved> {
         let count = |what, got: u64, want: usize| match got == want as u64 {
             true => Ok(()),
@@ -36,10 +37,11 @@ impl Codec {
         count("ciphertexts", query.ciphertexts.len() as u64, shape.outputs().div_ceil(self.kit().degree()))
     }
 
-    /// Answers a query: entry `j` of it is one of table `j`, or of the only one.
+    /// Answers a query: its entry `j` is for table `j`, or for the only one.
     ///
     /// # Errors
-    /// [`Peer`](sotto_core::Error::Peer) if the query is not one for tables of this shape; `Misuse` if tables differ in it.
+    /// [`Peer`](sotto_core::Error::Peer) if the query does not fit tables of this shape; `Misuse`
+    /// if the tables differ in shape.
     pub fn answer(
         &self,
         keys: &Keys,
@@ -56,10 +58,11 @@ impl Codec {
         Ok(PirResponse { replies: replies.iter().map(reply).collect() })
     }
 
-    /// Asks for some entries, as many as a query of this shape has, in a time that does not depend on which.
+    /// Makes a query for some entries, as many as a query of this shape has, in a time that does
+    /// not depend on which.
     ///
     /// # Errors
-    /// [`Misuse`] if there are not as many, or one is past the end.
+    /// [`Misuse`] if their number differs, or if one is past the end.
     pub fn ask(
         &self,
         secret: &SecretKey,
@@ -83,10 +86,10 @@ impl Codec {
         Ok(EncryptedIndices { ciphertexts, num_pir_calls: entries.len() as u64 })
     }
 
-    /// The entries that were asked for, in a time that does not depend on which those are.
+    /// Recovers the requested entries, in a time that does not depend on which those are.
     ///
     /// # Errors
-    /// [`Peer`](sotto_core::Error::Peer) if the response is not one to a query of this shape.
+    /// [`Peer`](sotto_core::Error::Peer) if the response does not fit a query of this shape.
     pub fn open(
         &self,
         secret: &SecretKey,

@@ -1,7 +1,8 @@
-//! Processed databases: the file that Apple's tools write of a table, and serve.
+//! Processed databases: the files of tables that Apple's tools write and serve.
 //!
-//! A byte 1, the number of plaintexts, and each of them column by column: a byte 0 for one that is zero, or a byte 1 and its
-//! values modulo both primes. Of several tables one comes after the other, and of a table one chunk after the other.
+//! A byte 1, the number of plaintexts, and each of them column by column: a byte 0 for one that is
+//! zero, or a byte 1 and its values modulo both primes. Tables follow one another, and so do the
+//! chunks of a table.
 
 use crate::codec::Codec;
 use sotto_bfv::mulpir::{EntryShape, ValueTable};
@@ -11,7 +12,7 @@ use std::io::Write;
 const WHAT: &str = "processed database";
 const VERSION: u8 = 1;
 
-/// The plaintexts of a table in the order of the file: row and column of each.
+/// Row and column of each plaintext of a table, in the order of the file.
 fn cells(shape: &EntryShape) -> impl Iterator<Item = (usize, usize)> + use<> {
     let ([rows, columns], chunks) = (shape.dimensions(), shape.chunks());
     (0..columns * chunks).flat_map(move |col| (0..rows).map(move |row| (row, col)))
@@ -20,7 +21,7 @@ fn cells(shape: &EntryShape) -> impl Iterator<Item = (usize, usize)> + use<> {
 /// Writes tables of one shape.
 ///
 /// # Errors
-/// Those of writing.
+/// The errors of writing.
 pub fn write(codec: &Codec, tables: &[&ValueTable], out: &mut dyn Write) -> Result<()> {
     let count: usize = tables.iter().map(|table| cells(table.shape()).count()).sum();
     out.write_all(&[VERSION])?;
@@ -40,10 +41,11 @@ pub fn write(codec: &Codec, tables: &[&ValueTable], out: &mut dyn Write) -> Resu
     Ok(())
 }
 
-/// Reads so many tables of this shape.
+/// Reads `tables` tables of this shape.
 ///
 /// # Errors
-/// [`Peer`](sotto_core::Error::Peer) if the bytes are not of so many; what [`ValueTable::filled`] refuses.
+/// [`Peer`](sotto_core::Error::Peer) if the bytes do not contain that many; the errors of
+/// [`ValueTable::filled`].
 pub fn read(codec: &Codec, shape: &EntryShape, tables: usize, bytes: &[u8]) -> Result<Vec<ValueTable>> {
     let malformed = |why: &str| PeerMisbehaved::Malformed { what: WHAT, why: why.into() };
     let (version, rest) = bytes.split_first().ok_or(malformed("is empty"))?;
@@ -68,7 +70,7 @@ pub fn read(codec: &Codec, shape: &EntryShape, tables: usize, bytes: &[u8]) -> R
                 1 => {
                     let (poly, left) =
                         rest.split_at_checked(len).ok_or(malformed("ends within a plaintext"))?;
-                    // Looked at here, so that nothing is wrong when the table is filled.
+                    // Checked here, so that filling the table cannot fail.
                     codec.take_poly(codec.top(), poly, WHAT)?;
                     polys.insert(cell, poly);
                     rest = left;

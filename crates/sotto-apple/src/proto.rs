@@ -1,7 +1,7 @@
-//! The messages, field by field: proto3, written down from the numbers of the fields.
+//! Protobuf messages, field by field: proto3, written by hand from the field numbers.
 //!
-//! They are names for bytes and check nothing. Whoever decodes one has limited its bytes before, and looks at what is in it
-//! after.
+//! They name bytes and check nothing. Code that decodes a message limits its size before, and
+//! checks its contents afterwards.
 #![allow(missing_docs, reason = "fields are what their protocol calls them")]
 
 mod api;

@@ -1,18 +1,19 @@
-//! Why a request is refused: a status that phones know, and words for whoever reads them.
+//! Refusals of requests: a status that phones know, and a text for people.
 
-/// Why a request is refused.
+/// Refusal of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The status of the answer.
+    /// HTTP status of the response.
     pub status: u16,
-    /// Why.
+    /// Reason for the refusal.
     pub why: String,
 }
 
-/// What is said to a client that sends half of an evaluation key.
+/// Message for a client that sends half of an evaluation key.
 pub(crate) const LACKING: &str = "an evaluation key lacks its metadata, or itself";
 
-/// What is said to a client whose keys are not here. Phones look at the status, ask for the configuration, and send them again.
+/// Message for a client whose keys are not stored. Phones read the status, request the
+/// configuration, and send their keys again.
 pub(crate) const NO_KEYS: &str = "that evaluation key is not here: send it again";
 
 pub(crate) fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refusal> {
@@ -20,7 +21,7 @@ pub(crate) fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refus
 }
 
 impl Refusal {
-    /// What became of the request, in a word: for metrics.
+    /// Outcome of the request in one word, for metrics.
     pub fn outcome(&self) -> &'static str {
         match self.status {
             400 if self.why == NO_KEYS => "no-keys",

@@ -1,4 +1,5 @@
-//! What a request asks for: a lookup of a table, or an evaluation of the function that opens a row of a symmetric one.
+//! Parts of a request: a lookup in a table, or an evaluation of the function that opens a row of a
+//! symmetric one.
 
 use crate::proto::{OprfRequest, OprfResponse, Response};
 use crate::refusal::{Refusal, refused};
@@ -8,17 +9,17 @@ use rand_core::CryptoRng;
 use sotto_oprf::p384::Element;
 use std::sync::Arc;
 
-/// One of the parts of a request, with all that its answer needs.
+/// A part of a request, with everything that its answer needs.
 #[derive(Debug)]
 pub enum RequestPart {
-    /// A lookup.
+    /// Lookup in a table.
     Lookup(LookupTask),
-    /// An evaluation.
+    /// Evaluation for a symmetric table.
     Evaluation(EvaluationTask),
 }
 
 impl RequestPart {
-    /// The use case that is asked.
+    /// Name of the use case.
     pub fn name(&self) -> &str {
         match self {
             RequestPart::Lookup(lookup) => lookup.name(),
@@ -26,12 +27,13 @@ impl RequestPart {
         }
     }
 
-    /// Whether it opens a row of a symmetric table: how many a client has of these is what it learns.
+    /// Whether the part is an evaluation, which opens a row of a symmetric table. The number of
+    /// evaluations bounds what a client learns.
     pub fn is_evaluation(&self) -> bool {
         matches!(self, RequestPart::Evaluation(_))
     }
 
-    /// Bytes of its query.
+    /// Bytes of the query.
     pub fn query_bytes(&self) -> usize {
         match self {
             RequestPart::Lookup(lookup) => lookup.query_bytes(),
@@ -39,7 +41,7 @@ impl RequestPart {
         }
     }
 
-    /// Bytes of memory that it takes besides the request that it came in.
+    /// Bytes of memory that the part takes besides the request that contained it.
     pub fn key_bytes(&self) -> usize {
         match self {
             RequestPart::Lookup(lookup) => lookup.key_bytes(),
@@ -47,7 +49,7 @@ impl RequestPart {
         }
     }
 
-    /// Bytes of its answer, about and no less.
+    /// Approximate upper bound on the bytes of the answer.
     pub fn answer_bytes(&self) -> usize {
         match self {
             RequestPart::Lookup(lookup) => lookup.answer_bytes(),
@@ -55,10 +57,11 @@ impl RequestPart {
         }
     }
 
-    /// Answers it, on the current pool's threads. Evaluations are proved, with this randomness.
+    /// Computes the answer on the current thread pool. The randomness is for the proofs of
+    /// evaluations.
     ///
     /// # Errors
-    /// [`Refusal`] with the status: 400 for what is none of this table.
+    /// [`Refusal`] with the status: 400 for a query that does not fit this table.
     pub fn answer(&self, rng: &mut dyn CryptoRng) -> Result<Response, Refusal> {
         match self {
             RequestPart::Lookup(lookup) => {
@@ -78,7 +81,8 @@ pub fn answer_bytes(answer: &Response) -> usize {
     answer.encoded_len()
 }
 
-/// A blinded element, and the table whose function is asked for. Of which row nobody can tell.
+/// A blinded element, and the table whose function is to be evaluated. The server cannot tell which
+/// row it is for.
 #[derive(Debug)]
 pub struct EvaluationTask {
     use_case: Arc<UseCase>,
@@ -87,7 +91,7 @@ pub struct EvaluationTask {
 }
 
 impl EvaluationTask {
-    /// What a request asks for, if its bytes may be an element and the table is symmetric.
+    /// Parses an evaluation request, if the table is symmetric and the bytes may be an element.
     pub(crate) fn read(use_case: Arc<UseCase>, name: String, asked: &OprfRequest) -> Result<Self, Refusal> {
         use_case.evaluator()?;
         match (&*asked.query_element).try_into() {
@@ -106,7 +110,7 @@ impl EvaluationTask {
     }
 }
 
-/// Bytes of an element and a proof, with what names them in a message.
+/// Bytes of an element and a proof, with the tags and lengths of a message.
 const EVALUATION_BYTES: usize = 256;
 
 const NO_ELEMENT: &str = "an evaluation is asked of bytes that are no element of the group";

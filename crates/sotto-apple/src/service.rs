@@ -1,7 +1,8 @@
-//! What a server answers: a function of a request, the use cases that it serves, and the keys that were sent to it.
+//! Answers requests: a function of a request, the use cases that are served, and the stored keys.
 //!
-//! No socket is here, and no clock. Bodies are limited before they are decoded, and decoded part by part: there are so many parts
-//! at most, and a part takes some forty times its bytes, when it is all empty itself.
+//! This module has no sockets and no clock. The sizes of bodies are limited before they are
+//! decoded, and they are decoded part by part: the number of parts is limited, and a part whose own
+//! parts are empty takes about forty times its bytes.
 
 use crate::config::{ConfigDigest, dialect};
 use crate::keys::most_bytes;
@@ -23,82 +24,85 @@ use sotto_bfv::mulpir::Keys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Bytes of a request for lookups at most, as of Apple's service.
+/// Largest size in bytes of a request for lookups, as in Apple's service.
 const MAX_QUERIES_BYTES: usize = 10 << 20;
 
-/// Lookups and evaluations of one message at most. Fewer lookups fit into its bytes.
+/// Largest number of lookups and evaluations in one message. Fewer lookups fit into its bytes.
 const MAX_REQUESTS: usize = 1024;
 
-/// Evaluations of one message at most: where tokens bound what a user opens of symmetric tables, a token is good for so many.
+/// Largest number of evaluations in one message. Where tokens bound what a user opens of symmetric
+/// tables, a token is valid for this many.
 const MAX_EVALUATIONS: usize = 64;
 
-/// Bytes of a report at most.
+/// Largest size of a report in bytes.
 const MAX_REPORT_BYTES: usize = 1 << 20;
 
-/// Evaluation keys of one message at most.
+/// Largest number of evaluation keys in one message.
 const MAX_KEYS: usize = 64;
 
-/// Bytes of a request for configurations at most.
+/// Largest size in bytes of a request for configurations.
 const MAX_CONFIG_BYTES: usize = 64 << 10;
 
-/// Bytes of a user's name at most.
+/// Largest length of a user's name in bytes.
 const MAX_NAME: usize = 128;
 
 const NOT_SERVED: &str = "a use case that is not served";
 
-/// A request: its path, two headers, and its body.
+/// An HTTP request: its path, two headers, and its body.
 #[derive(Debug, Clone)]
 pub struct HttpRequest<'a> {
-    /// `/config`, `/key`, `/queries` or `/report`.
+    /// Path of the request: `/config`, `/key`, `/queries` or `/report`.
     pub path: &'a str,
-    /// The header `User-Identifier`.
+    /// Value of the `User-Identifier` header.
     pub user: Option<&'a str>,
-    /// The header `User-Agent`.
+    /// Value of the `User-Agent` header.
     pub agent: Option<&'a str>,
-    /// The body.
+    /// Body of the request.
     pub body: Bytes,
 }
 
-/// A client's keys, and what it calls them.
+/// Evaluation keys of a client, with their time of creation.
 #[derive(Debug, Clone)]
 pub struct StoredKeys {
-    /// When the client made them, by its own clock.
+    /// Time of creation, by the client's own clock.
     pub timestamp: u64,
-    /// The keys.
+    /// The evaluation keys.
     pub keys: Arc<Keys>,
-    /// Bytes that they take in memory, about.
+    /// Approximate bytes of the keys in memory.
     pub bytes: usize,
 }
 
-/// What makes keys of the message that they came in.
+/// Decodes keys from the message that contained them.
 pub type DecodeKeys<'a> = dyn Fn(&[u8]) -> Option<StoredKeys> + 'a;
 
-/// Where keys are kept: under a user's name, and the digest of what they are for.
+/// Storage of evaluation keys, by user name and by the digest of what they are for.
 pub trait KeyStore: Send + Sync {
-    /// When the keys of a user were made, by its own clock. No keys are read for it.
+    /// Time of creation of a user's keys, by the client's own clock. The keys themselves are not
+    /// read.
     fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64>;
 
-    /// The keys of a user. A store that keeps messages has `read` make keys of them.
+    /// Keys of a user. A store of messages calls `read` to decode the keys.
     fn get(&self, user: &str, id: &ConfigDigest, read: &DecodeKeys<'_>) -> Option<StoredKeys>;
 
-    /// Keeps the keys of a user, in place of those there were, and the message that they came in.
+    /// Stores the keys of a user in place of earlier ones, with the message that contained them.
     fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, sent: &[u8]);
 }
 
-/// The use cases that are served, by name: the configurations of each, the newest first.
+/// The use cases that are served, by name: the configurations of each, newest first.
 #[derive(Debug, Default, Clone)]
 pub struct Service {
     use_cases: BTreeMap<String, Vec<Arc<UseCase>>>,
 }
 
 impl Service {
-    /// A service without use cases.
+    /// Makes a service without use cases.
     pub fn new() -> Self {
         Service::default()
     }
 
-    /// Serves a table under this name. `kept` of the configurations that were served before go on answering clients that know
-    /// them. A table of the same configuration takes the place of the one before: clients of that are answered from this one.
+    /// Serves a table under this name. The number `kept` of earlier configurations continue to
+    /// answer clients that know them. A table with an unchanged configuration replaces the one
+    /// before: that table's clients are then answered from the new one.
     pub fn serve(&mut self, name: &str, use_case: impl Into<Arc<UseCase>>, kept: usize) {
         let (all, use_case) = (self.use_cases.entry(name.into()).or_default(), use_case.into());
         all.retain(|before| !before.is_told_as(&use_case));
@@ -106,12 +110,12 @@ impl Service {
         all.truncate(1 + kept);
     }
 
-    /// The use cases by name, each with its configurations, the newest first.
+    /// Use cases by name, each with its configurations, newest first.
     pub fn use_cases(&self) -> impl Iterator<Item = (&str, &[Arc<UseCase>])> {
         self.use_cases.iter().map(|(name, all)| (name.as_str(), all.as_slice()))
     }
 
-    /// Bytes of a body at most, for a path that there is.
+    /// Largest size of a body in bytes, for a path that exists.
     pub fn most_bytes(&self, path: &str) -> Option<usize> {
         match path {
             "/config" => Some(MAX_CONFIG_BYTES),
@@ -122,11 +126,13 @@ impl Service {
         }
     }
 
-    /// Answers a request with the body of a success, or a refusal. Proofs of evaluations take randomness, and nothing else does.
+    /// Answers a request with the body of a success, or a refusal. Only the proofs of evaluations
+    /// use the randomness.
     ///
     /// # Errors
-    /// [`Refusal`] with the status: 400 for what is no request, 404 for another path or an unknown use case, 410 for a
-    /// configuration that is not served any more, 413 for a body that is too long.
+    /// [`Refusal`] with the status: 400 for an invalid request, 404 for another path or an unknown
+    /// use case, 410 for a configuration that is not served any more, 413 for a body that is too
+    /// long.
     pub fn answer(
         &self,
         asked: &HttpRequest<'_>,
@@ -144,7 +150,7 @@ impl Service {
         }
     }
 
-    /// The user, the system, and the body of a request, which is not too long.
+    /// User, agent, and body of a request, after checking the body's size.
     fn checked<'a>(&self, asked: &HttpRequest<'a>) -> Result<(&'a str, &'a str, Bytes), Refusal> {
         let (Some(user), Some(agent)) = (asked.user, asked.agent) else {
             return refused(400, "the headers User-Identifier and User-Agent are needed");
@@ -159,13 +165,14 @@ impl Service {
         self.use_cases.values().flatten()
     }
 
-    /// Bytes of one lookup at most, with the names of its use case and of its keys, and with these if it brings them.
+    /// Largest size in bytes of one lookup with the names of its use case and of its keys,
+    /// including keys that it contains.
     fn most_query_bytes(&self) -> usize {
         self.all().map(|use_case| use_case.most_query_bytes()).max().unwrap_or(0) + self.most_key_bytes()
     }
 
     fn most_key_bytes(&self) -> usize {
-        // One of each kind that there is.
+        // One key of each kind that exists.
         let kinds: BTreeMap<ConfigDigest, usize> = self
             .all()
             .map(|use_case| {
@@ -178,7 +185,7 @@ impl Service {
     /// Answers `/config`.
     ///
     /// # Errors
-    /// As [`Service::answer`].
+    /// The errors of [`Service::answer`].
     pub fn config(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<Vec<u8>, Refusal> {
         let (user, agent, body) = self.checked(asked)?;
         let request: ConfigRequest = decoded(body)?;
@@ -187,7 +194,7 @@ impl Service {
         let names: Vec<&String> =
             if every { self.use_cases.keys().collect() } else { request.usecases.iter().collect() };
         for name in names {
-            // A name that comes twice is answered once.
+            // A repeated name is answered once.
             if response.configs.contains_key(name) {
                 continue;
             }
@@ -212,10 +219,10 @@ impl Service {
         Ok(response.encode_to_vec())
     }
 
-    /// Answers `/key`, with nothing: gives how many keys were kept.
+    /// Answers `/key` with an empty body, and returns the number of stored keys.
     ///
     /// # Errors
-    /// As [`Service::answer`].
+    /// The errors of [`Service::answer`].
     pub fn key(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<usize, Refusal> {
         let (user, _, body) = self.checked(asked)?;
         let mut all = Vec::new();
@@ -233,10 +240,11 @@ impl Service {
         Ok(count)
     }
 
-    /// What `/queries` asks for: lookups, each with its keys, and evaluations. Nothing is calculated yet.
+    /// Parses the parts of a `/queries` request: lookups, each with its keys, and evaluations.
+    /// Nothing is computed yet.
     ///
     /// # Errors
-    /// As [`Service::answer`].
+    /// The errors of [`Service::answer`].
     pub fn asked_for(
         &self,
         asked: &HttpRequest<'_>,
@@ -277,7 +285,7 @@ impl Service {
         newest.ok_or(Refusal { status: 400, why: NOT_SERVED.into() })
     }
 
-    /// The table that a request has the configuration of.
+    /// The table of a use case with the request's configuration.
     fn asked(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refusal> {
         let Some(all) = self.use_cases.get(name) else { return refused(400, NOT_SERVED) };
         let found = all.iter().find(|use_case| use_case.config_id()[..] == *config_id);
@@ -285,7 +293,7 @@ impl Service {
     }
 }
 
-/// The body of an answer to `/queries`: the answers to its parts, in their order.
+/// Body of a response to `/queries`: the answers to its parts, in order.
 pub fn responses(responses: Vec<Response>) -> Vec<u8> {
     Responses { responses }.encode_to_vec()
 }
@@ -297,16 +305,16 @@ fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refusal> {
     Ok(body.clone())
 }
 
-/// The addresses that a report of a URL filter names. It names no user.
+/// Addresses that a URL filter's report names. The report names no user.
 ///
 /// # Errors
-/// [`Refusal`] with 400 for what is no report, 413 for one that is too long.
+/// [`Refusal`] with 400 for an invalid report, 413 for one that is too long.
 pub fn reported(body: &Bytes) -> Result<Vec<String>, Refusal> {
     Ok(decoded::<UrlFilterReport>(limited(body, MAX_REPORT_BYTES)?)?.urls)
 }
 
-/// The parts of a message, each still in bytes: all that it has of field 1. They are counted as they come, so that a list of
-/// empty ones takes no memory.
+/// The parts of a message, each still encoded: all that it contains of field 1. They are counted
+/// while they are read, so that a list of empty ones takes no memory.
 fn parts(mut body: Bytes, most: usize) -> Result<Vec<Bytes>, Refusal> {
     let malformed = |why: DecodeError| Refusal { status: 400, why: why.to_string() };
     let mut parts = Vec::new();

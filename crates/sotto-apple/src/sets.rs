@@ -1,30 +1,31 @@
 //! Parameter sets by Apple's names.
 //!
-//! Those of its library whose numbers have 32 bits; the others' primes have up to 60, and are not served. All pass the gate.
+//! These are the sets of its library whose numbers have 32 bits; the primes of the others have up
+//! to 60 bits, and are not served. All sets pass the checks of security.
 
 use crate::proto::EncryptionParameters;
 use sotto_bfv::mulpir::RingContext;
 use sotto_core::{ParamsError, Security};
 
-/// A parameter set: a name for its numbers.
+/// A named parameter set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParamsSet {
-    /// What Apple's library calls it.
+    /// Name in Apple's library.
     pub name: &'static str,
-    /// N.
+    /// Degree of the ring, N.
     pub degree: usize,
-    /// t.
+    /// Plaintext modulus, t.
     pub plain: u64,
-    /// The primes, the last of which only keys have.
+    /// Primes of the modulus; only keys use the last one.
     pub primes: [u64; 3],
 }
 
-/// What is done with a set of less than 128 bits of security.
+/// Policy for parameter sets of less than 128 bits of security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeakParams {
-    /// It is refused.
+    /// Weak sets are refused.
     Reject,
-    /// It is used all the same, because somebody said so.
+    /// Weak sets are used, because the operator or caller allows it.
     Allow,
 }
 
@@ -32,7 +33,7 @@ const fn set(name: &'static str, plain: u64) -> ParamsSet {
     ParamsSet { name, degree: 4096, plain, primes: [134_176_769, 268_369_921, 268_361_729] }
 }
 
-/// Every set.
+/// All parameter sets.
 pub const SETS: [ParamsSet; 6] = [
     set("n_4096_logq_27_28_28_logt_4", 11),
     set("n_4096_logq_27_28_28_logt_5", 17),
@@ -42,10 +43,10 @@ pub const SETS: [ParamsSet; 6] = [
     set("n_4096_logq_27_28_28_logt_17", 65537),
 ];
 
-/// The set of that name.
+/// Finds the set with this name.
 ///
 /// # Errors
-/// [`ParamsError::Field`] with the names there are.
+/// [`ParamsError::Field`] with the names of all sets.
 pub fn find(name: &str) -> Result<ParamsSet, ParamsError> {
     SETS.into_iter().find(|set| set.name == name).ok_or_else(|| ParamsError::Field {
         field: "parameter set",
@@ -54,11 +55,11 @@ pub fn find(name: &str) -> Result<ParamsSet, ParamsError> {
 }
 
 impl ParamsSet {
-    /// The tools of the set, and its security, if it is enough or need not be.
+    /// Ring of the set, and its security, after checking it against `weak`.
     ///
     /// # Errors
-    /// [`ParamsError::Insecure`] below 128 bits, with the figure, unless weak sets are allowed; [`ParamsError::Field`] if the
-    /// numbers are no ring.
+    /// [`ParamsError::Insecure`] below 128 bits, with the number of bits, unless weak sets are
+    /// allowed; [`ParamsError::Field`] if the numbers do not make a ring.
     pub fn kit(&self, weak: WeakParams) -> Result<(RingContext, Option<Security>), ParamsError> {
         let kit = RingContext::new(self.degree, self.plain, &self.primes)?;
         match (kit.security(), weak) {
@@ -68,7 +69,7 @@ impl ParamsSet {
         }
     }
 
-    /// The set as messages name it: by its numbers.
+    /// Protobuf message of the set, with its numbers.
     pub fn message(&self) -> EncryptionParameters {
         EncryptionParameters {
             polynomial_degree: self.degree as u64,

@@ -1,4 +1,4 @@
-//! Symmetric lookups: a client opens the rows that a server evaluates a function of their keys for, and no others.
+//! Symmetric lookups: a client opens only the rows for whose keys a server evaluates a function.
 //!
 //! ```text
 //! the function at a key, 48 bytes   | 16: the row's name | 8 | 24: a key of AES-192 |
@@ -6,12 +6,13 @@
 //! a sealed value                    | as many bytes as the value | 16: the tag of GCM |
 //! ```
 //!
-//! The function is RFC 9497's P384-SHA384 in its verifiable mode, by [`sotto_oprf::p384`]. A row's name takes the place of its
-//! key: shard and buckets follow from its hash.
+//! The function is RFC 9497's P384-SHA384 in its verifiable mode, by [`sotto_oprf::p384`]. A row's
+//! name replaces its key: shard and buckets follow from the name's hash.
 //!
-//! Who has a key's output once has it for as long as the function's key is the same, and opens all that the row becomes. Two
-//! values of one row are sealed under one nonce, so that whoever has both sealed values has the difference of the two. That is
-//! how Apple's library has it: who cannot have it so encodes with a new key.
+//! A client that has a key's output keeps it for as long as the function's key stays the same, and
+//! opens all later values of the row. Two values of one row are sealed under one nonce, so anyone
+//! who has both sealed values knows their difference. Apple's library works the same way: an
+//! operator who cannot accept this must encode with a new key.
 
 use crate::keyword::hash;
 use aes_gcm::aead::{Aead as _, KeyInit};
@@ -26,31 +27,31 @@ use zeroize::Zeroizing;
 /// Bytes of the name that a row has in place of its key.
 pub const NAME_BYTES: usize = 16;
 
-/// By how many bytes a sealed value is longer than the value.
+/// Bytes that sealing adds to a value.
 pub const TAG_BYTES: usize = 16;
 
 const NONCE_BYTES: usize = 12;
 const KEY_BYTES: usize = 24;
 
-/// How configurations number this function with this cipher, the only one that there is.
+/// Number of this function with this cipher in configurations; it is the only one.
 pub const CONFIG_TYPE: i32 = 1;
 
-/// Said of a key that rows are not sealed with.
+/// Error for a key that rows are not sealed with.
 pub(crate) const OTHER_KEY: OprfError =
     OprfError::KeyText("this is the key of another table: bring back the one that its rows were sealed with");
 
 type RowCipher = AesGcm<Aes192, U12>;
 
-/// What opens one row: made of the function at its key. Wiped on drop.
+/// Key that opens one row, derived from the function at its lookup key. Wiped on drop.
 pub struct RowKey(OprfOutput);
 
 impl RowKey {
-    /// What the function's output at a row's key opens.
+    /// Row key of the function's output at a lookup key.
     pub fn of(output: OprfOutput) -> Self {
         RowKey(output)
     }
 
-    /// The hash of the row's name, by which tables know it.
+    /// Hash of the row's name, by which tables find the row.
     pub fn hash(&self) -> u64 {
         let (name, _) = self.0.bytes().split_at(NAME_BYTES);
         hash(name)
@@ -63,7 +64,7 @@ impl RowKey {
         Some((RowCipher::new_from_slice(key).ok()?, (*nonce).into()))
     }
 
-    /// Seals the row's value. The same value gives the same bytes.
+    /// Seals the row's value. Sealing is deterministic.
     ///
     /// # Errors
     /// [`OprfError::Closed`] for a value of more than 2^36 bytes.
@@ -72,10 +73,10 @@ impl RowKey {
         cipher.encrypt(&nonce, value).map_err(|_| OprfError::Closed)
     }
 
-    /// The value that was sealed.
+    /// Opens a sealed value.
     ///
     /// # Errors
-    /// [`OprfError::Closed`] for anything that [`Opening::seal`] did not give.
+    /// [`OprfError::Closed`] for anything that [`RowKey::seal`] did not return.
     pub fn open(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, OprfError> {
         let (cipher, nonce) = self.cipher().ok_or(OprfError::Closed)?;
         cipher.decrypt(&nonce, sealed).map(Zeroizing::new).map_err(|_| OprfError::Closed)
@@ -88,7 +89,7 @@ impl fmt::Debug for RowKey {
     }
 }
 
-/// A row as a symmetric table has it: the hash of its name, and its value, sealed.
+/// Row of a symmetric table: the hash of its name, and its sealed value.
 ///
 /// # Errors
 /// [`OprfError::Input`] for a key of more than 65,535 bytes.

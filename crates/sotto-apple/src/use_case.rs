@@ -1,4 +1,4 @@
-//! A table that is served: its shards, what clients are told of it, and the answer to one lookup.
+//! A table that is served: its shards, its configuration for clients, and the answer to one lookup.
 
 use crate::codec::Codec;
 use crate::config::{self, ConfigDialect, ConfigDigest, ConfigExtras, id, key_config};
@@ -19,31 +19,33 @@ use sotto_oprf::OprfError;
 use sotto_oprf::p384::{PublicKey, SecretKey};
 use std::sync::Arc;
 
-/// A table under one configuration. A client that has the configuration may ask it as long as it is served.
+/// A table under one configuration. Clients with that configuration may query it as long as it is
+/// served.
 #[derive(Debug)]
 pub struct UseCase {
     pub(crate) codec: Arc<Codec>,
     shards: Vec<Shard>,
     pub(crate) keys: EvaluationKeyConfig,
     pub(crate) key_id: ConfigDigest,
-    /// What clients are told of it.
+    /// Configuration messages for clients.
     told: ConfigMessages,
     beside: ConfigExtras,
-    /// What evaluates for clients of a symmetric table.
+    /// Key that evaluates for clients of a symmetric table.
     evaluator: Option<Arc<SecretKey>>,
     whole: IntegrityCheck,
 }
 
-/// The configuration of a table in each dialect that is spoken, and what it is known by in all of them: the digest of the newest
-/// dialect's, as of Apple's service, which makes it fit for older systems after that. A phone whose system is renewed goes on
-/// with what it knows.
+/// Configuration of a table in each supported dialect, and its id in all of them. As in Apple's
+/// service, the id is the digest of the newest dialect's configuration, which is adapted to older
+/// systems after that. So a phone whose system is upgraded continues with the configuration that it
+/// knows.
 #[derive(Debug)]
 struct ConfigMessages {
     configs: [(ConfigDialect, PirConfig); 2],
     id: ConfigDigest,
 }
 
-/// What clients are told of such shards.
+/// Configuration messages for shards of these shapes.
 fn told(keys: &EvaluationKeyConfig, shapes: &[EntryShape], beside: &ConfigExtras) -> ConfigMessages {
     let config = |dialect| config::config(keys, shapes, beside, dialect);
     let newest = config(ConfigDialect::RepeatedShard);
@@ -57,18 +59,18 @@ fn told(keys: &EvaluationKeyConfig, shapes: &[EntryShape], beside: &ConfigExtras
     }
 }
 
-/// Bytes that a client sends and gets, about.
+/// Approximate sizes of a client's messages, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSizes {
-    /// Its keys, once.
+    /// Bytes of a client's evaluation keys, sent once.
     pub keys: usize,
-    /// A query.
+    /// Bytes of a query.
     pub query: usize,
-    /// An answer.
+    /// Bytes of an answer.
     pub answer: usize,
 }
 
-/// Whether what answers are made of is as it was.
+/// Checks that the bytes from which answers are computed are unchanged.
 struct IntegrityCheck(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl std::fmt::Debug for IntegrityCheck {
@@ -78,7 +80,7 @@ impl std::fmt::Debug for IntegrityCheck {
 }
 
 impl UseCase {
-    /// A use case of these shards, which are of the codec's ring.
+    /// Makes a use case of these shards, which must be of the codec's ring.
     ///
     /// # Errors
     /// [`ParamsError::Unreliable`] if a lookup would fail more often than once in 2^40.
@@ -96,27 +98,28 @@ impl UseCase {
         Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, beside, evaluator: None, whole })
     }
 
-    /// The same, of which clients are told something else besides the shapes.
+    /// Adds properties besides the shapes to the configuration.
     fn telling(mut self, beside: ConfigExtras) -> Self {
         let shapes: Vec<EntryShape> = self.shards.iter().map(|shard| *shard.shape()).collect();
         (self.told, self.beside) = (told(&self.keys, &shapes, &beside), beside);
         self
     }
 
-    /// The same, of an index table whose entries have their [lengths](mod@crate::lengths) before them. Clients are told so, and
-    /// older ones do not know it.
+    /// Declares that entries of this index table follow their [lengths](mod@crate::length_prefix).
+    /// The configuration says so in a field that older clients do not know.
     pub fn with_lengths(self) -> Self {
         let beside = ConfigExtras { has_lengths: true, ..self.beside };
         self.telling(beside)
     }
 
-    /// The same, of a keyword table whose rows are [sealed](mod@crate::symmetric) with a key that has this public half.
+    /// Declares that the rows of this keyword table are [sealed](mod@crate::symmetric) with the
+    /// secret key of `public`.
     pub fn symmetric(self, public: PublicKey) -> Self {
         let beside = ConfigExtras { oprf: Some(public), ..self.beside };
         self.telling(beside)
     }
 
-    /// The same, which evaluates for clients of a symmetric table.
+    /// Adds the secret key that evaluates for clients of a symmetric table.
     ///
     /// # Errors
     /// [`OprfError::KeyText`] unless the rows are sealed with this key.
@@ -128,7 +131,7 @@ impl UseCase {
         Ok(self)
     }
 
-    /// What evaluates for clients.
+    /// Secret key that evaluates for clients.
     pub(crate) fn evaluator(&self) -> Result<&SecretKey, Refusal> {
         match (&self.evaluator, self.beside.oprf) {
             (Some(key), _) => Ok(key),
@@ -137,13 +140,13 @@ impl UseCase {
         }
     }
 
-    /// The same, of tables that lie where they may be written to: before an answer is given, `whole` says whether all that it was
-    /// made of is as it was.
+    /// Adds an integrity check, for tables in a file that may be written to: before an answer is
+    /// returned, `whole` says whether everything that it was computed from is unchanged.
     pub fn checked(self, whole: Arc<dyn Fn() -> bool + Send + Sync>) -> Self {
         UseCase { whole: IntegrityCheck(whole), ..self }
     }
 
-    /// The codec of a set.
+    /// Codec of a parameter set.
     ///
     /// # Errors
     /// [`ParamsError::Insecure`] below 128 bits, unless weak sets are allowed.
@@ -151,12 +154,12 @@ impl UseCase {
         Ok(Arc::new(Codec::new(set.kit(weak)?.0)?))
     }
 
-    /// Its shards.
+    /// Shards of the table.
     pub fn shards(&self) -> &[Shard] {
         &self.shards
     }
 
-    /// What clients send and get, about.
+    /// Approximate sizes of a client's messages.
     pub fn costs(&self) -> MessageSizes {
         let (elements, codec) = (self.keys.galois_elements.len(), &self.codec);
         let most = |bytes: &dyn Fn(&EntryShape) -> usize| {
@@ -169,39 +172,39 @@ impl UseCase {
         }
     }
 
-    /// The digest of its configuration: what clients know the table by.
+    /// Digest of the configuration, by which clients identify the table.
     pub fn config_id(&self) -> &ConfigDigest {
         &self.told.id
     }
 
-    /// The configuration in a dialect; in the newest where this one is not spoken.
+    /// Configuration in a dialect, or in the newest one where this dialect is not supported.
     pub(crate) fn config(&self, dialect: ConfigDialect) -> &PirConfig {
         let [newest, _] = &self.told.configs;
         let (_, config) = self.told.configs.iter().find(|(spoken, _)| *spoken == dialect).unwrap_or(newest);
         config
     }
 
-    /// The automorphisms that its keys are of.
+    /// Automorphisms of the evaluation keys.
     pub(crate) fn elements(&self) -> Vec<usize> {
         self.keys.galois_elements.iter().map(|element| *element as usize).collect()
     }
 
-    /// Bytes of a query at most.
+    /// Largest size of a query in bytes.
     pub(crate) fn most_query_bytes(&self) -> usize {
         self.shards.iter().map(|shard| lookup::most_bytes(&self.codec, shard.shape())).max().unwrap_or(0)
     }
 
-    /// Whether clients are told the same of another table.
+    /// Whether another table has the same configuration.
     pub(crate) fn is_told_as(&self, other: &UseCase) -> bool {
         self.told.id == other.told.id
     }
 
-    /// The digest of the keys that it needs.
+    /// Digest of the configuration of the required evaluation keys.
     pub fn key_id(&self) -> &ConfigDigest {
         &self.key_id
     }
 
-    /// Makes keys of the message that they come in.
+    /// Decodes evaluation keys from their message.
     pub(crate) fn stored(&self, key: &EvaluationKey) -> Result<StoredKeys, Refusal> {
         let (Some(metadata), Some(evaluation_key)) = (&key.metadata, &key.evaluation_key) else {
             return refused(400, LACKING);
@@ -218,12 +221,12 @@ impl UseCase {
         Ok(Arc::new(keys.map_err(|why| Refusal { status: 400, why: why.to_string() })?))
     }
 
-    /// Bytes that a client's keys take in memory.
+    /// Bytes of a client's evaluation keys in memory.
     fn key_bytes(&self) -> usize {
         Keys::bytes(self.codec.kit(), self.keys.galois_elements.len())
     }
 
-    /// A lookup of a user.
+    /// Prepares a user's lookup.
     pub(crate) fn lookup(
         self: Arc<Self>,
         name: String,
@@ -245,7 +248,7 @@ impl UseCase {
         Ok(LookupTask { use_case: self, name, shard, query, keys, key_bytes })
     }
 
-    /// Whether what is said of keys fits this use case.
+    /// Checks that the metadata of keys fits this use case.
     fn wants(&self, metadata: &EvaluationKeyMetadata) -> Result<(), Refusal> {
         match metadata.identifier == self.key_id[..] {
             true => Ok(()),
@@ -254,11 +257,12 @@ impl UseCase {
     }
 }
 
-/// Where the lookups of one request have their keys from: from the request itself, and else from what the user has sent before.
+/// Evaluation keys of the lookups in one request: from the request itself, or else from the user's
+/// stored keys.
 pub(crate) struct RequestKeys<'a> {
     user: &'a str,
     store: &'a dyn KeyStore,
-    /// Keys that the request brought, each once.
+    /// Keys that the request contained, each once.
     sent: Vec<(ConfigDigest, SerializedEvaluationKey, Arc<Keys>)>,
 }
 
@@ -267,7 +271,8 @@ impl<'a> RequestKeys<'a> {
         RequestKeys { user, store, sent: Vec::new() }
     }
 
-    /// The keys that a lookup brings, and the bytes that they take in memory besides those of lookups before it.
+    /// Keys that a lookup contains, and the bytes that they take in memory in addition to those of
+    /// earlier lookups.
     fn sent(
         &mut self,
         use_case: &UseCase,
@@ -285,7 +290,7 @@ impl<'a> RequestKeys<'a> {
         Ok((keys, use_case.key_bytes()))
     }
 
-    /// The keys of which a lookup says when they were made.
+    /// Stored keys that a lookup identifies by their time of creation.
     fn stored(
         &self,
         use_case: &UseCase,
@@ -295,7 +300,7 @@ impl<'a> RequestKeys<'a> {
             return refused(400, "a lookup says nothing of its evaluation key");
         };
         use_case.wants(metadata)?;
-        // Bytes that were keys once, by this build or another.
+        // The stored bytes were decoded as keys once, by this build or another.
         let read = |sent: &[u8]| EvaluationKey::decode(sent).ok().and_then(|key| use_case.stored(&key).ok());
         let stored = self.store.get(self.user, &use_case.key_id, &read);
         let stored = stored.filter(|stored| stored.timestamp == metadata.timestamp);
@@ -303,7 +308,7 @@ impl<'a> RequestKeys<'a> {
     }
 }
 
-/// One lookup, with all that its answer needs.
+/// One lookup, with everything that its answer needs.
 #[derive(Debug)]
 pub struct LookupTask {
     use_case: Arc<UseCase>,
@@ -311,36 +316,36 @@ pub struct LookupTask {
     shard: usize,
     query: EncryptedIndices,
     keys: Arc<Keys>,
-    /// Bytes that its keys take, if it brought them.
+    /// Bytes of the keys, if the lookup contained them.
     key_bytes: usize,
 }
 
 impl LookupTask {
-    /// The use case that is asked.
+    /// Name of the use case.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes of its query.
+    /// Bytes of the query.
     pub fn query_bytes(&self) -> usize {
         self.query.encoded_len()
     }
 
-    /// Bytes that its keys take in memory, if it brought them and no lookup before it did.
+    /// Bytes of the keys in memory, if the lookup contained them and no earlier lookup did.
     pub fn key_bytes(&self) -> usize {
         self.key_bytes
     }
 
-    /// Bytes of its answer, about and no less.
+    /// Approximate upper bound on the bytes of the answer.
     pub fn answer_bytes(&self) -> usize {
         let shard = self.use_case.shards.get(self.shard);
         shard.map_or(0, |shard| lookup::answer_bytes(&self.use_case.codec, shard.shape()))
     }
 
-    /// Answers it, on the current pool's threads.
+    /// Computes the answer on the current thread pool.
     ///
     /// # Errors
-    /// [`Refusal`] with the status: 400 for a query that is none of this table.
+    /// [`Refusal`] with the status: 400 for a query that does not fit this table.
     pub fn answer(&self) -> Result<PirResponse, Refusal> {
         let Some(shard) = self.use_case.shards.get(self.shard) else {
             return refused(400, format!("there are {} shards", self.use_case.shards.len()));

@@ -1,9 +1,11 @@
-//! Which shard a lookup names, how much that tells of its key, and what a server was told before.
+//! Shards of lookups: how much a shard reveals of its key, and what a server learned before.
 //!
-//! A lookup names its shard in the clear, and the unsigned configuration says how the shard follows from the key's hash. So a
-//! server that may choose the function, or change it from lookup to lookup, chooses how many bits of the key it reads. The caller
-//! says how much it may learn ([`ConfigPolicy::max_shards`]), of all functions together under which it was ever asked
-//! ([`ShardHistory`]), and a use case's function stays as it was first told until a person accepts another one.
+//! A lookup names its shard in the clear, and the unsigned configuration defines how the shard
+//! follows from the key's hash. So a server that may choose the function, or change it from lookup
+//! to lookup, chooses how many bits of the key it learns. The caller limits how much that may be
+//! ([`ConfigPolicy::max_shards`]), over all functions under which the server was ever queried
+//! ([`ShardHistory`]). A use case's function stays as it was first used until a person accepts
+//! another one.
 
 use crate::sets::WeakParams;
 use serde::{Deserialize, Serialize};
@@ -13,24 +15,27 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// How the shard of a key follows from its hash: `(hash mod modulus) mod count`.
+/// Function from a key's hash to its shard: `(hash mod modulus) mod count`.
 ///
-/// `sha256:COUNT` has both numbers alike; `double-mod:MODULUS:COUNT` follows the shards of another use case. In a symmetric table
-/// the hash is of what the function of the server's key gives, and that key is a part: `p384:KEY:sha256:COUNT`.
+/// In `sha256:COUNT` both numbers are equal; `double-mod:MODULUS:COUNT` follows the shards of
+/// another use case. In a symmetric table the function hashes the output of the OPRF under the
+/// server's key, and that key is a part of it: `p384:KEY:sha256:COUNT`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ShardFunction {
-    /// The public half of the key under which what is hashed was made, in hexadecimal digits. Of a symmetric table.
+    /// Public key of the OPRF whose outputs are hashed, in hexadecimal digits; `None` if the table
+    /// is not symmetric.
     public_key: Option<String>,
     modulus: u64,
     count: u64,
 }
 
 impl ShardFunction {
-    /// The function that tells nothing, since there is one shard.
+    /// The function that reveals nothing, since there is one shard.
     pub const ONE_SHARD: ShardFunction = ShardFunction { public_key: None, modulus: 1, count: 1 };
 
-    /// A function of numbers that are not zero. Those that tell nothing are all [`Self::ONE_SHARD`].
+    /// Makes a function from numbers that are not zero. Every function that reveals nothing is
+    /// [`Self::ONE_SHARD`].
     pub(super) fn new(public_key: Option<&PublicKey>, modulus: u64, count: u64) -> Self {
         let hex = |key: &PublicKey| key.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let function = ShardFunction { public_key: None, modulus: modulus.max(1), count: count.max(1) };
@@ -40,16 +45,17 @@ impl ShardFunction {
         }
     }
 
-    /// The shard of a key with this hash.
+    /// Shard of a key with this hash.
     pub(super) fn shard(&self, hash: u64) -> usize {
-        // Where nothing is told, nothing may depend on the key.
+        // Where nothing is revealed, nothing may depend on the key.
         if self.parts() == 1 {
             return 0;
         }
         divide(divide(hash, self.modulus).1, self.count).1 as usize
     }
 
-    /// A lookup tells of its key at most that it is one in so many: the inverse of the smallest shard's part of all keys.
+    /// Upper bound on what a lookup reveals of its key: that it is one in this many parts, the
+    /// inverse of the smallest shard's share of all keys.
     pub fn parts(&self) -> u64 {
         match self.modulus / self.count.max(1) {
             // Each remainder is a shard of its own.
@@ -58,19 +64,21 @@ impl ShardFunction {
         }
     }
 
-    /// What these functions tell together of one key that is asked under all of them, in the unit of [`Self::parts`].
+    /// Upper bound on what these functions reveal together of one key that is queried under all of
+    /// them, in the unit of [`Self::parts`].
     fn parts_together<'a>(functions: impl Iterator<Item = &'a ShardFunction>) -> u64 {
         let mut by_key: BTreeMap<&Option<String>, Vec<&ShardFunction>> = BTreeMap::new();
         for function in functions.filter(|function| function.parts() > 1) {
             by_key.entry(&function.public_key).or_default().push(function);
         }
-        // Outputs under two keys have nothing to do with each other.
+        // Outputs under two keys are independent.
         by_key.values().map(|functions| same_hash(functions)).fold(1, u64::saturating_mul)
     }
 }
 
-/// Of functions of one hash: those of one modulus tell what their remainders together do, and others the remainder by the
-/// least common multiple of the moduli, or less.
+/// Upper bound on what functions of one hash reveal together. Functions with one modulus reveal
+/// what their remainders reveal together; others reveal at most the remainder modulo the least
+/// common multiple of the moduli.
 fn same_hash(functions: &[&ShardFunction]) -> u64 {
     let modulus = functions.iter().fold(1, |all, function| least_common_multiple(all, function.modulus));
     let count = functions.iter().fold(1, |all, function| least_common_multiple(all, function.count));
@@ -80,7 +88,7 @@ fn same_hash(functions: &[&ShardFunction]) -> u64 {
     }
 }
 
-/// Saturates: what exceeds a number of 64 bits exceeds what anybody accepts.
+/// Least common multiple, which saturates: a value over 64 bits exceeds what any caller accepts.
 fn least_common_multiple(a: u64, b: u64) -> u64 {
     let (mut divisor, mut rest) = (a, b);
     while rest > 0 {
@@ -108,7 +116,7 @@ impl From<ShardFunction> for String {
     }
 }
 
-/// A text that names no function of shards.
+/// Error for text that is not a shard function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a function of shards, such as sha256:57 or double-mod:57:10")]
 pub struct NoShardFunction;
@@ -132,7 +140,7 @@ impl FromStr for ShardFunction {
         };
         let (modulus, count) = numbers.ok_or(NoShardFunction)?;
         let function = ShardFunction { public_key, modulus, count };
-        // One text for each: what is printed is what is read.
+        // A function has one text form: what is printed is what is parsed.
         let is_canonical = function.to_string() == text;
         let is_hex = |key: &String| {
             key.len() == 2 * PUBLIC_KEY_BYTES
@@ -157,66 +165,69 @@ impl TryFrom<String> for ShardFunction {
 /// Bytes of a public key: a compressed point of P-384.
 const PUBLIC_KEY_BYTES: usize = 49;
 
-/// What a caller accepts of a server's configuration.
+/// Limits on what a caller accepts in a server's configuration.
 #[derive(Debug, Clone)]
 pub struct ConfigPolicy {
-    /// What is done with parameters of less than 128 bits of security.
+    /// Policy for parameters of less than 128 bits of security.
     pub weak: WeakParams,
-    /// The server may learn of a key that it is one in so many, by all that it is asked for the key. One tells it nothing.
+    /// Largest number of parts among which the server may learn the one that contains a key, over
+    /// all functions; 1 reveals nothing.
     pub max_shards: u64,
-    /// A use case's new shard function, which a person has accepted. It is good for one configuration, and then it is gone:
-    /// within a call no key is asked under two functions.
+    /// New shard function of a use case, which a person has accepted. It is valid for one
+    /// configuration, so that no key is queried under two functions in one call.
     pub accepted_change: Option<ShardFunction>,
 }
 
-/// One shard, and no parameters that are weak.
+/// Accepts one shard, and no weak parameters.
 impl Default for ConfigPolicy {
     fn default() -> Self {
         ConfigPolicy { weak: WeakParams::Reject, max_shards: 1, accepted_change: None }
     }
 }
 
-/// Why a table's shards are refused. Nothing was asked.
+/// Why a table's shards are refused. No query was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// Lookups would tell more than the caller accepts.
+    /// Lookups would reveal more than the caller accepts.
     #[error("lookups with {function} tell the server in which of {parts} parts a key is{}, at most {max} accepted",
         if *.before { ", with what it was told before" } else { "" })]
     TooMany {
-        /// The use case's shard function.
+        /// Shard function of the use case.
         function: ShardFunction,
-        /// What the server would know.
+        /// Number of parts that the server would distinguish.
         parts: u64,
-        /// What is accepted.
+        /// Largest number of parts that is accepted.
         max: u64,
-        /// Whether other functions, of other use cases or of earlier configurations, have a part in it.
+        /// Whether functions of other use cases, or of earlier configurations, contribute to the
+        /// number.
         before: bool,
     },
-    /// The use case was asked under another function.
+    /// The use case was queried under another function before.
     #[error(
         "the shard function is {function}, and lookups were made with {pinned}: a key asked under both is told twice"
     )]
     Changed {
-        /// The function of earlier lookups.
+        /// Function of the earlier lookups.
         pinned: ShardFunction,
-        /// The one that the server tells now.
+        /// Function in the server's configuration.
         function: ShardFunction,
     },
 }
 
-/// The shard functions under which one server was asked, of each use case: keep it from call to call.
+/// Shard functions under which one server was queried, for each use case, to be kept from call to
+/// call.
 ///
-/// It is written down before a lookup is sent. Whoever loses it lets the server begin anew.
+/// It is stored before a lookup is sent. A client that loses it lets the server start over.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShardHistory {
-    /// The newest function last.
+    /// Functions of each use case, the newest last.
     use_cases: BTreeMap<String, Vec<ShardFunction>>,
 }
 
 impl ShardHistory {
-    /// Takes down a use case's function, if the caller accepts what it tells.
+    /// Adds a use case's function if the caller accepts what it reveals.
     pub(super) fn admit(
         &mut self,
         use_case: &str,
@@ -254,7 +265,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Of the smallest class of hashes, by counting.
+    /// Number of parts by the smallest class of hashes, counted.
     fn counted(functions: &[&str]) -> u64 {
         let functions: Vec<ShardFunction> = functions.iter().map(|text| function(text)).collect();
         let all = functions.iter().fold(1, |all, function| least_common_multiple(all, function.modulus));
@@ -282,7 +293,7 @@ mod tests {
             let all: Vec<ShardFunction> = functions.iter().map(|text| function(text)).collect();
             assert_eq!(ShardFunction::parts_together(all.iter()), counted(functions), "{functions:?}");
         }
-        // What is not counted exactly is counted as more.
+        // Combinations that are not counted exactly are overestimated.
         let mixed = ["double-mod:12:2", "double-mod:9:3"];
         let all = mixed.map(function);
         assert!(ShardFunction::parts_together(all.iter()) >= counted(&mixed));
@@ -329,11 +340,11 @@ mod tests {
         assert!(matches!(admit("a", "sha256:56", 57, Some("sha256:55")), Err(ShardError::Changed { .. })));
         let told = admit("a", "sha256:56", 57, Some("sha256:56"));
         assert!(matches!(told, Err(ShardError::TooMany { parts: 3192, before: true, .. })), "{told:?}");
-        // Another use case of the server is asked for the same keys.
+        // Another use case of the server is queried for the same keys.
         assert!(matches!(admit("b", "sha256:56", 57, None), Err(ShardError::TooMany { parts: 3192, .. })));
         admit("b", "double-mod:57:10", 57, None).unwrap();
         admit("c", "sha256:1", 1, None).unwrap();
-        // What was told is never forgotten.
+        // What was revealed is never forgotten.
         admit("a", "sha256:56", 3192, Some("sha256:56")).unwrap();
         assert!(matches!(admit("a", "sha256:56", 57, None), Err(ShardError::TooMany { parts: 3192, .. })));
         let kept = serde_json::to_string(&history).unwrap();

@@ -1,11 +1,12 @@
-//! Symmetric tables: evaluations first, and then the rows that they open.
+//! Client of symmetric tables: requests evaluations, and then the rows that they open.
 //!
 //! ```text
 //! Client::ask_openings -> /queries -> Client::openings -> Client::ask_opened -> /queries -> Client::open
 //! ```
 //!
-//! A blinded element is uniform whatever was blinded, so that the first request says nothing but how many keys there are. The
-//! second is as for any table: what it names is made of the rows' names, and not of their keys.
+//! A blinded element is uniform whatever was blinded, so the first request reveals only the number
+//! of keys. The second request is like that for any table: it is computed from the rows' names, not
+//! from their keys.
 
 use super::table_info::wrong;
 use super::{Client, PendingRequest};
@@ -19,16 +20,16 @@ use sotto_oprf::OprfError;
 use sotto_oprf::p384::{BlindedInput, MAX_INPUT, PublicKey, blind};
 use zeroize::Zeroizing;
 
-/// Keys that are blinded, and the secrets that unblind their evaluations.
+/// Blinded keys, with the secrets that unblind their evaluations.
 #[derive(Debug)]
 pub struct BlindedKeys(Vec<(BlindedInput, bool)>);
 
-/// What opens rows, each with whether its key is one that a table may have.
+/// Keys that open rows, each with whether a table may contain its lookup key.
 #[derive(Debug)]
 pub struct RowKeys(Vec<(RowKey, bool)>);
 
 impl Client {
-    /// Whether a key takes an evaluation before it is asked for.
+    /// Whether a lookup requires an evaluation first.
     pub fn is_symmetric(&self) -> bool {
         self.told.oprf.is_some()
     }
@@ -37,11 +38,11 @@ impl Client {
         Ok(self.told.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: ask for its rows"))?)
     }
 
-    /// The body of a request for an evaluation for each of these keys. One that is longer than any key of a table is asked for
-    /// all the same, as another.
+    /// Body of a request for an evaluation of each of these keys. A key that is longer than any key
+    /// of a table is replaced by another one.
     ///
     /// # Errors
-    /// [`Misuse`] of a table that is not symmetric. None that depends on a key.
+    /// [`Misuse`] for a table that is not symmetric. No error depends on a key.
     pub fn ask_openings(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, BlindedKeys)> {
         self.oprf()?;
         let (mut requests, mut all) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
@@ -52,7 +53,7 @@ impl Client {
             let blinded = blinded.map_err(|_| Misuse::Rule("a key that the function does not take"))?;
             let oprf_request = Some(OprfRequest {
                 query_element: blinded.element().to_vec().into(),
-                // So that what is evaluated is of the key that this client knows.
+                // Makes the server evaluate with the key that this client knows.
                 config_id: self.told.config_id.clone(),
             });
             requests.push(Request { usecase: self.use_case.clone(), oprf_request, ..Default::default() });
@@ -61,10 +62,10 @@ impl Client {
         Ok((Requests { requests }.encode_to_vec(), BlindedKeys(all)))
     }
 
-    /// What opens the rows of these keys, if the answer's evaluations are proved.
+    /// Verifies the evaluations in an answer, and returns the keys that open the rows.
     ///
     /// # Errors
-    /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request.
+    /// [`Peer`](sotto_core::Error::Peer) if this is not an answer to the request.
     pub fn openings(&self, blindings: BlindedKeys, answer: Bytes) -> Result<RowKeys> {
         let public = self.oprf()?;
         let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
@@ -85,10 +86,10 @@ impl Client {
         Ok(RowKeys(out))
     }
 
-    /// The body of a request for the values of rows that can be opened.
+    /// Body of a request for the values of rows that can be opened.
     ///
     /// # Errors
-    /// [`Misuse`] of a table that is not symmetric.
+    /// [`Misuse`] for a table that is not symmetric.
     pub fn ask_opened(
         &self,
         openings: RowKeys,

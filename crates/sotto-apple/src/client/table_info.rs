@@ -1,4 +1,4 @@
-//! What a server says of a use case: looked at before anything is made of it.
+//! A server's description of a use case, which is checked before anything is computed from it.
 
 use super::shards::ShardFunction;
 use crate::codec::Codec;
@@ -18,27 +18,27 @@ use sotto_catalog::RowForm;
 use sotto_core::{ParamsError, PeerMisbehaved, Result};
 use sotto_oprf::p384::PublicKey;
 
-/// Shards of a table at most.
+/// Largest number of shards of a table.
 const MAX_SHARDS: u64 = 1 << 16;
 
-/// Selectors of a query at most, which are some ciphertexts.
+/// Largest number of selectors of a query, which are a few ciphertexts.
 const MAX_OUTPUTS: usize = 1 << 16;
 
-/// What is asked, and with which keys.
+/// Description of the table, and of the keys that it needs.
 #[derive(Debug)]
 pub(super) struct TableInfo {
     pub(super) codec: Codec,
     pub(super) shapes: Vec<EntryShape>,
-    /// How a key's shard follows from its hash; `None` where rows are asked for by number.
+    /// Function from keys to shards; `None` where rows are requested by number.
     pub(super) shard_function: Option<ShardFunction>,
-    /// How rows by number lie in entries.
+    /// Form of rows by number in entries.
     pub(super) form: RowForm,
-    /// Of a symmetric table: what evaluations are proved against.
+    /// Public key under which evaluations are proved, for a symmetric table.
     pub(super) oprf: Option<PublicKey>,
     pub(super) config_id: Bytes,
     pub(super) key_id: ConfigDigest,
     pub(super) elements: Vec<usize>,
-    /// When the keys were made that the server has, or 0.
+    /// Time of creation of the keys that the server has, or 0.
     pub(super) there: u64,
 }
 
@@ -51,7 +51,7 @@ impl TableInfo {
         };
         let set = set(pir.encryption_parameters.as_ref())?;
         let codec = Codec::new(set.kit(weak)?.0)?;
-        // Entries that a query asks for: of a keyword table as many as its keys have hash functions.
+        // Entries that a query requests: in a keyword table as many as keys have hash functions.
         let batch = match &pir.keyword_pir_params {
             Some(keyword) if (1..=TABLES as u64).contains(&keyword.num_hash_functions) => {
                 keyword.num_hash_functions as usize
@@ -110,7 +110,7 @@ fn set(parameters: Option<&EncryptionParameters>) -> Result<crate::sets::ParamsS
     })
 }
 
-/// The key of a symmetric table's function, of the one kind that there is.
+/// Public key of a symmetric table's function, of the only kind that is supported.
 fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
     if config.config_type != CONFIG_TYPE {
         return Err(wrong("is symmetric in a way that this build does not know: take a newer one").into());
@@ -119,7 +119,8 @@ fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
     Ok(key.map_err(|_| wrong("has a public key that is no element of the group"))?)
 }
 
-/// How a key's shard follows from its hash. Without a word on it as in the library's first release.
+/// Function from keys to shards. If the configuration does not name one, it is that of the
+/// library's first release.
 fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>) -> Result<ShardFunction> {
     let modulus = match told {
         None | Some(Sharding::Sha256(_)) => count,
@@ -131,7 +132,7 @@ fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>)
     Ok(ShardFunction::new(oprf, modulus, count))
 }
 
-/// The shape of each shard.
+/// Shapes of the shards.
 fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<Vec<EntryShape>> {
     let repeated = config.pir_shard_configs.as_ref().and_then(|all| all.repeated_shard_config.as_ref());
     let (all, times) = match repeated {

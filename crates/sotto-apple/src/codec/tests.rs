@@ -1,4 +1,4 @@
-//! Small things; whole messages are compared in `tests/suite`.
+//! Tests of details; whole messages are compared in `tests/suite`.
 
 use super::*;
 use crate::sets::{SETS, WeakParams};

@@ -1,35 +1,36 @@
-//! Buckets of a shard as they were, and what becomes of them: rows that change, go, and come.
+//! Buckets of a shard, and their changes: rows that change, are removed, or are added.
 //!
-//! A row that has more bytes than its bucket has room for, and one that is new, takes the place of others, which move on to their
-//! other buckets: the cuckoo steps with which a table is made, from what lies there. Only buckets that are asked about are read.
+//! A row that grows beyond the space in its bucket, or that is new, displaces others, which move to
+//! their other buckets: the same cuckoo steps that build a table, starting from the existing one.
+//! Only buckets that are accessed are decoded.
 
 use crate::keyword::bucket::{self, EMPTY, MAX_ROWS, ROW};
 use crate::keyword::cuckoo::{MOVES, step};
 use crate::keyword::{TABLES, buckets};
 use std::collections::BTreeMap;
 
-/// A bucket: of which table, and its number.
+/// Address of a bucket: its table, and its number.
 pub(super) type BucketAddress = (usize, usize);
 
 /// A row: the hash of its key, and its value.
 type Row = (u64, Vec<u8>);
 
-/// Why buckets do not become what they are to become.
+/// Why buckets cannot be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BucketError {
-    /// A bucket whose bytes are none.
+    /// The bytes of a bucket are invalid.
     Damaged,
     /// A row finds no place.
     Full,
 }
 
-/// Buckets of a shard.
+/// Buckets of a shard, decoded on access.
 pub(super) struct Buckets<'a> {
-    /// The bytes of each table's buckets.
+    /// Bytes of each table's buckets.
     tables: [&'a [u8]; TABLES],
     count: usize,
     entry_bytes: usize,
-    /// Those that were looked at.
+    /// Buckets that were decoded.
     read: BTreeMap<BucketAddress, Vec<Row>>,
     step: u64,
 }
@@ -39,7 +40,7 @@ impl<'a> Buckets<'a> {
         Buckets { tables, count, entry_bytes, read: BTreeMap::new(), step: 0 }
     }
 
-    /// The bytes of a bucket as they were.
+    /// Bytes of a bucket before the changes.
     pub(super) fn old(&self, (table, i): BucketAddress) -> Option<&'a [u8]> {
         let start = i.checked_mul(self.entry_bytes)?;
         self.tables.get(table)?.get(start..start.checked_add(self.entry_bytes)?)
@@ -54,7 +55,7 @@ impl<'a> Buckets<'a> {
         self.read.get_mut(&place).ok_or(BucketError::Damaged)
     }
 
-    /// The two buckets of a row; the same twice where it has only one.
+    /// The two buckets of a row; twice the same where it has only one.
     fn homes(&self, hash: u64) -> [BucketAddress; TABLES] {
         let [one, other] = buckets(hash, self.count);
         [(0, one), if one == other { (0, one) } else { (1, other) }]
@@ -67,7 +68,7 @@ impl<'a> Buckets<'a> {
         Ok(if rows.len() < MAX_ROWS { most.saturating_sub(used) } else { 0 })
     }
 
-    /// Where a row lies, and which it is there.
+    /// Bucket of a row, and the row's index in it.
     fn find(&mut self, hash: u64) -> Result<Option<(BucketAddress, usize)>, BucketError> {
         for place in self.homes(hash) {
             if let Some(at) = self.rows(place)?.iter().position(|(there, _)| *there == hash) {
@@ -77,12 +78,12 @@ impl<'a> Buckets<'a> {
         Ok(None)
     }
 
-    /// Whether there is such a row.
+    /// Whether there is a row with this hash.
     pub(super) fn has(&mut self, hash: u64) -> Result<bool, BucketError> {
         Ok(self.find(hash)?.is_some())
     }
 
-    /// Takes a row out, if it is there.
+    /// Removes a row, if it exists.
     pub(super) fn remove(&mut self, hash: u64) -> Result<(), BucketError> {
         if let Some((place, at)) = self.find(hash)? {
             self.rows(place)?.remove(at);
@@ -90,7 +91,7 @@ impl<'a> Buckets<'a> {
         Ok(())
     }
 
-    /// Gives a row this value, whether it is there or not.
+    /// Sets the value of a row, whether it exists or not.
     pub(super) fn set(&mut self, hash: u64, value: &[u8]) -> Result<(), BucketError> {
         if let Some((place, at)) = self.find(hash)? {
             let room = self.room(place)?;
@@ -130,7 +131,7 @@ impl<'a> Buckets<'a> {
         Ok(())
     }
 
-    /// Takes some row out of a bucket.
+    /// Removes some row from a bucket.
     fn take(&mut self, place: BucketAddress) -> Result<Option<Row>, BucketError> {
         self.step = step(self.step);
         let at = (self.step >> 33) as usize;
@@ -139,7 +140,7 @@ impl<'a> Buckets<'a> {
         Ok((at < rows.len()).then(|| rows.swap_remove(at)))
     }
 
-    /// The buckets that are others than they were.
+    /// Buckets whose bytes changed.
     pub(super) fn changed(mut self) -> BTreeMap<BucketAddress, Vec<u8>> {
         let mut changed = BTreeMap::new();
         for (place, mut rows) in std::mem::take(&mut self.read) {
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use crate::keyword::hash;
 
-    /// Buckets of rows, each in one of its two, in the bytes that they have.
+    /// Encoded buckets with rows of the sizes at hand, each in one of its two buckets.
     fn filled(rows: usize, count: usize, entry_bytes: usize) -> [Vec<u8>; TABLES] {
         let empty = || vec![0; count * entry_bytes];
         let tables = [empty(), empty()];
@@ -197,7 +198,8 @@ mod tests {
     #[test]
     fn rows_change_go_and_come_and_no_other_is_lost() {
         let (rows, count, entry_bytes) = (1000, 55, 200);
-        // Nine rows to a bucket: 990 places of 1,000 would be too few; with 55 buckets of two tables there are 990.
+        // Nine rows fit into a bucket: 990 places would be too few for 1,000 rows; 55 buckets in
+        // each of two tables have 990.
         assert_eq!((entry_bytes - EMPTY) / (ROW + 10) * count * TABLES, 990);
         let rows = rows - 60;
         let before = filled(rows, count, entry_bytes);
@@ -208,7 +210,7 @@ mod tests {
         for i in 0..rows + 20 {
             match i {
                 i if i >= rows || i % 10 == 1 => {
-                    // One in four is longer than before.
+                    // One value in four is longer than before.
                     let value = vec![1; if i % 4 == 0 { 30 } else { 10 }];
                     buckets.set(key(i), &value).unwrap();
                     expected.insert(key(i), value);
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!(buckets.set(9, &[0; 40]), Err(BucketError::Full));
         assert_eq!(Buckets::new([&[1; 50], &[1; 50]], 1, 50).has(1), Err(BucketError::Damaged));
         assert_eq!(Buckets::new([&[], &[]], 1, 50).has(1), Err(BucketError::Damaged));
-        // The same value again changes nothing.
+        // Setting the same value again changes nothing.
         let mut buckets = Buckets::new([&before[0], &before[1]], 2, 50);
         buckets.set(hash(&3usize.to_le_bytes()), &[3; 10]).unwrap();
         assert!(buckets.changed().is_empty());

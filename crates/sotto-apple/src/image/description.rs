@@ -1,4 +1,5 @@
-//! What a file says of itself, as JSON: read totally, and believed only where it fits the file.
+//! Description of a use case in its file, as JSON. It is parsed totally, and used only where it
+//! fits the file.
 
 use crate::codec::Codec;
 use crate::keyword::TABLES;
@@ -10,76 +11,76 @@ use sotto_catalog::{Hex32, RowForm, ValueKind};
 use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::PublicKey;
 
-/// The version of descriptions that this build writes and reads.
+/// Version of descriptions that this build writes and reads.
 pub const FORMAT: &str = "sotto-apple/1";
 
-/// Bytes of a use case's name at most.
+/// Largest length of a use case's name in bytes.
 pub const MAX_NAME: usize = 256;
 
-/// Shards of a table at most.
+/// Largest number of shards of a table.
 pub const MAX_SHARDS: usize = 1 << 16;
 
-/// A multiple of this is where a table begins: a page.
+/// Alignment of tables in the file: a page.
 pub const ALIGNMENT: u64 = 4096;
 
-/// What a file says of itself.
+/// Description of a use case in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UseCaseDescription {
     pub(super) format: String,
-    /// The use case's name.
+    /// Name of the use case.
     pub name: String,
-    /// Which epoch of it this is.
+    /// Epoch of the use case.
     pub epoch: u64,
-    /// The parameter set, by Apple's name.
+    /// Apple's name of the parameter set.
     pub set: String,
-    /// How many keys clients send.
+    /// Compression of clients' keys.
     pub compression: KeyCompression,
-    /// How rows are asked for.
+    /// Kind of lookups.
     pub kind: UseCaseKind,
-    /// What values are.
+    /// Kind of the values.
     pub value: ValueKind,
-    /// Bytes of the longest value there was when the table was encoded, or of each number.
+    /// Bytes of the longest value when the table was encoded, or of each number.
     pub value_bytes: u64,
-    /// Of a symmetric table: the public half of the key that its rows are sealed with.
+    /// Public key of the function that seals the rows of a symmetric table.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "super::oprf::digits")]
     pub oprf: Option<PublicKey>,
-    /// Its shards.
+    /// Shapes of the shards.
     pub shards: Vec<ShardShape>,
-    /// BLAKE3 of all tables.
+    /// BLAKE3 digest of all tables.
     pub tables: Hex32,
 }
 
-/// How rows are asked for.
+/// Kind of lookups in a use case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum UseCaseKind {
-    /// By key.
+    /// Rows are requested by key.
     Keyword {
-        /// How keys are spelled.
+        /// Form of the keys.
         form: KeyForm,
-        /// Bytes of a bucket at most, as was asked for.
+        /// Largest size of a bucket in bytes, as requested.
         bucket_bytes: u64,
-        /// Whether it was asked for how many buckets there are.
+        /// Whether the number of buckets was requested.
         fixed: bool,
     },
-    /// By number.
+    /// Rows are requested by number.
     Index,
-    /// By number, and each entry has its [length](mod@crate::lengths) before it.
+    /// Rows are requested by number, and each entry follows its [length](mod@crate::length_prefix).
     #[serde(rename = "index-lengths")]
     IndexWithLengths,
 }
 
-/// How many keys clients send: [`Compression`] by name.
+/// Name of a [`Compression`] of clients' keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyCompression {
-    /// One for each round.
+    /// One key for each round.
     #[default]
     None,
-    /// Fewer.
+    /// Fewer keys than rounds.
     Hybrid,
-    /// The fewest.
+    /// As few keys as possible.
     Most,
 }
 
@@ -93,28 +94,28 @@ impl From<KeyCompression> for Compression {
     }
 }
 
-/// A shard's shape.
+/// Shape of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShardShape {
-    /// Rows that are in it.
+    /// Number of rows in the shard.
     pub rows: u64,
-    /// Entries of each of its tables: buckets, or rows.
+    /// Number of entries of each table: buckets, or rows.
     pub entries: u64,
-    /// Bytes of each.
+    /// Bytes of an entry.
     pub entry_bytes: u64,
-    /// Rows and columns of plaintexts.
+    /// Numbers of rows and columns of plaintexts.
     pub dimensions: [u64; 2],
 }
 
-/// Where the tables of a file lie.
+/// Offsets of the tables in a file.
 #[derive(Debug, Clone)]
 pub struct FileLayout {
-    /// The shape of each shard.
+    /// Shape of each shard.
     pub shapes: Vec<EntryShape>,
-    /// Where each of its tables begins.
+    /// Offset of each table of each shard.
     pub tables: Vec<Vec<u64>>,
-    /// Where the entries of each of its tables begin.
+    /// Offset of the entries of each table of each shard.
     pub entries: Vec<Vec<u64>>,
     /// Bytes of all tables.
     pub table_bytes: u64,
@@ -123,7 +124,7 @@ pub struct FileLayout {
 }
 
 impl UseCaseKind {
-    /// Tables of a shard.
+    /// Number of tables of a shard.
     pub fn tables(&self) -> usize {
         match self {
             UseCaseKind::Keyword { .. } => TABLES,
@@ -131,8 +132,8 @@ impl UseCaseKind {
         }
     }
 
-    /// How values lie in entries of so many bytes, of a table that is asked by number. `None` if it is asked by key, or entries
-    /// have no such size.
+    /// Form of values in entries of `entry_bytes` bytes, for a table that is queried by number.
+    /// `None` if it is queried by key, or if entries cannot have that size.
     pub fn row_form(&self, entry_bytes: u64) -> Option<RowForm> {
         match self {
             UseCaseKind::Keyword { .. } => None,
@@ -143,10 +144,10 @@ impl UseCaseKind {
 }
 
 impl UseCaseDescription {
-    /// Reads a description. Total.
+    /// Parses a description. Total.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// An explanation of the problem.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let read: Self = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
         if read.format != FORMAT {
@@ -166,23 +167,23 @@ impl UseCaseDescription {
         Ok(read)
     }
 
-    /// The parameter set.
+    /// Parameter set of the use case.
     ///
     /// # Errors
-    /// If there is none of that name.
+    /// If there is no set of that name.
     pub fn set(&self) -> Result<ParamsSet, sotto_core::ParamsError> {
         find(&self.set)
     }
 
-    /// Rows of all shards.
+    /// Number of rows of all shards.
     pub fn rows(&self) -> u64 {
         self.shards.iter().fold(0, |all, shard| all.saturating_add(shard.rows))
     }
 
-    /// Where everything lies.
+    /// Offsets of all tables and entries.
     ///
     /// # Errors
-    /// If a shape is none, or there are more bytes than addresses.
+    /// If a shape is invalid, or if the sizes overflow.
     pub fn places(&self, codec: &Codec) -> Result<FileLayout, String> {
         let shapes = self.shards.iter().map(|shard| self.shape(shard, codec.kit().plaintext_bytes()));
         FileLayout::of(shapes.collect::<Result<_, _>>()?, self.kind.tables(), codec)
@@ -198,7 +199,7 @@ impl UseCaseDescription {
     }
 }
 
-/// Refuses a name that is no name.
+/// Checks the name of a use case.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     match name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
         true => Err("a use case's name has 1 to 256 bytes, and no control characters".into()),
@@ -207,10 +208,10 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 }
 
 impl FileLayout {
-    /// Where shards of these shapes lie.
+    /// Offsets of shards of these shapes.
     ///
     /// # Errors
-    /// If there are more bytes than addresses.
+    /// If the sizes overflow.
     pub fn of(shapes: Vec<EntryShape>, tables: usize, codec: &Codec) -> Result<Self, String> {
         let mut places = FileLayout {
             shapes: Vec::new(),

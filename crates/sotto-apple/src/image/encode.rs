@@ -1,4 +1,5 @@
-//! Rows in, the next epoch's file out. The tables are made strip by strip, and are never in memory.
+//! Encodes rows as the file of the next epoch. Tables are computed strip by strip, and are never in
+//! memory as a whole.
 
 use super::description::{
     FORMAT, FileLayout, KeyCompression, ShardShape, UseCaseDescription, UseCaseKind, check_name,
@@ -23,50 +24,50 @@ use std::path::PathBuf;
 /// Bytes of entries that are written together.
 pub(super) const BLOCK: usize = 1 << 20;
 
-/// Buckets of a table at least: clients ask for no table of one.
+/// Smallest number of buckets of a table: clients query no table of one bucket.
 const MIN_BUCKETS: usize = 2;
 
-/// How a table is made.
+/// Options of a use case's encoding.
 #[derive(Debug, Clone)]
 pub struct UseCaseOptions {
-    /// The use case's name.
+    /// Name of the use case.
     pub name: String,
-    /// The parameter set.
+    /// Parameter set.
     pub set: ParamsSet,
-    /// Whether it may be weak.
+    /// Whether the parameter set may be weak.
     pub weak: WeakParams,
-    /// How many keys clients send.
+    /// Compression of clients' keys.
     pub compression: KeyCompression,
-    /// What values are.
+    /// Kind of the values.
     pub value: ValueKind,
-    /// Bytes of each, if they are numbers; 0 for those of the longest.
+    /// Bytes of each value if values are numbers; 0 for those of the longest.
     pub value_bytes: u64,
-    /// Keyword tables: how keys are spelled.
+    /// Form of the keys of a keyword table.
     pub form: KeyForm,
-    /// Keyword tables: in how many shards.
+    /// Number of shards of a keyword table.
     pub shards: usize,
-    /// Keyword tables: bytes of a bucket at most.
+    /// Largest size in bytes of a bucket of a keyword table.
     pub bucket_bytes: usize,
-    /// Keyword tables: buckets of each table of a shard; if none are said, as few as have room.
+    /// Number of buckets in each table of a shard of a keyword table; `None` for as few as suffice.
     pub buckets: Option<usize>,
-    /// Keyword tables: keys that there is to be room for besides those of the rows.
+    /// Number of keys to reserve space for in a keyword table, besides those of the rows.
     pub room: u64,
 }
 
-/// A file that was written.
+/// Summary of a file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UseCaseSummary {
-    /// Where.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says of itself.
+    /// Description in the file.
     pub description: UseCaseDescription,
-    /// Bytes of the tables, which answers are made from.
+    /// Bytes of the tables that answers are computed from.
     pub table_bytes: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
 }
 
-/// Writes rows as the next epoch of a keyword table.
+/// Encodes rows as the next epoch of a keyword table.
 ///
 /// # Errors
 /// [`ImageError`].
@@ -99,7 +100,7 @@ pub fn encode(
     draft.finish(&codec, watch)
 }
 
-/// The shape of a shard with so many buckets.
+/// Shape of a shard with this number of buckets.
 pub(super) fn keyword_shape(
     codec: &Codec,
     count: usize,
@@ -110,7 +111,8 @@ pub(super) fn keyword_shape(
     Ok(EntryShape::new(count, entry_bytes, plaintext_bytes, dimensions, crate::keyword::TABLES)?)
 }
 
-/// Places the rows of all shards in as many buckets each, so that all have one shape. Gives the bytes of a bucket, too.
+/// Places the rows of each shard in an equal number of buckets, so that all shards have one shape.
+/// Returns the bytes of a bucket too.
 fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables>, usize), ImageError> {
     let mut all = Vec::with_capacity(shards.len());
     for of in shards {
@@ -152,11 +154,11 @@ fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables
     Err(TableError::NoPlace { rows, buckets: tried, bytes: how.bucket_bytes }.into())
 }
 
-/// What is told of values.
+/// Properties of the values for the description.
 pub(super) struct ValueInfo {
-    /// Bytes of the longest.
+    /// Bytes of the longest value.
     pub(super) longest: u64,
-    /// The key that they are sealed with.
+    /// Public key of the function that seals the values.
     pub(super) oprf: Option<PublicKey>,
 }
 
@@ -203,7 +205,7 @@ impl<'a> ImageDraft<'a> {
         ImageDraft::of(description, places, lock, watch)
     }
 
-    /// The next epoch of a table that is described but for its number and its digest.
+    /// Starts the next epoch of a table whose description lacks only its epoch and its digest.
     pub(super) fn of(
         description: UseCaseDescription,
         places: FileLayout,
@@ -251,7 +253,7 @@ impl<'a> ImageDraft<'a> {
         Ok(())
     }
 
-    /// Makes the tables of the entries, and gives the file its name.
+    /// Computes the tables from the entries, and gives the file its name.
     pub(super) fn finish(self, codec: &Codec, watch: Watcher<'_>) -> Result<UseCaseSummary, ImageError> {
         let writer = &self.writer;
         let mut done = 0;
@@ -272,7 +274,7 @@ impl<'a> ImageDraft<'a> {
         self.close()
     }
 
-    /// Digests what was written, describes it, and gives the file its name.
+    /// Computes digests, writes the description, and gives the file its name.
     pub(super) fn close(mut self) -> Result<UseCaseSummary, ImageError> {
         self.writer.digest(None::<Epoch>)?;
         let tables = self.writer.resident_digest().unwrap_or(Hex32::from([0; 32]));

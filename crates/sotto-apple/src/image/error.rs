@@ -1,4 +1,4 @@
-//! Whose fault, and what to do.
+//! Errors of use cases as files, with whose fault they are and what to do.
 
 use crate::keyword::cuckoo::TableError;
 use sotto_core::ParamsError;
@@ -9,64 +9,64 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// The file, or the folder it is in.
+    /// The file, or the folder it is in, cannot be used.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// Rows that make no table.
+    /// The rows cannot make a table.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Two rows with one key, or keys that are known by one hash.
+    /// Two rows have one key, or keys with the same hash.
     #[error(
         "rows {first} and {second} have the same key, or keys of the same hash (rows count from 1): leave one out"
     )]
     Twice {
-        /// The number of one, from 1 on.
+        /// Number of the first row, from 1.
         first: u64,
-        /// The number of the other.
+        /// Number of the second row, from 1.
         second: u64,
     },
-    /// A row that no bucket holds.
+    /// A row is too long for any bucket.
     #[error(
         "row {row} takes {bytes} bytes of a bucket, which has {bucket} (rows count from 1): make buckets larger"
     )]
     TooLong {
-        /// Its number, from 1 on.
+        /// Number of the row, from 1.
         row: u64,
-        /// The bytes it takes.
+        /// Bytes of the row in a bucket.
         bytes: usize,
-        /// The bytes of a bucket.
+        /// Bytes of a bucket.
         bucket: usize,
     },
-    /// The same of a line of a file.
+    /// A line of a file makes a row that is too long for any bucket.
     #[error("{}, line {line}: the row takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger", path.display())]
     LongLine {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line.
+        /// Number of the line.
         line: u64,
-        /// The bytes it takes.
+        /// Bytes of the row in a bucket.
         bytes: usize,
-        /// The bytes of a bucket.
+        /// Bytes of a bucket.
         bucket: usize,
     },
-    /// More rows than a table has numbers for.
+    /// The rows exceed the largest number of a table.
     #[error("more than {most} rows in one table: encode several use cases")]
     TooMany {
-        /// The most there may be.
+        /// Largest number of rows.
         most: u64,
     },
-    /// A set that is weak, or a table that fails too often.
+    /// The set is weak, or lookups in the table fail too often.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// Something was asked for that there is not.
+    /// An option requests something that does not exist.
     #[error("{0}")]
     Asked(String),
-    /// What a file says of itself contradicts itself.
+    /// The description in a file contradicts itself.
     #[error("{}: the description contradicts itself: {why}; encode the table afresh", path.display())]
     Description {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
 }

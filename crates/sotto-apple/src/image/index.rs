@@ -1,4 +1,5 @@
-//! Rows by number in, the next epoch's file out: an entry for each row, as it is or behind its length.
+//! Encodes rows by number as the file of the next epoch: an entry for each row, unchanged or after
+//! its length.
 
 use super::description::UseCaseKind;
 use super::encode::{BLOCK, ImageDraft, UseCaseOptions, UseCaseSummary, ValueInfo};
@@ -12,8 +13,8 @@ use sotto_db::image::header::FilePart;
 use sotto_db::table::TableSource;
 use sotto_db::{Watcher, WriteLock};
 
-/// Writes rows as the next epoch of an index table: entry `i` is row `i`, or, with `lengths`, the value that lies in row `i` in
-/// that form, behind its length.
+/// Encodes rows as the next epoch of an index table. Entry `i` is row `i`; with `lengths`, it is
+/// the value that row `i` contains in that form, after its length.
 ///
 /// # Errors
 /// [`ImageError`].
@@ -53,7 +54,7 @@ pub fn encode_index(
     draft.finish(&codec, watch)
 }
 
-/// Rows of one form as entries of another.
+/// Converts rows of one form into entries of another.
 fn with_lengths(
     rows: &[u8],
     row_bytes: usize,

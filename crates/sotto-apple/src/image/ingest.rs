@@ -1,4 +1,5 @@
-//! A file of keys and values in, the next epoch's file out: CSV, JSON lines or Parquet, as [`mod@sotto_db::ingest`] reads them.
+//! Encodes a file of keys and values as the next epoch's file: CSV, JSON lines or Parquet, as
+//! [`mod@sotto_db::ingest`] reads them.
 
 use super::encode::{UseCaseOptions, UseCaseSummary, encode};
 use super::error::ImageError;
@@ -10,31 +11,31 @@ use sotto_db::{DbError, SourceColumns, Watcher, WriteLock};
 use sotto_oprf::p384::SecretKey;
 use std::path::Path;
 
-/// A file to read, and how.
+/// A source file, and the options for reading it.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceFile<'a> {
-    /// Which file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// Its format.
+    /// Format of the file.
     pub file: &'a FileOptions,
-    /// Its columns.
+    /// Columns of the file.
     pub columns: PairColumns<'a>,
 }
 
-/// What was read.
+/// Summary of a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IngestSummary {
-    /// How, for the next file about the same table.
+    /// Columns of the file, for later files about the same table.
     pub origin: SourceColumns,
-    /// How much.
+    /// Notes on the file.
     pub notes: Notes,
 }
 
-/// Reads a file of keys and values, and writes it as the next epoch of a keyword table; of a symmetric one, if there is a key to
-/// seal its rows with.
+/// Reads a file of keys and values, and encodes it as the next epoch of a keyword table. The table
+/// is symmetric if there is a key to seal its rows with.
 ///
 /// # Errors
-/// [`ImageError`], with the line that is at fault.
+/// [`ImageError`], with the line of the error.
 pub fn encode_file(
     from: SourceFile<'_>,
     how: &UseCaseOptions,
@@ -57,7 +58,7 @@ pub fn encode_file(
             ImageError::TooMany { .. } => {
                 LineError::Line(IngestProblem::Options("over 2^32 rows in one table"))
             }
-            // The length of the value was looked at.
+            // The length of the value was checked before.
             _ => LineError::Line(IngestProblem::Options("a symmetric table's keys have at most 65535 bytes")),
         })
     })?;

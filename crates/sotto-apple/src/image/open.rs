@@ -1,4 +1,4 @@
-//! An open file, as a use case. Opening reads two pages, whatever the size of the tables.
+//! Opens a file as a use case. Opening reads two pages, whatever the size of the tables.
 
 use super::description::{FileLayout, UseCaseDescription, UseCaseKind};
 use super::error::ImageError;
@@ -18,22 +18,23 @@ use std::sync::Arc;
 /// A use case that is answered from a file.
 #[derive(Debug)]
 pub struct OpenUseCase {
-    /// The use case's name.
+    /// Name of the use case.
     pub name: String,
-    /// Its epoch.
+    /// Epoch of the use case.
     pub epoch: u64,
-    /// The table, ready to answer. It refuses to once the file was written to. A symmetric one evaluates once it has
-    /// [its key](UseCase::evaluated_by).
+    /// The table, ready to answer. It refuses to answer once the file was written to. A symmetric
+    /// table evaluates only if it has [its key](UseCase::evaluated_by).
     pub use_case: UseCase,
-    /// What tells this table from another: BLAKE3 of its description, which has the digest of all that answers are made from.
+    /// Identity of the table: BLAKE3 of its description, which contains the digest of everything
+    /// that answers are computed from.
     pub digest: [u8; 32],
-    /// What the file says of itself.
+    /// Description in the file.
     pub description: UseCaseDescription,
-    /// Where it lies; [`ResidentImage::settle`] copies it to huge pages, where that pays.
+    /// Mapped file; [`ResidentImage::decide_placement`] copies it to huge pages where that pays.
     pub image: Arc<ResidentImage<ForeignImage>>,
 }
 
-/// Opens a use case: a file, or the newest epoch of a folder. It is answered from where it lies.
+/// Opens a use case: a file, or the newest epoch of a folder. It is answered from the mapped file.
 ///
 /// # Errors
 /// [`ImageError`].
@@ -41,10 +42,11 @@ pub fn open(path: &Path, weak: WeakParams) -> Result<OpenUseCase, ImageError> {
     open_in(path, weak, Residency::Map, &CopyBudget::new(None))
 }
 
-/// The same, of a table that is copied to memory where `residency` says so, once it is [settled](ResidentImage::settle).
+/// Opens a use case whose tables are copied to memory where `residency` says so, once its
+/// [placement is decided](ResidentImage::decide_placement).
 ///
 /// # Errors
-/// As [`open`].
+/// The errors of [`open`].
 pub fn open_in(
     path: &Path,
     weak: WeakParams,
@@ -77,7 +79,7 @@ pub fn open_in(
     Ok(OpenUseCase { name, epoch, use_case, digest, description, image })
 }
 
-/// Opens the file that is meant by a path: itself, or the newest epoch of a folder.
+/// Opens the file of a path: itself, or the newest epoch of a folder.
 pub(super) fn newest(path: &Path) -> Result<Arc<ForeignImage>, ImageError> {
     if !path.is_dir() {
         return Ok(ForeignImage::open(path)?);
@@ -90,12 +92,12 @@ pub(super) fn newest(path: &Path) -> Result<Arc<ForeignImage>, ImageError> {
             let problem = ImageProblem::Malformed { why: "the file's name says another epoch" };
             Err(DbError::Image { path: file.path().to_owned(), problem }.into())
         }
-        // Who reads it says what else is wrong.
+        // Other problems are reported when the file is read.
         _ => Ok(file),
     }
 }
 
-/// What a file says of itself, if it is so long.
+/// Parses the description in a file, if its length is within the limit.
 pub(super) fn read(
     file: &ForeignImage,
     weak: WeakParams,

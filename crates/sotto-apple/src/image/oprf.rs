@@ -1,4 +1,5 @@
-//! The key of a symmetric table: beside its epochs, for its owner alone. What a file says of it is its public half.
+//! The secret key of a symmetric table: stored beside its epochs, for its owner alone. A file
+//! contains only its public key.
 
 use super::error::ImageError;
 use super::open::newest;
@@ -9,29 +10,30 @@ use sotto_db::{DbError, TableDir, WriteLock};
 use sotto_oprf::OprfError;
 use sotto_oprf::p384::{PublicKey, SecretKey};
 
-/// Reads the key of a folder's table.
+/// Reads the secret key of a folder's table.
 ///
 /// # Errors
-/// [`DbError::NoOprfKey`] if it is not there; [`DbError::OprfKey`] if it is none; [`DbError::KeyExposed`] if others can read it.
+/// [`DbError::NoOprfKey`] if it does not exist; [`DbError::OprfKey`] if it is not a key;
+/// [`DbError::KeyExposed`] if others can read it.
 pub fn read(dir: &TableDir) -> Result<SecretKey, ImageError> {
     let text = dir.oprf_text()?;
     SecretKey::from_file(&text).map_err(|why| refuse(dir, why))
 }
 
-/// The same, if rows were sealed with it.
+/// Reads the secret key of a folder's table, and checks that rows were sealed with it.
 ///
 /// # Errors
-/// As [`read`]; [`DbError::OprfKey`] if it is another table's.
+/// The errors of [`read`]; [`DbError::OprfKey`] if it belongs to another table.
 pub fn read_fitting(dir: &TableDir, public: &PublicKey) -> Result<SecretKey, ImageError> {
     let key = read(dir)?;
     if key.public() == *public { Ok(key) } else { Err(refuse(dir, OTHER_KEY)) }
 }
 
-/// Reads the key of a folder, or makes it. It is not made anew where an epoch needs the one that is gone: all epochs of a folder
-/// are sealed with one key.
+/// Reads the secret key of a folder, or creates it. All epochs of a folder are sealed with one key,
+/// so no new key is made where an existing epoch needs the one that is missing.
 ///
 /// # Errors
-/// As [`read`].
+/// The errors of [`read`].
 pub fn read_or_make(lock: &WriteLock, rng: &mut dyn CryptoRng) -> Result<SecretKey, ImageError> {
     match read(lock.dir()) {
         Err(ImageError::Db(DbError::NoOprfKey { .. })) if !is_symmetric(lock.dir()) => {
@@ -43,7 +45,8 @@ pub fn read_or_make(lock: &WriteLock, rng: &mut dyn CryptoRng) -> Result<SecretK
     }
 }
 
-/// Whether the newest epoch of a folder is symmetric. One that is damaged is no reason to refuse a fresh one.
+/// Whether the newest epoch of a folder is symmetric. A damaged newest epoch counts as not
+/// symmetric, since it does not prevent encoding the next one.
 pub fn is_symmetric(dir: &TableDir) -> bool {
     let file = newest(dir.path()).ok();
     let told = file.and_then(|file| UseCaseDescription::parse(file.description()).ok());
@@ -54,7 +57,7 @@ fn refuse(dir: &TableDir, why: OprfError) -> ImageError {
     DbError::OprfKey { path: dir.oprf_key_path(), why }.into()
 }
 
-/// A public key in a description: lower-case hexadecimal digits.
+/// Serializes a public key in a description as lower-case hexadecimal digits.
 pub(super) mod digits {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
     use sotto_oprf::p384::PublicKey;

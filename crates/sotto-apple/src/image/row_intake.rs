@@ -1,6 +1,8 @@
-//! Keys and values on their way into rows: hashed as they come, or, of a symmetric table, sealed many at once.
+//! Converts keys and values into rows: hashes them as they arrive, or, for a symmetric table, seals
+//! many at once.
 //!
-//! Sealing takes a multiplication in the group for each row, which is by far the most of encoding such a table.
+//! Sealing takes a scalar multiplication for each row, which dominates the time to encode such a
+//! table.
 
 use super::error::ImageError;
 use super::rows::{KeywordRows, MAX_VALUE_BYTES};
@@ -10,10 +12,10 @@ use sotto_db::encode::in_pool;
 use sotto_oprf::OprfError;
 use sotto_oprf::p384::SecretKey;
 
-/// Rows that are sealed together: their keys and values wait in memory.
+/// Number of rows that are sealed together: their keys and values wait in memory.
 const TOGETHER: usize = 4096;
 
-/// What becomes rows.
+/// Converts keys and values into rows of a table.
 pub struct RowIntake<'a> {
     rows: KeywordRows,
     sealing: Option<&'a SecretKey>,
@@ -22,13 +24,13 @@ pub struct RowIntake<'a> {
 }
 
 impl<'a> RowIntake<'a> {
-    /// Rows of a table; of a symmetric one, if there is a key to seal with, on so many threads.
+    /// Rows of a table, which is symmetric if there is a key to seal with, on `threads` threads.
     pub fn new(sealing: Option<&'a SecretKey>, threads: Option<usize>) -> Self {
         let rows = sealing.map_or_else(KeywordRows::default, |key| KeywordRows::sealed(key.public()));
         RowIntake { rows, sealing, threads, waiting: Vec::new() }
     }
 
-    /// Bytes of a value at most.
+    /// Largest size of a value in bytes.
     pub fn most_bytes(&self) -> usize {
         MAX_VALUE_BYTES - if self.sealing.is_some() { TAG_BYTES } else { 0 }
     }
@@ -36,7 +38,8 @@ impl<'a> RowIntake<'a> {
     /// Adds a row.
     ///
     /// # Errors
-    /// As [`KeywordRows::push`]; [`ImageError::Asked`] if its key is longer than the function takes.
+    /// The errors of [`KeywordRows::push`]; [`ImageError::Asked`] if its key is longer than the
+    /// function accepts.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), ImageError> {
         if self.sealing.is_none() {
             return self.rows.push(key, value);
@@ -55,10 +58,10 @@ impl<'a> RowIntake<'a> {
         all.iter().try_for_each(|(hash, value)| self.rows.push_hashed(*hash, value))
     }
 
-    /// All rows, in the order in which they came.
+    /// All rows, in the order in which they were added.
     ///
     /// # Errors
-    /// As [`RowIntake::push`].
+    /// The errors of [`RowIntake::push`].
     pub fn finish(mut self) -> Result<KeywordRows, ImageError> {
         self.seal()?;
         Ok(self.rows)

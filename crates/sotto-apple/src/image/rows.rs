@@ -1,7 +1,7 @@
-//! Rows on their way into a table: of each key its hash, of each value its bytes.
+//! Rows of a table before it is encoded: the hash of each key, and the bytes of each value.
 //!
-//! This is what is in memory while a table is made: the values, and some forty bytes for each. The tables, which take many times
-//! as much, are not.
+//! While a table is encoded, the values are in memory, with about forty bytes for each. The encoded
+//! tables, which are many times larger, are not.
 
 use crate::image::ImageError;
 use crate::keyword::bucket::ROW;
@@ -10,39 +10,39 @@ use crate::symmetric::TAG_BYTES;
 use sotto_oprf::p384::PublicKey;
 use std::collections::HashSet;
 
-/// Rows of one table at most.
+/// Largest number of rows of a table.
 pub const MAX_ROWS: u64 = u32::MAX as u64;
 
-/// Bytes of a value at most.
+/// Largest size of a value in bytes.
 pub const MAX_VALUE_BYTES: usize = u16::MAX as usize;
 
-/// Rows of a keyword table, in the order in which they came.
+/// Rows of a keyword table, in the order in which they were added.
 #[derive(Debug, Default)]
 pub struct KeywordRows {
     hashes: Vec<u64>,
-    /// Where each value ends.
+    /// End of each value.
     ends: Vec<u64>,
     values: Vec<u8>,
-    /// Of a symmetric table: the key that values are sealed with.
+    /// Public key of the function that seals the values of a symmetric table.
     oprf: Option<PublicKey>,
 }
 
 /// The rows of one shard.
 pub(super) struct ShardRows {
-    /// Their numbers among all.
+    /// Numbers of the rows among all rows.
     pub(super) numbers: Vec<u32>,
     pub(super) hashes: Vec<u64>,
-    /// The bytes that each takes of a bucket.
+    /// Bytes of each row in a bucket.
     pub(super) sizes: Vec<u32>,
 }
 
 impl KeywordRows {
-    /// Rows of a symmetric table, whose values come sealed with this key.
+    /// Starts rows of a symmetric table, whose values are already sealed with this key.
     pub(super) fn sealed(oprf: PublicKey) -> Self {
         KeywordRows { oprf: Some(oprf), ..KeywordRows::default() }
     }
 
-    /// The key that values are sealed with.
+    /// Public key of the function that seals the values.
     pub(super) fn oprf(&self) -> Option<PublicKey> {
         self.oprf
     }
@@ -50,15 +50,16 @@ impl KeywordRows {
     /// Adds a row.
     ///
     /// # Errors
-    /// [`ImageError::TooMany`]; [`ImageError::TooLong`] if its value is longer than any bucket says.
+    /// [`ImageError::TooMany`]; [`ImageError::TooLong`] if its value is longer than a bucket can
+    /// represent.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), ImageError> {
         self.push_hashed(hash(key), value)
     }
 
-    /// Adds a row of whose key the hash is known.
+    /// Adds a row whose key has this hash.
     ///
     /// # Errors
-    /// As [`KeywordRows::push`].
+    /// The errors of [`KeywordRows::push`].
     pub fn push_hashed(&mut self, hash: u64, value: &[u8]) -> Result<(), ImageError> {
         if self.hashes.len() as u64 >= MAX_ROWS {
             return Err(ImageError::TooMany { most: MAX_ROWS });
@@ -73,7 +74,7 @@ impl KeywordRows {
         Ok(())
     }
 
-    /// Leaves out rows whose key came before, of a table of keys alone; gives how many there were.
+    /// Removes rows whose key occurred before, for a table of keys alone, and returns their number.
     pub(super) fn drop_repeated(&mut self) -> u64 {
         let mut seen = HashSet::with_capacity(self.len());
         let (mut values, mut start, mut at) = (Vec::new(), 0, 0);
@@ -93,7 +94,7 @@ impl KeywordRows {
         (before - self.len()) as u64
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.hashes.len()
     }
@@ -105,12 +106,12 @@ impl KeywordRows {
         longest.saturating_sub(if self.oprf.is_some() { TAG_BYTES as u64 } else { 0 })
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
 
-    /// A row's hash and value; `None` past the end.
+    /// Hash and value of a row; `None` past the end.
     pub(super) fn row(&self, row: u32) -> Option<(u64, &[u8])> {
         let row = row as usize;
         let start = row.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
@@ -118,7 +119,7 @@ impl KeywordRows {
         Some((*self.hashes.get(row)?, value))
     }
 
-    /// The rows of each shard.
+    /// Divides the rows into shards.
     pub(super) fn shards(&self, shards: usize) -> Vec<ShardRows> {
         let room = self.len().div_ceil(shards.max(1)).saturating_mul(17) / 16;
         let empty = || ShardRows {

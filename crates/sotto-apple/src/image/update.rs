@@ -1,7 +1,9 @@
-//! Changed rows in, the next epoch's file out: only plaintexts of changed entries are made anew.
+//! Writes the file of the next epoch from changed rows: only plaintexts of changed entries are
+//! computed again.
 //!
-//! The shape stays, and with it the configuration that clients know. Rows that find no place in it mean a larger table, made of
-//! all rows: [`UseCaseUpdate::is_anew`] says so before anything is written.
+//! The shape does not change, and neither does the configuration that clients know. If rows find no
+//! place in it, a larger table is made of all rows: [`UseCaseUpdate::is_anew`] says so before
+//! anything is written.
 
 use super::buckets::{BucketAddress, BucketError, Buckets};
 use super::description::{FileLayout, ShardShape, UseCaseDescription, UseCaseKind};
@@ -28,10 +30,10 @@ mod revision;
 
 pub use key_change::KeyChange;
 
-/// Keys that change, by the hashes that the table knows them by; `None` for one that goes.
+/// Changed keys, by the hashes under which the table stores them; `None` removes a key.
 type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
 
-/// What becomes of the newest epoch of a folder.
+/// A prepared update of the newest epoch of a folder.
 pub struct UseCaseUpdate<'a> {
     lock: &'a WriteLock,
     file: Arc<ForeignImage>,
@@ -44,13 +46,13 @@ pub struct UseCaseUpdate<'a> {
 }
 
 enum PendingChange {
-    /// Entries that are others: of which shard, where, and their bytes.
+    /// Changed entries: their shard, their address, and their bytes.
     Entries(BTreeMap<(usize, BucketAddress), Vec<u8>>),
-    /// All rows are placed anew.
+    /// All rows are placed again.
     Rebuild(KeyChanges),
 }
 
-/// What is known of the newest epoch before changes are read.
+/// The newest epoch, opened before changes are read.
 pub struct PreviousEpoch<'a> {
     lock: &'a WriteLock,
     file: Arc<ForeignImage>,
@@ -71,7 +73,7 @@ impl<'a> PreviousEpoch<'a> {
         Ok(PreviousEpoch { lock, file, description, codec, places, weak })
     }
 
-    /// What it says of itself.
+    /// Description in the file.
     pub fn description(&self) -> &UseCaseDescription {
         &self.description
     }
@@ -81,7 +83,7 @@ impl<'a> PreviousEpoch<'a> {
         DbError::Image { path: self.file.path().to_owned(), problem }.into()
     }
 
-    /// The entries of a table.
+    /// Entries of a table.
     fn entries(&self, s: usize, table: usize) -> &[u8] {
         let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
         let start = self.places.entries.get(s).and_then(|starts| starts.get(table)).copied();
@@ -89,11 +91,11 @@ impl<'a> PreviousEpoch<'a> {
         start.and_then(|start| all.get(start as usize..)?.get(..len)).unwrap_or_default()
     }
 
-    /// What becomes of a keyword table.
+    /// Prepares changes to a keyword table.
     ///
     /// # Errors
-    /// [`ImageError::Asked`] if it is none, or a value is longer than a bucket; of a symmetric one also what is wrong with its
-    /// key.
+    /// [`ImageError::Asked`] if it is not a keyword table, or if a value does not fit into a
+    /// bucket; for a symmetric table also the errors of its key.
     pub fn change_keys(self, keys: Vec<KeyChange>) -> Result<UseCaseUpdate<'a>, ImageError> {
         let UseCaseKind::Keyword { bucket_bytes, .. } = self.description.kind else {
             return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
@@ -137,11 +139,11 @@ impl<'a> PreviousEpoch<'a> {
         Ok(UseCaseUpdate { lock, file, description, codec, places, weak, change, tally })
     }
 
-    /// What becomes of an index table. Every row is as one of the table: of as many bytes, with its length before it where rows
-    /// say it.
+    /// Prepares changes to an index table. Every row must have the length of the table's rows, and
+    /// follow its length if the table's rows do.
     ///
     /// # Errors
-    /// [`ImageError::Asked`] if it is none, or a row is not of the table.
+    /// [`ImageError::Asked`] if it is not an index table, or if a row does not fit the table.
     pub fn change_rows(self, rows: BTreeMap<u64, Vec<u8>>) -> Result<UseCaseUpdate<'a>, ImageError> {
         let shape = self.places.shapes.first().copied();
         let form = shape.and_then(|shape| self.description.kind.row_form(shape.entry_bytes() as u64));
@@ -176,7 +178,7 @@ impl<'a> PreviousEpoch<'a> {
     }
 }
 
-/// Keys that go first, so that there is room for those that come.
+/// Applies changes, removed keys first, so that there is space for new ones.
 fn change(
     buckets: &mut Buckets<'_>,
     changes: &[(u64, &Option<Vec<u8>>)],
@@ -196,25 +198,26 @@ fn change(
 }
 
 impl UseCaseUpdate<'_> {
-    /// What becomes of rows.
+    /// Counts of changed rows.
     pub fn tally(&self) -> ChangeCounts {
         self.tally
     }
 
-    /// Whether nothing becomes another.
+    /// Whether nothing changes.
     pub fn is_nothing(&self) -> bool {
         matches!(&self.change, PendingChange::Entries(entries) if entries.is_empty())
     }
 
-    /// Whether rows find no place, so that the whole table is made anew, in a shape that clients do not know yet.
+    /// Whether rows find no place, so that the whole table is re-encoded in a shape that clients do
+    /// not know yet.
     pub fn is_anew(&self) -> bool {
         matches!(self.change, PendingChange::Rebuild(_))
     }
 
-    /// Writes the next epoch. Gives how many plaintexts were made anew, too.
+    /// Writes the next epoch. Returns the number of plaintexts that were computed again too.
     ///
     /// # Errors
-    /// [`ImageError`]; the folder is then as it was.
+    /// [`ImageError`]; the folder is then left as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<(UseCaseSummary, u64), ImageError> {
         match self.change {
             PendingChange::Entries(entries) => {
@@ -233,7 +236,7 @@ impl UseCaseUpdate<'_> {
         }
     }
 
-    /// All rows, with what changed in them.
+    /// All rows, with the changes applied.
     fn all(&self, changes: &KeyChanges) -> Result<KeywordRows, ImageError> {
         let mut rows = self.description.oprf.map_or_else(KeywordRows::default, KeywordRows::sealed);
         for (shape, starts) in self.places.shapes.iter().zip(&self.places.entries) {
@@ -262,7 +265,7 @@ fn plaintexts(shard: &ShardShape) -> u64 {
     shard.dimensions.iter().product()
 }
 
-/// How a table was made, with room for as many keys more as came now.
+/// Options by which a table was made, with space for `more` further keys.
 fn how(description: &UseCaseDescription, weak: WeakParams, more: u64) -> Result<UseCaseOptions, ImageError> {
     let UseCaseKind::Keyword { form, bucket_bytes, fixed } = description.kind else {
         return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
@@ -283,7 +286,8 @@ fn how(description: &UseCaseDescription, weak: WeakParams, more: u64) -> Result<
     })
 }
 
-/// Removes all but the newest epochs of a folder. Gives how many went, and their bytes.
+/// Removes all but the newest epochs of a folder. Returns the number of removed epochs, and their
+/// bytes.
 ///
 /// # Errors
 /// [`DbError::Io`].

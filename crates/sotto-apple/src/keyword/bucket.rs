@@ -1,4 +1,5 @@
-//! The bytes of a bucket: a count, and for each row the hash of its key, the length of its value, and the value.
+//! Encoding of a bucket: a count, and for each row the hash of its key, the length of its value,
+//! and the value.
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::Zeroizing;
@@ -9,10 +10,11 @@ pub const EMPTY: usize = 1;
 /// Bytes of a row besides its value.
 pub const ROW: usize = 8 + 2;
 
-/// Rows of a bucket at most.
+/// Largest number of rows in a bucket.
 pub const MAX_ROWS: usize = u8::MAX as usize;
 
-/// Writes a bucket to the beginning of `out`; what is behind it stays as it is. Rows that have no room are left out.
+/// Writes a bucket to the beginning of `out`; the bytes after it are unchanged. Rows that do not
+/// fit are omitted.
 pub fn write<'a>(rows: impl Iterator<Item = (u64, &'a [u8])>, out: &mut [u8]) {
     let mut bytes = vec![0];
     for (hash, value) in rows.take(MAX_ROWS) {
@@ -26,7 +28,8 @@ pub fn write<'a>(rows: impl Iterator<Item = (u64, &'a [u8])>, out: &mut [u8]) {
     out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte);
 }
 
-/// The rows of a bucket; `None` where there are fewer bytes than it says, or one behind its rows that is not zero.
+/// Rows of a bucket; `None` if it is shorter than its rows, or if a byte after its rows is not
+/// zero.
 pub fn read(bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     let (count, mut rest) = bytes.split_first()?;
     let mut rows = Vec::with_capacity(usize::from(*count));
@@ -40,19 +43,20 @@ pub fn read(bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     rest.iter().all(|byte| *byte == 0).then_some(rows)
 }
 
-/// What a search in a bucket gives: nothing of it is known before its owner looks.
+/// Result of a constant-time search in a bucket; nothing of it is revealed until its owner reads
+/// it.
 pub(super) struct BucketMatch {
-    /// Whether the bucket is one: as [`read`] says it.
+    /// Whether the bucket is valid, as [`read`] defines it.
     pub(super) is_whole: Choice,
-    /// Whether the row is there.
+    /// Whether the row was found.
     pub(super) is_there: Choice,
-    /// The value and what is behind it, as long as the bucket.
+    /// The value and the bytes after it, as long as the bucket.
     pub(super) value: Zeroizing<Vec<u8>>,
     /// Bytes of the value.
     pub(super) length: u64,
 }
 
-/// The first row with this hash, in a time that depends on nothing but the bucket's length.
+/// Finds the first row with this hash, in a time that depends only on the bucket's length.
 pub(super) fn find(bytes: &[u8], hash: u64) -> BucketMatch {
     let (mut left, mut next) = (bytes.first().map_or(0, |count| u64::from(*count)), EMPTY as u64);
     let (mut start, mut length) = (0, 0);
@@ -73,7 +77,7 @@ pub(super) fn find(bytes: &[u8], hash: u64) -> BucketMatch {
         length.conditional_assign(&long, take);
         next.conditional_assign(&(value + long), begins);
         left.conditional_assign(&left.wrapping_sub(1), begins);
-        // Behind the last row all is zero.
+        // All bytes after the last row must be zero.
         let is_behind = left.ct_eq(&0) & !next.ct_gt(&(i as u64));
         is_whole &= !(is_behind & !byte.ct_eq(&0));
     }
@@ -81,7 +85,8 @@ pub(super) fn find(bytes: &[u8], hash: u64) -> BucketMatch {
     BucketMatch { is_whole, is_there, value: shifted(bytes, start), length }
 }
 
-/// The bytes from a secret place on, and zeros behind: each bit of the place moves all of them or none.
+/// Shifts bytes from a secret offset to the front, with zeros after them: each bit of the offset
+/// moves all bytes or none.
 fn shifted(bytes: &[u8], start: u64) -> Zeroizing<Vec<u8>> {
     let mut out = Zeroizing::new(bytes.to_vec());
     for bit in 0..=bytes.len().checked_ilog2().unwrap_or(0) {
@@ -120,7 +125,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// A search says what reading says, of good buckets and of damaged ones.
+        /// A search agrees with decoding, for valid buckets and for damaged ones.
         #[test]
         fn a_search_is_a_reading(
             rows in prop::collection::vec((0..4u64, prop::collection::vec(any::<u8>(), 0..9)), 0..5),

@@ -1,8 +1,9 @@
-//! Which rows go to which buckets: cuckoo hashing with two tables, and rows of different lengths.
+//! Places rows in buckets: cuckoo hashing with two tables, and rows of different lengths.
 //!
-//! Longest rows first, each into the emptier of its two buckets. A row that fits neither takes the place of others, which move on
-//! to their other buckets, and so on for a while (Pagh and Rodler, 2001; with several rows to a bucket: Dietzfelbinger and
-//! Weidling, 2007). Every row is placed, or the table is refused: none is lost. The same rows give the same buckets.
+//! Longest rows are placed first, each in the emptier of its two buckets. A row that fits into
+//! neither displaces others, which move to their other buckets, and so on for a limited number of
+//! moves (Pagh and Rodler, 2001; with several rows per bucket: Dietzfelbinger and Weidling, 2007).
+//! Either every row is placed, or the table is refused. Placement is deterministic.
 
 mod attempt;
 
@@ -12,84 +13,85 @@ use attempt::CuckooAttempt;
 pub use attempt::{MOVES, step};
 use rayon::prelude::*;
 
-/// How full buckets are meant to be, in hundredths, before there are more of them.
+/// Intended utilization of buckets in percent, before their number grows.
 const FULL: usize = 97;
 
-/// Bytes of a row at most.
+/// Largest size of a row in bytes.
 const MAX_ROW: usize = ROW + u16::MAX as usize;
 
-/// How often a table gets more buckets.
+/// Number of times that a table may grow.
 pub const GROWTHS: usize = 60;
 
-/// A row.
+/// A row of a keyword table.
 #[derive(Debug, Clone, Copy)]
 pub struct KeywordRow<'a> {
-    /// Its key.
+    /// Key of the row.
     pub key: &'a [u8],
-    /// Its value, of at most 65,535 bytes.
+    /// Value of the row, of at most 65,535 bytes.
     pub value: &'a [u8],
 }
 
-/// How buckets are made.
+/// Options for building buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CuckooOptions {
-    /// Bytes of a bucket at most.
+    /// Largest size of a bucket in bytes.
     pub bucket_bytes: usize,
-    /// Buckets of each table; if none are said, as few as have room.
+    /// Number of buckets of each table; `None` for as few as suffice.
     pub buckets: Option<usize>,
 }
 
-/// Why rows make no table.
+/// Why rows cannot make a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// There is no row.
+    /// The table has no rows.
     #[error("a table without rows")]
     Empty,
-    /// Two rows have one key, or keys that are known by the same hash.
+    /// Two rows have one key, or keys with the same hash.
     #[error("two rows have the key {first:?}, or the second is {second:?} with the same hash: leave one out")]
     DuplicateKey {
-        /// The key of one.
+        /// Key of the first row.
         first: String,
-        /// The key of the other.
+        /// Key of the second row.
         second: String,
     },
-    /// A row that no bucket holds.
+    /// A row is too long for any bucket.
     #[error("the row of {key:?} takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger")]
     TooLong {
-        /// Its key.
+        /// Key of the row.
         key: String,
-        /// The bytes it takes.
+        /// Bytes of the row in a bucket.
         bytes: usize,
-        /// The bytes of a bucket.
+        /// Bytes of a bucket.
         bucket: usize,
     },
-    /// Rows that do not all find a place.
+    /// Not all rows find a place.
     #[error(
         "{rows} rows do not fit {buckets} buckets of {bytes} bytes in each of two tables: make more, or larger ones"
     )]
     NoPlace {
-        /// How many rows there are.
+        /// Number of rows.
         rows: usize,
-        /// How many buckets were tried.
+        /// Number of buckets of the last attempt.
         buckets: usize,
-        /// The bytes of a bucket.
+        /// Bytes of a bucket.
         bytes: usize,
     },
 }
 
-/// What is wrong with rows, by their numbers.
+/// Why rows cannot be placed, with the rows' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CuckooError {
-    /// There is none.
+    /// The table has no rows.
     Empty,
-    /// Two have one hash.
+    /// Two rows have one hash.
     DuplicateKey(u32, u32),
-    /// One has no room in any bucket.
+    /// A row is too long for any bucket.
     TooLong(u32),
 }
 
-/// Rows as placement sees them: of each the hash of its key and the bytes that it takes, and in which order they are placed.
+/// Rows to be placed: the hash of each key, the bytes of each row in a bucket, and the order of
+/// placement.
 #[derive(Debug)]
 pub struct CuckooItems<'a> {
     hashes: &'a [u64],
@@ -99,10 +101,11 @@ pub struct CuckooItems<'a> {
 }
 
 impl<'a> CuckooItems<'a> {
-    /// Rows for buckets of so many bytes. As many sizes as hashes.
+    /// Prepares rows for buckets of `bucket_bytes` bytes. There must be as many sizes as hashes.
     ///
     /// # Errors
-    /// [`BucketError`] if there is no row, two have one hash, or one has no room.
+    /// [`CuckooError`] if there is no row, if two have one hash, or if one is too long for a
+    /// bucket.
     pub fn new(hashes: &'a [u64], sizes: &'a [u32], bucket_bytes: usize) -> Result<Self, CuckooError> {
         let mut by_hash: Vec<(u64, u32)> = hashes.iter().copied().zip(0..).collect();
         by_hash.par_sort_unstable();
@@ -134,12 +137,13 @@ impl<'a> CuckooItems<'a> {
         Some((*shortest as usize, *longest as usize))
     }
 
-    /// The fewest buckets of each table that may have room for so many rows more, of the same lengths.
+    /// Smallest number of buckets of each table that may hold the rows and `more` further ones of
+    /// the same lengths.
     pub fn least(&self, more: u64) -> usize {
         let all: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
         let rows = self.sizes.len() as u64;
         let all = (u128::from(all) * u128::from(rows.saturating_add(more)) / u128::from(rows.max(1))) as u64;
-        // Of rows of one length a bucket holds a whole number.
+        // Rows of one length: a bucket holds a whole number of them.
         let room = self.bucket_bytes.saturating_sub(EMPTY);
         let room = match self.span() {
             Some((shortest, longest)) if shortest == longest => room - room % shortest.max(1),
@@ -150,7 +154,7 @@ impl<'a> CuckooItems<'a> {
         of_bytes.max(rows.saturating_add(more).div_ceil((TABLES * MAX_ROWS) as u64)).max(1) as usize
     }
 
-    /// The rows in so many buckets of each table; `None` if they find no place.
+    /// Places the rows in `count` buckets of each table; `None` if they find no place.
     pub fn place(&self, count: usize) -> Option<CuckooTables> {
         let mut attempt = CuckooAttempt::new(self.hashes, self.sizes, count, self.bucket_bytes);
         let all = self.order.iter().all(|row| attempt.place(*row));
@@ -166,16 +170,16 @@ pub fn grown(count: usize) -> usize {
 /// Rows in their buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CuckooTables {
-    /// The rows of each bucket of each table, in the order of their hashes.
+    /// Rows of each bucket of each table, in the order of their hashes.
     tables: [Vec<Vec<u32>>; TABLES],
     entry_bytes: usize,
 }
 
 impl CuckooTables {
-    /// Finds a place for every row.
+    /// Places every row.
     ///
     /// # Errors
-    /// [`TableError`] if there is none for some.
+    /// [`TableError`] if some row finds no place.
     pub fn new(rows: &[KeywordRow<'_>], options: CuckooOptions) -> Result<Self, TableError> {
         let hashes: Vec<u64> = rows.iter().map(|row| hash(row.key)).collect();
         let sizes: Vec<u32> = rows.iter().map(|row| (ROW + row.value.len()) as u32).collect();
@@ -206,7 +210,7 @@ impl CuckooTables {
         Err(TableError::NoPlace { rows: rows.len(), buckets: tried, bytes: bucket })
     }
 
-    /// Buckets of each table.
+    /// Number of buckets of each table.
     pub fn buckets(&self) -> usize {
         self.tables.iter().map(Vec::len).max().unwrap_or(0)
     }
@@ -216,12 +220,12 @@ impl CuckooTables {
         self.entry_bytes
     }
 
-    /// The rows of a bucket.
+    /// Rows of a bucket.
     pub fn rows(&self, table: usize, bucket: usize) -> &[u32] {
         self.tables.get(table).and_then(|buckets| buckets.get(bucket)).map_or(&[], Vec::as_slice)
     }
 
-    /// Writes a bucket, of the rows that were placed.
+    /// Writes a bucket of the rows that were placed.
     pub fn write(&self, rows: &[KeywordRow<'_>], table: usize, bucket: usize, out: &mut [u8]) {
         let row = |i: &u32| rows.get(*i as usize).map(|row| (hash(row.key), row.value));
         super::bucket::write(self.rows(table, bucket).iter().filter_map(row), out);

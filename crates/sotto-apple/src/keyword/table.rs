@@ -1,4 +1,4 @@
-//! The tables of a shard, ready to answer. An index table is a shard with one table, and no hashes.
+//! The tables of a shard, ready to answer. An index table is a shard with one table and no hashes.
 
 use super::cuckoo::{CuckooOptions, CuckooTables, KeywordRow, TableError};
 use super::{TABLES, bucket, buckets_of_secret};
@@ -9,7 +9,7 @@ use sotto_core::{Misuse, Result};
 use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
-/// The rows of one shard.
+/// Tables with the rows of one shard.
 #[derive(Debug)]
 pub struct Shard {
     shape: EntryShape,
@@ -17,10 +17,11 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Places rows, and makes their tables. A query asks for a bucket of each table.
+    /// Places rows, and computes their tables. A query requests a bucket of each table.
     ///
     /// # Errors
-    /// [`TableError`] in the first place if rows have no place; in the second if there is no memory.
+    /// [`TableError`] in the outer result if rows find no place; the inner result fails if memory
+    /// is exhausted.
     pub fn build(
         codec: &Codec,
         rows: &[KeywordRow<'_>],
@@ -35,10 +36,11 @@ impl Shard {
         }))
     }
 
-    /// The shard with these buckets, which `entry` writes into zeros: the number of a table and of a bucket say which.
+    /// Makes a shard of buckets that `entry` writes into zeros, given the numbers of the table and
+    /// of the bucket.
     ///
     /// # Errors
-    /// If there are none, if dimensions have no room for them, or there is no memory.
+    /// If there are no buckets, if they do not fit the dimensions, or if memory is exhausted.
     pub fn of_entries(
         codec: &Codec,
         count: usize,
@@ -52,10 +54,11 @@ impl Shard {
         Ok(Shard { shape, tables: (0..TABLES).map(table).collect::<Result<_>>()? })
     }
 
-    /// The shard with these tables, all of one shape: as many as a query asks for entries, so that each is of one of them.
+    /// Makes a shard of tables with one shape: as many as a query requests entries, so that each
+    /// entry is of one table.
     ///
     /// # Errors
-    /// [`Misuse`] if they are not.
+    /// [`Misuse`] if the tables do not match.
     pub fn of_tables(shape: EntryShape, tables: Vec<ValueTable>) -> Result<Self> {
         match tables.len() == shape.batch() && tables.iter().all(|table| *table.shape() == shape) {
             true => Ok(Shard { shape, tables }),
@@ -63,39 +66,40 @@ impl Shard {
         }
     }
 
-    /// Where buckets lie.
+    /// Shape of the tables.
     pub fn shape(&self) -> &EntryShape {
         &self.shape
     }
 
-    /// Its tables.
+    /// Tables of the shard.
     pub fn tables(&self) -> Vec<&ValueTable> {
         self.tables.iter().collect()
     }
 
-    /// The automorphisms that its queries need.
+    /// Automorphisms that the shard's queries need.
     pub fn elements(&self, codec: &Codec, compression: Compression) -> Vec<usize> {
         elements(codec.kit().degree(), self.shape.outputs(), compression)
     }
 }
 
-/// Plaintexts of so many buckets, of each of their chunks.
+/// Number of plaintexts of `count` buckets, including each of their chunks.
 pub(crate) fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usize {
     count.div_ceil((codec.kit().plaintext_bytes() / entry_bytes.max(1)).max(1))
 }
 
-/// The buckets that a key's row may lie in, of a shard of this shape, in a time that does not depend on the key: one for each
-/// hash function, of which there is one, or two.
+/// Buckets in which a key's row may be, for a shard of this shape, in constant time: one for each
+/// of its one or two hash functions.
 pub fn asked(shape: &EntryShape, hash: u64) -> Vec<usize> {
     let mut buckets = buckets_of_secret(hash, shape.entries()).to_vec();
     buckets.truncate(shape.batch());
     buckets
 }
 
-/// The value of a key, from the buckets that it was asked in; `None` if it is in neither.
+/// Value of a key in the buckets that were requested for it; `None` if neither contains it.
 ///
-/// All bytes are looked at, whatever they are. Then it branches on whether the key is there, and how long its value is: its
-/// caller learns that, and so may a server that times what the caller does next.
+/// All bytes are read, whatever they are. Then the function branches on whether the key was found,
+/// and how long its value is: its caller learns that, and so may a server that times what the
+/// caller does next.
 ///
 /// # Errors
 /// If a bucket is damaged.

@@ -1,4 +1,4 @@
-//! What goes over HTTP: configurations, keys, requests.
+//! Messages over HTTP: configurations, keys, requests.
 
 use super::{EncryptedIndices, EvaluationKeyConfig, PirConfig, PirResponse, SerializedEvaluationKey};
 use bytes::Bytes;
@@ -130,7 +130,7 @@ pub struct Responses {
     pub responses: Vec<Response>,
 }
 
-/// What a device reports of addresses that its filter has blocked.
+/// Report of a device about addresses that its filter has blocked.
 #[derive(Clone, PartialEq, Message)]
 pub struct UrlFilterReport {
     #[prost(string, repeated, tag = "1")]

@@ -1,4 +1,4 @@
-//! The steps of an answer, each by itself, on the recorded ciphertexts.
+//! The steps of an answer, one by one, on the recorded ciphertexts.
 
 use crate::recorded::{CODEC, kit, read, words};
 use prost::Message;
@@ -10,7 +10,7 @@ use sotto_lattice::bgv::bfv::product::BaseExtension;
 use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::{Ciphertext, Level, Scratch, SlotRing};
 
-/// All parts as coefficients.
+/// All parts of a ciphertext, as coefficients.
 fn coefficients(c: &Ciphertext) -> Vec<u64> {
     let part = |part| {
         let mut x = c.part(part).to_vec();

@@ -32,7 +32,8 @@ fn every_entry_of_every_kind_of_table() {
     let fill = |i: usize, out: &mut [u8]| {
         (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (i * 31 + j * 7 + 1) as u8)
     };
-    // Several to a plaintext, one to each, two plaintexts to one; dimensions alike, not alike, and one of them 1.
+    // Several entries per plaintext, one, and two plaintexts per entry; equal dimensions, different
+    // ones, and one of them 1.
     let cases: [(usize, usize, usize, Compression); 4] = [
         (200, 300, 1, Compression::None),
         (9, 2048, 2, Compression::Hybrid),
@@ -97,7 +98,7 @@ fn keys_that_are_there_and_keys_that_are_not() {
     }
 }
 
-/// What the gate lets pass is read rightly, and what it refuses would not be.
+/// Sets that pass the checks give readable answers, and refused sets would not.
 #[test]
 fn sets_whose_answers_are_readable() {
     let mut rng = ChaCha20Rng::from_seed([3; 32]);
@@ -166,7 +167,8 @@ fn a_whole_session_of_ours() {
         let expected = [Some(b"user0@".to_vec()), Some(b"user59".to_vec()), None, None];
         assert_eq!(values, expected);
 
-        // A configuration is told once, and then that it is still the one; the server knows when the keys were made.
+        // A configuration is sent once, and then confirmed; the server knows when the keys were
+        // made.
         let again = ConfigResponse::decode(told).unwrap();
         let existing_config_ids = vec![again.configs["users"].config_id.clone()];
         let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids }.encode_to_vec();
@@ -193,7 +195,7 @@ fn a_new_configuration_beside_the_old_one() {
     let mut served = (first, store);
     let client = Client::learn("users", told.unwrap(), WeakParams::Reject, 1, &mut rng).unwrap();
     post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
-    // Twice the buckets, then three times as many: the first configuration lives on for one change.
+    // Twice the buckets, then three times as many: the first configuration remains for one change.
     for (buckets, status) in [(48, 200), (72, 410)] {
         let codec = UseCase::codec(&SETS[1], WeakParams::Reject).unwrap();
         let options = CuckooOptions { bucket_bytes: 512, buckets: Some(buckets) };
@@ -263,7 +265,7 @@ fn one_table_has_one_id_whatever_the_system() {
     let listed = told(old, Bytes::new());
     let Some(ConfigForm::PirConfig(config)) = &listed.config else { panic!("no table") };
     assert_eq!((listed.config_id, config.shard_configs.len()), (newest.config_id.clone(), 2));
-    // A phone whose system is renewed is not told again.
+    // A phone whose system is upgraded does not receive the configuration again.
     assert_eq!(told(phone, newest.config_id).config, Some(ConfigForm::ReuseExistingConfig(true)));
 }
 
@@ -279,7 +281,7 @@ fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
     let (client, other) = (learn(1), learn(1));
     let mut rng = ChaCha20Rng::from_seed([9; 32]);
     let key = EvaluationKeys::decode(&*client.key_request(&mut rng)).unwrap().keys.remove(0);
-    // What each lookup of a request becomes, and the status.
+    // Status and result of each lookup of a request.
     let mut ask = |served: &(Service, KeyCache), lookups: usize, change: &dyn Fn(&mut PirRequest)| {
         let (body, pending) = client.ask(&vec![&b"a"[..]; lookups], &mut rng).unwrap();
         let mut requests = Requests::decode(&*body).unwrap();
@@ -296,12 +298,12 @@ fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
     assert_eq!(ask(&served, 1, &|_| ()), Err(400), "no keys yet");
     assert_eq!(ask(&served, 3, &brought(&|_| ())), here(3));
     assert_eq!(served.1.bytes(), 0, "they are kept no longer than the request");
-    // Other keys of that user, which this lookup is not made with.
+    // Other keys of that user, with which this lookup is not made.
     let sent = EvaluationKeys::decode(&*other.key_request(&mut ChaCha20Rng::from_seed([1; 32]))).unwrap();
     post(&served, "/key", agent, sent.encode_to_vec()).unwrap();
     assert_ne!(ask(&served, 1, &|_| ()), here(1));
     assert_eq!(ask(&served, 1, &brought(&|_| ())), here(1));
-    // What is said of them may be left out, and may not be of another configuration.
+    // The metadata of keys may be omitted, but must not be of another configuration.
     let bare = |part: &mut PirRequest| {
         brought(&|key| key.metadata = None)(part);
         part.evaluation_key_metadata = None;

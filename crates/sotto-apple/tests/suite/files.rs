@@ -1,4 +1,4 @@
-//! Tables in files, served: what all tests of them have in common.
+//! Helpers for tests of tables in files.
 
 use crate::recorded::proofs;
 use bytes::Bytes;
@@ -69,7 +69,7 @@ pub(crate) fn post(served: &Served, path: &str, body: Vec<u8>) -> Result<Bytes, 
     served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
 }
 
-/// A client that accepts so many shards.
+/// A client that accepts `max_shards` shards.
 pub(crate) fn learn(
     use_case: &str,
     told: Bytes,

@@ -1,4 +1,4 @@
-//! Files whose digests are right and whose descriptions are not.
+//! Files with valid digests and invalid descriptions.
 
 use crate::files::{how, rows, write};
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use sotto_apple::sets::WeakParams;
 use sotto_db::TableDir;
 use std::path::Path;
 
-/// The file with another description, whose digests are right.
+/// A file with another description and valid digests.
 fn forge(whole: &[u8], text: &[u8]) -> Vec<u8> {
-    // The third section of the table at 64.
+    // The third entry of the section table at offset 64.
     let entry = 64 + 2 * 64;
     let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
     let (at, end) = (number(entry + 8), number(entry + 8) + number(entry + 16));
@@ -41,7 +41,7 @@ fn descriptions_that_do_not_fit_their_file() {
         open(&path, WeakParams::Reject)
     };
     assert!(forged(&|_| ()).is_ok());
-    // By the folder, the epoch has to be that of the file's name.
+    // Opened by its folder, the epoch must match the file's name.
     assert!(
         forged(&|told| told["epoch"] = json!(2)).is_ok() && open(dir.path(), WeakParams::Reject).is_err()
     );
@@ -80,7 +80,7 @@ fn descriptions_that_do_not_fit_their_file() {
     assert!(matches!(open(&path, WeakParams::Reject), Err(ImageError::Description { .. })));
 }
 
-/// Any text gives a description or a reason.
+/// Any text gives a description or an error.
 #[test]
 fn any_text_is_read_to_an_end() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! What is no request, no key or no query is refused, with whose fault it is, and nothing else changes.
+//! Invalid requests, keys and queries are refused with the status that says whose fault it is, and
+//! change nothing.
 
 use crate::recorded::{CODEC, Memory, proofs};
 use crate::sessions::{Recorded, service};
@@ -70,7 +71,7 @@ fn bodies_that_are_too_long_or_no_messages() {
     for step in ["01_config", "02_key", "03_queries"] {
         assert_eq!(status(step, vec![0; 64 << 20], &store), 413, "{step}");
         assert_eq!(status(step, vec![0xFF; 100], &store), 400, "{step}");
-        // A length that goes beyond the end, and a group that never ends.
+        // A length that extends past the end, and a group that never ends.
         assert_eq!(status(step, vec![0x0A, 0xFF, 0xFF, 0xFF, 0x7F], &store), 400, "{step}");
         assert_eq!(status(step, vec![0x0B; 1000], &store), 400, "{step}");
     }
@@ -110,7 +111,7 @@ fn lookups_of_others_configurations_and_shards() {
     let mut message = Requests::decode(Recorded::new(SESSION, "03_queries").body).unwrap();
     message.requests[0].usecase = "another".into();
     assert_eq!(status("03_queries", message.encode_to_vec(), &store), 400);
-    // Keys are their user's alone.
+    // Keys belong to one user only.
     let recorded = Recorded::new(SESSION, "03_queries");
     let other = HttpRequest { user: Some("another"), ..recorded.asked() };
     let refused: Refusal = SERVICE.answer(&other, &store, &mut proofs()).unwrap_err();
@@ -199,7 +200,7 @@ fn keys_that_are_none() {
     assert_eq!(status("02_key", message.encode_to_vec(), &store), 400);
     message.keys[0].metadata = None;
     assert_eq!(status("02_key", message.encode_to_vec(), &store), 400);
-    // None of them was kept.
+    // None of the keys was stored.
     assert_eq!(status("03_queries", lookup(|_| ()), &store), 400);
     assert_eq!(key(&|_| ()), 200);
     assert_eq!(status("03_queries", lookup(|_| ()), &store), 200);

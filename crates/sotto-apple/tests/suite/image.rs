@@ -1,4 +1,4 @@
-//! Tables as files, in place of tables in memory: the same answers, and refusals of files that are none.
+//! Tables in files and tables in memory give the same answers, and invalid files are refused.
 
 use crate::files::{client, how, key, look_up, rows, serve, value, write};
 use crate::recorded::CODEC;
@@ -29,7 +29,7 @@ fn keys_are_found_in_a_file() {
                 .iter()
                 .all(|shape| (shape.entries, shape.dimensions) == (shapes[0].entries, shapes[0].dimensions))
         );
-        // By the folder and by its name.
+        // Opened by the folder and by the file's name.
         let opened = open(dir.path(), WeakParams::Reject).unwrap();
         assert_eq!(opened.digest, open(&written.path, WeakParams::Reject).unwrap().digest);
         assert_eq!((opened.name.as_str(), &opened.description), ("users", &written.description));
@@ -60,7 +60,7 @@ fn the_same_rows_are_the_same_bytes() {
     assert!(files[0] == files[1]);
 }
 
-/// A table of a file answers as one that was made in memory.
+/// A table in a file answers like one that was made in memory.
 #[test]
 fn a_mapped_table_answers_as_one_in_memory() {
     let mut rng = ChaCha20Rng::from_seed([12; 32]);
@@ -87,7 +87,7 @@ fn a_mapped_table_answers_as_one_in_memory() {
     let query = CODEC.ask(&secret, shard.shape(), &[3, 5], &mut rng).unwrap();
     let answer = |shard: &Shard| CODEC.answer(&keys, &query, &shard.tables()).unwrap();
     assert_eq!(answer(mapped), answer(&shard));
-    // And from a copy.
+    // A copy in memory answers the same.
     let copied =
         sotto_apple::image::open_in(dir.path(), WeakParams::Reject, Residency::Copy, &CopyBudget::new(None))
             .unwrap();
@@ -168,7 +168,7 @@ fn files_that_are_damaged_or_something_else() {
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(open(dir.path(), WeakParams::Reject), Err(ImageError::Db(DbError::Empty { .. }))));
     let path = write(dir.path(), rows(50), &how(1)).unwrap().path;
-    // A table of ours is not taken for one of theirs, nor the reverse.
+    // A table of ours is not accepted as one of Apple's, nor the reverse.
     let other = ImageFile::open(&path).unwrap_err();
     assert!(matches!(other, DbError::Image { problem: ImageProblem::Foreign, .. }), "{other}");
     let whole = std::fs::read(&path).unwrap();
@@ -187,7 +187,7 @@ fn files_that_are_damaged_or_something_else() {
     for at in [0, 8, 12, 33, 70, 100, description, whole.len() - 1] {
         assert!(with(&|bytes| bytes[at] ^= 1).is_err(), "{at}");
     }
-    // What answers are made from is looked at by whoever asks to.
+    // The section that answers are computed from is checked only on request.
     let damaged = with(&|bytes| bytes[9000] ^= 1).unwrap();
     assert!(damaged.image.file().verify(&silent).is_err());
 }
@@ -207,7 +207,7 @@ fn a_file_that_is_written_to_is_not_answered_from() {
     assert_eq!(look_up(&served, &client, &[key(1)], &mut rng).unwrap_err().status, 503);
 }
 
-/// Whoever writes a table strip by strip writes what is made in memory.
+/// Writing a table strip by strip gives the table that is made in memory.
 #[test]
 fn strips_of_a_table_of_several_tiles() {
     let kit = CODEC.kit();

@@ -62,7 +62,7 @@ fn lookups_and_file(case: &str, entries: &[usize]) {
     same_file(&[&table], &shape, &read(&format!("{case}/processed_database.bin")));
 }
 
-/// The tables are what the file says, and are read from it.
+/// The tables equal the file, and are read from it.
 pub(crate) fn same_file(tables: &[&ValueTable], shape: &EntryShape, file: &[u8]) {
     let mut written = Vec::new();
     processed::write(&CODEC, tables, &mut written).unwrap();

@@ -36,7 +36,7 @@ fn config(case: &str) -> PirConfig {
     PirConfig::decode(&*read(&format!("{case}/pir_config.pb"))).unwrap()
 }
 
-/// Every row is where its key's hash says.
+/// Every row is in a bucket that its key's hash allows.
 fn check_buckets(case: &str) {
     let (rows, config) = (rows(case), config(case));
     let shards = config.shard_configs.len();
@@ -67,7 +67,8 @@ fn recorded_buckets_of_one_shard() {
     check_buckets(ONE);
 }
 
-/// The recorded rows in buckets of ours: all are there, in no more bytes than the recorded tables have.
+/// The recorded rows in buckets of ours: all are stored, in no more bytes than the recorded tables
+/// have.
 #[test]
 fn rows_in_our_buckets() {
     let rows = rows(THREE);

@@ -1,4 +1,4 @@
-//! Rows by number that say how long they are: as files, changed, and asked for over a whole session.
+//! Rows by number that contain their length: in files, updated, and requested over a whole session.
 
 use crate::files::{how, post, serve};
 use bytes::Bytes;
@@ -17,7 +17,8 @@ use sotto_db::table::TableSource;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Rows of the longest value's bytes behind two bytes of length, which is not always what entries have.
+/// Rows with two bytes of length before the longest value's bytes, which may differ from the form
+/// of entries.
 struct Lengthy(Vec<Vec<u8>>, usize);
 
 impl TableSource for Lengthy {
@@ -39,7 +40,8 @@ impl TableSource for Lengthy {
     }
 }
 
-/// As the library has it: one byte for entries of up to 255, two for longer ones, the low byte first.
+/// The entry as Apple's library encodes it: one byte of length for entries of up to 255 bytes, two
+/// for longer ones, low byte first.
 fn entry(value: &[u8], longest: usize) -> Vec<u8> {
     let length =
         if longest < 256 { vec![value.len() as u8] } else { (value.len() as u16).to_le_bytes().to_vec() };
@@ -50,7 +52,7 @@ fn entry(value: &[u8], longest: usize) -> Vec<u8> {
 fn values(count: usize, longest: usize) -> Vec<Vec<u8>> {
     let value = |i: usize| (0..(i * 37 + longest) % (longest + 1)).map(|j| (i * 3 + j) as u8).collect();
     let mut all: Vec<Vec<u8>> = (0..count).map(value).collect();
-    // With zeros at its end, which are its own; without bytes; the longest.
+    // A value with zeros at its end that belong to it, an empty value, and the longest value.
     all[1] = vec![7, 0, 0];
     all[2] = Vec::new();
     all[3] = vec![9; longest];
@@ -71,7 +73,7 @@ fn entries(path: &Path) -> Vec<u8> {
 #[test]
 fn rows_of_any_length_come_back_as_they_were() {
     let mut rng = ChaCha20Rng::from_seed([21; 32]);
-    // Several to a plaintext, and three plaintexts to one, whose length is in the first.
+    // Several entries per plaintext, and three plaintexts per entry, with the length in the first.
     for (count, longest) in [(500, 255), (12, 4500)] {
         let dir = tempfile::tempdir().unwrap();
         let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
@@ -84,7 +86,7 @@ fn rows_of_any_length_come_back_as_they_were() {
         );
         let expected: Vec<u8> = rows.iter().flat_map(|value| entry(value, longest)).collect();
         assert!(entries(&written.path) == expected);
-        // Two rows change; one that is too long for its entry is none.
+        // Two rows change; one that is too long for its entry is refused.
         let change = |rows: &[(u64, Vec<u8>)]| {
             let before = PreviousEpoch::open(&lock, WeakParams::Reject).unwrap();
             before
@@ -113,7 +115,8 @@ fn rows_of_any_length_come_back_as_they_were() {
         for (row, got) in wanted.iter().zip(got) {
             assert_eq!(got.as_ref(), rows.get(*row as usize), "row {row} of {count}");
         }
-        // A client that is told nothing of lengths reads entries as they are; one that is told so of keys refuses.
+        // A client whose configuration says nothing about lengths reads entries as they are; one
+        // whose configuration of a keyword table does refuses it.
         let mut changed = |change: &dyn Fn(&mut PirConfig)| {
             change(pir(&mut read));
             let told = Bytes::from(read.encode_to_vec());
@@ -157,6 +160,6 @@ fn text_and_rows_of_one_length_have_lengths_too() {
     assert_eq!(entries(&whole.path), b"\x04one\0\x04four");
     let plain = encode_index(&Text, None, &how(1), &lock, &silent).unwrap();
     assert_eq!(entries(&plain.path), b"one\0four");
-    // Rows that say a length that they have not.
+    // Rows with an invalid length are refused.
     assert!(encode_index(&Text, Some(RowForm::Length(1)), &how(1), &lock, &silent).is_err());
 }

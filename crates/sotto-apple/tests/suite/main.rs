@@ -1,7 +1,7 @@
-//! Everything that was recorded from Apple's own library and service, against what is computed here.
+//! Recordings of Apple's own library and service, compared with what is computed here.
 //!
-//! Some recordings lie in `tests/data` ([ORIGIN.md](../data/ORIGIN.md)). Tests that need the others are ignored, and run where
-//! `SOTTO_APPLE_RECORDED` names the folder of all of them:
+//! Some recordings are in `tests/data` ([ORIGIN.md](../data/ORIGIN.md)). Tests that need the others
+//! are ignored, and run where `SOTTO_APPLE_RECORDED` names the folder of all of them:
 //!
 //! ```text
 //! SOTTO_APPLE_RECORDED=FOLDER cargo test -p sotto-apple -- --include-ignored

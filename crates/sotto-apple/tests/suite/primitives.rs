@@ -1,4 +1,4 @@
-//! Seeds, packing, parameters, which automorphisms.
+//! Seeds, packing, parameters, and the choice of automorphisms.
 
 use crate::recorded::{CODEC, json, kit, longs, read};
 use prost::Message;
@@ -125,7 +125,7 @@ fn values_are_in_the_librarys_order() {
     ring.forward(ring.full(), &mut x);
     assert_eq!(CODEC.theirs(&x), longs("a/ntt_n4096_27_28_28.u64le"));
     assert_eq!(CODEC.ours(&CODEC.theirs(&x)), x);
-    // A secret key is its values, after a count of two bytes.
+    // A secret key is encoded as its values, after a count of two bytes.
     let small: Vec<i64> = read("a/secret_key.coeff.i8").iter().map(|x| i64::from(*x as i8)).collect();
     let mut bytes = 1u16.to_le_bytes().to_vec();
     CODEC.put_poly(ring.full(), &CODEC.theirs(&ring.from_small(ring.full(), &small)), &mut bytes);

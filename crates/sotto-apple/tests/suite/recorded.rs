@@ -1,4 +1,4 @@
-//! The recorded files, and what all tests make of them.
+//! The recorded files, and helpers that all tests use.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 use zeroize::Zeroizing;
 
-/// The set of all recordings.
+/// Name of the parameter set of all recordings.
 pub(crate) const SET: &str = "n_4096_logq_27_28_28_logt_5";
 
 pub(crate) static CODEC: LazyLock<Codec> =
@@ -25,7 +25,7 @@ pub(crate) fn kit() -> &'static RingContext {
     CODEC.kit()
 }
 
-/// Randomness for proofs of evaluations, which most requests ask for none of.
+/// Randomness for proofs of evaluations, which most requests do not need.
 pub(crate) fn proofs() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([0; 32])
 }
@@ -43,12 +43,12 @@ pub(crate) fn json(name: &str) -> serde_json::Value {
     serde_json::from_slice(&read(name)).unwrap()
 }
 
-/// Words of four bytes.
+/// Words of four bytes in a file.
 pub(crate) fn words(name: &str) -> Vec<u64> {
     read(name).as_chunks::<4>().0.iter().map(|x| u64::from(u32::from_le_bytes(*x))).collect()
 }
 
-/// Words of eight.
+/// Words of eight bytes in a file.
 pub(crate) fn longs(name: &str) -> Vec<u64> {
     read(name).as_chunks::<8>().0.iter().map(|x| u64::from_le_bytes(*x)).collect()
 }
@@ -58,7 +58,7 @@ pub(crate) fn secret(name: &str) -> SecretKey {
     SecretKey::again(kit().ring(), Zeroizing::new(coefficients)).unwrap()
 }
 
-/// Lists of bytes, each with its length before.
+/// Lists of bytes in a file, each after its length.
 pub(crate) fn lists(name: &str) -> Vec<Vec<u8>> {
     let bytes = read(name);
     let (mut rest, mut out) = (bytes.as_slice(), Vec::new());
@@ -71,7 +71,7 @@ pub(crate) fn lists(name: &str) -> Vec<Vec<u8>> {
     out
 }
 
-/// A shard as its buckets were recorded.
+/// A shard of recorded buckets.
 pub(crate) fn shard(case: &str, config: &PirConfig, s: usize) -> Shard {
     let entries = lists(&format!("{case}/shard{s}.buckets.bin"));
     let config = &config.shard_configs[s];
@@ -85,7 +85,7 @@ pub(crate) fn shard(case: &str, config: &PirConfig, s: usize) -> Shard {
     Shard::of_entries(&CODEC, count, config.entry_size as usize, dimensions, entry).unwrap()
 }
 
-/// Keys in memory.
+/// A store of keys in memory.
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<HashMap<(String, ConfigDigest), StoredKeys>>);
 

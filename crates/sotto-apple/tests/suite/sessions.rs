@@ -1,4 +1,4 @@
-//! Whole sessions between Apple's example client and its example server, answered by ours.
+//! Whole sessions between Apple's example client and its example server, answered by our server.
 
 use crate::recorded::{CODEC, Memory, SET, proofs, read, shard};
 use bytes::Bytes;

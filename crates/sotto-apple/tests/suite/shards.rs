@@ -1,4 +1,5 @@
-//! What lookups tell of their keys: for every configuration that a client accepts, nothing but what its caller allowed.
+//! Lookups reveal nothing of their keys but what the caller allowed, for every configuration that a
+//! client accepts.
 
 use crate::files::{self, how, post, serve};
 use crate::recorded::CODEC;
@@ -24,17 +25,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const USE_CASE: &str = "callers";
 
-/// What a server says of a table, in the fields that it may choose.
+/// A server's description of a table, in the fields that it may choose.
 #[derive(Debug, Clone)]
 struct SentRequests {
     set: usize,
     hash_functions: Option<u64>,
     batch: u64,
     sharding: Option<Sharding>,
-    /// Of each shard: entries, bytes of one, dimensions.
+    /// Entries, bytes of an entry, and dimensions of each shard.
     shards: Vec<(u64, u64, [u64; 2])>,
     repeated: Option<u64>,
-    /// The seed of a symmetric table's key.
+    /// Seed of a symmetric table's key.
     sealed: Option<u8>,
     has_lengths: Option<bool>,
     elements: Vec<u32>,
@@ -152,7 +153,7 @@ prop_compose! {
     }
 }
 
-/// All that a request says outside its ciphertexts, and how long those are.
+/// Everything that a request contains outside of its ciphertexts, and the lengths of these.
 fn in_the_clear(body: &[u8]) -> Vec<u8> {
     let mut requests = Requests::decode(body).unwrap();
     let mut lengths = vec![body.len()];
@@ -161,7 +162,7 @@ fn in_the_clear(body: &[u8]) -> Vec<u8> {
             lengths.push(query.ciphertexts.len());
             lengths.extend(query.ciphertexts.drain(..).map(|ciphertext| ciphertext.encoded_len()));
         }
-        // A blinded element is as good as a ciphertext: it is uniform.
+        // A blinded element counts as a ciphertext: it is uniform.
         if let Some(oprf) = &mut request.oprf_request {
             oprf.query_element = vec![0; oprf.query_element.len()].into();
         }
@@ -197,8 +198,9 @@ fn asked(client: &Client, key: &[u8], sealed: Option<u8>) -> (Vec<Vec<u8>>, u32)
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// By default a lookup tells nothing of its key, whatever two configurations a server gives one after the other. Where a
-    /// caller accepts more, a request follows from the shard, and there are no more shards than were accepted.
+    /// By default a lookup reveals nothing of its key, whatever two configurations a server sends
+    /// one after the other. Where a caller accepts more, a request follows from the shard, and
+    /// there are no more shards than were accepted.
     #[test]
     fn what_is_sent_in_the_clear_is_the_same_for_all_keys(
         first in told(),
@@ -233,7 +235,8 @@ fn refused(outcome: Result<Client, ConfigError>) -> ShardError {
     }
 }
 
-/// Two configurations, one after the other: by the Chinese remainder theorem what both tell is one key.
+/// Two configurations, one after the other: by the Chinese remainder theorem both together reveal a
+/// single key.
 #[test]
 fn a_configuration_that_changes_is_not_asked_under() {
     let mut history = ShardHistory::default();
@@ -247,7 +250,7 @@ fn a_configuration_that_changes_is_not_asked_under() {
     );
     let why = refused(SentRequests::of(65_535, None).learn(65_536, &mut history));
     assert!(matches!(why, ShardError::Changed { .. }), "{why}");
-    // What was accepted once is not accepted again in the same call.
+    // A change that was accepted once is not accepted again in the same call.
     let function: ShardFunction = "sha256:65535".parse().unwrap();
     let mut policy = ConfigPolicy {
         max_shards: u64::MAX,
@@ -261,7 +264,8 @@ fn a_configuration_that_changes_is_not_asked_under() {
     assert!(matches!(why, ShardError::TooMany { parts: 4_294_901_760, before: true, .. }), "{why}");
 }
 
-/// A symmetric table's shards follow from what the server's key makes of a key: with another key they tell something else.
+/// The shards of a symmetric table follow from the function's output at a key: under another key
+/// they reveal something else.
 #[test]
 fn another_key_of_a_symmetric_table_is_another_function() {
     let mut history = ShardHistory::default();
@@ -269,7 +273,7 @@ fn another_key_of_a_symmetric_table_is_another_function() {
     assert!(sealed(1, 2).learn(2, &mut history).is_ok());
     assert!(matches!(refused(sealed(2, 2).learn(2, &mut history)), ShardError::Changed { .. }));
     assert!(matches!(refused(SentRequests::of(2, None).learn(2, &mut history)), ShardError::Changed { .. }));
-    // Where nothing is told, no key changes that.
+    // Where nothing is revealed, another key changes nothing.
     let mut history = ShardHistory::default();
     assert!(sealed(1, 1).learn(1, &mut history).is_ok());
     assert!(sealed(2, 1).learn(1, &mut history).is_ok());
@@ -284,7 +288,7 @@ fn shards_that_follow_another_use_case_tell_as_much_as_they_do() {
     assert!(matches!(refused(learn(57, 10, 11)), ShardError::TooMany { parts: 12, .. }));
     assert_eq!(learn(1, 10, 1).unwrap().parts_told(), 1, "all keys are in the first shard");
     assert!(matches!(learn(0, 10, 100), Err(ConfigError::Core(_))));
-    // As Apple's clients compute it: (hash mod 57) mod 10.
+    // The shard as Apple's clients compute it: (hash mod 57) mod 10.
     let client = learn(57, 10, 12).unwrap();
     for i in 0..40u32 {
         let key = i.to_le_bytes();
@@ -292,7 +296,7 @@ fn shards_that_follow_another_use_case_tell_as_much_as_they_do() {
     }
 }
 
-/// A table of one hash function has one table, and a response half as long.
+/// A table of one hash function has one table, and a response of half the length.
 #[test]
 fn one_hash_function() {
     let codec = &*CODEC;
@@ -328,14 +332,14 @@ fn one_hash_function() {
     let answer = Responses { responses: answered.collect() }.encode_to_vec();
     let got = client.open(pending, answer.into()).unwrap();
     assert_eq!(got, [Some(b"value".to_vec()), Some(b"value".to_vec()), None]);
-    // More are not known, and none is no table of keys.
+    // Larger numbers of hash functions are unknown, and zero is invalid.
     for count in [0, 3, u64::MAX] {
         let told = SentRequests { hash_functions: Some(count), batch: count, ..SentRequests::of(1, None) };
         assert!(matches!(told.learn(1, &mut ShardHistory::default()), Err(ConfigError::Core(_))), "{count}");
     }
 }
 
-/// From our own server too a client takes one shard and no more, unless it is told otherwise.
+/// A client accepts only one shard, even from our own server, unless configured otherwise.
 #[test]
 fn by_default_a_lookup_tells_nothing_of_its_key() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! Symmetric tables: rows that open with one evaluation, in files, over an update, and for a client that follows the protocol or
-//! does not. A recording of Apple's there is none: known answers are RFC 9497's, and what another program makes of them.
+//! Symmetric tables: rows that open with one evaluation, in files, over an update, and for clients
+//! that follow the protocol or do not. There is no recording of Apple's: known answers come from
+//! RFC 9497, and from another program.
 
 use crate::files::{Served, client, how, key, post, serve, value, write};
 use bytes::Bytes;
@@ -29,7 +30,7 @@ fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
 }
 
-/// The standard's key, whose outputs are known.
+/// Secret key of the standard's test vectors.
 fn standard() -> SecretKey {
     let digits = concat!(
         "051646b9e6e7a71ae27c1e1d0b87b4381db6d3595eeeb1adb41579adbf992f42",
@@ -44,7 +45,8 @@ fn hex(digits: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
-/// RFC 9497's outputs of A.4.2, cut and used as Apple's library does: AES-192-GCM and SHA-256 by another program.
+/// RFC 9497's outputs of A.4.2, divided and used as in Apple's library, with AES-192-GCM and
+/// SHA-256 of another program.
 #[test]
 fn sealed_rows_are_what_another_program_makes() {
     let key = standard();
@@ -70,7 +72,7 @@ fn sealed_rows_are_what_another_program_makes() {
     }
 }
 
-/// A table of some rows in two shards, in a folder with its key.
+/// A table of `count` rows in two shards, in a folder with its key.
 fn table(dir: &Path, count: usize) -> SecretKey {
     let lock = TableDir::create(dir).unwrap().lock().unwrap();
     let key_of = oprf::read_or_make(&lock, &mut rng(2)).unwrap();
@@ -114,15 +116,15 @@ fn keys_that_are_there_and_keys_that_are_not() {
     let long = "x".repeat(70_000);
     let found = look_up(&served, &client, &[&key(0), &key(39), &key(40), "", &long], 4).unwrap();
     assert_eq!(found, [Some(value(0)), Some(value(39)), None, None, None]);
-    // Its rows are asked for by nothing but what opens them.
+    // The table's rows can be requested only with keys that open them.
     assert!(matches!(client.ask(&[b"x"], &mut rng(5)), Err(Error::Misuse(_))));
-    // Two requests for one key are as unlike each other as any.
+    // Two requests for one key are as different as any two requests.
     let asked = |seed| client.ask_openings(&[b"x"], &mut rng(seed)).unwrap().0;
     let (one, other) = (asked(6), asked(7));
     assert!(one.len() == other.len() && one != other);
 }
 
-/// A client has every bucket, and the names of all rows: what it opens is what was evaluated for it.
+/// A client that has every bucket, and the names of all rows, opens only what was evaluated for it.
 #[test]
 fn without_an_evaluation_no_row_opens() {
     let dir = tempfile::tempdir().unwrap();
@@ -138,7 +140,7 @@ fn without_an_evaluation_no_row_opens() {
     let open: Vec<_> = all.iter().filter(|(_, sealed)| mine.open(sealed).is_ok()).collect();
     assert_eq!(open.len(), 1);
     assert_eq!((open[0].0, open[0].1.len()), (mine.hash(), value(7).len() + 16));
-    // Of another key's function the same row opens nothing.
+    // Another key's function opens nothing of the same row.
     let other = SecretKey::generate(&mut rng(8)).unwrap();
     let other = RowKey::of(other.at(key(7).as_bytes()).unwrap());
     assert!(all.iter().all(|(_, sealed)| other.open(sealed).is_err()));
@@ -165,10 +167,10 @@ fn what_is_evaluated_and_what_is_refused() {
         }
     };
     assert_eq!(status(&|_| ()), 200);
-    // As Apple's library asks: of no configuration.
+    // Apple's library sends no configuration id.
     assert_eq!(status(&|it| it.oprf_request.as_mut().unwrap().config_id = Bytes::new()), 200);
     assert_eq!(status(&|it| it.oprf_request.as_mut().unwrap().config_id = vec![1; 32].into()), 410);
-    // The identity, another form of a point, no point at all, and other lengths.
+    // The identity, another encoding of a point, no point at all, and other lengths.
     let good = Requests::decode(&*body).unwrap().requests[0].oprf_request.clone().unwrap().query_element;
     let mut off = vec![0; 49];
     (off[0], off[48]) = (2, 1);
@@ -184,7 +186,7 @@ fn what_is_evaluated_and_what_is_refused() {
     assert_eq!(status(&|it| it.usecase = "nobody".into()), 400);
     assert_eq!(status(&|it| it.pir_request = Some(Default::default())), 400, "both at once");
     assert_eq!(status(&|it| it.oprf_request = None), 400);
-    // Without its key a table evaluates nothing.
+    // A table without its key evaluates nothing.
     served.0.serve("users", open(dir.path(), WeakParams::Reject).unwrap().use_case, 0);
     assert_eq!(post(&served, "/queries", body.clone()).unwrap_err().status, 500);
 }
@@ -216,7 +218,7 @@ fn answers_that_are_not_the_key_s_are_refused() {
     assert!(evaluation(&|it| it.evaluated_element = vec![0; 49].into()).contains("no element"));
     assert!(evaluation(&|it| it.proof = Bytes::new()).contains("not proved"));
     assert!(client.openings(blindings, right).is_ok());
-    // What a configuration says of the function.
+    // The configuration's description of the function.
     let told = post(&served, "/config", config_request("users")).unwrap();
     let learn = |change: &dyn Fn(&mut PirConfig)| {
         let mut told = ConfigResponse::decode(told.clone()).unwrap();
@@ -274,7 +276,7 @@ fn rows_change_and_the_rest_stays() {
     let found = look_up(&served, &asking, &[&key(3), &key(4), &key(5)], 4).unwrap();
     assert_eq!(found, [Some(b"new".to_vec()), None, Some(value(5))]);
     assert!(change(&lock, &[(3, Some(b"new"))]).unwrap().is_nothing(), "the same value is the same bytes");
-    // Made anew of sealed rows, which takes no evaluation of theirs.
+    // The table is re-encoded from sealed rows, which requires no evaluation of them.
     let many: Vec<(usize, Option<&[u8]>)> = (100..160).map(|i| (i, Some(&b"another"[..]))).collect();
     let update = change(&lock, &many).unwrap();
     assert!(update.is_anew());
@@ -284,7 +286,7 @@ fn rows_change_and_the_rest_stays() {
     let asking = client(&served, &mut rng(3));
     let found = look_up(&served, &asking, &[&key(3), &key(159), &key(99)], 8).unwrap();
     assert_eq!(found, [Some(b"new".to_vec()), Some(b"another".to_vec()), None]);
-    // Without the key nothing changes, nor with another; and none is made in its place.
+    // Without the key nothing changes, nor with another key; and no new key is made in its place.
     let path = lock.dir().oprf_key_path();
     std::fs::remove_file(&path).unwrap();
     let refused = change(&lock, &[(3, None)]).err().unwrap();
@@ -323,12 +325,13 @@ fn descriptions_of_symmetric_tables() {
     ] {
         assert!(wrong != text && UseCaseDescription::parse(wrong.as_bytes()).is_err(), "{wrong}");
     }
-    // Buckets that are too small for a tag are said to be.
+    // Buckets that are too small for a tag are refused.
     let small = write(dir.path(), rows(Some(&key), 3), &UseCaseOptions { bucket_bytes: 26, ..how(1) });
     assert!(matches!(small, Err(ImageError::TooLong { bytes: 41, .. })), "{small:?}");
 }
 
-/// Blinding is not undone by who answers: what another client blinded opens nothing of mine.
+/// A server cannot undo blinding: an element that another client blinded opens nothing of this
+/// client's.
 #[test]
 fn an_evaluation_is_of_whoever_blinded() {
     let (key, mut rng) = (SecretKey::generate(&mut rng(1)).unwrap(), rng(2));

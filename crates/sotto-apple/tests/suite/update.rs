@@ -1,4 +1,5 @@
-//! Tables that change: the next epoch is the one that its rows would have been encoded to, but for where they lie.
+//! Updates: the next epoch contains the same rows as if they were encoded, possibly in other
+//! places.
 
 use crate::files::{client, how, key, look_up, rows, serve, value, write};
 use rand_chacha::ChaCha20Rng;
@@ -35,7 +36,7 @@ fn look(dir: &Path, keys: &[String], seed: u8) -> Vec<Option<Vec<u8>>> {
     look_up(&served, &client, keys, &mut rng).unwrap()
 }
 
-/// Every table of a file is what its entries say, and its sections are what their digests say.
+/// Checks that every table of a file equals its entries, and that its sections have their digests.
 fn check(written: &UseCaseSummary) {
     let opened = open(&written.path, WeakParams::Reject).unwrap();
     let file = opened.image.file();
@@ -82,7 +83,7 @@ fn keys_change_go_and_come() {
         let (second, made) = update.apply(&silent).unwrap();
         assert!((1..=8).contains(&made), "{made}");
         check(&second);
-        // The old file is as it was; what clients know of the table too.
+        // The old file is unchanged, and so is the configuration that clients know.
         assert!(std::fs::read(&first.path).unwrap() == old);
         assert_eq!((second.description.epoch, second.description.rows()), (2, 901));
         let after = open(dir.path(), WeakParams::Reject).unwrap();
@@ -102,7 +103,7 @@ fn keys_change_go_and_come() {
     }
 }
 
-/// Rows that find no place in the old shape: all are placed anew, and none is lost.
+/// Rows that find no place in the old shape: all are placed again, and none is lost.
 #[test]
 fn a_table_that_becomes_too_small() {
     let dir = tempfile::tempdir().unwrap();
@@ -119,7 +120,7 @@ fn a_table_that_becomes_too_small() {
     let wanted = [0, 7, 399, 400, 799].map(key);
     let expected = [Some(value(0)), None, Some(value(399)), Some(value(400)), Some(value(799))];
     assert_eq!(look(dir.path(), &wanted, 9), expected);
-    // As many again have room now.
+    // There is space for as many rows again.
     let more: Vec<_> = (800..1100).map(|i| (key(i), Some(value(i)))).collect();
     assert!(!change(&lock, &more).unwrap().is_anew());
 }
@@ -146,7 +147,7 @@ fn what_is_refused() {
     let rows =
         PreviousEpoch::open(&lock, WeakParams::Reject).unwrap().change_rows(BTreeMap::new()).err().unwrap();
     assert!(rows.to_string().contains("asked by key"));
-    // An epoch that is damaged where nothing changes does not become another's undamaged one.
+    // An epoch that is damaged where nothing changes does not become undamaged in the next one.
     let update = change(&lock, &[(key(1), Some(vec![1]))]).unwrap();
     let file =
         std::fs::OpenOptions::new().write(true).open(lock.dir().image_path(sotto_core::Epoch(1))).unwrap();

@@ -1,5 +1,5 @@
-//! Keys that change, as a table knows them: by their hashes, or, if it is symmetric, by those of their rows' names, with values
-//! sealed.
+//! Converts changed keys into the form in which a table stores them: hashes of keys, or, if it is
+//! symmetric, hashes of the rows' names, with sealed values.
 
 use super::{KeyChanges, PreviousEpoch};
 use crate::image::error::ImageError;
@@ -8,11 +8,12 @@ use crate::keyword::hash;
 use crate::symmetric::sealed;
 use rayon::prelude::*;
 
-/// A key that changes, and its value; `None` if it goes.
+/// A changed key and its new value; `None` removes the key.
 pub type KeyChange = (Vec<u8>, Option<Vec<u8>>);
 
 impl PreviousEpoch<'_> {
-    /// What is to become of keys. Of a symmetric table each takes the function at it, on the current pool's threads.
+    /// Hashes changed keys. For a symmetric table each key is evaluated, on the current thread
+    /// pool.
     pub(super) fn known(&self, keys: Vec<KeyChange>) -> Result<KeyChanges, ImageError> {
         let Some(public) = &self.description.oprf else {
             return Ok(keys.into_iter().map(|(key, value)| (hash(&key), value)).collect());

@@ -1,4 +1,5 @@
-//! A file made of the one before: all of it is copied, but for entries that changed and the plaintexts that they lie in.
+//! Writes a file as a revision of the one before: everything is copied, except changed entries and
+//! the plaintexts that contain them.
 
 use crate::codec::Codec;
 use crate::image::buckets::BucketAddress;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// Bytes of entries that are copied together.
 const BLOCK: usize = 4 << 20;
 
-/// A file that is made of the one before.
+/// A file that is made as a revision of the one before.
 pub(super) struct ImageRevision<'a, 'w> {
     pub(super) file: Arc<ForeignImage>,
     pub(super) codec: &'a Codec,
@@ -28,9 +29,9 @@ pub(super) struct ImageRevision<'a, 'w> {
 }
 
 impl ImageRevision<'_, '_> {
-    /// Writes it. Gives how many plaintexts were made anew, too.
+    /// Writes the file. Returns the number of plaintexts that were computed again too.
     pub(super) fn apply(self, watch: Watcher<'_>) -> Result<(UseCaseSummary, u64), ImageError> {
-        // What is copied gets a digest of its own, under which damage would pass for data ever after.
+        // Copied parts get new digests, under which damage would pass for data from then on.
         let verify = || self.file.verify(&silent).map_err(ImageError::from);
         let (made, whole) = rayon::join(|| self.entries().and_then(|()| self.tables(watch)), verify);
         whole?;

@@ -1,19 +1,20 @@
-//! One attempt at a place for every row, in so many buckets.
+//! One attempt to place every row in a given number of buckets.
 
 use super::CuckooTables;
 use crate::keyword::bucket::{EMPTY, MAX_ROWS};
 use crate::keyword::{TABLES, buckets};
 use rayon::prelude::*;
 
-/// Rows that move to make room for one, at most.
+/// Largest number of rows that move to make space for one.
 pub const MOVES: usize = 2000;
 
-/// What is taken in place of chance: a linear congruential generator. What it gives need only not repeat soon.
+/// Step of a linear congruential generator, which is used in place of randomness. Its values only
+/// need a long period.
 pub fn step(step: u64) -> u64 {
     step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Buckets that are filled. Those of the second table come after those of the first.
+/// Buckets that are being filled. Those of the second table follow those of the first.
 pub(super) struct CuckooAttempt<'a> {
     sizes: &'a [u32],
     /// The two buckets of each row.
@@ -21,7 +22,7 @@ pub(super) struct CuckooAttempt<'a> {
     rows: Vec<Vec<u32>>,
     used: Vec<usize>,
     bytes: usize,
-    /// What is taken in place of chance.
+    /// State of the generator.
     step: u64,
 }
 
@@ -29,7 +30,7 @@ impl<'a> CuckooAttempt<'a> {
     pub(super) fn new(hashes: &[u64], sizes: &'a [u32], count: usize, bytes: usize) -> Self {
         let homes = |hash: &u64| {
             let [one, other] = buckets(*hash, count);
-            // Where a key has only one bucket, it is in the first table, where a client looks first.
+            // If a key has only one bucket, it is in the first table, where a client looks first.
             let other = if one == other { one } else { count + other };
             [one as u32, other as u32]
         };
@@ -64,7 +65,7 @@ impl<'a> CuckooAttempt<'a> {
         }
     }
 
-    /// Takes some row out of a bucket.
+    /// Removes some row from a bucket.
     fn take(&mut self, bucket: u32) -> Option<u32> {
         self.step = step(self.step);
         let rows = self.rows.get_mut(bucket as usize)?;
