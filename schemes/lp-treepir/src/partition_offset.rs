@@ -52,17 +52,18 @@ pub(crate) fn containing(place: PartitionOffset, trees: &Trees<u16>, rng: &mut d
     Set { root, shift: number(trees, &root, place.partition) ^ place.offset }
 }
 
-/// From the seeds of roots to the blocks that hold the number of each tree at a position, and those that share its block: eight,
-/// or all if a tree has fewer. Takes the same time for all positions.
+/// From the seeds of roots to the blocks that hold each tree's number at a position, and the
+/// numbers that share its block: eight, or all if a tree has fewer. Takes the same time for all
+/// positions.
 pub(crate) fn blocks_at(trees: &Trees<u16>, salts: &[[u8; 16]], seeds: &mut [Seed], position: u32) {
-    // A leaf has a block for each eight numbers, as an inner node has one for each child.
+    // A leaf has a block for every eight numbers, as an inner node has one for each child.
     let last = position >> EIGHT & ((1 << (trees.leaf_bits().max(EIGHT) - EIGHT)) - 1);
     let turns = (0..trees.depth()).map(|level| trees.turn(level, position)).chain([last]);
     let turns: Zeroizing<Vec<u8>> = Zeroizing::new(turns.map(|turn| turn as u8).collect());
     descend(salts, &turns, seeds);
 }
 
-/// The numbers of trees at a position, in the same time for all.
+/// The numbers of trees at a position, in time that does not depend on the position.
 pub(crate) fn numbers_at(
     trees: &Trees<u16>,
     roots: impl Iterator<Item = Root>,
@@ -123,7 +124,8 @@ mod tests {
             }
         }
         assert!((0..300).all(|i| !all[..i].contains(&all[i])), "every id has a set of its own");
-        // 300 sets among 64 rows of a partition: 4.7 of each. A row in none, or in twenty, is one chance in thousands.
+        // 300 sets among 64 rows of a partition: 4.7 of each. That a row is in none, or in twenty,
+        // has a probability of thousandths.
         assert!(rows.iter().filter(|count| **count == 0 || **count > 18).count() < 100);
     }
 

@@ -1,9 +1,9 @@
-//! A hint that contains a row: one of all that do, each with the same probability.
+//! Choosing a hint that contains a row: uniformly among all hints that do.
 //!
-//! Of every hint's tree the path to the row's partition is grown anew for each query: about w (ln Q + 28) paths, and
-//! that is most of what a client does.
-//! The authors' program takes the first hint with the row, after w paths on average; but then the time of a query tells
-//! which hint it was. Here time and addresses depend on sizes alone, and the choice on nothing but which hints contain the row.
+//! The path to the row's partition is grown in every hint's tree for each query: about w (ln Q +
+//! 28) paths, and that is most of a client's work. The authors' program takes the first hint with
+//! the row, after w paths on average; but then the time of a query reveals which hint it was. Here
+//! time and addresses depend on sizes alone, and the choice only on the hints that contain the row.
 
 use crate::partition_offset::{PartitionOffset, has_number, numbers_at};
 use sotto_hints::two_server::{Hint, Trees};
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// Trees that are walked down together: some 10 KB of them.
 const TOGETHER: usize = 256;
 
-/// A hint, or their number if none contains the row.
+/// A uniformly chosen hint that contains the row, or the number of hints if none does.
 pub(crate) fn choose(trees: &Trees<u16>, hints: &[Hint<u16>], place: PartitionOffset, coins: u64) -> u32 {
     let mut found = Zeroizing::new(Vec::with_capacity(hints.len()));
     for hints in hints.chunks(TOGETHER) {
@@ -23,7 +23,7 @@ pub(crate) fn choose(trees: &Trees<u16>, hints: &[Hint<u16>], place: PartitionOf
         found.extend(here);
     }
     let count: u64 = found.iter().copied().map(u64::from).sum();
-    // Which of `count`: off from uniform by less than 2^-32.
+    // The number of the chosen one among `count`, within 2^-32 of uniform.
     let wanted = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
     let (mut seen, mut chosen) = (0, 0);
     for (slot, here) in (0u32..).zip(found.iter()) {

@@ -1,10 +1,10 @@
-//! What either server sees: every request is uniform, whatever is asked and whatever was asked before.
+//! The view of either server: every query is uniform, whatever is requested and whatever was
+//! requested before.
 //!
-//! A table of eight rows has four partitions of two rows, and a request is a salt and four bits; one of sixteen rows
-//! has four of four, and a request
-//! has eight bits besides: few enough to count them. A sum of squares over a few hundred cells and 16,000 clients
-//! moves by more than four of
-//! its deviations if the cells' probabilities differ from uniform ones by some percent.
+//! A table of eight rows has four partitions of two rows, and a query is a salt and four bits; one
+//! of sixteen rows has four of four, and a query has eight more bits: few enough to count them. A
+//! sum of squares over a few hundred cells and 16,000 clients moves by more than four of its
+//! deviations if the cells' probabilities differ from uniform ones by some percent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 use crate::message::Query;
@@ -17,7 +17,7 @@ use sotto_testkit::uniform::off;
 
 const CLIENTS: u64 = 16_000;
 
-/// A client of a table of zeros: what it sends does not depend on rows.
+/// A client of a table of zeros, since its queries do not depend on rows.
 fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::PrivatelyPuncturedSets> {
     let mut client = Prepare::begin(params, rng).unwrap().finish().unwrap();
     while TreePir::next_hint_request(&mut client).unwrap().is_some() {
@@ -27,14 +27,14 @@ fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate:
     client
 }
 
-/// Shift and numbers of a request, as one number.
+/// The shift and the numbers of a query, as one number.
 fn cell(params: &Params, query: &Query) -> usize {
     assert!(query.beside.is_empty() && query.others.len() == 3);
     let numbers = query.others.iter().chain([&query.shift]);
     numbers.fold(0, |cell, number| cell << params.ratio_bits() | usize::from(*number))
 }
 
-/// What one server is sent for a query: alone, next to the one before, and next to two before.
+/// The queries to one server: each alone, next to the one before, and next to two before.
 struct ObservedQuery {
     cells: usize,
     counts: [Vec<u32>; 3],
@@ -110,7 +110,7 @@ fn requests_for_several_rows_are_uniform() {
     check(16, &[15, 0, 15, 14]);
 }
 
-/// The statistic would see a client that leaves the row in the set, and one that spends a hint twice.
+/// The statistic detects a client that leaves the row in the set, and one that spends a hint twice.
 #[test]
 fn the_statistic_sees_leaks() {
     let params = params(8);
@@ -129,7 +129,7 @@ fn the_statistic_sees_leaks() {
     assert!(within.worst() > 20.0 && twice.worst() > 20.0, "{} {}", within.worst(), twice.worst());
 }
 
-/// The hints a client has after queries are as random as before them: it finds a row in as many.
+/// The hints of a client are as random after queries as before: it finds a row in as many.
 #[test]
 fn hints_contain_rows_as_often_after_queries_as_before() {
     let params = params(8);

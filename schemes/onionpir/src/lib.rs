@@ -20,10 +20,11 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! The machinery is [`sotto_cube`]'s, which Spiral and FSpiral share. README.md has the symbol table, the parameter sets,
-//! the deviations from the paper, the published sets that are refused, and figures.
+//! The machinery is that of [`sotto_cube`], which Spiral and FSpiral share. README.md has the
+//! symbol table, the parameter sets, the deviations from the paper, the published sets that are
+//! refused, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
@@ -34,7 +35,7 @@ pub mod sets;
 use sotto_core::{SchemeEntry, SchemeId};
 use sotto_cube::{CubeScheme, Family, Template};
 
-/// The family that the scheme is of.
+/// The family of OnionPIR.
 pub struct OnionPir;
 
 impl Family for OnionPir {
@@ -46,5 +47,5 @@ impl Family for OnionPir {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<CubeScheme<OnionPir>>();

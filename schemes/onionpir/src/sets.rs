@@ -4,11 +4,11 @@ use sotto_cube::literal::{GadgetTriple, TableForm, Upload};
 use sotto_cube::rings;
 use sotto_cube::template::{Template, WhenTried};
 
-/// A set of OnionPIR's shape: N = 2048 and one prime that nothing is switched away from; one gadget, `key`, for all keys of
-/// expansion, and one for the external products of the tree.
+/// A set of OnionPIR's shape: N = 2048 and one prime without a switch of moduli; one gadget, `key`,
+/// for all keys of expansion, and one for the external products of the tree.
 ///
-/// Of a word of a query 41 bits are sent. What is cut off stays far below the noise of the first key switch, which every
-/// later round doubles along with it.
+/// 41 bits of a query's word are sent. The truncation error stays far below the noise of the first
+/// key switch, and every later round doubles both.
 const fn onion(name: &'static str, about: &'static str, p_log2: u8, key: GadgetTriple) -> Template {
     Template {
         name,

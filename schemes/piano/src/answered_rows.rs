@@ -1,8 +1,9 @@
-//! The rows that were asked for and whose answers came, by the number of their query.
+//! The requested rows whose answers came, by the number of their query.
 //!
-//! A row that was read is not asked for again: each time would take another backup of its partition. The paper's client
-//! keeps them for the same reason. A row whose answer came and could not be used is not asked for again either:
-//! what is sent must not depend on what answers say, only on which came.
+//! A row that was recovered is not requested again: each time would take another backup of its
+//! partition. The paper's client stores rows for the same reason. A row whose answer came and could
+//! not be used is not requested again either: queries must not depend on the content of answers,
+//! only on which came.
 
 use crate::{FullSets, Params};
 use sotto_core::Result;
@@ -12,22 +13,22 @@ use sotto_hints::one_server::{FamilyState, PartitionPlace};
 use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
 
-/// What stands for no query, and for the place of a row that is not here.
+/// The number that stands for no query, and for the place of a missing row.
 pub(crate) const NEVER: u32 = u32::MAX;
 
-/// Rows by the number of the query that asked for them.
+/// Rows by the number of the query that requested them.
 pub struct AnsweredRows {
     row_bytes: usize,
-    /// What is kept of each, and one more that stands for "none".
+    /// The data of each row, and one more that stands for "none".
     kept: Zeroizing<Vec<AnsweredRow>>,
-    /// The rows, as many.
+    /// The bytes of the rows, in the same order.
     rows: Zeroizing<Vec<u8>>,
 }
 
-/// What is kept of a row.
+/// The data of a requested row, without its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize)]
 struct AnsweredRow {
-    /// Its place; of no meaning before the answer came.
+    /// The place of the row; of no meaning before the answer came.
     place: u32,
     /// 1 if the answer came.
     came: u8,
@@ -36,14 +37,15 @@ struct AnsweredRow {
 }
 
 impl AnsweredRows {
-    /// The last query for a row whose answer came, of those before `next`; [`NEVER`] if there is none. Reads all of them.
+    /// The last query before `next` for a row whose answer came; [`NEVER`] if there is none. Reads
+    /// all of them.
     pub(crate) fn find(&self, row: PartitionPlace, next: u64) -> u32 {
         let row = row.number();
         let hits = self.kept.iter().zip(0..).take(next as usize);
         hits.fold(NEVER, |found, (kept, n)| pick(equal(kept.place, row) & u32::from(kept.came), n, found))
     }
 
-    /// Where a query's row is.
+    /// The offset of a query's row.
     fn at(&self, query: u32) -> usize {
         (query as usize).min(self.kept.len() - 1)
     }
@@ -59,7 +61,7 @@ impl AnsweredRows {
         self.kept.get(self.at(query)).is_some_and(|kept| kept.known == 1)
     }
 
-    /// Keeps a row, if it is known, and that its answer came. For no query, keeps nothing.
+    /// Records that an answer came, and its row if it is known. For no query, records nothing.
     pub(crate) fn put(&mut self, query: u32, place: u32, row: Option<&[u8]>) {
         let last = self.kept.len() - 1;
         let Some(kept) = self.kept.get_mut(..last).and_then(|kept| kept.get_mut(query as usize)) else {
@@ -80,10 +82,10 @@ impl AnsweredRows {
 
 impl FamilyState<FullSets> for AnsweredRows {
     const ROWS: bool = true;
-    /// The query under which the row is kept.
+    /// The query under which the row is stored.
     type StateChange = u32;
 
-    /// Room for the rows of all queries. Not touched before they come.
+    /// Reserves space for the rows of all queries, which is not touched before they come.
     fn new(params: &Params) -> Result<Self> {
         let (count, row_bytes) = (params.queries() + 1, params.row_bytes());
         reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
@@ -92,7 +94,7 @@ impl FamilyState<FullSets> for AnsweredRows {
         Ok(AnsweredRows { row_bytes, kept, rows: Zeroizing::new(vec![0; count * row_bytes]) })
     }
 
-    /// Forgets a row, but not that it was asked for.
+    /// Removes a row, but not the record that it was requested.
     fn unlearn(&mut self, query: u32) {
         let at = self.row_bytes * self.at(query);
         self.rows.get_mut(at..at + self.row_bytes).unwrap_or_default().zeroize();
@@ -102,7 +104,8 @@ impl FamilyState<FullSets> for AnsweredRows {
         }
     }
 
-    /// Writes what is kept of the queries before `next`: whether the answer came and its row is known, the place, the row.
+    /// Writes the data of the queries before `next`: whether the answer came and its row is known,
+    /// the place, the row.
     fn save(&self, next: u64, out: &mut dyn Write) -> Result<()> {
         let all = self.kept.iter().zip(self.rows.chunks_exact(self.row_bytes)).take(next as usize);
         for (AnsweredRow { place, came, known }, row) in all {

@@ -1,4 +1,4 @@
-//! Which backups are left, and how hints and backups are written.
+//! The backups that are left, and the encoding of hints and backups.
 
 use crate::hints::{FRESH, KNOWN, PROMOTED, WAITING};
 use crate::{FullSets, Params};
@@ -8,7 +8,7 @@ use sotto_hints::one_server::{Hint, LIVE, OWED, PartitionPlace, Stock};
 use std::io::Write;
 use zeroize::Zeroizing;
 
-/// Of each partition, how many of its m backups were used.
+/// The number of used backups of each partition, of m each.
 pub struct BackupsUsed {
     pub(crate) of: Zeroizing<Vec<u16>>,
     pub(crate) all: u16,
@@ -44,7 +44,8 @@ impl Stock<FullSets> for BackupsUsed {
         Ok(BackupsUsed { of, all: params.backups() as u16 })
     }
 
-    /// A hint's mark; of a backup that was used its mark and the offset of its entry, whose partition is the backup's.
+    /// The mark of a hint; for a used backup its mark and the offset of its entry, whose partition
+    /// is the backup's.
     fn put_hint(&self, params: &Params, id: usize, hint: &Hint<()>, out: &mut dyn Write) -> Result<()> {
         match id < params.hints() {
             true => put(&hint.mark, out),

@@ -1,16 +1,18 @@
-//! How often a lookup fails and for which sequences of queries, how many hints a query has to look at, and what security
-//! rests on.
+//! The failure bound of lookups and the sequences of queries that it covers, the number of hints
+//! that a query examines, and the security model.
 //!
-//! A lookup fails in two ways. *No hint contains the row*: a hint has one of the w rows of each partition, so it lacks a
-//! given row with probability 1 - 1/w, and README.md proves that this stays so whatever was asked before. And *the
-//! partition has no backup left*: that depends on what is asked, and no number of backups that a client could keep covers
-//! every sequence. What is bounded here is a sequence of different rows, chosen without regard to the public order
-//! ([`places`](crate::places)) in which rows lie in partitions.
+//! A lookup fails in two ways. *No hint contains the row*: a hint has one of the w rows of each
+//! partition, so it lacks a given row with probability 1 - 1/w, and README.md proves that this
+//! stays so whatever was requested before. And *the partition has no backup left*: that depends on
+//! the requests, and no practical number of backups covers every sequence. The bound here is for a
+//! sequence of different rows, chosen without regard to the public order
+//! ([`places`](crate::places)) of rows in partitions.
 
 use crate::params::ParamsLiteral;
 use std::f64::consts::LN_2;
 
-/// log2 of a bound on the probability that any of the Q lookups of a client fails, for the sequences above.
+/// log2 of a bound on the probability that any of a client's Q lookups fails, for the covered
+/// sequences.
 pub(crate) fn failure_log2(literal: &ParamsLiteral) -> f64 {
     let &ParamsLiteral { partitions, partition_rows, hints, backups, queries, .. } = literal;
     let missed = missed_log2(hints, queries, partition_rows);
@@ -24,14 +26,15 @@ fn missed_log2(hints: u64, queries: u64, w: u64) -> f64 {
     (queries as f64).log2() + hints as f64 * (-1.0 / w as f64).ln_1p() / LN_2
 }
 
-/// log2 of a bound on the probability that there is a partition of which more than m rows are asked for.
+/// log2 of a bound on the probability that more than m rows of any partition are requested.
 ///
-/// Under a random order the rows that are asked for are Q of all places without repetition, of which 1/c are in a given
-/// partition. Their number exceeds m with probability at most exp(-Q D(a/Q, 1/c)), a = m + 1 and D the relative entropy
-/// (Chernoff; Hoeffding 1963, section 6, for draws without repetition). There are c partitions.
+/// Under a random order the requested rows are Q of all places without repetition, of which 1/c are
+/// in a given partition. Their number exceeds m with probability at most exp(-Q D(a/Q, 1/c)), a = m
+/// + 1 and D the relative entropy (Chernoff; Hoeffding 1963, section 6, for draws without
+/// repetition). There are c partitions.
 fn starved_log2(backups: u64, queries: u64, c: u64, w: u64) -> f64 {
     if backups >= queries.min(w) {
-        // No partition has more rows than that, and none is asked for twice.
+        // No partition has more rows than that, and no row is requested twice.
         return f64::NEG_INFINITY;
     }
     let (share, mean) = ((backups + 1) as f64 / queries as f64, 1.0 / c as f64);
@@ -43,28 +46,30 @@ fn starved_log2(backups: u64, queries: u64, c: u64, w: u64) -> f64 {
     (c as f64).log2() - queries as f64 * entropy / LN_2
 }
 
-/// The fewest hints for which a row is missed with at most 2^`target`.
+/// The least number of hints for which a row is missed with probability at most 2^`target`.
 pub(crate) fn least_hints(queries: u64, w: u64, target: f64) -> u64 {
     (((queries as f64).log2() - target) / -missed_log2(1, 1, w)).ceil() as u64
 }
 
-/// The fewest backups for which a partition starves with at most 2^`target`.
+/// The least number of backups for which a partition runs out of backups with probability at most
+/// 2^`target`.
 pub(crate) fn least_backups(queries: u64, c: u64, w: u64, target: f64) -> u64 {
     let most = queries.min(w);
     (1..most).find(|backups| starved_log2(*backups, queries, c, w) <= target).unwrap_or(most)
 }
 
-/// How many candidates a query has room for. Those are the ids whose offset in the partition is the row's (1/w), those
-/// whose own entry has the row's tag without being it (1/65535), and those whose own entry is the row. Of the latter there
-/// are as many as the partition has backups, at most; the others are a sum of nearly independent rare events: twelve
-/// deviations and 32 above its mean leave 2^-100.
+/// Number of candidates that a query examines. Candidates are the ids whose offset in the partition
+/// is the row's (1/w), those whose own entry has the row's tag without being it (1/65535), and
+/// those whose own entry is the row. There are at most as many of the latter as the partition has
+/// backups; the others are a sum of nearly independent rare events: twelve deviations and 32 above
+/// its mean leave 2^-100.
 pub(crate) fn candidates(literal: &ParamsLiteral) -> u64 {
     let ids = (literal.hints + literal.partitions * literal.backups) as f64;
     let mean = ids / literal.partition_rows as f64 + ids / 65535.0;
     (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64 + literal.backups
 }
 
-/// Which sequences of queries the bound holds for.
+/// The sequences of queries that the bound covers.
 pub(crate) fn covered(literal: &ParamsLiteral) -> &'static str {
     if literal.backups >= literal.queries {
         "of any query of the whole budget, whatever is asked"

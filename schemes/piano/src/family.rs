@@ -1,4 +1,5 @@
-//! What makes the scheme: whole sets, a replacement entry where the row was, backups that belong to partitions.
+//! The family of Piano: whole sets, a replacement entry in place of the row, and backups that
+//! belong to partitions.
 
 use crate::answered_rows::{AnsweredRows, NEVER};
 use crate::backups::BackupsUsed;
@@ -21,20 +22,20 @@ use sotto_hints::one_server::{
 use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Sets with a row of each partition.
+/// The family of sets with a row of each partition.
 #[derive(Debug, Clone, Copy)]
 pub struct FullSets;
 
-/// What is kept of a query.
+/// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct QueryPlan {
-    /// The row's place.
+    /// The place of the row.
     place: u32,
-    /// The hint that was spent on it, and the backup that took its place. Both none if no hint contained the row, the
-    /// partition had no backup, or the row was asked for before.
+    /// The spent hint, followed by the backup that replaced it. Both are none if no hint contained
+    /// the row, the partition had no backup, or the row was requested before.
     chosen: u32,
     pub(crate) promoted: u32,
-    /// The query that asked for the same row before, or [`NEVER`].
+    /// The earlier query for the same row, or [`NEVER`].
     before: u32,
 }
 
@@ -64,7 +65,7 @@ impl Family for FullSets {
     type Set = ();
     const KNOWN: u8 = KNOWN;
     const TAGGED: u8 = LIVE | PROMOTED;
-    /// The query that promoted it may be open still.
+    /// The query that promoted the hint may still be open.
     const STAYS: u8 = WAITING;
 
     fn contains(prf: &Prf<FullSets>, id: u32, hint: &Hint<()>, row: PartitionPlace) -> bool {
@@ -137,7 +138,7 @@ impl Family for FullSets {
         let promoted = next_backup(hints, row.partition);
         let found = equal(before, NEVER) & (1 ^ equal(chosen, none)) & (1 ^ equal(promoted, none));
         let (chosen, promoted) = (pick(found, chosen, none), pick(found, promoted, none));
-        // Below 2^26: an id of this query's own.
+        // The number is below 2^26: an id of this query's own.
         let unused = none + client.next as u32;
         let instead = PartitionPlace { partition: row.partition, offset: replacement(prf, promoted) };
         let real = RealOffsets::choose(found, (chosen, hints.hint(chosen)), unused, instead);
@@ -171,7 +172,7 @@ impl Family for FullSets {
         }
     }
 
-    /// All partitions are of the half 0.
+    /// All partitions belong to half 0.
     #[cfg(feature = "server")]
     fn picks(params: &Params, query: Query) -> (Vec<u16>, Vec<u8>) {
         (query.offsets, vec![0; params.partitions().div_ceil(8)])
@@ -199,14 +200,14 @@ impl Family for FullSets {
         if let Some(hint) = client.hints.of.get_mut(promoted as usize) {
             hint.mark &= !WAITING;
         }
-        // Below 2^24. A row that was asked for before is kept already: there is no query NEVER.
-        // The black box keeps what is picked from becoming a branch.
+        // The number is below 2^24. A row that was requested before is stored already: there is no
+        // query NEVER. The black box keeps the selection from becoming a branch.
         let (number, again) = (asked.number as u32, black_box(1 ^ equal(before, NEVER)));
         client.own.put(pick(again, NEVER, number), place, row);
         pick(again, before, number)
     }
 
-    /// A row that was asked for before is kept under that query, and this one has zeros.
+    /// A row that was requested before is stored under that query, and this one has zeros.
     fn learnt(client: &Client, number: u64, _: u32) -> (bool, &[u8]) {
         // Below 2^24.
         (client.own.is_known(number as u32), client.own.row(number as u32))
@@ -216,7 +217,7 @@ impl Family for FullSets {
         client.apply_answer(asked, row);
     }
 
-    /// Hints and backups of other partitions have the row that the key says.
+    /// Hints and backups of other partitions have the row that the key determines.
     fn follow(hints: &mut Hints<FullSets>, _: &Prf<FullSets>, k: u64, touched: &[(u32, &[u8])]) {
         let home = backups(hints.first_backup(), hints.stock.all, k);
         for (id, change) in touched {
@@ -226,8 +227,8 @@ impl Family for FullSets {
         }
     }
 
-    /// Of backups of this partition, promoted ones have their own entry in their parity once it is known, and those whose
-    /// replacement entry is still needed have that.
+    /// Promoted backups of this partition have their own entry in their parity once it is known,
+    /// and backups whose replacement entry is still needed have that.
     fn follow_own(client: &mut Client, k: u64, changes: &PartitionDelta<'_>) {
         let hints = &mut client.hints;
         for id in backups(hints.first_backup(), hints.stock.all, k) {

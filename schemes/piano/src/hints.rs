@@ -1,10 +1,12 @@
-//! Hints and backups: sets with a row of each partition, and what a query makes of them.
+//! Hints and backups: sets with a row of each partition, and their changes by queries.
 //!
-//! Ids 0..M are hints from the start. The next c m are backups, m of each partition, each with the row of a *replacement
-//! entry*, which is a random one of that partition. A query makes the next backup of its row's partition a hint, with the row
-//! as its entry there. The next Q ids are used by one query each that no hint is spent on.
+//! Ids 0..M are hints from the start. The next c m are backups, m of each partition, each with the
+//! row of a *replacement entry*, which is a random one of that partition. A query promotes the next
+//! backup of its row's partition to a hint, with the row as its entry there. Each of the next Q ids
+//! is used by one query that spends no hint.
 //!
-//! Besides what all clients of this kind draw, AES(2 * 2^56, j/8) is the offsets of eight backups' replacement entries.
+//! In addition to the values of all one-server schemes, AES(2 * 2^56, j/8) is the offsets of eight
+//! backups' replacement entries.
 
 use crate::FullSets;
 use crate::backups::BackupsUsed;
@@ -17,13 +19,14 @@ use sotto_math::parities::PartitionWindow;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// Its parity is that of its set. While it is not, a promoted backup has that of the other partitions alone.
+/// Mark of a hint whose parity is that of its set. Without it, a promoted backup has the parity of
+/// the other partitions alone.
 pub(crate) const KNOWN: u8 = 4;
-/// A backup that is not used yet.
+/// Mark of an unused backup.
 pub(crate) const FRESH: u8 = 8;
-/// A promoted backup, and the answer to the query that promoted it has not come yet.
+/// Mark of a promoted backup whose query has no answer yet.
 pub(crate) const WAITING: u8 = 16;
-/// It has an own entry: it is or was a promoted backup.
+/// Mark of an id with an own entry: it is or was a promoted backup.
 pub(crate) const PROMOTED: u8 = 32;
 
 /// The offset of a backup's replacement entry, in the backup's partition.
@@ -46,7 +49,7 @@ pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
     first..first + u32::from(all)
 }
 
-/// What hints and backups are before the first query, and no id's.
+/// The hints and backups before the first query, and the entry for no id.
 pub(crate) fn fresh(params: &Params<FullSets>) -> Result<Zeroizing<Vec<Hint<()>>>> {
     let mut of = Zeroizing::new(Vec::new());
     reserve(&mut of, params.ids() + 1)?;
@@ -56,22 +59,23 @@ pub(crate) fn fresh(params: &Params<FullSets>) -> Result<Zeroizing<Vec<Hint<()>>
     Ok(of)
 }
 
-/// What the pass sums up: parities of all ids, a backup's without its own partition's row, and replacement entries.
+/// The sums of the pass: parities of all ids, those of backups without their own partition's row,
+/// and replacement entries.
 pub struct HintSums {
     home: BackupPartition,
     pub(crate) run: IdRun,
     row_bytes: usize,
-    /// By backup, without padding.
+    /// Replacement entries by backup, without padding.
     pub(crate) entries: Zeroizing<Vec<u8>>,
 }
 
-/// Which partition a backup lacks: m of them lack each, from the first backup on.
+/// The partition that each backup lacks: m of them lack each, from the first backup on.
 struct BackupPartition {
     first: usize,
     each: usize,
 }
 
-/// Begins the pass.
+/// Begins the pass over the table.
 pub(crate) fn pass(params: &Params<FullSets>, prf: &Prf<FullSets>) -> Result<TablePass<FullSets>> {
     let (ids, row_bytes) = (params.ids(), params.row_bytes());
     let home = BackupPartition { first: params.hints(), each: params.backups() };

@@ -34,25 +34,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A client streams the whole table once and keeps parities of pseudo-random sets of rows, one of each partition: its
-//! hints. To fetch a row it takes a hint that contains it, puts a row of its own in that one's place, and sends all
-//! offsets; the server adds up what they name. The hint is then spent, and a backup of the row's partition takes its
-//! place. Backups belong to partitions, so which sequences of queries work is limited: README.md says which, next to
-//! the symbol table, the proofs and the deviations from the paper.
+//! A client streams the whole table once and keeps parities of pseudo-random sets of rows, one of
+//! each partition: its hints. To fetch a row it takes a hint that contains it, replaces that row by
+//! another one, and sends all offsets; the server adds the rows that they name. The hint is then
+//! spent, and a backup of the row's partition takes its place. Backups belong to partitions, so not
+//! all sequences of queries work: README.md says which do, next to the symbol table, the proofs and
+//! the deviations from the paper.
 //!
-//! Pass, client, state, updates and server are [`sotto_hints::stream`]'s, as S3PIR's are.
+//! Pass, client, state, updates and server are those of [`sotto_hints::one_server`], as S3PIR's
+//! are.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, what it promises, and choosing one for a table |
-//! | [`bound`] | how often a lookup fails, and for whom that holds |
-//! | [`places`] | the public order in which rows lie in partitions |
-//! | `hints` | hints, backups, replacement entries; what the pass sums up |
-//! | `stock` | which backups are left; how hints are written |
-//! | `seen` | rows that were asked for, so that none is asked for twice |
-//! | `request` | a request made of a hint |
-//! | [`message`] | the request on the wire |
-//! | `family` | what makes the scheme of them |
+//! | [`params`] | the literal, its guarantees, and choosing one for a table |
+//! | [`bound`] | the failure bound of lookups, and the sequences that it covers |
+//! | [`places`] | the public order of rows in partitions |
+//! | `hints` | hints, backups, replacement entries; the sums of the pass |
+//! | `backups` | the backups that are left; the encoding of hints |
+//! | `answered_rows` | rows that were requested, so that none is requested twice |
+//! | `request` | making a query from a hint |
+//! | [`message`] | a query on the wire |
+//! | `family` | the scheme built from them |
 #![forbid(unsafe_code)]
 
 mod answered_rows;
@@ -72,11 +74,11 @@ use sotto_hints::one_server::{self, OneServerScheme};
 
 pub use family::FullSets;
 
-/// The scheme.
+/// The Piano scheme.
 pub type Piano = OneServerScheme<FullSets>;
-/// Its parameters.
+/// Parameters of the Piano scheme.
 pub type Params = one_server::Params<FullSets>;
 type Client = one_server::Client<FullSets>;
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Piano>();

@@ -1,11 +1,11 @@
-//! The request on the wire.
+//! A query on the wire.
 #![deny(clippy::indexing_slicing)]
 
 use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use sotto_hints::one_server::request::{put_offsets, take_offsets};
 
-/// A row of each partition.
+/// A query: one row of each partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Offsets below w, one for each partition.

@@ -6,13 +6,14 @@ use sotto_core::{Result, TableShape};
 use sotto_hints::one_server::params::{FamilyReport, balanced, security_model};
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
-/// Fewest queries, so that small tables can be asked more than a few times.
+/// Minimum number of queries, so that clients of small tables can make more than a few.
 const MIN_QUERIES: u64 = 128;
 
-/// Fewest backups of a partition, for rows that are asked for again before they were read.
+/// Minimum number of backups of a partition, for rows that are requested again before they were
+/// recovered.
 const MIN_BACKUPS: u64 = 16;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -24,11 +25,11 @@ pub struct ParamsLiteral {
     pub partitions: u64,
     /// Rows in a partition, w; a power of two.
     pub partition_rows: u64,
-    /// Hints a client has at any time, M.
+    /// Hints that a client has at any time, M.
     pub hints: u64,
     /// Backups of each partition, m, and as many replacement entries.
     pub backups: u64,
-    /// Queries a client can make, Q.
+    /// Queries that a client can make, Q.
     pub queries: u64,
 }
 
@@ -36,7 +37,7 @@ impl Literal for ParamsLiteral {
     const MULTIPLE: u64 = 1;
     const MIN_ROWS: u64 = 2;
     const PER_PARTITION: bool = true;
-    /// They are counted with 16 bits.
+    /// Backups are counted with 16 bits.
     const MAX_BACKUPS: u64 = (1 << 16) - 1;
 
     fn numbers(&self) -> HintNumbers {
@@ -68,7 +69,7 @@ impl Literal for ParamsLiteral {
         // The paper's sqrt(n) ln n between two streams.
         let most = (c as f64 * (rows as f64).ln()).ceil() as u64;
         let queries = lookups_per_client.clamp(MIN_QUERIES, most.max(MIN_QUERIES));
-        // Half of what may fail is for either way to.
+        // Each way to fail gets half of the failure probability.
         let each = shape.required_failure_log2() - 1.0;
         let hints = least_hints(queries, w, each);
         let backups = least_backups(queries, c, w, each).max(MIN_BACKUPS);
@@ -110,7 +111,7 @@ mod tests {
             let hints = literal.hints as f64 / side as f64;
             assert!((37.0..42.0).contains(&hints), "{hints} hints to a row of a partition");
             assert!((50..90).contains(&literal.backups), "{} backups", literal.backups);
-            // As few as the bound allows.
+            // The numbers are as small as the bound allows.
             let hints = ParamsLiteral { hints: literal.hints - literal.hints / 20, ..literal.clone() };
             let backups = ParamsLiteral { backups: literal.backups - 2, ..literal };
             assert!(Params::check(hints).is_err() && Params::check(backups).is_err());

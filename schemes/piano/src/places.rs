@@ -1,14 +1,16 @@
-//! The public order in which rows lie in partitions: row i is at place p(i), and p is a pseudo-random permutation of all
-//! places. The paper permutes the table for the same reason, where it removes the assumption that queries are random.
+//! The public order of rows in partitions: row i is at place p(i), and p is a pseudo-random
+//! permutation of all places. The paper permutes the table for the same reason, where it removes
+//! the assumption that queries are random.
 //!
-//! Backups belong to partitions, so rows that are asked for have to be spread over them evenly. Under this order they
-//! are, for whoever chooses rows without looking at it: consecutive rows, say, or those of one region. Its key is a
-//! constant and nothing is secret about it, so whoever wants a client to fail finds rows of one partition.
+//! Backups belong to partitions, so requested rows have to be spread over them evenly. Under this
+//! order they are, for anyone who chooses rows independently of it: consecutive rows, say, or those
+//! of one region. Its key is a constant and nothing is secret about it, so an adversary can find
+//! rows of one partition and make a client's lookups fail.
 //!
-//! The permutation is an alternating Feistel network on the numbers (partition, offset): eight rounds, of which every other adds
-//! to the offset what the partition decides, and the rest to the partition, modulo c, what the offset decides. So it
-//! is one of just
-//! c w numbers, and no index makes it take longer than another.
+//! The permutation is an alternating Feistel network on the numbers (partition, offset): eight
+//! rounds, of which every other adds to the offset a function of the partition, and the rest to the
+//! partition, modulo c, a function of the offset. So it is a permutation of exactly c w numbers,
+//! and the time does not depend on the index.
 
 use sotto_hints::one_server::{PartitionPlace, RowOrder};
 use sotto_math::aes::Aes;
@@ -18,15 +20,15 @@ const KEY: &[u8; 16] = b"piano/1: places.";
 
 const ROUNDS: u64 = 8;
 
-/// The order of one table.
+/// The permutation of one table's rows.
 pub struct PartitionPermutation {
     aes: Aes,
     partitions: u64,
-    /// What is left of 64 bits to be an offset: w - 1.
+    /// The mask that makes an offset of 64 bits: w - 1.
     mask: u64,
 }
 
-/// A row on its way.
+/// The place of a row after some rounds.
 #[derive(Clone, Copy, Default, Zeroize)]
 struct CycleWalk {
     partition: u64,
@@ -58,7 +60,7 @@ impl RowOrder for PartitionPermutation {
             for (way, block) in ways.iter_mut().zip(&blocks) {
                 let word = u128::from_le_bytes(*block) as u64;
                 if odd {
-                    // Uniform below c, but for 2^-48; then a sum below 2c, less c where that leaves something.
+                    // Uniform below c, within 2^-48; then a sum below 2c, reduced modulo c.
                     let add = ((u128::from(word) * u128::from(self.partitions)) >> 64) as u64;
                     let sum = (way.partition + add).wrapping_sub(self.partitions);
                     way.partition = sum.wrapping_add(self.partitions & (sum >> 63).wrapping_neg());
@@ -104,8 +106,9 @@ mod tests {
         }
     }
 
-    /// Of a thousand rows in sequence, by steps that regular tables have, no partition has many more than its share. The
-    /// mean is 4, and more than 19 have probability 2^-26 under a random order.
+    /// Of a thousand rows in sequence, by steps that regular tables have, no partition has many
+    /// more than its share. The mean is 4, and more than 19 have probability 2^-26 under a random
+    /// order.
     #[test]
     fn regular_rows_are_spread_evenly() {
         let (params, _, all) = places(1 << 16);

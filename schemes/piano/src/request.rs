@@ -1,4 +1,4 @@
-//! Making a request out of a hint: its offsets, but for the row that is asked for.
+//! Making a query from a hint: its offsets, except for the requested row.
 
 use crate::FullSets;
 use crate::hints::PROMOTED;
@@ -8,23 +8,24 @@ use sotto_hints::one_server::row_order::{equal, pick};
 use sotto_hints::one_server::{Hint, NOWHERE, PartitionPlace, Prf};
 use zeroize::Zeroize;
 
-/// Which offsets are asked for.
+/// The offsets to request.
 #[derive(Zeroize)]
 #[zeroize(drop)]
 pub(crate) struct RealOffsets {
-    /// The id they are of.
+    /// The id that the offsets belong to.
     id: u32,
     /// Partition of the hint's own entry, or [`NOWHERE`]; and the entry's offset.
     home: u32,
     own: u16,
-    /// The partition of the row that is asked for, or [`NOWHERE`]; and the offset of the row that is put there.
+    /// The partition of the requested row, or [`NOWHERE`]; and the offset of the row that replaces
+    /// it.
     partition: u32,
     instead: u16,
 }
 
 impl RealOffsets {
-    /// The offsets of `chosen` with `instead` in the partition of the row; or, if `found` is 0, those of the id `unused`,
-    /// which nobody has used or will use.
+    /// The offsets of `chosen` with `instead` in the partition of the row; or, if `found` is 0,
+    /// those of the id `unused`, which no other query uses.
     pub(crate) fn choose(found: u32, chosen: (u32, Hint<()>), unused: u32, instead: PartitionPlace) -> Self {
         let own = PartitionPlace::of(chosen.1.entry);
         let has_own = found & u32::from(chosen.1.mark & PROMOTED != 0);
@@ -37,7 +38,7 @@ impl RealOffsets {
         }
     }
 
-    /// The request for these offsets.
+    /// The query for these offsets.
     pub(crate) fn build(&self, prf: &Prf<FullSets>, room: &mut RequestScratch) -> Query {
         let mut offsets = vec![0; prf.partitions()];
         for (first, out) in (0..).step_by(STRETCH).zip(offsets.chunks_mut(STRETCH)) {

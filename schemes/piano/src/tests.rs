@@ -1,4 +1,4 @@
-//! What only tests inside the crate can see: which backups are left, and requests before they are bytes.
+//! Tests that need private items: the backups that are left, and queries before they are encoded.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod hostile;
@@ -16,7 +16,7 @@ fn table(rows: u64, row_bytes: u64) -> InProcessServer<Piano> {
     InProcessServer::new(Params::check(literal).unwrap())
 }
 
-/// Rows of one partition, as somebody finds them who knows the public order.
+/// Rows of one partition, as an adversary finds them in the public order.
 fn rows_of(params: &Params, partition: u16) -> Vec<u64> {
     let order = PartitionPermutation::new(params.partitions(), params.partition_rows());
     (0..params.rows()).filter(|row| order.of(*row).partition == partition).collect()

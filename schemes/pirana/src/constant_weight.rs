@@ -2,7 +2,7 @@
 
 use sotto_bfv::layout::equal;
 
-/// The shortest length that has as many words as there are rows, at least 2.
+/// The least length, at least 2, that has as many words as there are rows.
 pub fn length(rows: usize) -> usize {
     // The positive root of m (m - 1) / 2 = rows, and one more where floating point falls short.
     let root = ((8.0 * rows as f64 + 1.0).sqrt() + 1.0) / 2.0;
@@ -10,12 +10,12 @@ pub fn length(rows: usize) -> usize {
     least + usize::from(words(least) < rows)
 }
 
-/// Words of that length.
+/// Number of words of a length.
 pub fn words(length: usize) -> usize {
     length * length.saturating_sub(1) / 2
 }
 
-/// Where the ones of each word are: 0 and 1, 0 and 2, 1 and 2, 0 and 3, ...
+/// The positions of the ones of each word: 0 and 1, 0 and 2, 1 and 2, 0 and 3, ...
 pub fn ones() -> impl Iterator<Item = [usize; 2]> {
     (1..).flat_map(|upper| (0..upper).map(move |lower| [lower, upper]))
 }

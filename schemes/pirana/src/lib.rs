@@ -19,15 +19,15 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! Rows are told apart by words of two ones (Liu, Li, Ma, Zheng, Chen, "PIRANA: Faster Multi-query PIR via Constant-weight
-//! Codes", S&P 2025).
+//! Rows have words of two ones (Liu, Li, Ma, Zheng, Chen, "PIRANA: Faster Multi-query PIR via
+//! Constant-weight Codes", S&P 2025).
 //!
-//! The machinery is [`sotto_bfv`]'s, which SealPIR, FastPIR and VBPIR share. README.md has the symbol table, the deviations
-//! from the paper, and figures.
+//! The machinery is that of [`sotto_bfv`], which SealPIR, FastPIR and VBPIR share. README.md has
+//! the symbol table, the deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`code`] | words of two ones |
+//! | [`constant_weight`] | words of two ones |
 //! | [`method`] | the query, the noise, and the answer |
 //! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
@@ -40,7 +40,7 @@ pub mod sets;
 use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
-/// The family that the scheme is of.
+/// The family of PIRANA.
 pub struct Pirana;
 
 impl Family for Pirana {
@@ -53,5 +53,5 @@ impl Family for Pirana {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<Pirana>>();

@@ -1,8 +1,9 @@
-//! A query of m ciphertexts, of which pairs are multiplied.
+//! PIRANA's method: a query of m ciphertexts, of which pairs are multiplied.
 //!
-//! Ciphertext i has bit i of the word of each bucket's row, in the slot of its record's position, and zeroes elsewhere. The
-//! product of two is one in that slot if both their bits are, so that the product of the two ones of row r's word is the selector
-//! of row r. Selectors are relinearized, and left with as many primes as the table is multiplied at.
+//! Ciphertext i has bit i of the word of each bucket's row, in the slot of its record's position,
+//! and zeroes elsewhere. The product of two is one in that slot if both bits are, so the product of
+//! the two ones of row r's word is the selector of row r. Selectors are relinearized, and lowered
+//! to the primes at which the table is multiplied.
 
 #[cfg(feature = "server")]
 use crate::constant_weight::ones;
@@ -20,14 +21,14 @@ use sotto_core::ParamsError;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Ciphertext;
 
-/// Most rows: their selectors take 128 KiB each.
+/// Maximum number of rows: their selectors take 128 KiB each.
 const MAX_SELECTED: usize = 1 << 13;
 
-/// Products of pairs.
+/// The selectors of rows, as products of pairs of ciphertexts.
 #[derive(Debug, Clone)]
 pub struct ConstantWeight {
     rows: usize,
-    /// Primes that selectors are left with.
+    /// Primes of selectors after lowering.
     primes: usize,
     length: usize,
     keys: RequiredKeys,
@@ -39,7 +40,7 @@ impl Method for ConstantWeight {
     fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
         let queries = length(table.needed.min(MAX_SELECTED as u64 + 1) as usize) as u64;
         let numbers = |merged| {
-            // At all primes where the noise of so many rows needs it.
+            // All primes are tried, since the noise of so many rows may need all.
             (1..=table.primes).map(move |primes| LayoutCandidate {
                 rows: table.needed,
                 merged,

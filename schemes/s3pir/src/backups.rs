@@ -1,4 +1,4 @@
-//! Which pairs are left, and how hints and pairs are written.
+//! The backup pairs that are left, and the encoding of hints and pairs.
 
 use crate::hints::{KNOWN, OUTSIDE, pair};
 use crate::prf::VOID;
@@ -8,27 +8,29 @@ use sotto_hints::codec::{StateReader, put};
 use sotto_hints::one_server::{Hint, LIVE, OWED, PartitionPlace, Stock};
 use std::io::Write;
 
-/// Which pairs are left.
+/// The backup pairs that are left.
 pub struct BackupPairs {
     /// The next pair to promote, counted from 0.
     pub(crate) next: usize,
-    /// How many pairs are left that are not void.
+    /// Number of pairs that are left and not void.
     pub(crate) left: u64,
-    /// Of how many pairs there is room for the other half: from the beginning again where there is room for no more.
+    /// Number of pairs whose other half is stored; storage is reused from the beginning when it is
+    /// full.
     pub(crate) room: usize,
-    /// How many ids are supplied together; 0 if all came at once.
+    /// Number of ids of a block of hint responses; 0 if all came at once.
     pub(crate) block: usize,
 }
 
 impl BackupPairs {
-    /// Those of a client that has all pairs, or will have, of which `next` are promoted or passed over.
+    /// The pairs of a client that has all pairs, or will have, of which `next` are promoted or
+    /// skipped.
     pub(crate) fn of(params: &Params, next: usize) -> Self {
         BackupPairs { next, left: 0, room: params.backups(), block: 0 }
     }
 }
 
 impl Stock<HalfSets> for BackupPairs {
-    /// Pairs that were promoted or passed over.
+    /// Number of pairs that were promoted or skipped.
     type StockCounts = u32;
 
     fn counted(&self) -> u32 {
@@ -55,7 +57,7 @@ impl Stock<HalfSets> for BackupPairs {
         Ok(BackupPairs::of(params, promoted as usize))
     }
 
-    /// The cut; of hints the entry and the mark, too.
+    /// Writes the cut of an id, and for hints the entry and the mark too.
     fn put_hint(&self, params: &Params, id: usize, hint: &Hint<u32>, out: &mut dyn Write) -> Result<()> {
         if id < params.hints() + self.next { put(hint, out) } else { put(&hint.set, out) }
     }
@@ -84,7 +86,7 @@ impl Stock<HalfSets> for BackupPairs {
         Ok(possible.then_some(hint))
     }
 
-    /// What was spent has no parity any more, and what is void none at all.
+    /// A spent hint has no parity any more, and a void id has none at all.
     fn has(&self, params: &Params, id: usize, hint: &Hint<u32>) -> [bool; 2] {
         if id < params.hints() + self.next { [hint.mark != 0, false] } else { [true, true] }
     }

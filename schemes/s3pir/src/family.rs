@@ -1,4 +1,5 @@
-//! What makes the scheme: halves of partitions, dummy sets next to them, backups that are pairs of halves.
+//! The family of S3PIR: halves of partitions, dummy sets next to them, and backups that are pairs
+//! of halves.
 
 use crate::backups::BackupPairs;
 use crate::hints::{self, KNOWN, OUTSIDE, main, next_pair, used};
@@ -21,18 +22,18 @@ use sotto_hints::one_server::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-/// Sets with a row of each partition of a half.
+/// The family of sets with a row of each partition of a half.
 #[derive(Debug, Clone, Copy)]
 pub struct HalfSets;
 
-/// What is kept of a query.
+/// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct QueryPlan {
-    /// The hint that was spent on it; none if no hint contained the row.
+    /// The hint that was spent; none if no hint contained the row.
     chosen: u32,
-    /// The hint that took its place, and waits for the row.
+    /// The hint that replaced the spent one, and waits for the row.
     pub(crate) promoted: u32,
-    /// Which set of the request is not the real one.
+    /// The set of the query that is the dummy set.
     coin: u8,
 }
 
@@ -59,7 +60,7 @@ impl Family for HalfSets {
     const OFFSET: u64 = 3 << 56;
     const TAG: u64 = 5 << 56;
     const NAME: u64 = 6 << 56;
-    /// The cut.
+    /// The cut of the set.
     type Set = u32;
     const KNOWN: u8 = KNOWN;
     const TAGGED: u8 = LIVE;
@@ -182,7 +183,7 @@ impl Family for HalfSets {
 
     fn keep(_: &mut Client, _: &OpenQuery<QueryPlan>, _: Option<&[u8]>) {}
 
-    /// The parity as it is now, which says no more than the state does.
+    /// The current parity, which reveals no more than the state does.
     fn learnt(client: &Client, _: u64, promoted: u32) -> (bool, &[u8]) {
         (client.hints.is(promoted, KNOWN), client.hints.parity(promoted))
     }
@@ -213,7 +214,8 @@ impl Family for HalfSets {
         }
     }
 
-    /// Ids that have their extra entry in partition k. A promoted hint has it in its parity once that is known.
+    /// Ids that have their extra entry in partition k. A promoted hint has it in its parity once it
+    /// is known.
     fn follow_own(client: &mut Client, k: u64, changes: &PartitionDelta<'_>) {
         // There are at most 2^25 ids.
         for id in 0..used(&client.hints) as u32 {

@@ -33,25 +33,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A client streams the whole table once and keeps parities of pseudo-random sets of rows, its hints. To fetch a row it
-//! takes a hint that contains it, leaves the row out, and sends the rest next to a dummy set of the same form; the server
-//! adds up both, one row of each partition, and the difference to the hint is the row. The hint is then spent, and half
-//! of a backup pair takes its place. README.md has the symbol table, the proofs and the deviations from the paper.
+//! A client streams the whole table once and keeps parities of pseudo-random sets of rows, its
+//! hints. To fetch a row it takes a hint that contains it, leaves the row out, and sends the rest
+//! next to a dummy set of the same form; the server adds up each, one row of each partition in
+//! total, and the difference to the hint is the row. The hint is then spent, and half of a backup
+//! pair takes its place. README.md has the symbol table, the proofs and the deviations from the
+//! paper.
 //!
-//! Pass, client, state, updates and server are [`sotto_hints::stream`]'s, as Piano's are.
+//! Pass, client, state, updates and server are those of [`sotto_hints::one_server`], as Piano's
+//! are.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, what it promises, and choosing one for a table |
-//! | [`bound`] | how often a lookup fails |
+//! | [`params`] | the literal, its guarantees, and choosing one for a table |
+//! | [`bound`] | the failure bound of lookups |
 //! | [`prf`] | halves as a function of a key and an id |
 //! | `hints` | hints, and pairs of halves that become hints |
-//! | `stock` | which pairs are left; how hints are written |
-//! | [`offline`] | what the one pass over the table sums up |
-//! | `request` | a request made of a hint |
-//! | [`message`] | the request on the wire |
-//! | `family` | what makes the scheme of them |
-//! | [`two`] | the same with a second server, which makes the hints |
+//! | `backups` | the pairs that are left; the encoding of hints |
+//! | [`offline`] | the sums of the pass over the table |
+//! | `request` | making a query from a hint |
+//! | [`message`] | a query on the wire |
+//! | `family` | the scheme built from them |
+//! | [`two_server`] | the scheme with a second server, which makes the hints |
 #![forbid(unsafe_code)]
 
 mod backups;
@@ -73,11 +76,11 @@ use sotto_hints::one_server::{self, OneServerScheme};
 pub use family::HalfSets;
 pub use two_server::TWO;
 
-/// The scheme.
+/// The S3PIR scheme with one server.
 pub type S3pir = OneServerScheme<HalfSets>;
-/// Its parameters.
+/// Parameters of the S3PIR scheme with one server.
 pub type Params = one_server::Params<HalfSets>;
 type Client = one_server::Client<HalfSets>;
 
-/// What the registry knows of this scheme.
+/// The registry entry of the scheme with one server.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<S3pir>();

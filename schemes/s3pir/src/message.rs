@@ -1,15 +1,16 @@
-//! The request on the wire.
+//! A query on the wire.
 #![deny(clippy::indexing_slicing)]
 
 use crate::{Params, two_server};
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use sotto_hints::one_server::request::{put_offsets, take_offsets};
 
-/// Two sets of rows, one of each partition between them: which partitions belong to set 1, and c/2 offsets that
-/// both sets use, each for its partitions in ascending order.
+/// A query: two sets of rows, one row of each partition between them. It has the partitions of set
+/// 1, and c/2 offsets that both sets use, each for its partitions in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// A bit for each partition, from the lowest of the first byte on; c/2 ones.
+    /// A bit for each partition that is set for those of set 1, from the lowest bit of the first
+    /// byte on; c/2 ones.
     pub(crate) ones: Vec<u8>,
     /// c/2 offsets below w.
     pub(crate) offsets: Vec<u16>,
@@ -22,7 +23,8 @@ impl Query {
         let mut ones = 0;
         let offset = |k: usize| {
             let one = usize::from(self.ones.get(k / 8).map_or(0, |byte| byte >> (k % 8) & 1));
-            // Of the k partitions so far, `ones` are in set 1. A branch would be guessed wrong every second time.
+            // Of the k partitions so far, `ones` are in set 1. A branch would be mispredicted half
+            // of the time.
             let mask = one.wrapping_neg();
             let at = (ones & mask) | ((k - ones) & !mask);
             ones += one;
@@ -33,9 +35,9 @@ impl Query {
     }
 }
 
-/// Parameters of either scheme.
+/// Parameters of either scheme, with one server or with two.
 pub(crate) trait EitherParams {
-    /// What both have in common.
+    /// The parameters that both schemes share.
     fn one(&self) -> &Params;
 }
 

@@ -1,14 +1,15 @@
 //! The offline phase: parities of all hints, from one pass over the table.
 //!
-//! Work goes by partitions, not by hints (the paper, section 4.1, streams entries one by one): while the rows of some
-//! partitions are in a cache, every id adds its own. Nothing of an id is stored but its cut; halves and offsets are made
-//! again for each partition, three blocks of AES for sixteen of them.
+//! The work goes by partitions, not by hints (the paper, section 4.1, streams entries one by one):
+//! while the rows of some partitions are in a cache, every id adds its own. Only the cut of an id
+//! is stored; halves and offsets are computed again for each partition, with three blocks of AES
+//! for sixteen of them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`cuts`] | which partitions an id takes: the rank that parts them |
-//! | [`extras`] | the entries that hints have besides their half |
-//! | [`sums`] | what the rows of a few partitions add to which parities |
+//! | [`cuts`] | the cut of an id: the rank that separates its half from the other partitions |
+//! | [`extras`] | the extra entries of hints, outside their half |
+//! | [`sums`] | the sums of rows of a few partitions into parities |
 
 pub mod cuts;
 pub mod extras;
@@ -21,7 +22,7 @@ fn input(x: u64, y: u64) -> [u8; 16] {
     (u128::from(y) << 64 | u128::from(x)).to_le_bytes()
 }
 
-/// The blocks of inputs that are no grid.
+/// The blocks of inputs that form no grid.
 fn blocks(aes: &Aes, inputs: &[[u8; 16]], out: &mut Vec<[u8; 16]>) {
     out.clear();
     out.resize(inputs.len(), [0; 16]);

@@ -8,14 +8,15 @@ use sotto_hints::one_server::params::{
 };
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
-/// How many queries a row of a partition pays for: P = 40 w, half as many as there are hints (the paper's
-/// 0.5 lambda w with lambda = 80). More would make the state larger for a longer time between two streams.
+/// Number of queries that a row of a partition pays for: P = 40 w, half as many as there are hints
+/// (the paper's 0.5 lambda w with lambda = 80). More would make the state larger for a longer time
+/// between two streams.
 const PAIRS_PER_ROW: u64 = 40;
 
-/// Fewest pairs, so that small tables can be asked more than a few times.
+/// Minimum number of pairs, so that clients of small tables can make more than a few queries.
 pub(crate) const MIN_PAIRS: u64 = 64;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -23,23 +24,24 @@ pub struct ParamsLiteral {
     pub rows: u64,
     /// Bytes in a row, B.
     pub row_bytes: u64,
-    /// Partitions of the table, c; even. Rows past the last are zero and stored nowhere.
+    /// Partitions of the table, c; even. Rows past the last are zero and not stored.
     pub partitions: u64,
     /// Rows in a partition, w; a power of two.
     pub partition_rows: u64,
-    /// Hints a client has at any time, M.
+    /// Hints that a client has at any time, M.
     pub hints: u64,
-    /// Backup pairs it starts with, P: how many queries it can make.
+    /// Backup pairs that a client starts with, P, which is the number of queries that it can make.
     pub pairs: u64,
 }
 
-/// Bytes of the state of a client with so many hints and pairs that has asked nothing, as it is saved.
+/// Bytes of the saved state of a new client with `hints` hints and `pairs` pairs.
 pub(crate) fn client_bytes(row_bytes: u64, hints: u64, pairs: u64) -> u64 {
     HEAD_BYTES + 4 + hints * (row_bytes + 9) + pairs * (2 * row_bytes + 4)
 }
 
-/// A set that can be asked for by name: how many times wider partitions are than a balanced table's. Fewer, wider partitions make
-/// requests and the server's work smaller by the factor that makes the client's state and its preparation's memory larger.
+/// The named sets, each with the factor by which its partitions are wider than a balanced table's.
+/// Fewer, wider partitions make queries and the server's work smaller by that factor, and the
+/// client's state and its preparation's memory larger.
 const SETS: [(NamedSet, u64); 3] = [
     set("balanced", "as many partitions as rows in each: least client state for its requests", 1),
     set("half", "requests of half the size, twice the client state", 2),

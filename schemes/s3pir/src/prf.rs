@@ -1,57 +1,60 @@
-//! What a hint is, as a function of the client's key and the hint's id. Nothing of it is stored but the cut.
+//! The pseudo-random function of a client: derives hints from the client's key and the hints' ids.
+//! Only the cut of a hint is stored.
 //!
-//! Besides the offsets and tags that all clients of this kind draw ([`sotto_hints::stream::prf`]):
+//! In addition to the offsets and tags of all one-server schemes
+//! ([`sotto_hints::one_server::prf`]):
 //!
-//! | x | y | what |
+//! | x | y | value |
 //! |---|---|---|
 //! | `RANK` + k/16 | j | for 16 partitions k the top byte v of j's rank in k |
 //! | `TIE` + k/4 | j | for 4 partitions k the lower 24 bits u of it |
 //! | `EXTRA` + a | j | two tries to find j's extra entry |
 //!
-//! The *half* of id j is the c/2 partitions of lowest rank: those below its *cut*, the rank of number c/2 + 1. If that one
-//! equals the one before, the id is *void* and never used; no partition is preferred by that, so halves are exactly
-//! uniform. Ranks have two parts since 24 of their bits matter for one partition in 256: the first pass over a table
-//! spends one block on 16 partitions.
+//! The *half* of id j is the c/2 partitions of lowest rank: those below its *cut*, the rank of
+//! number c/2 + 1. If that one equals the one before, the id is *void* and never used; no partition
+//! is preferred by that, so halves are exactly uniform. Ranks have two parts since 24 of their bits
+//! matter for one partition in 256: the first pass over a table spends one block on 16 partitions.
 
 use crate::HalfSets;
 use sotto_hints::one_server::Prf;
 
-/// Top bytes of ranks.
+/// PRF input x for the top bytes of ranks.
 pub const RANK: u64 = 1 << 56;
-/// Lower bits of ranks.
+/// PRF input x for the lower bits of ranks.
 pub const TIE: u64 = 2 << 56;
-/// Extra entries.
+/// PRF input x for extra entries.
 pub const EXTRA: u64 = 4 << 56;
 
-/// The cut of an id that is void: no rank is below it.
+/// The cut of a void id: no rank is below it.
 pub const VOID: u32 = 0;
 
-/// The rank of partition k for id j, v and u together.
+/// The rank of partition k for id j, v and u combined.
 pub(crate) fn rank(prf: &Prf<HalfSets>, id: u32, partition: u16) -> u32 {
     let (j, k) = (u64::from(id), u64::from(partition));
     rank_in(prf.block(RANK + k / 16, j), prf.block(TIE + k / 4, j), k)
 }
 
-/// The rank of partition k, out of its two blocks.
+/// The rank of partition k, from its two blocks.
 #[inline]
 pub(crate) fn rank_in(high: u128, low: u128, k: u64) -> u32 {
     joined((high >> (k % 16 * 8)) as u8, (low >> (k % 4 * 32)) as u32)
 }
 
-/// A rank out of its two parts; of the second the top byte does not count.
+/// Combines the two parts of a rank; the top byte of the second does not count.
 #[inline]
 pub(crate) fn joined(v: u8, u: u32) -> u32 {
     u32::from(v) << 24 | (u & 0x00FF_FFFF)
 }
 
-/// The two words of a block in which an extra entry is tried: a partition, of the least power of two that holds c, and an offset.
+/// The two words of a block that tries an extra entry: a partition, of the least power of two that
+/// holds c, and an offset.
 pub(crate) fn tries(prf: &Prf<HalfSets>, block: u128) -> [(usize, u16); 2] {
     let wide = prf.partitions().next_power_of_two() - 1;
     [block as u64, (block >> 64) as u64]
         .map(|words| (words as usize & wide, (words >> 32) as u16 & prf.mask()))
 }
 
-/// What is defined above, by definition.
+/// The definitions above, implemented literally.
 #[cfg(test)]
 pub(crate) mod naive {
     use super::*;
@@ -109,7 +112,7 @@ mod tests {
         }
     }
 
-    /// Sum of (seen - expected)^2 / expected, less its mean, in its own deviations.
+    /// Sum of (seen - expected)^2 / expected, minus its mean, in units of its deviation.
     fn deviations(seen: &[u32], expected: f64) -> f64 {
         let square = |count: &u32| (f64::from(*count) - expected).powi(2) / expected;
         let freedom = (seen.len() - 1) as f64;

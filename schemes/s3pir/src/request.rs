@@ -1,7 +1,9 @@
-//! Making a request out of a hint: its partitions without the one asked about, and the others next to them.
+//! Making a query from a hint: its partitions without the requested one, and the others next to
+//! them.
 //!
-//! The loops go over all partitions whatever the hint is, and choose by masks. The one address that depends on the
-//! hint is where the next offset is written: the list grows by one for a real partition and by none for another.
+//! The loops cover all partitions for every hint, and choose by masks. The one address that depends
+//! on the hint is where the next offset is written: the list grows by one for a real partition and
+//! by none for another.
 
 use crate::HalfSets;
 use crate::hints::OUTSIDE;
@@ -13,9 +15,9 @@ use sotto_hints::one_server::row_order::{below, equal, pick};
 use sotto_hints::one_server::{Hint, NOWHERE, PartitionPlace, Prf};
 use zeroize::{Zeroize, Zeroizing};
 
-/// Which set is asked for: that of a hint without one partition, or the half of a pair.
+/// The set to request: that of a hint without one partition, or the half of a pair.
 pub(crate) struct RealSet {
-    /// The id.
+    /// The id of the set.
     id: u32,
     cut: u32,
     /// 1 if the partitions are those outside the half.
@@ -29,8 +31,8 @@ pub(crate) struct RealSet {
 }
 
 impl RealSet {
-    /// The set of `chosen` without `partition`; or, if `found` is 0, the half of `pair`: a set of the same kind that
-    /// nobody has used or will use.
+    /// The set of `chosen` without `partition`; or, if `found` is 0, the half of `pair`: a set of
+    /// the same kind that no other query uses.
     pub(crate) fn choose(
         found: u32,
         chosen: (u32, Hint<u32>),
@@ -48,15 +50,15 @@ impl RealSet {
         }
     }
 
-    /// The request for a real set. With `coin` 0 it is set 1 of the request, with 1 it is set 0.
+    /// The query for a real set. With `coin` 0 it is set 1 of the query, with 1 it is set 0.
     ///
     /// # Errors
-    /// If the set has not c/2 partitions. Only a state that was damaged has such hints, and what it would send could tell
-    /// the sets apart.
+    /// If the set does not have c/2 partitions. Only a damaged state has such hints, and the query
+    /// could reveal which set is real.
     pub(crate) fn build(&self, prf: &Prf<HalfSets>, coin: u8, room: &mut PartitionScratch) -> Result<Query> {
         let c = prf.partitions();
         let mut ones = vec![0; c.div_ceil(8)];
-        // One place more: what is not real after the last real one is written there.
+        // One more place: values that are not real, after the last real one, are written there.
         let mut offsets = vec![0; c / 2 + 1];
         let mut count = 0;
         for first in (0..c).step_by(STRETCH) {
@@ -84,7 +86,8 @@ impl RealSet {
     }
 }
 
-/// What is known of one stretch of partitions. It is kept from one query to the next, and wiped on drop.
+/// The data of one run of [`STRETCH`] partitions. It is reused from one query to the next, and
+/// wiped on drop.
 pub struct PartitionScratch {
     ranks: Zeroizing<Vec<[u8; 16]>>,
     lanes: Offsets,
@@ -108,7 +111,7 @@ impl PartitionScratch {
         });
         let (j, k) = (u64::from(real.id), first as u64);
         let (high, low) = self.ranks.split_at_mut(STRETCH / 16);
-        // `first` is a multiple of the stretch, so blocks begin where it does.
+        // `first` is a multiple of the run's length, so blocks begin where it does.
         prf.aes().grid(RANK + k / 16, high.len(), j, 1, high);
         prf.aes().grid(TIE + k / 4, low.len(), j, 1, low);
         let ranks = high.as_flattened().iter().zip(low.as_flattened().as_chunks().0);

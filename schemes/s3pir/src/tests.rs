@@ -1,4 +1,4 @@
-//! What only tests inside the crate can see: void ids, requests before they are bytes, blocks of hints.
+//! Tests that need private items: void ids, queries before they are encoded, blocks of hints.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod hostile;

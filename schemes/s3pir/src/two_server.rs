@@ -1,16 +1,18 @@
-//! S3PIR with two servers (the paper, algorithms 1 to 3): one makes hints, the other is asked.
+//! S3PIR with two servers (the paper, algorithms 1 to 3): one makes hints, the other answers
+//! queries.
 //!
-//! Sets, requests and answers are those of the one-server scheme. What differs is where hints come from: a client sends its
-//! key to the second server, which adds up the parities of a block of ids at a time, so that no table is ever streamed and
-//! backup pairs come when they are needed. That server knows every set and sees no query; the first sees queries and no set.
-//! Together they would know every row asked for: README.md says what each learns.
+//! Sets, queries and answers are those of the one-server scheme. Hints come from another source: a
+//! client sends its key to the second server, which sums the parities of a block of ids at a time,
+//! so that no table is ever streamed and backup pairs come when they are needed. That server knows
+//! every set and sees no query; the first sees queries and no set. Together they would know every
+//! requested row: README.md says what each learns.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report; choosing one for a table |
-//! | [`client`] | becoming a client; query, recover, order, state |
-//! | `stock` | which block is due, taking it in, and writing that down |
-//! | `server` | encode, open, answer, supply (feature `server`) |
+//! | [`client`] | preparing a client; query, recover, hint requests, state |
+//! | `blocks` | the block that is due, storing it, and its journal record |
+//! | `server` | encode, open, answer queries and hint requests (feature `server`) |
 
 pub(crate) mod blocks;
 pub mod client;
@@ -24,7 +26,7 @@ use sotto_hints::message::Answer;
 
 pub use params::Params;
 
-/// The scheme.
+/// The S3PIR scheme with two servers.
 pub struct S3pirTwo;
 
 impl Scheme for S3pirTwo {
@@ -42,5 +44,5 @@ impl Scheme for S3pirTwo {
     const CAPS: Caps<Self> = Caps::NONE.update_image().hint_server();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of the scheme with two servers.
 pub static TWO: SchemeEntry = SchemeEntry::of::<S3pirTwo>();

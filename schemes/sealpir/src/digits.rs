@@ -1,8 +1,9 @@
-//! A ciphertext as plaintexts, and back.
+//! Converting a ciphertext to plaintexts, and back.
 //!
-//! The second dimension multiplies ciphertexts of the first by plaintexts, so they have to become plaintexts themselves: rounded
-//! to few bits, and those bits written into coefficients, as many to each as a plaintext holds (S&P 2018, section 3.2, where F is
-//! the number of plaintexts). With three bits of a body more than a coefficient has, and as many fewer of a mask than two
+//! The second dimension multiplies ciphertexts of the first by plaintexts, so they have to become
+//! plaintexts themselves: rounded to few bits, which are written into coefficients, as many to each
+//! as a plaintext holds (S&P 2018, section 3.2, where F is the number of plaintexts). With three
+//! more bits of a body than a coefficient has, and as many fewer bits of a mask than two
 //! coefficients, all bits of a ciphertext are exactly three plaintexts.
 
 use sotto_bfv::rings::{Ring, RingSet};
@@ -10,13 +11,13 @@ use sotto_lattice::bgv::{Answer, AnswerBits, Ciphertext, SlotRing};
 use sotto_math::bits::{pack_words, unpack_words};
 use zeroize::Zeroizing;
 
-/// F: plaintexts of a ciphertext.
+/// Number of plaintexts of a ciphertext, F.
 pub const PLAINTEXTS: usize = 3;
 
 /// Bits of a body above those of a coefficient.
 const BODY_MORE: u32 = 3;
 
-/// The bits of the ciphertexts that become plaintexts; `None` if the ring has no room for them.
+/// The bits of the ciphertexts that become plaintexts; `None` if the ring is too small for them.
 pub fn bits(set: &RingSet) -> Option<AnswerBits> {
     let mask = (PLAINTEXTS as u32 - 1) * set.bits - BODY_MORE;
     AnswerBits::new(set.ring()?, set.bits + BODY_MORE, mask)
@@ -31,11 +32,12 @@ pub fn split(ring: &Ring, bits: AnswerBits, width: u32, c: &Ciphertext) -> Vec<V
     digits.chunks(n).map(<[u64]>::to_vec).collect()
 }
 
-/// The ciphertext with these plaintexts, in time that does not depend on them; `None` if they are not as many.
+/// The ciphertext with these plaintexts, in time that does not depend on them; `None` if their
+/// number differs.
 pub fn join(ring: &Ring, bits: AnswerBits, width: u32, plaintexts: &[Zeroizing<Vec<u64>>]) -> Option<Answer> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(bits.bytes(ring)));
     let mask = (1 << width) - 1;
-    // What a wrong answer decrypts to has no more bits either.
+    // A wrong answer does not decrypt to more bits either.
     let digits =
         Zeroizing::new(plaintexts.iter().flat_map(|x| x.iter().map(|x| x & mask)).collect::<Vec<u64>>());
     pack_words(&digits, width, &mut bytes);

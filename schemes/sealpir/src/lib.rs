@@ -19,17 +19,17 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! Angel, Chen, Laine, Setty, "PIR with compressed queries and amortized query processing", S&P 2018; Ali et al., "Communication-
-//! Computation Trade-offs in PIR", USENIX Security 2021.
+//! Angel, Chen, Laine, Setty, "PIR with compressed queries and amortized query processing", S&P
+//! 2018; Ali et al., "Communication-Computation Trade-offs in PIR", USENIX Security 2021.
 //!
-//! The machinery is [`sotto_bfv`]'s, which FastPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations
-//! from the papers, and figures.
+//! The machinery is that of [`sotto_bfv`], which FastPIR, VBPIR and PIRANA share. README.md has the
+//! symbol table, the deviations from the papers, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`method`] | the query, the noise, and the two ways to the answer |
-//! | [`digits`] | a ciphertext as plaintexts, and back: SealPIR's second dimension |
-//! | `shares` | the second dimension, of some columns and of all (feature `server`) |
+//! | [`method`] | the query, the noise, and both kinds of answers |
+//! | [`digits`] | converting a ciphertext to plaintexts and back: SealPIR's second dimension |
+//! | `second_dimension` | the second dimension, of some columns and of all (feature `server`) |
 //! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -43,7 +43,7 @@ pub mod sets;
 use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
-/// The family that the scheme is of.
+/// The family of SealPIR and MulPIR.
 pub struct SealPir;
 
 impl Family for SealPir {
@@ -56,5 +56,5 @@ impl Family for SealPir {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<SealPir>>();

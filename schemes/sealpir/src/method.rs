@@ -1,12 +1,14 @@
-//! One ciphertext of coefficients, expanded to the selectors of two dimensions, of every bucket.
+//! SealPIR's and MulPIR's method: ciphertexts of coefficients, expanded to the selectors of two
+//! dimensions, for every bucket.
 //!
-//! The first so many coefficients of a query are a bucket's one-hot vectors: `rows` entries that the plaintexts of a column are
-//! multiplied by, then one for each block of columns. The sums are ciphertexts; the block wanted is selected from them in one of
-//! two ways:
+//! The first coefficients of a query are a bucket's one-hot vectors: `rows` entries by which the
+//! plaintexts of a column are multiplied, then one for each block of columns. The sums are
+//! ciphertexts; the requested block is selected from them in one of two ways:
 //!
-//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second
-//!   selectors;
-//! - MulPIR, where it has two: sums are multiplied by the second selectors as they are, and relinearized.
+//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are
+//!   multiplied by the second selectors;
+//! - MulPIR, where it has two: sums are multiplied by the second selectors directly, and
+//!   relinearized.
 //!
 //! A table of one block has no second dimension.
 
@@ -28,17 +30,17 @@ use sotto_lattice::bgv::{Answer, AnswerBits, expand};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// Most ciphertexts of a query.
+/// Maximum number of ciphertexts of a query.
 const MAX_QUERIES: usize = 128;
 
-/// How the second dimension is selected.
+/// The selection of the second dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecondDimension {
-    /// Not at all: there is one block.
+    /// No selection, since there is one block.
     None,
-    /// SealPIR: ciphertexts of so many bits become plaintexts.
+    /// SealPIR's selection: ciphertexts of these bits become plaintexts.
     Digits(AnswerBits),
-    /// MulPIR.
+    /// MulPIR's selection: products of ciphertexts.
     Product,
 }
 
@@ -80,7 +82,7 @@ impl Method for ExpandedSelectors {
     const FORM: PlaintextForm = PlaintextForm::Whole;
 
     fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
-        // Around the root, where there are fewest selectors, to one dimension.
+        // Sizes around the root, where there are fewest selectors, up to one dimension.
         let root = (table.needed as f64).sqrt();
         let around = (-2..=6).map(|step| (root * (f64::from(step) / 4.0).exp2()).ceil() as u64);
         let all: Vec<u64> =
@@ -88,7 +90,7 @@ impl Method for ExpandedSelectors {
         let numbers = |rows: u64| {
             let blocks = table.needed.div_ceil(rows);
             let least = (table.buckets * (rows + blocks)).div_ceil(table.degree);
-            // Spread over more ciphertexts, selectors have less noise.
+            // Selectors that are spread over more ciphertexts have less noise.
             let queries = (0..5).map(move |doubled| least << doubled);
             queries.map(move |queries| LayoutCandidate { rows, merged: 1, primes: table.primes, queries })
         };

@@ -1,4 +1,5 @@
-//! The second dimension: what some columns are worth in it, and what becomes of all of them together.
+//! The second dimension: the contributions of some columns, and the result for all of them
+//! together.
 
 use crate::digits::{self, PLAINTEXTS};
 use crate::method::{ExpandedSelectors, SecondDimension};
@@ -9,7 +10,8 @@ use sotto_lattice::bgv::{AnswerBits, Ciphertext, Scratch};
 use zeroize::Zeroizing;
 
 impl ExpandedSelectors {
-    /// What is made of some columns: with a second dimension the share of their blocks in its sums.
+    /// The contribution of some columns: with a second dimension the share of their blocks in its
+    /// sums.
     pub(crate) fn share_of(
         &self,
         desk: &Evaluator<'_>,
@@ -17,7 +19,7 @@ impl ExpandedSelectors {
         columns: &ColumnSums,
     ) -> Vec<Ciphertext> {
         let first = columns.which.start;
-        // A column of a block, and the sums that follow it in the blocks there are, with their selectors.
+        // A column of a block, and the sums of it in the present blocks, with their selectors.
         let mut work: Vec<Vec<(Option<&Ciphertext>, &Ciphertext)>> = Vec::new();
         for (bucket, sums) in columns.tables.iter().enumerate() {
             let second = kept.chunks(self.blocks).nth(bucket).unwrap_or_default();
@@ -46,7 +48,8 @@ impl ExpandedSelectors {
         work.par_iter().map_init(|| desk.scratch(), one).collect::<Vec<Vec<Ciphertext>>>().concat()
     }
 
-    /// Shares of a second dimension are summed up; without one they are laid side by side, bucket by bucket.
+    /// Combines contributions: those of a second dimension are summed; without one they are
+    /// concatenated, bucket by bucket.
     pub(crate) fn finished(&self, desk: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         if self.second == SecondDimension::None {
             let of = |bucket| {

@@ -1,7 +1,7 @@
-//! The client: take in the hint, ask, read the answer.
+//! The client: absorb the hint, query, recover.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only
-//! exception is refusing an index past the end.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end.
 
 use crate::SimplePir;
 use crate::message::{Answer, Query};
@@ -18,7 +18,7 @@ use sotto_silent::lwe::ring::{self, Ring};
 use sotto_silent::one_hot::OneHot;
 use zeroize::Zeroizing;
 
-/// A client that is taking in its hint.
+/// A client in preparation, which downloads its hint.
 pub struct Prepare {
     params: Params,
     hint: HintDownload,
@@ -27,7 +27,7 @@ pub struct Prepare {
 impl sotto_core::Prepare<SimplePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
         let bytes = params.hint_bytes();
-        // Every word is one modulo 2^32.
+        // Any word is valid modulo 2^32.
         let hint =
             params.dense().map_or_else(|| HintDownload::new(bytes), |_| HintDownload::of_any_words(bytes));
         Ok(Prepare { params: params.clone(), hint })
@@ -55,17 +55,18 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
 pub struct Client {
     params: Params,
     lattice: LatticeKind,
-    /// H, l rows of n words.
+    /// The hint H, l rows of n words.
     hint: HugeWords,
 }
 
-/// What encrypts.
+/// The lattice of a client, with its encryption.
 enum LatticeKind {
     Ring(Box<LweVectorEncryptor>),
     Dense(DenseLwe),
 }
 
-/// The secret of one query: the mask H s, switched to modulus 2^32. The key s itself is already gone.
+/// The secret of one query: the mask H s, switched to modulus 2^32. The key s itself is dropped
+/// already.
 pub struct Pending {
     mask: Zeroizing<Vec<u32>>,
 }
@@ -80,7 +81,7 @@ impl sotto_core::Client<SimplePir> for Client {
         SimplePir::query_sum(self, index, 1, rng)
     }
 
-    /// The paper's Recover: take off the mask and round to the nearest byte.
+    /// The paper's Recover: subtract the mask and round to the nearest byte.
     fn recover(&mut self, pending: Pending, OneServer(Answer(words)): OneServer<Answer>) -> Result<Record> {
         if words.len() != pending.mask.len() {
             return Err(Misuse::ForeignValue("ticket").into());

@@ -1,8 +1,9 @@
-//! The bytes that move a hint from one epoch to the next.
+//! The delta file that moves a hint from one epoch to the next.
 //!
-//! A changed table byte changes one hint row, by (new - old) times a row of A, and everyone knows A. So
-//! the row can be sent anew, 4,100 bytes for n = 1024, or the change itself, 10 bytes; the encoder takes whichever is
-//! shorter, row by row (the threshold rule of iSimplePIR, eprint 2026/030).
+//! A changed table byte changes one hint row, by (new - old) times a row of A, and everyone knows
+//! A. So the delta has either the whole row, 4,100 bytes for n = 1024, or the change itself, 10
+//! bytes; the encoder takes whichever is shorter, row by row (the threshold rule of iSimplePIR,
+//! eprint 2026/030).
 //!
 //! ```text
 //! 0    magic "sphd"
@@ -23,7 +24,7 @@ pub use sotto_silent::matrix::ByteChange;
 const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
 const HEADER: usize = 16;
-/// Bytes of a changed byte.
+/// Bytes of an entry for a changed byte.
 pub(crate) const ENTRY: usize = 10;
 
 /// Bytes of a whole row: its number, and its words.
@@ -31,7 +32,7 @@ pub(crate) fn row_bytes(params: &Params) -> usize {
     4 + 4 * params.n()
 }
 
-/// Most entries by which a row's change is shorter than the row.
+/// Maximum number of entries for which a row's change is shorter than the row.
 pub fn most_entries(params: &Params) -> usize {
     row_bytes(params) / ENTRY
 }
@@ -58,7 +59,7 @@ pub(crate) fn header(entries: u32, rows: u32) -> Vec<u8> {
     [MAGIC, VERSION.to_le_bytes(), entries.to_le_bytes(), rows.to_le_bytes()].concat()
 }
 
-/// Where whole row number `i` lies in a delta, and, for `i` the number of rows, its size.
+/// The offset of whole row number `i` in a delta; for `i` the number of rows, the delta's size.
 #[cfg(feature = "server")]
 pub(crate) fn row_offset(params: &Params, entries: usize, i: usize) -> u64 {
     HEADER as u64 + entries as u64 * ENTRY as u64 + i as u64 * row_bytes(params) as u64
@@ -68,7 +69,7 @@ pub(crate) fn row_offset(params: &Params, entries: usize, i: usize) -> u64 {
 #[derive(Debug, Clone)]
 pub struct Delta<'a> {
     entries: &'a [[u8; ENTRY]],
-    /// Whole rows, each of so many bytes.
+    /// Whole rows, each of [`row_bytes`] bytes.
     rows: &'a [u8],
     row: usize,
 }
@@ -109,7 +110,7 @@ impl<'a> Delta<'a> {
         self.entries.iter().map(|bytes| entry(*bytes))
     }
 
-    /// The rows that are sent anew, ascending, with their words as bytes.
+    /// The rows that the delta has as a whole, ascending, with their words as bytes.
     pub fn rows(&self) -> impl Iterator<Item = (u32, &'a [u8])> + '_ {
         self.rows.chunks_exact(self.row).filter_map(|bytes| {
             let (row, words) = bytes.split_first_chunk()?;

@@ -17,24 +17,25 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client
-//! holds the hint H = D A for a public matrix A, sends a Regev encryption of a unit vector, gets back
-//! D times it, subtracts H s and rounds: the whole column. A is made of ring blocks, so that H and the
-//! encryptions cost number-theoretic transforms and not dense products. The lattice, encryptions and hints are those of
-//! [`sotto_silent::lwe`]. README.md has the symbol table, the deviations from the paper, and what an update gives away.
+//! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A
+//! client holds the hint H = D A for a public matrix A, sends a Regev encryption of a unit vector,
+//! receives D times it, subtracts H s and rounds: the whole column. A is made of ring blocks, so
+//! that H and the encryptions cost number-theoretic transforms and not dense products. The lattice,
+//! encryptions and hints are those of [`sotto_silent::lwe`]. README.md has the symbol table, the
+//! deviations from the paper, and what an update reveals.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing a matrix shape and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | prepare, query, recover |
-//! | [`delta`] | the bytes that move a hint to the next epoch |
-//! | [`update`] | applying them |
+//! | [`delta`] | the delta file that moves a hint to the next epoch |
+//! | [`update`] | applying a delta |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changed bytes, in matrix and hint (feature `server`) |
-//! | [`verified`] | `verisimplepir/1`: answers that are verified against the very table |
+//! | `update_image` | changing bytes, in matrix and hint (feature `server`) |
+//! | [`verisimplepir`] | `verisimplepir/1`: answers that are verified against the very table |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -56,7 +57,7 @@ pub use verisimplepir::VERIFIED;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The SimplePIR scheme.
 pub struct SimplePir;
 
 impl Scheme for SimplePir {

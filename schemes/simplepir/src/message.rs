@@ -1,18 +1,18 @@
-//! Query and answer. Both are words of a fixed number of bits, packed without gaps, least significant
-//! bit first; the bits that fill up the last byte are zero.
+//! Query and answer: words of a fixed number of bits, packed without gaps, least significant bit
+//! first; the unused bits of the last byte are zero.
 
 use crate::params::{Params, packed_bytes};
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 
-/// m words modulo 2^b: an encrypted unit vector.
+/// A query: an encrypted unit vector, m words modulo 2^b.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query(pub(crate) Vec<u32>);
 
-/// l words of t bits: the top bits of an encrypted record.
+/// An answer: the top bits of an encrypted record, l words of t bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<u32>);
 
-/// A message of words, as many and as wide as the parameters say.
+/// Implements a message of words, whose number and bits follow from the parameters.
 macro_rules! words {
     ($name:ident, $called:literal, $count:ident, $bits:ident) => {
         impl Wire<Params> for $name {
@@ -33,7 +33,7 @@ macro_rules! words {
 words!(Query, "query", m, query_bits);
 words!(Answer, "answer", l, answer_bits);
 
-/// At most 2^20 words of 32 bits, so this fits any address space.
+/// Bytes of packed words: at most 2^20 words of 32 bits, so the number fits any address space.
 pub(crate) fn bytes(words: usize, bits: u8) -> usize {
     packed_bytes(words as u64, bits) as usize
 }
@@ -54,7 +54,7 @@ pub(crate) fn pack(words: &[u32], bits: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The reverse; `bytes` has just the length that `words` words need.
+/// Unpacks words; `bytes` has exactly the length that `words` words need.
 pub(crate) fn unpack(what: &'static str, bytes: &[u8], words: usize, bits: u32) -> Result<Vec<u32>> {
     let mask = u64::MAX >> (64 - bits);
     let mut out = Vec::with_capacity(words);

@@ -11,37 +11,39 @@ use sotto_silent::lwe::bound::{self, MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::{DenseLwe, FRODO, LOG2_Q as LOG2_WORD};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 
-/// The lattice set of all literals but those of [`FRODO`]; [`ring`] holds its numbers.
+/// The lattice set of all literals except for those of [`FRODO`]; [`ring`] holds its numbers.
 pub use sotto_silent::lwe::ring::SET;
 
-/// The set that is named, and never tried otherwise: FrodoPIR's matrix over its lattice set, [`FRODO`].
+/// The set that is only used by name: FrodoPIR's matrix over its lattice set, [`FRODO`].
 pub const FRODO_SET: &str = "frodo";
 
-/// Most bytes in a record: at this many the hint is 4 GiB, which is all a client can be asked to hold.
+/// Maximum bytes of a record: with this many the hint is 4 GiB, the most that a client may have to
+/// hold.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// Most records. The noise bound alone stops a little above or below, by the other parameters; this keeps
-/// every size in here far from overflow.
+/// Maximum number of records. The noise bound alone ends a little above or below, depending on the
+/// other parameters; this keeps every size far from overflow.
 pub const MAX_RECORDS: u64 = 1 << 19;
 
-/// Most records with [`FRODO`]: queries are 64 MiB then. The noise bound alone stops at some 2^26.
+/// Maximum number of records with [`FRODO`]: queries are 64 MiB then. The noise bound alone ends at
+/// some 2^26.
 pub const MAX_FRODO_RECORDS: u64 = 1 << 24;
 
-/// Work of drawing an error and of the transforms for one query word, by measurement.
+/// Operations for one query word: drawing an error, and the transforms; measured.
 pub(crate) const SAMPLE_OPS: u64 = 1500;
 
-/// Work of n words of a dense matrix that are made for one query word, by measurement.
+/// Operations for one query word over a dense matrix, whose n words are computed; measured.
 const DENSE_OPS: u64 = 1_200_000;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the lattice set: [`SET`], or [`FRODO`]'s.
+    /// Name of the lattice set: [`SET`], or that of [`FRODO`].
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
-    /// How many records: columns of the matrix, `m`.
+    /// Number of records: columns of the matrix, `m`.
     pub records: u64,
     /// Bits in a query word, `b`; 32 with [`FRODO`].
     pub query_bits: u8,
@@ -63,7 +65,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The lattice, if it is not the one of rings.
+    /// The lattice, if it is not the one with rings.
     pub fn dense(&self) -> Option<&DenseLwe> {
         self.dense.as_ref()
     }
@@ -75,7 +77,7 @@ impl Params {
     pub fn l(&self) -> usize {
         self.l
     }
-    /// Columns of the matrix: records.
+    /// Columns of the matrix: number of records.
     pub fn m(&self) -> usize {
         self.m
     }
@@ -91,7 +93,7 @@ impl Params {
     pub fn answer_bits(&self) -> u32 {
         u32::from(self.literal.answer_bits)
     }
-    /// Byte planes the server cuts a query word into.
+    /// Byte planes into which the server divides a query word.
     pub fn planes(&self) -> usize {
         usize::from(self.literal.query_bits.div_ceil(8))
     }
@@ -99,11 +101,11 @@ impl Params {
     pub fn hint_bytes(&self) -> u64 {
         self.literal.record_bytes * (self.n() as u64) * 4
     }
-    /// Bytes of the matrix as the server keeps it: rows padded to 64, columns to 4.
+    /// Bytes of the matrix at the server: rows padded to 64, columns to 4.
     pub fn matrix_bytes(&self) -> u64 {
         matrix_bytes(self.literal.record_bytes, self.literal.records)
     }
-    /// Where the bytes of the matrix lie.
+    /// The layout of the matrix.
     pub fn layout(&self) -> PanelLayout {
         PanelLayout::new(self.l, self.m)
     }
@@ -135,7 +137,7 @@ impl sotto_core::Params for Params {
     fn check(literal: ParamsLiteral) -> Result<Self> {
         let ParamsLiteral { record_bytes, records, query_bits, answer_bits, .. } = literal;
         let dense = Some(FRODO).filter(|dense| literal.set == dense.name);
-        // The other set's shape, but for what is not its own.
+        // Everything else is checked as in the other set.
         let (set, most) = dense.map_or((literal.set.as_str(), MAX_RECORDS), |_| (SET, MAX_FRODO_RECORDS));
         let (l, m) = shape(set, &literal.seed, [record_bytes, records], most)?;
         if !QUERY_BITS.contains(&query_bits) || dense.is_some() && query_bits != 32 {
@@ -161,7 +163,8 @@ impl sotto_core::Params for Params {
 
     fn report(&self) -> ParamsReport {
         let ParamsLiteral { record_bytes, records, query_bits, answer_bits, .. } = self.literal;
-        // Errors of a dense set meet the table in exact words: its bound holds for tables that were made against A too.
+        // Errors of a dense set are multiplied by the table in exact words: its bound holds for
+        // tables that were made against A too.
         let ((deviation, margin), against, (log2_q, sigma), word) = match &self.dense {
             None => {
                 let noise = bound::deviation_and_margin(records, query_bits, answer_bits);
@@ -210,7 +213,7 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// `l` and `m`, for a set and a seed that there are, and at most so many records.
+/// The numbers `l` and `m`, for an existing set and seed, and at most `most` records.
 pub(crate) fn shape(
     set: &str,
     seed: &PublicSeed,
@@ -220,7 +223,7 @@ pub(crate) fn shape(
     if set != SET {
         return Err(field("set", format!("must be the name of a set, as \"{SET}\"")));
     }
-    // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+    // A server that chose A could choose one with a trapdoor, so the seed is fixed for everyone.
     if *seed != PUBLIC_SEED {
         return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
     }
@@ -228,7 +231,7 @@ pub(crate) fn shape(
     Ok((l, in_range("records", records, most)?))
 }
 
-/// A failure bound, if it is small enough.
+/// A failure bound, checked against the maximum.
 pub(crate) fn reliable(log2: f64) -> Result<f64> {
     let required = REQUIRED_FAILURE_LOG2;
     match log2 <= f64::from(required) {

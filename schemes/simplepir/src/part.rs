@@ -1,4 +1,5 @@
-//! Tables in parts: a part has some rows of the matrix, and its partial is those words of the answer.
+//! Tables in parts: a part has some rows of the matrix, and its partial answer is those words of
+//! the answer.
 
 use crate::SimplePir;
 use crate::message::{Answer, Query, bytes, pack, unpack};

@@ -1,7 +1,8 @@
 //! Choosing a matrix for a table.
 //!
-//! A tall matrix has a large hint and small queries; a wide one the reverse. Which is cheaper depends on
-//! how often a client asks before the hint changes, so [`TableShape::lookups_per_client`] decides.
+//! A tall matrix has a large hint and small queries; a wide one the reverse. Which is cheaper
+//! depends on the number of lookups before the hint changes, so [`TableShape::lookups_per_client`]
+//! decides.
 
 use crate::params::{
     FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes,
@@ -12,10 +13,10 @@ use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 use sotto_silent::matrix_shape::{MatrixShape, cuts};
 
-/// Table bytes a server scans at the price of one byte on the wire.
+/// Table bytes that a server scans at the price of one byte on the wire.
 ///
-/// At 25 GB/s of scanning this prices a transferred byte like a link of 100 Mbit/s does: enough to break
-/// ties between shapes of which one makes the server read the table several times.
+/// At 25 GB/s of scanning this prices a transferred byte as a link of 100 Mbit/s does: enough to
+/// break ties between shapes of which one makes the server read the table several times.
 pub(crate) const SCANNED_PER_SENT: f64 = 2000.0;
 
 /// The cheapest literal for a table.
@@ -70,10 +71,11 @@ fn frodo(shape: &TableShape) -> Result<ParamsLiteral> {
     Ok(ParamsLiteral { set, record_bytes, records, query_bits: 32, answer_bits: 32, seed })
 }
 
-/// The literal with the lowest price, of all heights that hold the table and that `price` has one for.
+/// The literal with the lowest price, among all heights that hold the table and for which `price`
+/// returns one.
 ///
 /// # Errors
-/// As [`select`].
+/// Those of [`select`].
 pub(crate) fn cheapest<L>(shape: &TableShape, price: impl Fn(MatrixShape) -> Option<(f64, L)>) -> Result<L> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };

@@ -10,7 +10,7 @@ use sotto_silent::lwe::ring::round;
 use sotto_silent::matrix::{BATCH, Matrix, write_matrix};
 use std::sync::Arc;
 
-/// Where a client's hint lies in an image.
+/// The section of the client's hint in an image.
 pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
 
 /// An open table, or a part of one.
@@ -39,7 +39,7 @@ impl sotto_core::Server<SimplePir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        // Clients fetch the hint, and none of it is needed here.
+        // Clients fetch the hint, and the server itself does not use it.
         ImageSection::open(image.clone(), HINT, "hint", params.hint_bytes())?;
         let matrix = Matrix::open(params.layout(), 0, Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix })

@@ -33,16 +33,17 @@ impl PatchArtifact for SimplePir {
     }
 }
 
-/// Rows of A that changes need.
+/// The rows of A that changes need.
 pub(crate) enum PublicRows {
-    /// Those of ring blocks.
+    /// Rows of ring blocks.
     Ring(Box<Ring>, ReversedBlocks),
-    /// Those of one block of a dense matrix, n words each.
+    /// Rows of one block of a dense matrix, n words each.
     Dense(DenseLwe, Vec<u32>),
 }
 
-/// Hands out the changes with the rows of A that they need: all at once, or one block of a dense matrix at a time, so that memory
-/// for it is some megabytes however many are touched. Changes are ascending by (row, column), and stay so in each pass.
+/// Passes the changes with the rows of A that they need: all at once, or one block of a dense
+/// matrix at a time, so that their memory is some megabytes however many are touched. Changes are
+/// ascending by (row, column), and stay so in each pass.
 pub(crate) fn each_pass(
     params: &Params,
     entries: &[ByteChange],

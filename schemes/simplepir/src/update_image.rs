@@ -1,4 +1,5 @@
-//! Moving an image to the next epoch: the changed bytes, the hint rows they touch, and the delta.
+//! Moving an image to the next epoch: the changed bytes, the hint rows that they touch, and the
+//! delta.
 
 use crate::SimplePir;
 use crate::delta::{self, ByteChange};
@@ -13,12 +14,14 @@ use sotto_silent::matrix::{change_panels, write_changes};
 
 const DELTA: Section = Section::Public(Artifact::HintDelta);
 
-/// Adding one changed byte's row of a dense matrix to a row of the hint takes about as long as a pass takes for so many bytes.
+/// Bytes of a pass that take as long as adding one changed byte's row of a dense matrix to a row of
+/// the hint.
 const DENSE: usize = 8;
 
 impl UpdateImage for SimplePir {
-    /// Memory is about 40 bytes for each piece of a change in a panel, and that of the delta. Of a panel that changes much, hint
-    /// rows are made anew, so that no update takes much longer than to encode the table.
+    /// Memory is about 40 bytes for each piece of a change in a panel, and that of the delta. For a
+    /// panel with many changes, hint rows are computed from scratch, so that no update takes much
+    /// longer than encoding the table.
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         out.reserve(Section::Resident, params.matrix_bytes())?;
         out.reserve(HINT, params.hint_bytes())?;
@@ -41,7 +44,7 @@ impl UpdateImage for SimplePir {
     }
 }
 
-/// Moves the hint of a dense matrix, whose rows are made for one block of columns at a time.
+/// Updates the hint of a dense matrix, whose rows are made for one block of columns at a time.
 fn write_dense_hint(params: &Params, dense: &DenseLwe, entries: &[ByteChange], out: &dyn Sink) -> Result<()> {
     if entries.len() > params.layout().bytes() / DENSE {
         let seed = &params.literal().seed;
@@ -60,11 +63,11 @@ fn write_dense_hint(params: &Params, dense: &DenseLwe, entries: &[ByteChange], o
     })
 }
 
-/// What the delta has of some rows that follow each other: each by whichever encoding is shorter.
+/// The delta of some consecutive rows, each in the shorter encoding.
 struct DeltaRows {
-    /// Changed bytes, as the delta has them.
+    /// Changed bytes, encoded as in the delta.
     entries: Vec<u8>,
-    /// Rows that are sent anew.
+    /// Rows that the delta has as a whole.
     whole: Vec<u32>,
 }
 
@@ -82,7 +85,7 @@ impl DeltaRows {
     }
 }
 
-/// Writes the delta, once the hint is written.
+/// Writes the delta, after the hint is written.
 fn write_delta(params: &Params, shares: &[DeltaRows], out: &dyn Sink) -> Result<()> {
     let count = shares.iter().map(|share| share.entries.len()).sum::<usize>() / delta::ENTRY;
     let whole: Vec<u32> = shares.iter().flat_map(|share| share.whole.iter().copied()).collect();

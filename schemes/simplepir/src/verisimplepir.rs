@@ -1,20 +1,21 @@
 //! VeriSimplePIR (de Castro, Lee; USENIX Security 2024, eprint 2024/341): SimplePIR whose clients verify every answer.
 //!
-//! A client streams the table once. It computes the hint H = D A itself, and `Z = C D mod Q` for a secret, uniform C of four
-//! rows. An answer v to a query c must be `D c mod Q` exactly; the client accepts it only if `Z c = C v mod Q`. A wrong answer
-//! passes with probability Q^-4, whatever the server's power, so whether a lookup fails says whether the server deviated, and
-//! nothing about the index, the key or the errors. README.md has the argument and what differs from the paper.
+//! A client streams the table once. It computes the hint H = D A itself, and `Z = C D mod Q` for a
+//! secret, uniform C of four rows. An answer v to a query c must be `D c mod Q` exactly; the client
+//! accepts it only if `Z c = C v mod Q`. A wrong answer passes with probability Q^-4, whatever the
+//! server's power, so whether a lookup fails reveals whether the server deviated, and nothing about
+//! the index, the key or the errors. README.md has the argument and the differences from the paper.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing a matrix shape for a table |
 //! | [`message`] | query and answer, words modulo Q |
 //! | [`check`] | C, Z, and the comparison |
-//! | [`pass`] | hint and Z, of one pass over the streamed table |
+//! | [`pass`] | hint and Z, from one pass over the streamed table |
 //! | [`client`] | prepare, query, verify, recover |
 //! | `part` | tables in parts (feature `server`) |
-//! | `server` | encode, open, answer, revise (feature `server`) |
+//! | `server` | encode, open, answer, update (feature `server`) |
 
 pub mod check;
 pub mod client;
@@ -29,7 +30,7 @@ pub mod server;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The VeriSimplePIR scheme.
 pub struct VeriSimplePir;
 
 impl Scheme for VeriSimplePir {
@@ -47,5 +48,5 @@ impl Scheme for VeriSimplePir {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of VeriSimplePIR.
 pub static VERIFIED: SchemeEntry = SchemeEntry::of::<VeriSimplePir>();

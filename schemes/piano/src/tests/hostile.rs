@@ -1,4 +1,5 @@
-//! Rows that were read and are kept, rows that are rejected, and parameters under which hints run out.
+//! Rows that were recovered and stored, rows that are rejected, and parameters under which hints
+//! run out.
 
 use super::table;
 use crate::hints::KNOWN;
@@ -8,7 +9,8 @@ use sotto_core::{Client as _, Error, Params as _, RecordIndex, Stateful};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::InProcessServer;
 
-/// A row that was read is not asked for again: no backup is used, and the row is the one that was read.
+/// A row that was recovered is not requested again: no backup is used, and the row is the stored
+/// one.
 #[test]
 fn rows_are_asked_for_once() {
     let table = table(500, 4);
@@ -18,7 +20,7 @@ fn rows_are_asked_for_once() {
         let (request, pending) = table.ask(&mut client, i % 6, rng);
         let mut answer = table.answer(&client, &request);
         if i >= 6 {
-            // The answer to a repeated query plays no part.
+            // The answer to a repeated query is not used.
             answer.0.0.fill(0x5A);
         }
         assert!(client.recover(pending, answer).unwrap().bytes() == table.row(i % 6));
@@ -27,8 +29,8 @@ fn rows_are_asked_for_once() {
     }
 }
 
-/// What was rejected is forgotten: the hint that learnt it is of unknown parity, and the row is not kept; also if it came out of
-/// what was kept.
+/// A rejected row is forgotten: the hint that learned it has unknown parity, and the row is not
+/// stored; also if it was a stored one.
 #[test]
 fn a_rejected_row_is_nowhere() {
     let table = table(300, 4);
@@ -48,14 +50,16 @@ fn a_rejected_row_is_nowhere() {
         if !again {
             assert!(client.hints.parity(promoted) == [0; 4] && !client.hints.is(promoted, KNOWN));
         }
-        // It is not asked for again, and others are read, but for those that the hint is spent on.
+        // It is not requested again, and others are recovered, except for those that the hint is
+        // spent on.
         assert!(matches!(table.fetch(&mut client, 3, rng), Err(Error::Unreadable)));
         let failed = (4..60).filter(|row| table.fetch(&mut client, *row, rng).is_err()).count();
         assert!(failed <= 1, "one hint is lost, not {failed}");
     }
 }
 
-/// With three hints most rows are in none. A request is sent all the same, of the same form, and read as nothing.
+/// With three hints most rows are in none. A query is sent all the same, of the same form, and
+/// recovers nothing.
 #[test]
 fn a_row_in_no_hint_is_asked_for_and_not_found() {
     let literal = ParamsLiteral {

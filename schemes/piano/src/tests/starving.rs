@@ -1,5 +1,6 @@
-//! The limit of this scheme: backups belong to partitions. Whoever asks for rows of one partition uses them up while most of
-//! the budget is left, and from then on lookups of that partition fail. The client sees it and nobody else: see `views`, too.
+//! The limit of this scheme: backups belong to partitions. A client that requests rows of one
+//! partition uses them up while most of the budget is left, and from then on lookups of that
+//! partition fail. Only the client notices: see `views`, too.
 
 use super::{rows_of, table};
 use crate::Params;
@@ -7,7 +8,7 @@ use crate::params::ParamsLiteral;
 use sotto_core::{Budget, Client as _, Error, Params as _};
 use sotto_testkit::rng::seeded;
 
-/// Different rows of one partition, each once: as many come back as the partition has backups.
+/// Different rows of one partition, each once: as many are recovered as the partition has backups.
 #[test]
 fn rows_of_one_partition_use_its_backups_up() {
     let table = table(1 << 14, 4);
@@ -25,19 +26,21 @@ fn rows_of_one_partition_use_its_backups_up() {
         if i < m {
             assert!(result.is_ok(), "{i} of {m}");
         } else {
-            // Nothing is spent, and the request was of the same form (`Served::ask` insists).
+            // Nothing is spent, and the query was of the same form (`InProcessServer::ask` checks
+            // it).
             assert!(matches!(result, Err(Error::Unreadable)), "{i} of {m}: {result:?}");
             assert!(client.hints.stock.of == before && client.hints.of == state);
         }
     }
     assert_eq!(client.budget(), Budget::Left(queries - 128));
-    // Rows of other partitions come back as ever, and so do those of this one that were read.
+    // Rows of other partitions are recovered as before, and so are rows of this one that were
+    // recovered already.
     let others = (0..(1 << 14)).filter(|row| !rows.contains(row));
     others.take(300).for_each(|row| table.fetch(&mut client, row, rng).unwrap());
     assert!(table.fetch(&mut client, rows[0], rng).is_ok());
 }
 
-/// One row again and again, never waiting for it.
+/// One row again and again, without waiting for its answer.
 #[test]
 fn a_row_asked_for_before_it_was_read_takes_a_backup_each_time() {
     let table = table(1 << 14, 4);
@@ -51,7 +54,8 @@ fn a_row_asked_for_before_it_was_read_takes_a_backup_each_time() {
     assert!(table.fetch(&mut client, 78, rng).is_ok());
 }
 
-/// Small tables have backups for every row, and parameters that promise for less are refused.
+/// Small tables have backups for every row, and parameters that promise more than they cover are
+/// refused.
 #[test]
 fn what_is_not_covered_is_not_promised() {
     let small = table(200, 4);

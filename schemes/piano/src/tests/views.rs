@@ -1,9 +1,10 @@
-//! What the server sees: every request is uniform, whatever is asked and whatever was asked before; also where a row is
-//! asked for again, and where its partition has no backup left.
+//! The view of the server: every query is uniform, whatever is requested and whatever was requested
+//! before; also where a row is requested again, and where its partition has no backup left.
 //!
-//! Four partitions of four rows have 4^4 requests, few enough to count them. A sum of squares over 256 cells
-//! and 30,000 clients moves by more than four of its deviations if the cells' probabilities differ from uniform ones by
-//! 6 % (root mean square). Keys and coins are fixed, so a test passes always or never.
+//! Four partitions of four rows have 4^4 queries, few enough to count them. A sum of squares over
+//! 256 cells and 30,000 clients moves by more than four of its deviations if the cells'
+//! probabilities differ from uniform ones by 6 % (root mean square). Keys and coins are fixed, so a
+//! test passes always or never.
 
 use super::{rows_of, table};
 use crate::answered_rows::AnsweredRows;
@@ -34,7 +35,7 @@ fn params(backups: u64) -> Params {
     Params::of(literal).unwrap()
 }
 
-/// A client of a table of zeros: what it sends does not depend on rows, and its hints are made fast.
+/// A client of a table of zeros, since its queries do not depend on rows; its hints are made fast.
 fn client(params: &Params, key: u64) -> Client {
     let key = Zeroizing::new((u128::from(key) << 64 | 5).to_le_bytes());
     let (ids, entries) = (params.ids() + 1, params.partitions() * params.backups() + 1);
@@ -45,7 +46,7 @@ fn client(params: &Params, key: u64) -> Client {
     Client::new(params.clone(), key, hints, AnsweredRows::new(params).unwrap())
 }
 
-/// Which of the 256 requests.
+/// The number of a query among the 256 possible ones.
 fn number_of(query: &Query) -> usize {
     query.offsets.iter().fold(0, |number, offset| number * 4 + usize::from(*offset))
 }
@@ -54,11 +55,12 @@ fn off(seen: &[u32]) -> f64 {
     uniform::off(seen, seen.len())
 }
 
-/// Requests for each sequence of indices, seen alone and next to the one before. Answers come at once or never.
+/// Queries for each sequence of indices, observed alone and next to the one before. Answers come at
+/// once or never.
 fn check(params: &Params, indices: &[u64], answered: bool) {
     let rng = &mut seeded("views");
     let mut alone = vec![vec![0; 256]; indices.len()];
-    // Two partitions of each of two requests, in two ways.
+    // Two partitions of each of two queries, in two combinations.
     let mut pairs = vec![vec![0; 256]; 2 * (indices.len() - 1)];
     for key in 0..CLIENTS {
         let mut client = client(params, key);
@@ -83,7 +85,7 @@ fn check(params: &Params, indices: &[u64], answered: bool) {
     }
 }
 
-/// Rows of the partition that row 6 lies in.
+/// Rows of the partition of row 6.
 fn neighbors() -> Vec<u64> {
     let params = table(16, 1).params;
     assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
@@ -114,7 +116,7 @@ fn requests_for_several_rows_are_uniform() {
     check(&params(64), &[15, 0, 10], true);
 }
 
-/// The statistic would see a client that leaves its row in the request, or reuses a hint.
+/// The statistic detects a client that leaves its row in the query, or reuses a hint.
 #[test]
 fn the_statistic_sees_leaks() {
     let params = params(64);

@@ -1,8 +1,8 @@
-//! Cuts: of each id the rank that parts its half from the other partitions.
+//! Cuts: for each id the rank that separates its half from the other partitions.
 //!
-//! The top bytes of all ranks are made, one block for sixteen of them, and the byte is found at which half of the
-//! partitions are below. Lower bits are made for the partitions that have that byte alone, one in 256, and their next byte
-//! is found in the same way.
+//! The top bytes of all ranks are computed, one block for sixteen of them, and the byte is found at
+//! which half of the partitions are below. Lower bits are computed only for the partitions that
+//! have that byte, one in 256, and their next byte is found in the same way.
 
 use super::{blocks, input};
 use crate::HalfSets;
@@ -12,10 +12,10 @@ use sotto_hints::one_server::run::each;
 use sotto_math::rank;
 use zeroize::Zeroize;
 
-/// Ids that are one part of the work.
+/// Ids of one work item.
 const PART: usize = 1024;
 
-/// The cuts of as many ids as there is room for, from `first` on; [`VOID`] where there is none.
+/// Computes the cuts of `out.len()` ids from `first` on; [`VOID`] for an id without one.
 pub fn cuts(prf: &Prf<HalfSets>, first: u32, out: &mut [u32]) {
     let parts = out.chunks_mut(PART).enumerate().collect();
     each(parts, |(part, out): (usize, &mut [u32])| {
@@ -27,20 +27,20 @@ pub fn cuts(prf: &Prf<HalfSets>, first: u32, out: &mut [u32]) {
     });
 }
 
-/// What one cut is found with; wiped on drop.
+/// Working memory for finding one cut, wiped on drop.
 struct Scratch {
     /// Top bytes of ranks, sixteen to a block.
     high: Vec<[u8; 16]>,
-    /// A bit for each partition, or each member, whose byte is that of the cut.
+    /// A bit for each partition, or each member, that is set if its byte is that of the cut.
     equal: Vec<u64>,
     /// Partitions with the top byte of the cut.
     members: Vec<u16>,
     inputs: Vec<[u8; 16]>,
     blocks: Vec<[u8; 16]>,
-    /// Lower bits of members, and the first byte of those.
+    /// Lower bits of members, with their first byte in a list of its own.
     low: Vec<u32>,
     second: Vec<u8>,
-    /// Members whose second byte is that of the cut, too.
+    /// Members whose second byte is that of the cut too.
     last: Vec<u16>,
     ties: Vec<u32>,
 }
@@ -70,7 +70,7 @@ impl Scratch {
         blocks(prf.aes(), &self.inputs, &mut self.blocks);
         self.low.clear();
         self.low.extend(self.members.iter().zip(&self.blocks).map(|(k, block)| tie(block, *k)));
-        // The same again with the next byte, which leaves one or two.
+        // The next byte is found in the same way, which leaves one or two.
         self.second.clear();
         self.second.extend(self.low.iter().map(|low| (low >> 16) as u8));
         let equal = &mut self.equal[..self.second.len().div_ceil(64)];
@@ -97,8 +97,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Where the bits are that are set, `count` of them. There is one in most words or none, so the first two of each are
-/// written without asking, and the next word writes over what was not there.
+/// The positions of the set bits, `count` of them. Most words have one or none, so the first two of
+/// each are written without a test, and the next word overwrites those that did not exist.
 fn positions(bits: &[u64], count: usize, out: &mut Vec<u16>) {
     out.clear();
     out.resize(count + 2, 0);
@@ -120,8 +120,8 @@ fn positions(bits: &[u64], count: usize, out: &mut Vec<u16>) {
     out.truncate(count);
 }
 
-/// The rank of number `nth` (from 0) among those with the same two upper bytes, void if the one before is equal. Where there
-/// is none before, that one's upper bytes are smaller.
+/// The rank of number `nth` (from 0) among those with the same two upper bytes; void if the one
+/// before is equal. If there is none before, its upper bytes are smaller.
 fn cut_among(ties: &mut [u32], nth: usize) -> u32 {
     let (below, cut, _) = ties.select_nth_unstable(nth);
     if below.contains(cut) { VOID } else { *cut }

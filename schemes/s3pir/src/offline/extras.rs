@@ -1,7 +1,7 @@
-//! Extra entries: of each hint one row in a partition that is not in its half.
+//! Extra entries: for each hint one row in a partition outside its half.
 //!
-//! A hint tries places until one lies outside of its half; about half of them do. Tries of many hints are
-//! made together, those that found none going on to the next block.
+//! A hint tries places until one is outside its half; about half of them are. Tries of many hints
+//! are made together, and those without success go on to the next block.
 
 use super::{blocks, input};
 use crate::HalfSets;
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 /// Hints that try together.
 const PART: usize = 512;
 
-/// The extra entries of as many hints as there is room for, from id `first` on, given their cuts.
+/// Computes the extra entries of `out.len()` hints from id `first` on, given their cuts.
 pub fn extras(prf: &Prf<HalfSets>, first: u32, cuts: &[u32], out: &mut [PartitionPlace]) {
     let parts = cuts.chunks(PART).zip(out.chunks_mut(PART)).enumerate().collect();
     each(parts, |(part, (cuts, out)): (usize, (&[u32], &mut [PartitionPlace]))| {
@@ -35,7 +35,8 @@ fn together(prf: &Prf<HalfSets>, first: u32, cuts: &[u32], out: &mut [PartitionP
         inputs.extend(searching.iter().map(|i| input(x, u64::from(first + i))));
         blocks(prf.aes(), &inputs, &mut tried);
         let places: Vec<[Option<PartitionPlace>; 2]> = tried.iter().map(|block| both(prf, block)).collect();
-        // Top bytes of the ranks of what was tried; where nothing was, of no matter what.
+        // Top bytes of the ranks of the tried partitions; where nothing was tried, of any
+        // partition.
         inputs.clear();
         for (i, places) in searching.iter().zip(&places) {
             let x = places.map(|place| RANK + place.map_or(0, |place| u64::from(place.partition) / 16));
@@ -48,7 +49,7 @@ fn together(prf: &Prf<HalfSets>, first: u32, cuts: &[u32], out: &mut [PartitionP
             let outside = |(place, tops): (&Option<PartitionPlace>, &[u8; 16])| {
                 let place = (*place)?;
                 let top = u32::from(tops[usize::from(place.partition % 16)]);
-                // One in 256 is not decided by the top byte.
+                // For one in 256 the top byte does not decide.
                 let is = if top == cut >> 24 {
                     rank(prf, first + i, place.partition) >= cut
                 } else {
@@ -65,7 +66,7 @@ fn together(prf: &Prf<HalfSets>, first: u32, cuts: &[u32], out: &mut [PartitionP
     }
 }
 
-/// The two places that a block tries, where their partitions exist.
+/// The two places that a block tries, if their partitions exist.
 fn both(prf: &Prf<HalfSets>, block: &[u8; 16]) -> [Option<PartitionPlace>; 2] {
     tries(prf, u128::from_le_bytes(*block)).map(|(partition, offset)| {
         // Below c, which is at most 2^16.
@@ -74,16 +75,16 @@ fn both(prf: &Prf<HalfSets>, block: &[u8; 16]) -> [Option<PartitionPlace>; 2] {
     })
 }
 
-/// Hints by the partition of their extra entry.
+/// Hints grouped by the partition of their extra entry.
 pub(super) struct ByPartition {
     /// Hints counted from the first, partition after partition.
     order: Vec<u32>,
-    /// Where in `order` those of each partition begin, and where the last end.
+    /// The index in `order` of the first hint of each partition, and the end of the last.
     starts: Vec<u32>,
 }
 
 impl ByPartition {
-    /// Sorts by counting.
+    /// Groups hints by counting sort.
     pub(super) fn new(extras: &[PartitionPlace], partitions: usize) -> Self {
         let mut starts = vec![0u32; partitions + 1];
         for place in extras {

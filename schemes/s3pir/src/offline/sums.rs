@@ -1,4 +1,4 @@
-//! What the pass sums up: parities of halves, of pairs of halves, and of extra entries.
+//! The sums of the pass: parities of halves, of pairs of halves, and of extra entries.
 
 use super::cuts::{cuts, tie};
 use super::extras::{ByPartition, extras};
@@ -15,7 +15,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// The sums over some hints and some pairs.
 ///
-/// That is all of them for a client that streams the table, and what was ordered for a server that makes hints for clients.
+/// Those are all of them for a client that streams the table, and the requested ones for a server
+/// that makes hints for clients.
 pub struct HintSums {
     hints: HalfRun,
     extras: Zeroizing<Vec<PartitionPlace>>,
@@ -23,37 +24,39 @@ pub struct HintSums {
     pairs: HalfRun,
 }
 
-/// What a pass gives for hints: of each its cut, its extra entry, and the parity of both its half and that.
+/// The results of a pass for hints: for each its cut, its extra entry, and the parity of its half
+/// with that entry.
 pub struct HintOutput {
-    /// Cuts, [`VOID`] where an id has none.
+    /// Cuts of the hints, [`VOID`] for an id without one.
     pub cuts: Zeroizing<Vec<u32>>,
-    /// Extra entries.
+    /// Extra entries of the hints.
     pub extras: Zeroizing<Vec<PartitionPlace>>,
-    /// Parities, as long as rows.
+    /// Parities of the hints, each as long as a row.
     pub parities: Zeroizing<Vec<u8>>,
 }
 
-/// What a pass gives for pairs: of each its cut, the parity of its half and that of the other partitions.
+/// The results of a pass for pairs: for each its cut, the parity of its half, and that of the other
+/// partitions.
 pub struct BackupOutput {
-    /// Cuts, [`VOID`] where an id has none.
+    /// Cuts of the pairs, [`VOID`] for an id without one.
     pub cuts: Zeroizing<Vec<u32>>,
-    /// Parities of halves, as long as rows.
+    /// Parities of the halves, each as long as a row.
     pub halves: Zeroizing<Vec<u8>>,
-    /// Parities of what is not in them.
+    /// Parities of the partitions outside the halves.
     pub others: Zeroizing<Vec<u8>>,
 }
 
 /// Begins a pass. This finds all cuts, which takes about a twelfth of the time of the pass.
 ///
 /// # Errors
-/// [`sotto_core::Error::Storage`] if there is no memory for a window and the parities.
+/// [`sotto_core::Error::Storage`] if the memory for a window and the parities is not available.
 pub fn fold(
     prf: &Prf<HalfSets>,
     row_bytes: usize,
     hints: Range<u32>,
     pairs: Range<u32>,
 ) -> Result<TablePass<HalfSets>> {
-    // Runs begin with up to seven ids that nobody asked for.
+    // Runs begin with up to seven unrequested ids.
     let parities = hints.len() + 2 * pairs.len() + 3 * 8;
     TablePass::new(prf, row_bytes, parities, || {
         let first = hints.start;
@@ -66,7 +69,7 @@ pub fn fold(
 }
 
 impl HintSums {
-    /// What it came to.
+    /// The results of the finished pass.
     pub fn finish(self) -> (HintOutput, BackupOutput) {
         let (hints, pairs) = (self.hints.asked().to_vec(), self.pairs.asked().to_vec());
         let [parities, _] = self.hints.run.finish();
@@ -105,12 +108,12 @@ struct HalfRun {
     sets: Sets,
 }
 
-/// Which partitions the ids of a run take. Those that nobody asked for are void.
+/// The partitions of the ids of a run. Unrequested ids are void.
 struct Sets {
     first: u32,
     unasked: usize,
     cuts: Zeroizing<Vec<u32>>,
-    /// Their top bytes.
+    /// The top bytes of the cuts.
     tops: Zeroizing<Vec<u8>>,
 }
 
@@ -123,7 +126,7 @@ impl HalfRun {
         HalfRun { run: IdRun::new(&ids, row_bytes, both), sets: Sets { first, unasked, cuts: all, tops } }
     }
 
-    /// The cuts of the ids that were asked for.
+    /// The cuts of the requested ids.
     fn asked(&self) -> &[u32] {
         &self.sets.cuts[self.sets.unasked..]
     }
@@ -142,7 +145,7 @@ impl Chooser<HalfSets> for Sets {
         }
     }
 
-    /// For each id a bit for each partition of the window that is in its half.
+    /// Sets, for each id, a bit for each partition of the window that is in its half.
     fn choose(
         &self,
         prf: &Prf<HalfSets>,
@@ -153,7 +156,7 @@ impl Chooser<HalfSets> for Sets {
     ) {
         let (first, n) = (u64::from(self.first) + ids.start as u64, ids.len());
         let (cuts, tops) = (&self.cuts[ids.clone()], &self.tops[ids]);
-        // A window never lies across two blocks of top bytes.
+        // A window never extends over two blocks of top bytes.
         let (block, shift) = (lanes.from as u64 / 16, lanes.from % 16);
         let window = lanes.all() << shift;
         let (high, equal) = (&mut scratch.high[..n], &mut scratch.equal[..n]);
@@ -179,11 +182,11 @@ impl Chooser<HalfSets> for Sets {
     }
 }
 
-/// What one thread chooses with; wiped on drop.
+/// Working memory of one thread, wiped on drop.
 struct Scratch {
     high: Vec<[u8; 16]>,
     equal: Vec<u16>,
-    /// Ids and partitions that top bytes do not decide.
+    /// Ids and partitions for which top bytes do not decide.
     open: Vec<(u16, u16)>,
     inputs: Vec<[u8; 16]>,
     low: Vec<[u8; 16]>,

@@ -10,7 +10,7 @@ use sotto_hints::one_server::{PartitionPlace, Prf};
 use std::ops::Range;
 use sums::{BackupOutput, HintOutput, fold};
 
-/// Parameters for so many rows, in partitions of another size than would be chosen.
+/// Parameters for `rows` rows, in partitions of another size than would be selected.
 fn params(rows: u64, row_bytes: u64, partition_rows: u64) -> Params {
     let shape = TableShape::new(rows, row_bytes, 1);
     let literal = Params::select(&shape).unwrap();
@@ -24,7 +24,7 @@ fn noise(i: u64) -> u64 {
     (z ^ z >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 7
 }
 
-/// A table, and what each set is by definition.
+/// A table, and its sets by definition.
 struct Case {
     params: Params,
     prf: Prf<HalfSets>,
@@ -41,7 +41,7 @@ impl Case {
 
     fn add(&self, sum: &mut [u8], place: PartitionPlace) {
         let row = usize::from(place.partition) * self.params.partition_rows() + usize::from(place.offset);
-        // What is past the end is zero.
+        // Rows past the end are zero.
         if let Some(row) = self.table.chunks_exact(self.params.row_bytes()).nth(row) {
             sum.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
         }
@@ -95,8 +95,9 @@ impl Case {
 
 #[test]
 fn parities_are_those_of_the_definition() {
-    // Rows, their bytes, rows of a partition: partitions of one row and of the most, numbers of partitions that are
-    // no multiple of 16, tables that lack most of their last partition or all of it.
+    // Rows, their bytes, rows of a partition: partitions of one row and of the maximum, numbers of
+    // partitions that are no multiple of 16, tables that lack most of their last partition or all
+    // of it.
     let shapes = [
         (1, 1, 1),
         (2, 8, 1),
@@ -156,7 +157,8 @@ fn threads_change_nothing() {
     assert_eq!((&backup.cuts, &backup.halves, &backup.others), (&pairs.cuts, &pairs.halves, &pairs.others));
 }
 
-/// Among few partitions many ids have two ranks whose top bytes meet at the cut, so lower bits decide.
+/// Among few partitions many ids have two ranks whose top bytes are equal at the cut, so lower bits
+/// decide.
 #[test]
 fn cuts_and_extra_entries_are_those_of_the_definition() {
     for (rows, w) in [(2, 1), (4, 2), (16, 1), (15, 1), (100, 4), (1000, 4), (9000, 1), (5000, 2)] {

@@ -9,7 +9,7 @@ use sotto_core::{Budget, Client as _, Error, Params as _, RecordIndex, Stateful}
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::InProcessServer;
 
-/// What was rejected is forgotten; what was not is in the parity.
+/// A rejected row is forgotten; an accepted one is in the parity.
 #[test]
 fn a_rejected_row_is_nowhere() {
     let table = table(30, 4, u64::MAX);
@@ -35,7 +35,8 @@ fn a_rejected_row_is_nowhere() {
     assert!(unreadable >= 1, "one of a few hints with the row was chosen in 300 queries");
 }
 
-/// With three hints most rows are in none. A request is sent all the same, of the same form, and read as nothing.
+/// With three hints most rows are in none. A query is sent all the same, of the same form, and
+/// recovers nothing.
 #[test]
 fn a_row_in_no_hint_is_asked_for_and_not_found() {
     let literal =
@@ -61,7 +62,8 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
     assert!(matches!(client.query(RecordIndex(0), rng), Err(Error::Exhausted(_))));
 }
 
-/// The last partitions may lie past the last row. A checkpoint that has them has more than a table gives.
+/// The last partitions may be past the last row. A checkpoint that covers them has more than a
+/// table provides.
 #[test]
 fn a_checkpoint_of_more_than_the_table_is_refused() {
     let table = table(20, 3, 100);

@@ -1,4 +1,4 @@
-//! Two servers: hints that are ordered block by block.
+//! Two servers: hints that are requested block by block.
 
 mod sizes;
 mod supplies;
@@ -18,20 +18,20 @@ fn table(rows: u64, row_bytes: u64) -> Table {
     InProcessServer::new(Params::check(select(&TableShape::new(rows, row_bytes, 1)).unwrap()).unwrap())
 }
 
-/// A client that has ordered nothing.
+/// A client that has requested no hints.
 fn fresh(table: &Table, key: u64) -> Client {
     let mut bytes: &[u8] = &u128::from(key).to_le_bytes();
     S3pirTwo::resume(&table.params, &mut bytes).and_then(Prepare::finish).unwrap()
 }
 
-/// A client with everything that is due at first.
+/// A client with all hints that are due at first.
 fn client(table: &Table, key: u64) -> Client {
     let mut client = fresh(table, key);
     while supply(table, &mut client) {}
     client
 }
 
-/// Orders once; says whether an order was due.
+/// Requests hints once; returns whether a request was due.
 fn supply(table: &Table, client: &mut Client) -> bool {
     let Some(order) = S3pirTwo::next_hint_request(client).unwrap() else { return false };
     S3pirTwo::apply_hint_response(client, S3pirTwo::answer_hint_request(&table.server, order).unwrap())
@@ -39,7 +39,7 @@ fn supply(table: &Table, client: &mut Client) -> bool {
     true
 }
 
-/// Ids with this number are void from now on.
+/// Makes the ids with these numbers void.
 fn make_void(client: &mut Client, ids: &[usize]) {
     for id in ids {
         client.one.hints.of[*id].set = VOID;
@@ -60,7 +60,7 @@ fn orders_are_of_blocks_that_exist() {
     }
 }
 
-/// More blocks than are due would be written over pairs that were not promoted yet.
+/// More blocks than are due would overwrite pairs that were not promoted yet.
 #[test]
 fn supplies_that_are_not_due_are_refused() {
     let table = table(2, 1);

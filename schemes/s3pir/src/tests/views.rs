@@ -1,8 +1,10 @@
-//! What the server sees: every request is uniform, whatever is asked and whatever was asked before.
+//! The view of the server: every query is uniform, whatever is requested and whatever was requested
+//! before.
 //!
-//! Four partitions of four rows have 6 * 16 requests, few enough to count them. A sum of squares over a few hundred cells
-//! and 30,000 clients moves by more than four of its deviations if the cells' probabilities differ from uniform ones by
-//! 7 % (root mean square). Keys and coins are fixed, so a test passes always or never.
+//! Four partitions of four rows have 6 * 16 queries, few enough to count them. A sum of squares
+//! over a few hundred cells and 30,000 clients moves by more than four of its deviations if the
+//! cells' probabilities differ from uniform ones by 7 % (root mean square). Keys and coins are
+//! fixed, so a test passes always or never.
 
 use super::table;
 use crate::backups::BackupPairs;
@@ -19,7 +21,7 @@ use zeroize::Zeroizing;
 
 const CLIENTS: u64 = 30_000;
 
-/// A client of a table of zeros: what it sends does not depend on rows, and its hints are made fast.
+/// A client of a table of zeros, since its queries do not depend on rows; its hints are made fast.
 fn client(params: &Params, key: u64) -> Client {
     let key = Zeroizing::new((u128::from(key) << 64 | 5).to_le_bytes());
     let prf = Prf::new(params, &key);
@@ -37,7 +39,7 @@ fn client(params: &Params, key: u64) -> Client {
     Client::new(params.clone(), key, hints, ())
 }
 
-/// Which of the 96 requests.
+/// The number of a query among the 96 possible ones.
 fn number_of(query: &Query) -> usize {
     let halves = [0b0011, 0b0101, 0b0110, 0b1001, 0b1010, 0b1100];
     let half = halves.iter().position(|half| *half == query.ones[0]).unwrap();
@@ -48,7 +50,7 @@ fn off(seen: &[u32]) -> f64 {
     uniform::off(seen, seen.len())
 }
 
-/// Requests for each sequence of indices, seen alone and next to the one before.
+/// Queries for each sequence of indices, observed alone and next to the one before.
 fn check(indices: &[u64]) {
     let params = table(16, 1, 64).params;
     assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
@@ -63,7 +65,8 @@ fn check(indices: &[u64]) {
         });
         let requests: Vec<usize> = requests.collect();
         alone.iter_mut().zip(&requests).for_each(|(seen, request)| seen[*request] += 1);
-        // Of each of two, the half and one of the offsets: first with first, and second with first.
+        // For each of two queries, the half and one of the offsets: first with first, and second
+        // with first.
         for (seen, two) in pairs.iter_mut().zip(requests.windows(2)) {
             seen[two[0] / 4 * 24 + two[1] / 16 * 4 + two[1] % 4] += 1;
         }
@@ -90,7 +93,7 @@ fn requests_for_several_rows_are_uniform() {
     check(&[15, 0, 10]);
 }
 
-/// The statistic would see a client that always puts the real set first, or reuses a hint.
+/// The statistic detects a client that always puts the real set first, or reuses a hint.
 #[test]
 fn the_statistic_sees_leaks() {
     let params = table(16, 1, 64).params;

@@ -1,10 +1,11 @@
-//! Blocks of ids: which is due, taking its parities in, and what is written down of that.
+//! Blocks of ids: the one that is due, storing its parities, and its journal record.
 //!
-//! Blocks are ordered one after the other, those of hints first. A block of pairs is due as soon as fewer pairs are left
-//! than are in one, or than go into one request, so that queries go on while it is made. That depends on how many
-//! queries were made, and on nothing else.
+//! Blocks are requested one after the other, those of hints first. A block of pairs is due as soon
+//! as fewer pairs are left than a block has, or than go into one request, so that queries go on
+//! while it is made. That depends only on the number of queries.
 //!
-//! Parities are taken as they come: a wrong one makes a wrong row, or an unreadable one, and changes nothing that is sent.
+//! Parities are stored as they come: a wrong one makes a wrong row, or an unreadable one, and
+//! changes no message.
 
 use super::params::{blocks_of, ids_of};
 use crate::Client;
@@ -18,28 +19,28 @@ use sotto_hints::one_server::PartitionPlace;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// The number of the block that came last, and one.
+/// One plus the number of the block that came last.
 fn blocks(client: &Client) -> u64 {
     blocks_of(client.params.hints(), client.hints.stock.block, client.hints.stocked) as u64
 }
 
-/// The ids of a block, which is no later than the next to come.
+/// The ids of a block that came, or of the next one.
 fn ids(client: &Client, block: u64) -> Range<usize> {
     let ids = |blocks| ids_of(client.params.hints(), client.hints.stock.block, blocks);
     // There are fewer blocks than 2^25 ids.
     ids(block as usize)..ids(block as usize + 1)
 }
 
-/// The block to order next, if one is due.
+/// The block to request next, if one is due.
 pub(crate) fn due(client: &Client) -> Option<u32> {
     let hints = &client.hints;
-    // There is room for one more block then.
+    // Then there is space for one more block.
     let low = hints.stocked.saturating_sub(used(hints)) + hints.stock.block / 2 < hints.stock.room;
     // There are fewer blocks than ids.
     (low && hints.stocked < client.params.ids()).then_some(blocks(client) as u32)
 }
 
-/// Takes in the parities of the next block.
+/// Stores the parities of the next block.
 pub(crate) fn take(client: &mut Client, supply: &[u8]) {
     let block = blocks(client);
     fill(client, ids(client, block), supply);
@@ -74,8 +75,9 @@ fn fill(client: &mut Client, ids: Range<usize>, supply: &[u8]) {
     hints.stocked = ids.end;
 }
 
-/// Writes a block as it is now, which is how it came if nothing was asked since. Of a pair that was promoted since, what
-/// is kept is written for either half: the record of its promotion comes later, and chooses.
+/// Writes a block in its current form, which is the received one if no query was made since. For a
+/// pair that was promoted since, the stored parity is written for either half: the record of its
+/// promotion comes later, and chooses.
 pub(crate) fn put(client: &Client, block: u64, out: &mut Vec<u8>) {
     let (ids, hints) = (ids(client, block), &client.hints);
     let promoted = used(hints) as u32;
@@ -88,7 +90,7 @@ pub(crate) fn put(client: &Client, block: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Repeats [`take`].
+/// Replays [`take`] from the journal.
 pub(crate) fn replay(client: &mut Client, block: u64, from: &mut StateReader<'_>) -> Result<()> {
     if client.hints.stock.block == 0 {
         return Err(from.malformed("a supply to a client that orders none"));

@@ -1,7 +1,8 @@
-//! The client: a key, and hints that are ordered under it.
+//! The client: a key, and hints that are requested with it.
 //!
-//! A fresh client has no hints. It can ask as soon as it has ordered all of them and some pairs, and as often as
-//! there are pairs in stock: that is its budget, and it grows with every supply until the key's pairs are used up.
+//! A fresh client has no hints. It can make queries as soon as it has received all of them and some
+//! pairs, and as many as it has pairs in stock: that is its budget, and it grows with every hint
+//! response until the key's pairs are used up.
 
 use super::{Params, S3pirTwo, blocks};
 use crate::S3pir;
@@ -21,10 +22,10 @@ pub struct Prepare {
     key: Zeroizing<[u8; 16]>,
 }
 
-/// A client that orders its hints.
+/// A client that requests its hints from a server.
 pub struct Client {
     pub(crate) one: crate::Client,
-    /// Whether a supply is waited for.
+    /// Whether a hint response is outstanding.
     ordered: bool,
 }
 
@@ -49,7 +50,7 @@ impl sotto_core::Prepare<S3pirTwo> for Prepare {
     }
 }
 
-/// What is known of pairs that are ordered, of which `next` are promoted or passed over.
+/// The pairs of a client that requests them, of which `next` are promoted or skipped.
 fn pairs(params: &Params, next: usize) -> BackupPairs {
     BackupPairs { room: params.room(), block: params.block(), ..BackupPairs::of(params.one(), next) }
 }
@@ -67,7 +68,7 @@ impl sotto_core::Client<S3pirTwo> for Client {
         self.one.recover(pending, answer)
     }
 
-    /// How many queries can be made before the next supply.
+    /// The number of queries that can be made before the next hint response.
     fn budget(&self) -> Budget {
         self.one.budget()
     }

@@ -1,4 +1,4 @@
-//! Parameters: those of the one-server scheme, and how many ids are supplied together.
+//! Parameters: those of the one-server scheme, and the number of ids of a block.
 
 use crate::params::{self as one, MIN_PAIRS};
 use crate::{Params as One, bound};
@@ -10,28 +10,30 @@ use sotto_hints::one_server::params::{Literal, MAX_ROW_BYTES, field};
 /// Ids of a block are a multiple of this: offsets are made for eight ids at once, also of half a block.
 pub(crate) const BLOCK_STEP: u64 = 16;
 
-/// Most bytes of a supply: a block of the shortest kind, of the longest rows.
+/// Maximum bytes of a hint response: a block of the least length, of the longest rows.
 pub(crate) const MAX_SUPPLY_BYTES: u64 = BLOCK_STEP * MAX_ROW_BYTES;
 
-/// Fewest pairs in stock before another block is due, so that a client can make as many queries between two orders as go into
-/// one request, however few pairs a block has.
+/// Minimum number of pairs in stock before another block is due, so that a client can make as many
+/// queries between two hint requests as go into one query request, however few pairs a block has.
 const MIN_STOCK: u64 = 64;
 
-/// How many queries a row of a partition pays for, with one key: P = 80 w. The search goes through every id that was ever a
-/// hint, so that it takes twice as long in the end; and pairs that nobody orders cost nothing.
+/// Number of queries that a row of a partition pays for, with one key: P = 80 w. The search goes
+/// through every id that was ever a hint, so it takes twice as long in the end; and pairs that are
+/// never requested cost nothing.
 const PAIRS_PER_ROW: u64 = 80;
 
-/// Hints of a block to a row of a partition, 16 w: while the rows of some partitions are in a cache, each is added that
-/// often in the mean, or eight times, and that pays for having read them.
+/// Hints of a block for each row of a partition, 16 w: while the rows of some partitions are in a
+/// cache, each is added 16 or 8 times on average, which pays for reading them.
 const BLOCK_PER_ROW: u64 = 16;
 
-/// Fewest hints of a block, if rows are not long: so that small tables are asked more than a few times between two orders.
+/// Minimum number of hints of a block, if rows are not long, so that clients of small tables can
+/// make more than a few queries between two requests.
 const MIN_BLOCK: u64 = 128;
 
-/// Bytes of a supply, if rows are not so long that the smallest block has more.
+/// Bytes of a hint response, unless rows are so long that the smallest block has more.
 const DEFAULT_SUPPLY_BYTES: u64 = 4 << 20;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -39,15 +41,16 @@ pub struct ParamsLiteral {
     pub rows: u64,
     /// Bytes in a row, B.
     pub row_bytes: u64,
-    /// Partitions of the table, c; even. Rows past the last are zero and stored nowhere.
+    /// Partitions of the table, c; even. Rows past the last are zero and not stored.
     pub partitions: u64,
     /// Rows in a partition, w; a power of two.
     pub partition_rows: u64,
-    /// Hints a client has at any time, M; whole blocks.
+    /// Hints that a client has at any time, M; whole blocks.
     pub hints: u64,
-    /// Backup pairs of one key, P: how many queries a client can make. Whole half blocks.
+    /// Backup pairs of one key, P, which is the number of queries that a client can make. Whole
+    /// half blocks.
     pub pairs: u64,
-    /// Hints that are supplied together, H; of pairs it is half as many. A multiple of 16.
+    /// Hints of a block, H; a block of pairs has half as many. A multiple of 16.
     pub block: u64,
 }
 
@@ -60,47 +63,48 @@ pub struct Params {
 }
 
 impl Params {
-    /// What both schemes have in common.
+    /// The parameters that both schemes share.
     pub(crate) fn one(&self) -> &One {
         &self.one
     }
-    /// Hints that are supplied together, H.
+    /// Hints of a block, H.
     pub fn block(&self) -> usize {
         self.block
     }
-    /// A block of pairs is due as soon as fewer are left in stock than this.
+    /// Number of pairs in stock below which a block of pairs is due.
     pub(crate) fn low(&self) -> usize {
         low(self.block as u64) as usize
     }
-    /// Most pairs in stock.
+    /// Maximum number of pairs in stock.
     pub(crate) fn room(&self) -> usize {
         self.low() + self.block / 2
     }
-    /// How many blocks there are, of hints and of pairs.
+    /// Number of blocks, of hints and of pairs.
     pub fn blocks(&self) -> usize {
         self.blocks_of(self.one.ids())
     }
-    /// Bytes of a supply: the parities of a block.
+    /// Bytes of a hint response: the parities of a block.
     pub fn supply_bytes(&self) -> usize {
         self.block * self.one.row_bytes()
     }
-    /// How many whole blocks so many ids are.
+    /// Number of whole blocks that `ids` ids are.
     pub(crate) fn blocks_of(&self, ids: usize) -> usize {
         blocks_of(self.one.hints(), self.block, ids)
     }
-    /// How many ids are in the first so many blocks.
+    /// Number of ids in the first `blocks` blocks.
     pub(crate) fn ids_of(&self, blocks: usize) -> usize {
         ids_of(self.one.hints(), self.block, blocks)
     }
 }
 
-/// How many whole blocks so many ids are: of so many hints, or half as many pairs. That of H = 0 is of no meaning.
+/// Number of whole blocks that `ids` ids are, of `block` hints, or half as many pairs. For H = 0 it
+/// has no meaning.
 pub(crate) fn blocks_of(hints: usize, block: usize, ids: usize) -> usize {
     let mains = ids.min(hints);
     (mains + 2 * (ids - mains)) / block.max(1)
 }
 
-/// How many ids are in the first so many blocks.
+/// Number of ids in the first `blocks` blocks.
 pub(crate) fn ids_of(hints: usize, block: usize, blocks: usize) -> usize {
     let mains = blocks.min(hints / block.max(1));
     mains * block + (blocks - mains) * (block / 2)
@@ -175,25 +179,26 @@ fn low(block: u64) -> u64 {
     MIN_STOCK.max(block / 2)
 }
 
-/// Bytes of the state of a client that has all the hints and pairs which are due at first, as it is saved.
+/// Bytes of the saved state of a client that has all hints and pairs that are due at first.
 fn client_bytes(literal: &ParamsLiteral) -> u64 {
     let ParamsLiteral { row_bytes, hints, pairs, block, .. } = *literal;
     let stock = low(block).next_multiple_of(block / 2).min(pairs);
     4 + one::client_bytes(row_bytes, hints, stock)
 }
 
-/// A literal for a table: partitions as with one server. How many lookups are expected does not matter.
+/// A literal for a table: partitions as with one server. The expected number of lookups does not
+/// matter.
 ///
 /// # Errors
-/// As [`one::ParamsLiteral::select`].
+/// Those of [`one::ParamsLiteral::select`].
 pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let table = one::ParamsLiteral::select(shape)?;
     let (c, w, row_bytes) = (table.partitions, table.partition_rows, table.row_bytes);
     let wanted = (PAIRS_PER_ROW * w).max(MIN_PAIRS);
     let most = (BLOCK_PER_ROW * w).max(MIN_BLOCK).min(DEFAULT_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
-    // Half a block more than are wanted: what rounding adds at most.
+    // Half a block more than requested is the most that rounding adds.
     let least = bound::least_hints(wanted + most / 2, shape.required_failure_log2(), w, |_| c);
-    // As many blocks as it takes, and all of one size, so that rounding adds few hints.
+    // The least number of blocks, all of one size, so that rounding adds few hints.
     let blocks = least.div_ceil(most / BLOCK_STEP * BLOCK_STEP);
     let block = least.div_ceil(blocks).next_multiple_of(BLOCK_STEP);
     let pairs = wanted.next_multiple_of(block / 2);

@@ -1,4 +1,5 @@
-//! Both servers. They hold the same table, which nobody streams; one answers, the other adds up hints.
+//! Both servers. They hold the same table, which nobody streams; one answers queries, the other
+//! makes hints.
 
 use super::{Params, S3pirTwo};
 use crate::HalfSets;
@@ -42,7 +43,7 @@ impl sotto_core::Server<S3pirTwo> for Server {
 }
 
 impl HintServer for S3pirTwo {
-    /// The pass of a client that streams the table, for the ids of one block.
+    /// Runs the pass of a client that streams the table, for the ids of one block.
     fn answer_hint_request(server: &Server, order: HintRequest) -> Result<HintResponse> {
         let (params, one) = (&server.params, server.params.one());
         let ids = [order.block as usize, order.block as usize + 1].map(|blocks| params.ids_of(blocks) as u32);

@@ -1,10 +1,11 @@
 //! C, Z = C D, and the comparison that accepts an answer.
 //!
-//! An answer v' that is not v = D c differs from it at some row r, by d != 0 modulo the prime Q. One equation
-//! `Z c = C v'` then fixes the entry of C at r, given all its other entries: what is drawn falls on it with probability at most
-//! 1/Q + 2^-64 (see [`Combinations::draw`]). Four rows of C are independent. So v' passes with at most
-//! `(1/Q + 2^-64)^4 < 2^-127.99`, and any of T tries of a server that saw the outcomes of all before with at most T times that:
-//! until one passes, the outcomes are known beforehand.
+//! An answer v' that is not v = D c differs from it at some row r, by d != 0 modulo the prime Q.
+//! One equation `Z c = C v'` then fixes the entry of C at r, given all its other entries: the drawn
+//! entry has that value with probability at most 1/Q + 2^-64 (see [`Combinations::draw`]). Four
+//! rows of C are independent. So v' passes with at most `(1/Q + 2^-64)^4 < 2^-127.99`, and any of T
+//! tries of a server that saw the outcomes of all before with at most T times that: until one
+//! passes, the outcomes are known beforehand.
 
 use super::params::{EQUATIONS, Params};
 use sotto_core::{CryptoRng, Result};
@@ -15,16 +16,16 @@ use std::io;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Words of C that meet one panel.
+/// Words of C that are multiplied by one panel.
 const PANEL_WORDS: usize = EQUATIONS * PANEL_ROWS;
 
-/// Columns of a group of four, which is what lies together in a panel.
+/// Columns of a group of four, which are stored together in a panel.
 const GROUP: usize = 4;
 
-/// What both sides of the equations come to.
+/// The value of one side of the equations.
 pub(crate) type CheckSums = Zeroizing<[u64; EQUATIONS]>;
 
-/// C: four secret combinations of the rows of a matrix.
+/// The matrix C: four secret combinations of the rows of a matrix.
 pub struct Combinations {
     /// For each panel its 64 words of each row of C, one row after the other.
     words: Zeroizing<Vec<u32>>,
@@ -47,7 +48,7 @@ impl Combinations {
         Combinations { words }
     }
 
-    /// Four rows of 64 words.
+    /// The words of C for one panel: four rows of 64.
     fn panel(&self, panel: usize) -> &[u32] {
         self.words.get(panel * PANEL_WORDS..).and_then(|rest| rest.get(..PANEL_WORDS)).unwrap_or_default()
     }
@@ -58,7 +59,7 @@ impl Combinations {
         self.panel(r / PANEL_ROWS)[row * PANEL_ROWS + r % PANEL_ROWS]
     }
 
-    /// C v.
+    /// The product C v.
     pub(crate) fn times(&self, v: &[u32]) -> CheckSums {
         let mut sums = [WideSum::default(); EQUATIONS];
         for (panel, v) in self.words.chunks_exact(PANEL_WORDS).zip(v.chunks(PANEL_ROWS)) {
@@ -70,9 +71,10 @@ impl Combinations {
     }
 }
 
-/// Z as it is summed up, panel by panel.
+/// Sums up Z, panel by panel.
 pub(crate) struct DigestBuilder {
-    /// For each column its four sums, not reduced: at most 2^20 rows of words below 2^32 times signed bytes, so below 2^59.
+    /// For each column its four sums, not reduced: at most 2^20 rows of words below 2^32 times
+    /// signed bytes, so below 2^59.
     sums: Zeroizing<Vec<[i64; EQUATIONS]>>,
 }
 
@@ -104,7 +106,7 @@ impl DigestBuilder {
         }
     }
 
-    /// Z, once all panels were added: four rows of `m` words.
+    /// Z, after all panels were added: four rows of `m` words.
     pub(crate) fn finish(self, m: usize) -> Digest {
         let mut words = Zeroizing::new(Vec::with_capacity(EQUATIONS * m));
         for row in 0..EQUATIONS {
@@ -120,21 +122,21 @@ impl DigestBuilder {
     }
 }
 
-/// Z = C D modulo Q.
+/// The matrix Z = C D modulo Q.
 pub struct Digest {
-    /// Four rows of m words.
+    /// The words of Z, four rows of m.
     words: Zeroizing<Vec<u32>>,
     m: usize,
 }
 
 impl Digest {
-    /// Z itself.
+    /// The words of Z.
     #[cfg(test)]
     pub(crate) fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Z c.
+    /// The product Z c.
     pub(crate) fn times(&self, c: &[u32]) -> CheckSums {
         let mut sums = [WideSum::default(); EQUATIONS];
         for (sum, row) in sums.iter_mut().zip(self.words.chunks_exact(self.m)) {
@@ -144,7 +146,7 @@ impl Digest {
     }
 }
 
-/// Whether all equations hold. That is all that this tells, in time and otherwise.
+/// Whether all equations hold. Nothing else is revealed, in time or otherwise.
 pub(crate) fn holds(left: &CheckSums, right: &CheckSums) -> bool {
     left.ct_eq(&right[..]).into()
 }

@@ -1,6 +1,6 @@
-//! The client: take in the table, ask, verify the answer, read it.
+//! The client: absorb the table, query, verify the answer, recover.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only
+//! No branch, index or allocation depends on the requested index or on a secret; the only
 //! exceptions are refusing an index past the end, and refusing an answer.
 
 use super::VeriSimplePir;
@@ -14,11 +14,11 @@ use sotto_silent::lwe::encrypt::{LweVectorEncryptor, mask};
 use sotto_silent::lwe::ring;
 use zeroize::Zeroizing;
 
-/// A client that is taking in the table.
+/// A client in preparation, which streams the table.
 pub struct Prepare {
     params: Params,
     combinations: Combinations,
-    /// Nothing before the first bytes, so that absurd parameters cost little.
+    /// The pass; none before the first bytes, so that absurd parameters cost little.
     pass: Option<TablePass>,
 }
 
@@ -63,18 +63,19 @@ impl Prepare {
 pub struct Client {
     params: Params,
     encryption: LweVectorEncryptor,
-    /// H, l rows of n words, of its own making.
+    /// The hint H, l rows of n words, which the client computed.
     hint: HugeWords,
-    /// C.
+    /// The secret matrix C.
     combinations: Combinations,
-    /// Z = C D.
+    /// The matrix Z = C D.
     digest: Digest,
 }
 
-/// The secret of one query: the mask H s, and what the answer's combinations must be. The key s itself is already gone.
+/// The secret of one query: the mask H s, and the required combinations of the answer. The key s
+/// itself is dropped already.
 pub struct Pending {
     mask: Zeroizing<Vec<u32>>,
-    /// Z c.
+    /// The product Z c, which the answer has to match.
     due: CheckSums,
 }
 
@@ -107,7 +108,7 @@ impl sotto_core::Client<VeriSimplePir> for Client {
         }
         let bytes = words.iter().zip(pending.mask.iter()).map(|(word, mask)| {
             let phase = ring::reduce(i64::from(*word) - i64::from(*mask));
-            // To the nearest multiple of Q / 256.
+            // Rounds to the nearest multiple of Q / 256.
             ring::switch(phase, 8) as u8
         });
         Ok(Record::new(bytes.collect()))

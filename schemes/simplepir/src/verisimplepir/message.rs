@@ -4,15 +4,15 @@ use super::params::Params;
 use sotto_core::{Result, Wire, wire};
 use sotto_silent::lwe::ring;
 
-/// m words modulo Q: an encrypted unit vector c.
+/// A query: an encrypted unit vector c, m words modulo Q.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query(pub(crate) Vec<u32>);
 
-/// l words modulo Q: D c.
+/// An answer: the product D c, l words modulo Q.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<u32>);
 
-/// A message of as many words as the parameters say.
+/// Implements a message of words, whose number follows from the parameters.
 macro_rules! words {
     ($name:ident, $called:literal, $count:ident) => {
         impl Wire<Params> for $name {

@@ -8,16 +8,17 @@ use sotto_prg::PublicSeed;
 use sotto_silent::lwe::bound;
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, SIGMA};
 
-/// Equations that an answer must satisfy: one is wrong for a wrong answer but with probability 1/Q.
+/// Number of equations that an answer must satisfy: each fails for a wrong answer except with
+/// probability 1/Q.
 pub const EQUATIONS: usize = 4;
 
-/// log2 of a bound on the probability that all of them hold for a wrong answer.
+/// log2 of a bound on the probability that all equations hold for a wrong answer.
 pub const FORGED_LOG2: f64 = -127.99;
 
-/// Work on one word of a query or an answer in all equations, by measurement.
+/// Operations for one word of a query or an answer in all equations, measured.
 const CHECK_OPS: u64 = 1500;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -25,7 +26,7 @@ pub struct ParamsLiteral {
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
-    /// How many records: columns of the matrix, `m`.
+    /// Number of records: columns of the matrix, `m`.
     pub records: u64,
     /// Seed of the public matrix: [`sotto_silent::lwe::ring::PUBLIC_SEED`].
     pub seed: PublicSeed,
@@ -46,7 +47,7 @@ impl Params {
     pub fn l(&self) -> usize {
         self.l
     }
-    /// Columns of the matrix: records.
+    /// Columns of the matrix: number of records.
     pub fn m(&self) -> usize {
         self.m
     }
@@ -54,15 +55,15 @@ impl Params {
     pub fn blocks(&self) -> usize {
         self.m.div_ceil(N)
     }
-    /// Bytes of the table: the matrix in panels, which is what clients stream and servers scan.
+    /// Bytes of the table: the matrix in panels, which clients stream and servers scan.
     pub fn table_bytes(&self) -> u64 {
         matrix_bytes(self.literal.record_bytes, self.literal.records)
     }
-    /// Bytes of the hint, which clients compute and keep: l rows of n words.
+    /// Bytes of the hint, which clients compute and store: l rows of n words.
     pub fn hint_bytes(&self) -> u64 {
         self.literal.record_bytes * (N as u64) * 4
     }
-    /// Where the bytes of the matrix lie.
+    /// The layout of the matrix.
     pub fn layout(&self) -> PanelLayout {
         PanelLayout::new(self.l, self.m)
     }
@@ -125,7 +126,7 @@ impl sotto_core::Params for Params {
 }
 
 impl Params {
-    /// Bytes that a prepared client keeps: hint, Z and C.
+    /// Bytes that a prepared client holds: hint, Z and C.
     pub fn kept_bytes(&self) -> u64 {
         let words = self.literal.records + self.literal.record_bytes.next_multiple_of(64);
         self.hint_bytes() + words * (EQUATIONS as u64) * 4

@@ -1,8 +1,8 @@
-//! One pass over the streamed table: the hint H and Z = C D of it, strip by strip.
+//! The pass over the streamed table: computes its hint H and Z = C D, strip by strip.
 //!
-//! Nothing is believed but the bytes themselves, whose digest the caller checks. In memory beside the results are one strip of
-//! a panel, the sums of a panel's 64 hint rows, and for every column its value of a public block and its four sums: some 2 MiB,
-//! and 40 bytes for every column.
+//! Only the bytes themselves are trusted, whose digest the caller checks. Memory beside the results
+//! is one strip of a panel, the sums of a panel's 64 hint rows, and for every column its value of a
+//! public block and its four sums: some 2 MiB, and 40 bytes for every column.
 
 use super::check::{Combinations, Digest, DigestBuilder};
 use super::params::Params;
@@ -13,34 +13,34 @@ use sotto_pages::HugeWords;
 use sotto_silent::lwe::hint::{self, PanelHint, STRIP, STRIP_COLUMNS};
 use sotto_silent::lwe::ring::Ring;
 
-/// A table that is coming in.
+/// A pass in progress over a table.
 pub(crate) struct TablePass {
     layout: PanelLayout,
     ring: Ring,
-    /// Values of a_k(1/X).
+    /// Values of a_k(1/X), block by block.
     blocks: Vec<Vec<u64>>,
-    /// The strip that is coming in.
+    /// The current strip.
     piece: Vec<u8>,
-    /// Its panel, and its first column.
+    /// The panel of the current strip, followed by its first column.
     panel: usize,
     first: usize,
-    /// Bytes of whole strips that were taken.
+    /// Bytes of whole strips that were absorbed.
     taken: u64,
     sums: PanelHint,
     hint: HugeWords,
     combining: DigestBuilder,
 }
 
-/// What a pass ends with.
+/// The results of a pass.
 pub(crate) struct PassOutput {
     pub(crate) ring: Ring,
-    /// H, l rows of n words.
+    /// The hint H, l rows of n words.
     pub(crate) hint: HugeWords,
     pub(crate) digest: Digest,
 }
 
 impl TablePass {
-    /// Makes room.
+    /// Allocates the memory of the pass.
     pub(crate) fn new(params: &Params) -> Result<Self> {
         let (ring, layout) = (Ring::new()?, params.layout());
         Ok(TablePass {
@@ -57,7 +57,7 @@ impl TablePass {
         })
     }
 
-    /// Bytes that came.
+    /// Number of absorbed bytes.
     pub(crate) fn absorbed(&self) -> u64 {
         self.taken + self.piece.len() as u64
     }

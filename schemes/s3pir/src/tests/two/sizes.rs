@@ -1,4 +1,4 @@
-//! Parameters: what is chosen, and what is refused.
+//! Parameters: the selected ones, and refused ones.
 
 use crate::bound;
 use crate::two_server::params::{Params, ParamsLiteral, select};
@@ -18,7 +18,7 @@ fn the_papers_tables() {
         assert_eq!((one.partitions(), one.partition_rows()), (side, side));
         assert!((80 * side..96 * side).contains(&one.backups()), "{} pairs", one.backups());
         assert!(params.supply_bytes() <= supply && params.supply_bytes() > supply * 3 / 4);
-        // What the bound asks for, and no more than rounding adds.
+        // The number that the bound requires, and no more than rounding adds.
         let least = bound::least_hints(one.backups() as u64, -40.0, side as u64, |_| side as u64) as usize;
         assert!((least..least + least / 100).contains(&one.hints()), "{} hints of {least}", one.hints());
     }

@@ -1,4 +1,4 @@
-//! What is supplied is what the definition says, through the whole life of a key.
+//! Hint responses are those of the definition, through the whole life of a key.
 
 use super::{Table, client, fresh, make_void, supply, table};
 use crate::S3pir;
@@ -10,7 +10,8 @@ use sotto_testkit::rng::seeded;
 use sotto_testkit::served::InProcessServer;
 use zeroize::Zeroizing;
 
-/// Sequences that would find out a table whose hints are used up unevenly, each until no pair is left.
+/// Sequences that would detect storage whose hints are used up unevenly, each until no pair is
+/// left.
 #[test]
 fn rows_come_back_through_all_supplies() {
     type Sequence = fn(u64, u64, u64) -> u64;
@@ -44,8 +45,9 @@ fn rows_come_back_through_all_supplies() {
     }
 }
 
-/// With one key and the same coins, a client that streams the table and one that orders its hints send the same, and have the
-/// same parities. What is proved and tested of one server's view and clients holds for the other's.
+/// With one key and the same coins, a client that streams the table and one that requests its hints
+/// send the same queries, and have the same parities. Proofs and tests of one server's view and
+/// clients hold for the other's.
 #[test]
 fn requests_are_those_of_a_client_that_streams() {
     let table = table(60, 2);
@@ -59,7 +61,7 @@ fn requests_are_those_of_a_client_that_streams() {
         let index = i * i % 60;
         let (asked, waits) = (one.ask(&mut streams, index, rng), table.ask(&mut orders, index, other));
         assert_eq!(asked.0, waits.0, "query {i}");
-        // Both learn the row a while after the next block was ordered.
+        // Both clients learn the row a while after the next block was requested.
         supply(&table, &mut orders);
         one.read(&mut streams, index, asked).unwrap();
         table.read(&mut orders, index, waits).unwrap();
@@ -70,7 +72,8 @@ fn requests_are_those_of_a_client_that_streams() {
     }
 }
 
-/// A block is ordered when fewer pairs are left than it has, or than go into one request, and there is always room for it.
+/// A block is requested when fewer pairs are left than it has, or than go into one request, and
+/// there is always space for it.
 #[test]
 fn orders_come_ahead_of_need() {
     // With long rows a block has few pairs.
@@ -107,7 +110,7 @@ fn void_pairs_are_passed_over() {
         table.fetch(&mut client, made % 40, rng).unwrap();
         made += 1;
         if supply(&table, &mut client) && made < block as u64 {
-            // Those of the block that came just now.
+            // Pairs of the block that came just now.
             make_void(&mut client, &[first + block, first + 2 * block - 1]);
         }
     }
@@ -115,7 +118,7 @@ fn void_pairs_are_passed_over() {
     assert!((pairs - 5 - 2..=pairs - 3).contains(&made), "{made} of {pairs}");
 }
 
-/// An epoch may end while hints are being ordered, and while queries wait.
+/// An epoch may end while hints are being requested, and while queries wait.
 #[test]
 fn a_client_follows_with_what_it_has() {
     for rows in [1, 9, 50] {
@@ -123,7 +126,7 @@ fn a_client_follows_with_what_it_has() {
         let mut table: Table = table(rows, 6);
         let mut client = fresh(&table, rows);
         for step in 0..table.params.blocks() as u64 + 3 {
-            // Half of the time an order is under way.
+            // Half of the time a hint request is in progress.
             if step % 2 == 0 {
                 supply(&table, &mut client);
             } else {
