@@ -148,8 +148,8 @@ impl Client {
         self.told.shapes.len()
     }
 
-    /// Number of parts of equal size among which a lookup reveals the one that contains its key; 1
-    /// where it reveals nothing.
+    /// Upper bound on what a lookup reveals of its key: that it is one in this many parts; 1 where
+    /// it reveals nothing.
     pub fn parts_told(&self) -> u64 {
         self.told.shard_function.as_ref().map_or(1, ShardFunction::parts)
     }

@@ -152,8 +152,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Encodes the next epoch of one table of the stack; returns its catalog and the bytes of its image. A group consists
-    /// of one bucket of the code, or of all buckets.
+    /// Encodes the next epoch of one table of the stack. Returns its catalog and the bytes of its
+    /// image. A group consists of one bucket of the code, or of all buckets.
     fn group(
         &self,
         dir: &StackDir,

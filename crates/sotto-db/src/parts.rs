@@ -10,8 +10,8 @@
 //! | `join` | joins the pieces of an image |
 //! | `problem` | problems of a part |
 //!
-//! [`sotto_core::PartScheme::part_ranges`] defines the bytes of a part. They do not depend on how parts are
-//! made: all pieces at once, or one by one from the same source, have the same bytes.
+//! [`sotto_core::PartScheme::part_ranges`] defines the bytes of a part. They do not depend on how
+//! parts are made: all pieces at once, or one by one from the same source, have the same bytes.
 
 mod cut;
 mod encode_part;

@@ -15,7 +15,8 @@ pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 /// Encodes answers that all have one size, in the order of their queries.
 ///
 /// # Errors
-/// [`FrameError::Count`] for none or more than 65535; [`FrameError::Length`] for answers of two sizes.
+/// [`FrameError::Count`] for no answers or more than 65535; [`FrameError::Length`] for answers of
+/// two sizes.
 pub fn encode<T: AsRef<[u8]>>(pin: &FrameHeader, answers: &[T]) -> Result<Vec<u8>, FrameError> {
     let count = fields::count(answers)?;
     let each = answers.first().map_or(0, |answer| answer.as_ref().len());

@@ -127,7 +127,8 @@ impl Code {
         matches!(self, Code::TooSlow | Code::Busy | Code::Deadline | Code::NotReady | Code::ShuttingDown)
     }
 
-    /// The code that is closest to a bare status, for refusals that are not ours, such as a proxy's.
+    /// The code that is closest to a bare status, for refusals that are not ours, such as a
+    /// proxy's.
     fn of_status(status: u16) -> Self {
         match status {
             404 => Code::NoSuchRoute,

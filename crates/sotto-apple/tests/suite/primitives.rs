@@ -35,7 +35,8 @@ fn moduli(values: &[u64]) -> Vec<Modulus> {
     values.iter().map(|q| Modulus::new(*q).unwrap()).collect()
 }
 
-/// Digests of `a/drbg_stream.bin` and of the polynomials that follow from its seed, of degree 8 and 4096.
+/// Digests of `a/drbg_stream.bin` and of the polynomials that are derived from its seed, of degree
+/// 8 and 4096.
 #[test]
 fn what_follows_from_a_seed() {
     let mut drbg = Drbg::new(&seed());

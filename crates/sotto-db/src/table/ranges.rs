@@ -75,7 +75,8 @@ impl RangeTable {
 
     /// Number of blocks with keys of more than one value.
     pub fn mixed_blocks(&self) -> u64 {
-        // A block is mixed if the value changes inside it. Changes happen where a range starts or ends.
+        // A block is mixed if the value changes inside it. Changes happen where a range starts or
+        // ends.
         let changes = self.ranges.iter().flat_map(|range| {
             let before = range.start.checked_sub(1);
             [(before, Some(range.start)), (Some(range.end), range.end.checked_add(1))]

@@ -1,4 +1,5 @@
-//! Tables of several buckets: how rows fill them, what is refused, and updates of a stack that consists of one.
+//! Tables of several buckets: how rows fill them, which are refused, and updates of a stack of one
+//! table.
 
 use crate::common::{Memory, all, folder, key, names, options, rows_of, write};
 use sotto_catalog::stack::{FORMAT, Shard};

@@ -1,5 +1,5 @@
-//! Residency of images: answers are computed from the mapped file, or a copy on huge pages while the budget
-//! allows it.
+//! Residency of images: answers are computed from the mapped file, or from a copy on huge pages
+//! while the budget allows it.
 
 use crate::common::{Memory, encode, folder};
 use sotto_core::{Image, Section};

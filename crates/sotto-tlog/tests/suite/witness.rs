@@ -6,8 +6,8 @@ use sotto_tlog::{
     Checkpoint, Cosigner, DirectorySource, LogError, LogLayout, SignedNote, WitnessKey, generate,
 };
 
-/// The checkpoint of `c2sp.org/tlog-checkpoint`, and a cosignature of it that OpenSSL made, with the secret 00 01 .. 1f, of the
-/// message that `c2sp.org/tlog-cosignature` describes:
+/// The checkpoint of `c2sp.org/tlog-checkpoint`, and a cosignature of it that OpenSSL made, with
+/// the secret 00 01 .. 1f, of the message that `c2sp.org/tlog-cosignature` describes:
 ///
 /// ```text
 /// printf 'cosignature/v1\ntime 1679315147\n...' > m; openssl pkeyutl -sign -inkey k.pem -rawin -in m
