@@ -1,12 +1,13 @@
-//! Prints what AES and the search that it feeds reach on this machine, for the backend in use.
+//! Prints the rates of AES and of the search that it feeds on this machine, for the backend in use.
 //!
 //! ```text
 //! cargo run --release -p sotto-math --example aes
 //! SOTTO_SIMD=avx2 cargo run --release -p sotto-math --example aes
 //! ```
 //!
-//! One thread, outputs that stay in the first cache, other inputs in each pass; the best of many passes. A block is
-//! ten rounds, so what no code can exceed is clock times rounds a cycle times blocks a register, over ten.
+//! One thread, outputs that stay in the first-level cache, other inputs in each pass; the best of
+//! many passes. A block is ten rounds, so the upper limit of any code is clock times rounds per
+//! cycle times blocks per register, over ten.
 
 use sotto_math::aes::{Aes, double, widen};
 use sotto_math::find::Matches;
@@ -16,7 +17,7 @@ use std::time::Instant;
 
 /// Outputs of a pass: 16 KiB.
 const BLOCKS: usize = 1024;
-/// Passes between two looks at the clock.
+/// Number of passes between two readings of the clock.
 const REPEAT: u64 = 200;
 const TRIALS: u64 = 300;
 
@@ -54,7 +55,8 @@ fn main() {
     search(&keys[0]);
 }
 
-/// Offsets of blocks and tags of a list, of which one in 512 pairs is a hit, as where hints are sought.
+/// Measures the search in offsets of blocks and tags of a list, of which one in 512 pairs is a hit,
+/// as in the search for hints.
 fn search(key: &Aes) {
     const WORDS: usize = 8192;
     let tag = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u16 & 1023;
@@ -74,7 +76,7 @@ fn vary(seeds: &mut [[u8; 16]], i: u64) {
     black_box(seeds);
 }
 
-/// Prints the best rate of many trials, and the median. What a pass is given differs in each.
+/// Prints the best rate of many trials, and the median. The input of a pass differs in each.
 fn rate(name: &str, items: usize, mut pass: impl FnMut(u64)) {
     let mut seconds: Vec<f64> = (0..TRIALS)
         .map(|trial| {

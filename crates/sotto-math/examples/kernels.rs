@@ -1,4 +1,4 @@
-//! Prints what each kernel reaches on this machine, for the backend in use.
+//! Prints the rate of each kernel on this machine, for the backend in use.
 //!
 //! ```text
 //! cargo run --release -p sotto-math --example kernels -- [MiB of matrix]
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! One thread. Scans are the faster quartile of pieces of 8 MiB, interleaved with plain reads,
-//! because neighbors change what memory gives; all other figures are the best of several
-//! passes.
+//! because other guests of the machine change its memory bandwidth; all other figures are the best
+//! of several passes.
 
 use sotto_math::bitslice::{self, GROUP, RUN_RECORDS, SelectionMatrices};
 use sotto_math::machine;
@@ -46,14 +46,14 @@ fn best(passes: usize, mut run: impl FnMut()) -> f64 {
     (0..passes).map(|_| one(&mut run)).fold(f64::INFINITY, f64::min)
 }
 
-/// Numbers without pattern, quickly.
+/// A fast source of irregular numbers.
 fn noise(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (z ^ z >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
-/// Reads and scans of one large matrix, piece by piece in turn: pieces are so short that few
-/// are interrupted, and the matrix is so large that none is still in a cache.
+/// Measures reads and scans of one large matrix, piece by piece in turn: pieces are so short that
+/// few are interrupted, and the matrix is so large that none is still in a cache.
 fn scans(bytes: usize) {
     let layout = PanelLayout::new(bytes / COLS, COLS);
     // Aligned to a line: the image format is, too.
@@ -101,7 +101,7 @@ fn scans(bytes: usize) {
     }
 }
 
-/// Reads and passes over records of several widths, in turns, each over the whole of the memory.
+/// Measures reads and passes over records of several widths, in turn, each over all of the memory.
 fn selections(bytes: usize) {
     let mut buffer = vec![1u8; bytes + 64];
     let at = buffer.as_ptr().align_offset(64);
@@ -110,7 +110,7 @@ fn selections(bytes: usize) {
     for record_bytes in [8, 16, 32, 64, 96, 128, 256, 1024, 8192] {
         for queries in [1, 8, 32] {
             let groups = usize::div_ceil(queries, GROUP);
-            // As a server does: so many selections that they stay in the second cache.
+            // As a server does: as many selections as stay in the second-level cache.
             let runs = ((512 << 10) / (groups * size_of::<SelectionMatrices>())).clamp(1, 512);
             let turn = (runs * RUN_RECORDS * record_bytes).min(bytes);
             let runs = (turn / (record_bytes * 8)).div_ceil(64);

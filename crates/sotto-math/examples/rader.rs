@@ -1,12 +1,13 @@
-//! Prints what the transform modulo the cyclotomic polynomial of 8191 costs on this machine, for the backend in use.
+//! Prints the time of the transform modulo the cyclotomic polynomial of 8191 on this machine, for
+//! the backend in use.
 //!
 //! ```text
 //! cargo run --release -p sotto-math --example rader
 //! SOTTO_SIMD=scalar cargo run --release -p sotto-math --example rader
 //! ```
 //!
-//! One thread, microseconds, the best of several passes. Beside it, what the common way would take for its two transforms of
-//! 16384 alone.
+//! One thread, microseconds, the best of several passes. For comparison, the time of only the two
+//! transforms of length 16384 that the common approach takes.
 
 use sotto_math::machine;
 use sotto_math::modulus::Modulus;

@@ -1,4 +1,4 @@
-//! Prints what arithmetic in a ring costs on this machine, for the backend in use.
+//! Prints the time of arithmetic in a ring on this machine, for the backend in use.
 //!
 //! ```text
 //! cargo run --release -p sotto-math --example rings
@@ -55,7 +55,7 @@ fn us(mut run: impl FnMut()) -> f64 {
     (0..40).map(|_| pass(&mut run)).fold(f64::INFINITY, f64::min)
 }
 
-/// Numbers without pattern, quickly, on cache lines of their own: loads of 64 bytes across two lines
+/// A fast source of irregular numbers, aligned to cache lines: loads of 64 bytes across two lines
 /// take twice as long.
 fn noise(q: &Modulus, n: usize, seed: u64) -> &'static mut [u64] {
     let mix = |i: u64| {

@@ -6,12 +6,13 @@ use crate::fixture::{
 };
 use crate::noise::steps;
 
-/// Gadgets of all levels: these take turns.
+/// The gadgets of all levels, which alternate.
 fn gadgets(ring: &Ring, turns: &[Gadget]) -> Vec<Gadget> {
     turns.iter().copied().cycle().take(ring.n().trailing_zeros() as usize).collect()
 }
 
-/// The messages come back with the noise of the formula, and both ways make the same ciphertext, bit for bit.
+/// The messages decrypt with the noise of the formula, and both methods make the same ciphertext,
+/// bit for bit.
 #[test]
 fn both_ways_make_one_ciphertext() {
     for n in [256, 1024] {
@@ -47,7 +48,7 @@ fn both_ways_make_one_ciphertext() {
     }
 }
 
-/// Eight ciphertexts of polynomials, under the composite modulus too.
+/// Packs eight ciphertexts of polynomials, also under the composite modulus.
 #[test]
 fn whole_ciphertexts_are_packed_by_the_last_levels() {
     let (n, count) = (256, 8);

@@ -15,7 +15,8 @@ fn keys(ring: &Ring, secret: &SecretKey, rounds: Range<u32>, digits: u32) -> Vec
     rounds.map(key).collect()
 }
 
-/// A polynomial with the given lists in it, and what each coefficient should come out as.
+/// Expands a polynomial that holds the given lists, and checks the expected value of each
+/// coefficient.
 fn check(ring: &Ring, counts: SelectorCounts) {
     let s = secret(ring, 1);
     let expansion = Expansion::new(ring, counts).unwrap();

@@ -5,7 +5,7 @@ use crate::fixture::{
 };
 use crate::noise::steps;
 
-/// The square of the noise at the places of the messages, on average.
+/// The mean square of the noise at the positions of the messages.
 fn noise(packing: &Inspiring, secret: &SecretKey, mask: &[u64], body: &[u64], messages: &[i128]) -> f64 {
     let (ring, stride) = (packing.ring(), packing.stride());
     let mut all = vec![0; ring.n()];
@@ -35,7 +35,7 @@ fn keys(packing: &Inspiring, gadget: &Gadget, secret: &SecretKey, seed: u8) -> V
     with_errors(seed, make)
 }
 
-/// The messages come back, for two clients, and the noise is what the formula says.
+/// The messages of two clients decrypt, with the noise of the formula.
 #[test]
 fn packed_samples_are_the_coefficients() {
     for (n, count) in [(256, 256), (1024, 1024), (256, 128), (1024, 32)] {
@@ -59,7 +59,7 @@ fn packed_samples_are_the_coefficients() {
     }
 }
 
-/// Few samples: by digits at once, and by weights.
+/// Packs few samples: by digits at once, and by weights.
 #[test]
 fn few_samples_are_packed_at_once_and_by_weights() {
     let n = 512;
@@ -74,7 +74,7 @@ fn few_samples_are_packed_at_once_and_by_weights() {
             let (all, bodies, messages) = samples(ring, &client, first * 1000, count, scale);
             let [end, body] = packing.pack(&all, &bodies, &keys);
             squares.push(noise(&packing, &client, &end, &body, &messages));
-            // The same, but for as many samples as are wanted.
+            // The same weights, for fewer samples.
             let wanted = count - count / 3;
             let weights = PackWeights::new(&packing, &all, wanted);
             assert_eq!(weights.mask, end, "{count}");

@@ -56,7 +56,7 @@ fn what_is_in_the_output_stays_there() {
         let mut alone = Ciphertext::zero(&ring, level, 1);
         key.add_switched(&ring, &a, &mut alone, &mut scratch);
         assert!(sum.components().eq(alone.components()));
-        // A mask that is to be overwritten counts as zero.
+        // A mask that will be overwritten counts as zero.
         let mut put = Ciphertext::new(&ring, level, &b, [vec![0; b.len()].as_slice()].into_iter());
         key.put_mask_add_bodies(&ring, &mut put, &scratch);
         assert!(put.components().eq(alone.components()));

@@ -25,7 +25,7 @@ fn bit(
     RgswCiphertext::assemble(ring, level, gadgets, secrets.len(), &bodies, masks(0))
 }
 
-/// A ciphertext of one message per secret, and the messages.
+/// Makes a ciphertext of one message per secret, and returns the messages.
 fn cipher(
     ring: &Ring,
     level: ModulusLevel,
@@ -66,7 +66,7 @@ fn products_and_choices() {
                     let mut picked = zero_cipher.clone();
                     c.cmux(&ring, &mut picked, &one_cipher, &mut scratch);
                     let (out, picked) = (phases(&ring, &secrets, &out), phases(&ring, &secrets, &picked));
-                    // Residuals are only there where the message is not zero.
+                    // Residuals are present only where the message is not zero.
                     let residual = norm * laws[0].dropped() + laws[1].dropped();
                     let residual = residual * f64::from(1 - choice);
                     let fresh = SIGMA * SIGMA;

@@ -4,7 +4,7 @@ use crate::pack;
 
 const N: usize = 256;
 
-/// Ciphertexts of `bit g_j q'`, which are lowered to `bit g_j`.
+/// Makes ciphertexts of `bit g_j q'`, which modulus switching turns into `bit g_j`.
 fn digits(ring: &Ring, gadget: &Gadget, secret: &SecretKey, bit: u128) -> Vec<Ciphertext> {
     let special = ring.special_plan().map_or(1, |plan| u128::from(plan.modulus().value()));
     let encrypt = |(j, power): (u64, u128)| {

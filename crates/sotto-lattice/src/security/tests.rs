@@ -107,7 +107,7 @@ fn whatever_is_easier_in_one_coordinate_is_refused_here() {
 
 #[test]
 fn sets_without_a_certificate_need_room_to_spare() {
-    // No Gaussian set is certified at this size; the estimate has room for every other attack.
+    // No Gaussian set is certified at this size; the estimate accepts any other attack.
     let verdict = gate(4096, 90.0, &SecretDistribution::Gaussian(3.2), 3.2).unwrap();
     assert!(verdict.model.contains("primal uSVP") && verdict.model.contains("beta"), "{}", verdict.model);
     assert!(verdict.bits >= 128.0 && verdict.bits.is_finite());
@@ -122,7 +122,7 @@ fn a_secret_wider_than_the_error_counts_as_one_drawn_like_it() {
             assert_eq!(format!("{verdict:?}"), format!("{alike:?}"), "{n} {log2_q} {wide} {sigma}");
         }
     }
-    // Taken at its width, this secret would pass for 128 bits.
+    // Taken at its width, this secret would count as 128 bits.
     assert!(usvp::attack(1024, 26.0, 1e3, 0.9).unwrap().matzov_below() - 4.0 >= 128.0);
     assert!(gate(1024, 26.0, &SecretDistribution::Gaussian(1e3), 0.9).is_err());
 }

@@ -1,7 +1,7 @@
-//! Every formula of `bgv::noise`, measured with the key in hand, on the primes that schemes use.
+//! Measures every formula of `bgv::noise` with the secret key, on the primes that schemes use.
 //!
-//! Measured and average standard deviations may differ by 0.3 bits, and no coefficient may be further out than the bound
-//! says that one in 2^20 ciphertexts has any. Seeds are fixed, so a test that passes will.
+//! Measured and average standard deviations may differ by 0.3 bits, and no coefficient may exceed
+//! the bound that one in 2^20 ciphertexts exceeds. Seeds are fixed, so the tests are deterministic.
 
 mod expansion;
 mod setting;
@@ -70,7 +70,8 @@ fn rotations_and_levels<R: SlotRing>(mut setting: Setting<R>) {
     }
 }
 
-/// Three leaves on a side, as a tree of selectors has them: rows, products, relinearization, a prime less.
+/// Measures three leaves on a side, as in a tree of selectors: rows, products, relinearization, one
+/// prime less.
 fn products<R: SlotRing>(mut setting: Setting<R>) {
     let (rns, models) = (setting.rns.clone(), setting.models.clone());
     let mut scratch = Scratch::new(&rns);
@@ -109,7 +110,7 @@ fn products<R: SlotRing>(mut setting: Setting<R>) {
     let mut last = Ciphertext::zero(&rns, level.below().unwrap(), 2);
     lower(&rns, &short, &mut last, &mut scratch);
     setting.check("lowered", &last, [0, 1].map(|i| models[i].lowered(variances[i] + switch[i], level)));
-    // Nothing but key switching: what is left when the square itself is taken off.
+    // Key switching alone: the rest when the square itself is subtracted.
     let mut square = Ciphertext::zero(&rns, level, 3);
     square.part_mut(2).copy_from_slice(u[0].part(1));
     let mut switched = Ciphertext::zero(&rns, level, 2);

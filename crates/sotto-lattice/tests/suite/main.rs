@@ -1,4 +1,4 @@
-//! Noise as it is measured, in every ring.
+//! Measurements of noise, in every ring.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

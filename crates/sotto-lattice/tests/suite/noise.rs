@@ -1,6 +1,7 @@
-//! Every formula of `noise::steps`, measured with the key in hand, on parameters that schemes use.
+//! Measures every formula of `noise::steps` with the secret key, on parameters that schemes use.
 //!
-//! Measured and predicted standard deviations may differ by 0.3 bits. Seeds are fixed, so a test that passes will.
+//! Measured and predicted standard deviations may differ by 0.3 bits. Seeds are fixed, so the tests
+//! are deterministic.
 
 mod chain;
 mod setting;
@@ -35,8 +36,8 @@ fn key_switches() {
     for (name, mut setting) in settings() {
         let gadgets = [setting.left, setting.right];
         for (gadget, side) in gadgets.iter().zip(["left", "right"]) {
-            // One key's errors, times the mean of the digits, are a random walk over the coefficients: a few keys
-            // are needed for an average where digits have one bit.
+            // One key's errors, times the mean of the digits, are a random walk over the
+            // coefficients: a few keys are needed for an average where digits have one bit.
             let keys = 8;
             let zero = setting.constant(ModulusLevel::Full, 0);
             let mut measured = 0.0;

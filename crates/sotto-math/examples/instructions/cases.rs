@@ -1,4 +1,4 @@
-//! The kernels that are counted, each on little data, so that emulating it takes seconds.
+//! The measured kernels, each on little data, so that emulating it takes seconds.
 
 use sotto_math::aes::{Aes, descend, double, widen};
 use sotto_math::bitslice::{self, SelectionMatrices};
@@ -18,7 +18,7 @@ use std::hint::black_box;
 
 type Kernel = Box<dyn FnMut()>;
 
-/// A kernel, and data for it.
+/// A kernel with its input.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
@@ -190,7 +190,7 @@ fn select(queries: usize) -> Option<Kernel> {
 }
 
 fn gauss() -> Option<Kernel> {
-    /// Bytes without a generator's cost.
+    /// A source of bytes without the cost of a generator.
     struct Cheap(u64);
     impl rand_core::TryRng for Cheap {
         type Error = core::convert::Infallible;

@@ -1,12 +1,14 @@
-//! Counts the instructions that each kernel retires on a 64-bit ARM processor, which `qemu-aarch64` plays.
+//! Counts the instructions that each kernel retires on a 64-bit ARM processor, emulated by
+//! `qemu-aarch64`.
 //!
 //! ```text
 //! make neon-count
 //! ```
 //!
-//! QEMU runs one instruction at a time and says of each that it ran (`-singlestep -d exec,nochain`); they are counted
-//! between two lines that this program prints around one call of a kernel, and what the lines themselves cost, around
-//! nothing, is subtracted. Every count is exact. It is no time: an emulator has none, and instructions are not equally fast.
+//! QEMU runs one instruction at a time and logs each (`-singlestep -d exec,nochain`); they are
+//! counted between two lines that this program prints around one call of a kernel, and the cost of
+//! the lines themselves, printed around nothing, is subtracted. Every count is exact. It is not a
+//! time: an emulator has none, and instructions are not equally fast.
 
 mod cases;
 
@@ -28,7 +30,7 @@ fn main() -> std::io::Result<()> {
     }
 }
 
-/// The emulated half: one call to have everything ready, and one that counts.
+/// Runs the emulated half: one call as a warm-up, and one that counts.
 fn run_once(name: &str) -> std::io::Result<()> {
     let Some(case) = cases::ALL.iter().find(|case| case.name == name) else { return Ok(()) };
     let Some(mut kernel) = (case.ready)() else { return Ok(()) };
@@ -39,7 +41,7 @@ fn run_once(name: &str) -> std::io::Result<()> {
     writeln!(out, "{END}")
 }
 
-/// The half that counts: a table of all cases, or of those that are wanted.
+/// Prints a table of all cases, or of the requested ones.
 fn table(program: &str, wanted: &[String]) -> std::io::Result<()> {
     println!("| kernel | what is counted | scalar | NEON | over scalar |\n|---|---|---|---|---|");
     let nothing = retired(program, "nothing", "scalar")?;
@@ -59,7 +61,7 @@ fn table(program: &str, wanted: &[String]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How many instructions the second call of a case takes.
+/// Counts the instructions of the second call of a case.
 fn retired(program: &str, name: &str, backend: &str) -> std::io::Result<u64> {
     let mut qemu = Command::new("qemu-aarch64")
         .args(["-L", "/usr/aarch64-linux-gnu", "-singlestep", "-d", "exec,nochain", "-D", "/dev/stdout"])

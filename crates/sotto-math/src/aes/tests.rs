@@ -5,7 +5,7 @@ use ::aes::cipher::BlockCipherEncrypt;
 
 const KEY: [u8; 16] = [7, 1, 2, 250, 4, 5, 99, 0, 0, 9, 10, 11, 128, 13, 14, 255];
 
-/// One block by itself: the definition.
+/// Encrypts one block by itself: the definition.
 fn one(key: &[u8; 16], block: [u8; 16]) -> [u8; 16] {
     let mut block = block.into();
     ::aes::Aes128::new(key.into()).encrypt_block(&mut block);
@@ -28,7 +28,7 @@ fn seeds(n: usize) -> Vec<[u8; 16]> {
     (0..n as u64).map(|i| pair(mix(2 * i), mix(2 * i + 1))).collect()
 }
 
-/// Outputs that no kernel would give, so that one that is left out shows.
+/// Outputs that no kernel would give, so that an omitted one shows.
 fn blank(n: usize) -> Vec<[u8; 16]> {
     vec![[0xAA; 16]; n]
 }

@@ -6,22 +6,22 @@ fn words(n: usize, seed: u64, bits: u32) -> Vec<u16> {
     (0..n as u64).map(|i| (mix(i + seed) >> 7) as u16 & ((1u32 << bits) - 1) as u16).collect()
 }
 
-/// Stands for none: no position of these tests.
+/// A position that stands for none and occurs in no test.
 const NONE: u32 = 1 << 30;
 
-/// The first so many positions, and what stands behind the last.
+/// The first `len` positions, padded with the value for none.
 fn first(found: &Matches, len: usize) -> Vec<u32> {
     let mut out = vec![7; len];
     found.positions(NONE, &mut out);
     out
 }
 
-/// So many of these positions, with none behind the last.
+/// Pads these positions to `len` with the value for none.
 fn padded(positions: &[u32], len: usize) -> Vec<u32> {
     positions.iter().copied().chain(std::iter::repeat(NONE)).take(len).collect()
 }
 
-/// What is sought among words that are told, and among those of blocks.
+/// A search among given words, and among those of blocks.
 struct Case {
     words: Vec<u16>,
     tags: Vec<u16>,
@@ -89,7 +89,7 @@ fn what_does_not_fit_is_dropped() {
             let fit = |word: u32| word < capacity as u32;
             let once: Vec<u32> = all.iter().copied().filter(|at| fit(at / 64)).collect();
             assert_eq!(first(&found, all.len()), padded(&once, all.len()), "{capacity} by {}", k.name());
-            // More of the same does not unseat what was there.
+            // More searches do not displace the positions found before.
             case.find(k, 1 << 20, &mut found);
             let more = all.iter().filter(|at| fit(8 + **at / 64)).map(|at| at + (1 << 20));
             let twice: Vec<u32> = once.iter().copied().chain(more).collect();

@@ -10,7 +10,7 @@ fn composite() -> Modulus {
     Modulus::composite(prime(268369921), prime(249561089)).unwrap()
 }
 
-/// Numbers modulo `q` where rounding and carries go wrong, then some of no pattern.
+/// Numbers modulo `q` where rounding and carries may fail, then some irregular ones.
 fn numbers(q: u128) -> Vec<u128> {
     let mut numbers = vec![0, 1, 2, q - 1, q - 2, q / 2 - 1, q / 2, q / 2 + 1, q / 2 + 2, q / 3, q / 4];
     for bits in 1..127 - q.leading_zeros() {
@@ -26,7 +26,7 @@ fn centered(x: u128, q: u128) -> i128 {
     if x > q / 2 { x as i128 - q as i128 } else { x as i128 }
 }
 
-/// Digits in range, and their sum within A/2 of the centered number.
+/// Checks that digits are in range, and their sum within A/2 of the centered number.
 fn check(g: &Gadget, x: u128, q: u128, digits: &[i64]) {
     let half = 1i64 << (g.base_log2() - 1);
     let mut error = centered(x, q);

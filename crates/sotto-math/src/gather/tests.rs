@@ -8,7 +8,7 @@ fn byte(rows: &PartitionRows<'_>, partition: usize, offset: u16, b: usize) -> u8
     rows.bytes.get(row * rows.row_bytes + b).copied().unwrap_or(0)
 }
 
-/// Every backend against the definition, in a table that lacks its last rows.
+/// Compares every backend with the definition, in a table that lacks its last rows.
 fn check(partitions: usize, partition_rows: usize, missing: usize, row_bytes: usize) {
     let len = (partitions * partition_rows).saturating_sub(missing) * row_bytes;
     let bytes: Vec<u8> = (0..len as u64).map(|i| mix(i) as u8).collect();

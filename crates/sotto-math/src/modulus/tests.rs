@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Small, close to powers of two on both sides, and the largest allowed.
+/// Primes that are small, close to powers of two on both sides, and the largest allowed.
 const PRIMES: [u64; 9] =
     [3, 5, 257, 65537, 268369921, 4294967291, 4294967311, 1125899904679937, 1125899906842597];
 
@@ -65,7 +65,7 @@ proptest! {
     fn agrees_with_wide_integers(i in 0..moduli().len(), a: u64, b: u64, edge in 0u64..9) {
         let m = moduli()[i];
         let q = m.value();
-        // Half of the time operands from the ends of the range, where reductions go wrong.
+        // Half of the operands are from the ends of the range, where reductions may fail.
         let a = if edge < 4 { (q - 1).saturating_sub(edge) } else { a % q };
         let b = if edge < 5 { (q - 1).saturating_sub(b % 2) } else { b % q };
         let (wa, wb, wq) = (u128::from(a), u128::from(b), u128::from(q));

@@ -10,9 +10,10 @@ fn prime_below(limit: u64, n: u64) -> Modulus {
     (0..).find_map(|i| Modulus::new(first - i * 2 * n)).unwrap()
 }
 
-/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^29 to 2^32, 40 bits,
-/// just below 2^50; and the largest whose values are never reduced between levels. Products of two primes: of 40 bits,
-/// which is narrow; of 52 and 56 bits, which are wide and not reduced between levels; and just below 2^60.
+/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^29 to
+/// 2^32, 40 bits, just below 2^50; and the largest whose values are never reduced between levels.
+/// Products of two primes: of 40 bits, which is narrow; of 52 and 56 bits, which are wide and not
+/// reduced between levels; and just below 2^60.
 fn moduli(n: usize) -> Vec<Modulus> {
     let n = n as u64;
     let edge = (1 << 52) / (2 * n);
@@ -34,7 +35,7 @@ fn random(n: usize, q: &Modulus, seed: u64) -> Vec<u64> {
     (0..n as u64).map(|i| q.reduce(mix(seed << 32 | i))).collect()
 }
 
-/// Inputs that are worst for lazy reductions, and one of no pattern.
+/// Inputs that are worst for lazy reductions, and an irregular one.
 fn inputs(n: usize, q: &Modulus) -> Vec<Vec<u64>> {
     let top = q.value() - 1;
     let half = |i: usize, a: u64, b: u64| if i < n / 2 { a } else { b };
@@ -98,7 +99,7 @@ fn every_backend_agrees_and_inverts() {
     }
 }
 
-/// From a modulus that is smaller, up to four times as large, and larger than that.
+/// Transforms from a modulus that is smaller, up to four times as large, and larger than that.
 #[test]
 fn transforms_of_residues_of_another_modulus() {
     for n in [64, 128, 256, 4096] {

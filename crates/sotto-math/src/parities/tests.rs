@@ -25,12 +25,12 @@ impl Case {
         (0..self.lanes * blocks).map(block).collect()
     }
 
-    /// Every backend against the definition, the rows having come in chunks of this size.
+    /// Compares every backend with the definition, with rows that came in chunks of this size.
     fn check(&self, stored: usize, chunk: usize, chosen: impl Fn(usize) -> u16) {
         let rows: Vec<u8> = (0..(stored * self.row_bytes) as u64).map(|i| mix(i) as u8).collect();
         let mut window = PartitionWindow::new(self.row_bytes, self.partition_rows, self.lanes);
         let stride = window.stride();
-        // What was in the window before is gone.
+        // The previous contents of the window are gone.
         let ones = vec![0xFF; self.lanes * self.partition_rows * self.row_bytes];
         assert_eq!(window.absorb(&ones), ones.len());
         assert!(window.is_full());

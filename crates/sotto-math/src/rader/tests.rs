@@ -20,7 +20,7 @@ fn random(q: &Modulus, seed: u64) -> Vec<u64> {
     x.collect()
 }
 
-/// What is worst for lazy reductions, and one of no pattern.
+/// Inputs that are worst for lazy reductions, and an irregular one.
 fn inputs(q: &Modulus) -> Vec<Vec<u64>> {
     let top = q.value() - 1;
     let made = |f: &dyn Fn(usize) -> u64| (0..WORDS).map(|i| if i < DEGREE { f(i) } else { 0 }).collect();
@@ -41,7 +41,7 @@ fn value_at(q: &Modulus, x: &[u64], point: u64) -> u64 {
     x[..DEGREE].iter().rev().fold(0, |sum, &c| q.add(q.mul(sum, point), c))
 }
 
-/// 17^e modulo 8191.
+/// Computes 17^e modulo 8191.
 fn exponent(e: usize) -> u64 {
     (0..e).fold(1, |power, _| power * GENERATOR as u64 % ORDER as u64)
 }
@@ -140,7 +140,8 @@ fn automorphisms_rotate() {
     let mut values = reduced(&small);
     plan.forward(&mut values);
     for by in [0, 1, 13, 4095, 8189, 8190 + 26] {
-        // By the definition: X^i to X^(i k), and the coefficient of X^8190 off all others.
+        // By the definition: X^i to X^(i k), and the coefficient of X^8190 subtracted from all
+        // others.
         let k = exponent(by);
         let mut moved = vec![0; WORDS];
         for (i, &x) in reduced(&small)[..DEGREE].iter().enumerate() {

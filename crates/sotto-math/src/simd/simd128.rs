@@ -4,9 +4,10 @@
 //! none. So this is part of builds with `-C target-feature=+simd128`, is then the only backend, and
 //! the loader of a program chooses between two builds.
 //!
-//! It is the client's half that runs in browsers. What only servers run (the scan, the pass over tiles, selected records) is
-//! scalar code here, which compilers vectorize as well as they can. So is AES, for which there are no instructions: the crate's
-//! bit slices in words of 64 bits were faster in V8 than tables of sixteen bytes in registers (Hamburg, CHES 2009).
+//! Browsers run the client's half. The kernels that only servers run (the scan, the pass over
+//! tiles, selected records) are scalar code here, which compilers vectorize as well as they can. So
+//! is AES, for which there are no instructions: the crate's bit slices in words of 64 bits were
+//! faster in V8 than tables of sixteen bytes in registers (Hamburg, CHES 2009).
 
 mod gauss;
 mod generic;

@@ -8,7 +8,8 @@ fn scalar_is_always_there_and_names_are_distinct() {
     assert_eq!(distinct.len(), names.len());
 }
 
-/// What `make test` repeats at its end: a green run says nothing about kernels that this processor cannot run.
+/// Prints the line that `make test` repeats at its end: a successful run says nothing about kernels
+/// that this processor cannot run.
 #[test]
 fn what_was_tested_and_what_was_not_is_said() {
     let all: &[&str] = if cfg!(target_arch = "x86_64") {

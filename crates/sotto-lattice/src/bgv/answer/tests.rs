@@ -3,7 +3,7 @@ use crate::bgv::fixture::{encrypted, on_every_ring, plaintexts, secret};
 
 on_every_ring!(answers_hold_the_plaintext, bytes_are_read_whole_or_not_at_all, bits_that_fit);
 
-/// A width in which rounding errors stay far below half a step.
+/// A width at which rounding errors stay far below half a step.
 fn width<R: SlotRing>(rns: &RnsRing<R>) -> u32 {
     let rounding = (rns.ring().degree() as f64).sqrt() * rns.ring().spread();
     (rns.ring().plain() as f64 * rounding * 8.0).log2().ceil() as u32

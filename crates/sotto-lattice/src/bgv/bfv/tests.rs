@@ -1,5 +1,5 @@
-//! On tables of our own: what is encrypted comes back. That every bit is the one that others compute is tested where their
-//! messages are read.
+//! Tests on tables of this project: what is encrypted decrypts again. Tests of compatibility with
+//! other implementations, bit for bit, are where their messages are decoded.
 
 use super::encrypt::{decrypt, encrypt};
 use super::galois::{GaloisKey, PackedSwitchKey, generate_square, relinearize, split};
@@ -41,7 +41,7 @@ fn plaintext(t: u64, seed: u64) -> Vec<u64> {
     (0..256u64).map(|i| (i * i * 7919 + i * seed + seed) % t).collect()
 }
 
-/// Products of polynomials modulo `X^n + 1` and `t`.
+/// Multiplies polynomials modulo `X^n + 1` and `t`.
 fn multiplied(t: u64, a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut out = vec![0; a.len()];
     for (i, x) in a.iter().enumerate() {

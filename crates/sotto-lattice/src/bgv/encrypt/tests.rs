@@ -51,7 +51,8 @@ fn errors_are_those_that_were_drawn<R: SlotRing>(rns: &RnsRing<R>) {
     }
 }
 
-/// Whoever changes one of these changes what clients send, or makes their keys from other randomness.
+/// A change of one of these values changes what clients send, or derives their keys from other
+/// randomness.
 #[test]
 fn known_bytes() {
     let rns = pow2();

@@ -4,7 +4,7 @@ use crate::bgv::fixture::{SEED, masks, pow2, secret};
 use crate::fixture::with_errors;
 use sotto_math::modulus::Modulus;
 
-/// The rounds of a client's keys.
+/// Assembles the rounds of a client's keys.
 fn assembled(rns: &RnsRing<Pow2>, secret: &SecretKey, count: u32) -> Vec<ExpansionRound> {
     let round = |j: u32| {
         let masks = MaskSource { first: 10 * u64::from(j), ..masks("round") };

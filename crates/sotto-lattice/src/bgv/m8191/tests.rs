@@ -22,12 +22,12 @@ fn slots(ring: &M8191, coefficients: &[u64]) -> Vec<u64> {
     out
 }
 
-/// z^e, for `e` from 0 to 8190.
+/// The powers z^e, for `e` from 0 to 8190.
 fn powers() -> Vec<u16> {
     std::iter::successors(Some(1), |power| Some(mul(*power, 2))).take(ORDER).collect()
 }
 
-/// 17^(13 i) modulo 8191.
+/// Computes 17^(13 i) modulo 8191.
 fn exponent(slot: usize) -> usize {
     (0..13 * slot).fold(1, |power, _| power * 17 % ORDER)
 }
@@ -80,7 +80,8 @@ fn rows_come_back_and_sums_are_sums() {
     assert!(one[0] == 1 && one[1..].iter().all(|c| *c == 0));
 }
 
-/// The product through the transform modulo a prime, which is greater than its coefficients.
+/// Computes the product through the transform modulo a prime, which is greater than its
+/// coefficients.
 #[test]
 fn products_of_plaintexts_are_products_of_slots() {
     let ring = ring();

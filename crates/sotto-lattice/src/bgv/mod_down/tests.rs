@@ -24,7 +24,7 @@ fn messages_stay<R: SlotRing>(rns: &RnsRing<R>) {
     }
 }
 
-/// Squares of squares, down to the last level.
+/// Computes squares of squares, down to the last level.
 fn each_product_takes_a_level<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let key = square_key(rns, &secret);

@@ -43,7 +43,7 @@ fn products_of_plaintexts_are_products_of_slots() {
     assert_eq!(ring.slot_arithmetic(65536, 65536), [65535, 1]);
 }
 
-/// Coefficients go through a rotation of values modulo each prime, and of small coefficients.
+/// Compares a rotation of coefficients by values modulo each prime with that of small coefficients.
 #[test]
 fn rotations_turn_both_cycles_to_the_left() {
     for n in [64, 256] {

@@ -6,7 +6,7 @@ use crate::fixture::with_errors;
 
 on_every_ring!(slots_turn_to_the_left, rotations_follow_each_other, several_share_their_digits);
 
-/// The slots of each cycle turned to the left.
+/// Rotates the slots of each cycle to the left.
 fn turned<R: SlotRing>(rns: &RnsRing<R>, x: &[u64], by: usize) -> Vec<u64> {
     x.chunks_exact(rns.ring().slots()).flat_map(|cycle| [&cycle[by..], &cycle[..by]].concat()).collect()
 }

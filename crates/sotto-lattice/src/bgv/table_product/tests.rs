@@ -4,7 +4,7 @@ use sotto_math::tiles::strips;
 
 on_every_ring!(columns_are_sums_of_rows);
 
-/// More rows than a tile has, more columns than a group, and two queries in one pass.
+/// Tests more rows than a tile has, more columns than a group, and two queries in one pass.
 fn columns_are_sums_of_rows<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let all = plaintexts(rns);

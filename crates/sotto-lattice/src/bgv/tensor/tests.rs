@@ -3,7 +3,7 @@ use crate::bgv::fixture::{encrypted, on_every_ring, opened, plaintexts, secret, 
 
 on_every_ring!(sums_of_products, no_products_are_zero);
 
-/// More pairs than are handed down at a time.
+/// Tests more pairs than are passed to a kernel at a time.
 fn sums_of_products<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let all = plaintexts(rns);

@@ -38,7 +38,8 @@ fn the_hybrid_attack_is_the_estimators() {
 
 #[test]
 fn the_transforming_attack_is_the_estimators_or_a_little_cheaper() {
-    // The estimator gives up its search at the first step that is no better; two steps find up to 0.3 bits more.
+    // The estimator stops its search at the first step that is no better; two steps find up to 0.3
+    // bits more.
     for &(name, _, figure) in ESTIMATOR {
         let gap = figure - on(certified(name).unwrap(), fourier).matzov;
         assert!((-0.003..0.3).contains(&gap), "{name}: {gap}");
@@ -87,7 +88,7 @@ fn the_gate_takes_the_dual_attack_where_it_is_the_cheapest() {
     );
 }
 
-/// What schemes use, from the smallest block size on, as the README says it.
+/// Core-SVP of the parameters that schemes use, from the smallest block size on, as in the README.
 #[test]
 fn core_svp_of_what_is_in_use() {
     let readme = include_str!("../../../README.md");

@@ -22,7 +22,8 @@ fn with_two_primes() {
     expansion(&[34359697409, 34359451649, 68719403009]);
 }
 
-/// The mean square over all leaves within 0.3 bits of the average, and no leaf's above the bound.
+/// Checks that the mean square over all leaves is within 0.3 bits of the average, and no leaf's
+/// above the bound.
 fn expansion(primes: &[u64]) {
     let primes: Vec<Modulus> = primes.iter().map(|q| Modulus::new(*q).unwrap()).collect();
     let mut setting = Setting::new(Pow2::of_coefficients(4096, 1024, &primes).unwrap());

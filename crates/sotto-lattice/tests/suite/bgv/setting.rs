@@ -1,4 +1,4 @@
-//! A ring at the size that schemes use, its keys, and what is measured.
+//! A ring at the size that schemes use, its keys, and measurements of noise.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -19,7 +19,7 @@ const LARGEST_LOG2: f64 = -20.0;
 pub(crate) struct Setting<R: SlotRing> {
     pub(crate) rns: RnsRing<R>,
     pub(crate) secret: SecretKey,
-    /// On average, and at most.
+    /// Noise models: averages and bounds.
     pub(crate) models: [Noise; 2],
     pub(crate) rng: ChaCha20Rng,
     masks: u64,
@@ -42,7 +42,7 @@ impl<R: SlotRing> Setting<R> {
         Setting { rns, secret, models, rng, masks: 0 }
     }
 
-    /// A uniform plaintext.
+    /// Draws a uniform plaintext.
     pub(crate) fn plain(&mut self) -> Vec<u64> {
         let ring = self.rns.ring();
         let mut out = vec![0; ring.words()];
@@ -72,7 +72,8 @@ impl<R: SlotRing> Setting<R> {
         SwitchKey::assemble(&self.rns, &bodies, masks).unwrap()
     }
 
-    /// What a ciphertext of three parts holds, in the body of one of two, without any error of its own.
+    /// Returns the plaintext of a ciphertext of three parts in the body of one of two, without any
+    /// error of its own.
     pub(crate) fn opened_square(&self, c: &Ciphertext) -> Ciphertext {
         let (rns, level) = (&self.rns, c.level());
         let wide: Vec<i64> = self.secret.coefficients().iter().map(|x| i64::from(*x)).collect();
@@ -109,8 +110,9 @@ impl<R: SlotRing> Setting<R> {
 
     /// The variance of errors.
     ///
-    /// Of coefficients, or where only differences matter, as in a cyclotomic ring of prime index, of their differences
-    /// from the mean, with the last coefficient, which is zero.
+    /// It is the mean square of the coefficients; where only differences matter, as in a cyclotomic
+    /// ring of prime index, of their differences from the mean, including the last coefficient,
+    /// which is zero.
     fn mean_square(&self, errors: &[f64]) -> f64 {
         let squares = errors.iter().map(|x| x * x).sum::<f64>();
         if self.rns.ring().spread() == 1.0 {

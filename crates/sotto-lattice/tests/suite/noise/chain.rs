@@ -1,7 +1,8 @@
-//! A whole answer: what the formulas of the steps give one after the other, against what comes out in the end.
+//! A whole answer: the composition of the steps' formulas, against the measured result.
 //!
-//! Steps are measured on fresh ciphertexts elsewhere. Here selectors and bits come from one query and one set of keys, so
-//! that their errors are not independent of each other, and plaintexts and digits have to spread them.
+//! Steps are measured on fresh ciphertexts elsewhere. Here selectors and bits come from one query
+//! and one set of keys, so that their errors are not independent of each other, and plaintexts and
+//! digits have to spread them.
 
 use crate::noise::setting::{SIGMA, Setting, digits, settings};
 use rand_core::Rng;
@@ -19,20 +20,21 @@ use std::ops::Range;
 const P_LOG2: u32 = 8;
 const ROWS: usize = 32;
 const BITS: u32 = 3;
-/// The row and the column that are asked for.
+/// The requested row and column.
 const WANTED: (usize, usize) = (21, 5);
 
 fn keys(setting: &mut Setting, gadget: Gadget, rounds: Range<u32>, first: u64) -> Vec<AutomorphismKey> {
     rounds.map(|round| setting.automorphism(&gadget, round, first)).collect()
 }
 
-/// `value / 2^rounds` modulo Q, which is odd.
+/// Computes `value / 2^rounds` modulo Q, which is odd.
 fn halved(setting: &Setting, value: u128, rounds: u32) -> u128 {
     let modulus = setting.ring.modulus(ModulusLevel::Full);
     (0..rounds).fold(value, |x, _| if x % 2 == 0 { x / 2 } else { x.midpoint(modulus) })
 }
 
-/// The query for the wanted place, expanded and lowered: selectors, and the rows of the bits.
+/// Makes the query for the requested position, expanded and switched to q: selectors, and the rows
+/// of the bits.
 fn expanded(setting: &mut Setting) -> (Vec<Ciphertext>, Vec<Ciphertext>) {
     let powers = setting.fold.powers();
     let counts = SelectorCounts { left: ROWS, right: BITS as usize * powers.len() };
@@ -54,7 +56,7 @@ fn expanded(setting: &mut Setting) -> (Vec<Ciphertext>, Vec<Ciphertext>) {
     expansion.run(&left, &right, query, |_, c| c.clone())
 }
 
-/// The variance of what [`answer`] returns, by the formulas.
+/// Predicts the variance of the result of [`answer`].
 fn predicted(setting: &Setting) -> f64 {
     let (n, log2_q) = (setting.ring.n(), setting.ring.log2_q(ModulusLevel::Main));
     let switches =
@@ -72,7 +74,8 @@ fn predicted(setting: &Setting) -> f64 {
     steps::first_dimension(n, ROWS as u64, P_LOG2, selector) + f64::from(BITS) * choice
 }
 
-/// Scans and folds random data; what decrypts to the wanted record, and that record scaled as it should be.
+/// Scans and folds random data; returns the ciphertext of the requested record, and that record
+/// scaled as expected.
 fn answer(setting: &mut Setting) -> (Ciphertext, Vec<u64>) {
     let (selectors, bits) = expanded(setting);
     let conversion = setting.conversion();

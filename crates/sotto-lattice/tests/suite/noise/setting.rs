@@ -1,4 +1,4 @@
-//! Parameters that schemes use, with the keys and ciphertexts the tests ask for.
+//! Parameters that schemes use, with the keys and ciphertexts that the tests need.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -24,11 +24,11 @@ pub(crate) struct Setting {
     pub(crate) ring: Ring,
     pub(crate) secret: SecretKey,
     pub(crate) norm: f64,
-    /// Expansion on the left, expansion on the right and conversion, folding.
+    /// Gadgets of expansion on the left, of expansion on the right and conversion, and of folding.
     pub(crate) left: Gadget,
     pub(crate) right: Gadget,
     pub(crate) fold: Gadget,
-    /// Bits cut off the bodies of keys.
+    /// Number of bits that are cut off the bodies of keys.
     pub(crate) dropped: u32,
     pub(crate) rng: ChaCha20Rng,
 }
@@ -55,7 +55,7 @@ impl Setting {
         steps::truncated(SIGMA, self.dropped)
     }
 
-    /// Bodies as the server sees them.
+    /// Returns bodies as the server restores them from the wire.
     pub(crate) fn on_the_wire(&self, bodies: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
         let kept = self.ring.bits(ModulusLevel::Full) - self.dropped;
         let cut = |b: &Vec<u64>| truncate(&self.ring, ModulusLevel::Full, b, kept);
@@ -92,7 +92,7 @@ impl Setting {
             .unwrap()
     }
 
-    /// The mean square of what a ciphertext has besides its message.
+    /// The mean square of a ciphertext's error.
     pub(crate) fn measured(&self, c: &Ciphertext, message: &[u64]) -> f64 {
         self.measured_under(&self.secret, c, 1, message)
     }

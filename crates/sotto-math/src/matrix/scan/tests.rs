@@ -37,7 +37,7 @@ impl Case {
             .collect()
     }
 
-    /// The product in integers that cannot overflow: the definition.
+    /// Computes the product in integers that cannot overflow: the definition.
     fn exact(&self, words: &[u64]) -> Vec<i128> {
         let l = &self.layout;
         let row = |r| {
@@ -46,7 +46,7 @@ impl Case {
         (0..l.padded_rows()).map(row).collect()
     }
 
-    /// Every backend, both scans, against the definition.
+    /// Compares both scans of every backend with the definition.
     fn check(&self, planes: &[usize], word: impl Fn(u64) -> u64) {
         let words = self.queries(planes, word);
         let queries: Vec<_> =

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Slots that are worst for reductions, and some of no pattern.
+/// Slots that are worst for reductions, and some irregular ones.
 fn operands(n: usize, q: &Modulus) -> Vec<Vec<u64>> {
     let top = q.value() - 1;
     vec![vec![top; n], vec![0; n], random(n, q, 5), random(n, q, 6), vec![top / 2 + 1; n], vec![1; n]]

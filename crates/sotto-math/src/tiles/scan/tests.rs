@@ -52,7 +52,7 @@ impl Case {
         Case { form, q, layout, comps, table, tiles, queries }
     }
 
-    /// The sums of one polynomial, in integers that cannot overflow: the definition.
+    /// Computes the sums of one polynomial, in integers that cannot overflow: the definition.
     fn exact(&self, query: usize, col: usize, comp: usize) -> Vec<u64> {
         let q = u128::from(self.q);
         let sum = |slot: usize| {
@@ -64,7 +64,8 @@ impl Case {
         (0..self.layout.n()).map(sum).collect()
     }
 
-    /// The words that one backend gives for each query, all queries sharing one pass, the blocks cut in two.
+    /// Computes the words that one backend gives for each query, all queries sharing one pass, with
+    /// the blocks in two parts.
     fn sums(&self, kernels: &dyn Kernels, shape: TilesShape, queries: &[Selectors]) -> Vec<Vec<u64>> {
         let layout = &self.layout;
         let cut = layout.blocks() / 3;
