@@ -1,5 +1,18 @@
 //! Apple's private lookups, byte for byte.
 //!
+//! ```
+//! use sotto_apple::{keyword, length_prefix};
+//!
+//! // A key lies in one bucket of each of two tables, by its hash.
+//! let hash = keyword::hash(b"example.com");
+//! let [first, second] = keyword::buckets(hash, 1000);
+//! assert!(first < 1000 && second < 1000);
+//! assert_eq!(keyword::buckets_of_secret(hash, 1000), [first, second]);
+//!
+//! // An entry of an index table starts with its value's length, in two bytes from 256 on.
+//! assert_eq!(length_prefix::entry_bytes(300), Some(302));
+//! ```
+//!
 //! Phones speak this protocol. This crate implements its server as functions from bytes to bytes,
 //! with the client that tests and operators need. The arithmetic is [`sotto_bfv::mulpir`]; this
 //! crate implements the encodings of Apple's library.

@@ -1,5 +1,18 @@
 //! The shared implementation of SealPIR, FastPIR, VBPIR and PIRANA.
 //!
+//! ```
+//! use fastpir::FastPir;
+//! use sotto_core::{Params as _, TableShape};
+//!
+//! // A scheme of this family chooses parameters for a table, and reports what they guarantee.
+//! type Params = sotto_bfv::Params<FastPir>;
+//! let params = Params::check(Params::select(&TableShape::new(1 << 12, 256, 1))?)?;
+//! let report = params.report();
+//! assert!(report.security.bits >= 128.0 && report.failure_log2 <= -40.0);
+//! assert!(report.records * report.record_bytes >= 256 << 12);
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! A table consists of BFV plaintexts, and a record of a few of their numbers: slots, which
 //! multiply one by one, or coefficients. A table may consist of equal *buckets*, of each of which
 //! one query asks for one record. The server multiplies its plaintexts by *selectors*, ciphertexts

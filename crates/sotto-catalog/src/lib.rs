@@ -1,6 +1,20 @@
 //! Descriptions of tables: the signed catalog, artifacts by digest, and the packing of rows into
 //! records.
 //!
+//! ```
+//! use sotto_catalog::{KeyKind, PublicKey, SigningKey, TableName};
+//!
+//! // A client is given a table's name and its publisher's key, and accepts no other.
+//! let key = SigningKey::generate(&mut sotto_prg::system_rng()?);
+//! let pin: PublicKey = key.public().to_string().parse()?;
+//! let name: TableName = "ip-country".parse()?;
+//! assert_eq!((pin == key.public(), name.as_str()), (true, "ip-country"));
+//!
+//! // The table says what its keys are.
+//! assert_eq!(KeyKind::Ipv4.parse("192.0.2.1"), Some(0xC000_0201));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`catalog`] | the catalog: parsed totally, checked for consistency |

@@ -14,6 +14,22 @@ use std::ops::Range;
 use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 
 /// Layout of a table's rows in records.
+///
+/// ```
+/// use sotto_catalog::Packing;
+/// use sotto_core::{Record, RecordIndex};
+///
+/// // 100 rows of 10 bytes, three to a record of 32 bytes.
+/// let packing = Packing::new(100, 10, 34, 32)?;
+/// assert_eq!((packing.rows_per_record(), packing.records_per_row()), (3, 1));
+/// assert_eq!(packing.records_of(50), [RecordIndex(16)]);
+///
+/// // Row 50 is the last of its record.
+/// let mut record = vec![0; 32];
+/// record[20..30].copy_from_slice(b"ten bytes!");
+/// assert_eq!(packing.extract(50, &[Record::new(record)])?, b"ten bytes!");
+/// # Ok::<(), sotto_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packing {
     rows: u64,

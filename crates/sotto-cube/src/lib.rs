@@ -1,6 +1,19 @@
 //! The shared implementation of Spiral (Menon, Wu, S&P 2022), FSpiral (Luo, Wang, 2025) and
 //! OnionPIR (Mughees, Chen, Ren, CCS 2021).
 //!
+//! ```
+//! use fspiral::FSpiral;
+//! use sotto_core::{Params as _, TableShape};
+//!
+//! // A scheme of this family chooses parameters for a table, and reports what they guarantee.
+//! type Params = sotto_cube::params::Params<FSpiral>;
+//! let params = Params::check(Params::select(&TableShape::new(1 << 14, 256, 1))?)?;
+//! let report = params.report();
+//! assert!(report.security.bits >= 128.0 && report.failure_log2 <= -40.0);
+//! assert!(report.records * report.record_bytes >= 256 << 14);
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! A table is a hypercube of records: a first dimension of `rows`, then nu2 dimensions of two. A
 //! query holds a selector for each row and a bit for each further dimension. The server multiplies
 //! its whole table by the selectors, which leaves one ciphertext for each column, folds the columns

@@ -1,5 +1,32 @@
 //! Table ingestion, encoding, image files and epochs.
 //!
+//! ```
+//! use sotto_core::Epoch;
+//! use sotto_db::progress::silent;
+//! use sotto_db::table::RawFile;
+//! use sotto_db::{EncodeOptions, TableDir, encode_table};
+//! use std::fs::{self, File};
+//!
+//! # let temporary = tempfile::tempdir()?;
+//! # let folder = temporary.path();
+//! // A file of 100 rows of 8 bytes.
+//! let file = folder.join("squares.raw");
+//! fs::write(&file, (0..100u64).flat_map(|row| (row * row).to_le_bytes()).collect::<Vec<_>>())?;
+//! let rows = RawFile::new(File::open(&file)?, &file, 100, 8)?;
+//!
+//! // It becomes the first epoch of a table, signed with a key that is made beside it.
+//! let table = TableDir::create(&folder.join("squares"))?;
+//! let key = table.signing_key(None, &mut sotto_prg::system_rng()?)?;
+//! let options = EncodeOptions::new("squares".parse()?, &key);
+//! let summary = encode_table(&simplepir::ENTRY, &rows, &table.lock()?, &options, &silent)?;
+//! assert_eq!(summary.epoch, Epoch(1));
+//!
+//! // A server opens its image.
+//! let image = table.open_latest()?;
+//! assert_eq!((image.catalog().rows, image.catalog().row_bytes), (100, 8));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`ingest`](mod@ingest) | reads CSV, JSONL, Parquet and raw files into tables of fixed-width rows |

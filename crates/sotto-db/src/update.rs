@@ -230,6 +230,42 @@ pub fn read_update<'a>(
 /// Applies a file of changed rows to the newest epoch of the locked folder, and writes the next
 /// one. On any error the folder is left as it was.
 ///
+/// ```
+/// use sotto_core::Epoch;
+/// use sotto_db::ingest::FileOptions;
+/// use sotto_db::progress::silent;
+/// use sotto_db::table::RawFile;
+/// use sotto_db::{EncodeOptions, TableDir, UpdateOptions, encode_table, update_table};
+/// use std::fs::{self, File};
+///
+/// # let temporary = tempfile::tempdir()?;
+/// # let folder = temporary.path();
+/// // A table of 100 rows of two bytes.
+/// let file = folder.join("rows.raw");
+/// fs::write(&file, [0; 200])?;
+/// let rows = RawFile::new(File::open(&file)?, &file, 100, 2)?;
+/// let table = TableDir::create(&folder.join("table"))?;
+/// let key = table.signing_key(None, &mut sotto_prg::system_rng()?)?;
+/// let options = EncodeOptions::new("table".parse()?, &key);
+/// encode_table(&simplepir::ENTRY, &rows, &table.lock()?, &options, &silent)?;
+///
+/// // Two of them change. The same key signs the next epoch.
+/// let changes = folder.join("changes.csv");
+/// fs::write(&changes, "3,c0de\n99,beef\n")?;
+/// let options = UpdateOptions {
+///     file: FileOptions::default(),
+///     columns: None,
+///     delete: None,
+///     encoding: None,
+///     threads: None,
+///     lifetime: None,
+///     key: &key,
+/// };
+/// let summary = update_table(&simplepir::ENTRY, &table.lock()?, &changes, &options, &silent)?;
+/// assert_eq!((summary.epoch, summary.rows_changed), (Epoch(2), 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// The errors of [`read_update`] and [`TableUpdate::apply`].
 pub fn update_table(

@@ -55,6 +55,23 @@ use zeroize::Zeroizing;
 pub const NAME: &str = "pbc/1";
 
 /// A batch code. Its shards are the buckets and, if the code has spare lookups, after them the whole table.
+///
+/// ```
+/// use sotto_core::Layer as _;
+/// use sotto_layers::BatchCode;
+/// use sotto_layers::batch_code::code::CodeSizes;
+/// use sotto_prg::{PublicSeed, system_rng};
+///
+/// // Up to eight rows at once, of a table of 5000.
+/// let code = BatchCode::new(CodeSizes::fit(5000, 8)?, &PublicSeed([5; 32]))?;
+///
+/// // However many are wanted, the same buckets are asked for one row each.
+/// let rng = &mut system_rng()?;
+/// let (one, _) = code.plan(&[4999], rng)?;
+/// let (eight, _) = code.plan(&[1, 2, 3, 5, 8, 13, 21, 34], rng)?;
+/// assert_eq!((one.len(), eight.len()), (code.visits().len(), code.visits().len()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct BatchCode {
     sizes: CodeSizes,

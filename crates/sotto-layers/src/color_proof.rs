@@ -22,6 +22,24 @@ use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 pub const ROW_BYTES: usize = size_of::<Hash>();
 
 /// The color proof layer of a log with some length.
+///
+/// ```
+/// use sotto_core::Layer as _;
+/// use sotto_layers::ColorProof;
+/// use sotto_tree::log::{Peaks, hash};
+/// use sotto_tree::{Coloring, PerfectTree};
+///
+/// // A log of eight entries, whose hashes are in three tables by color.
+/// let leaves: Vec<_> = (0..8u64).map(|i| hash::leaf(&i.to_be_bytes())).collect();
+/// let mut peaks = Peaks::new();
+/// peaks.extend(&leaves, |_subtree| {});
+/// let layer = ColorProof::new(Coloring::new(PerfectTree::new(2, 3)?), peaks, Vec::new())?;
+///
+/// // The proof of any entry takes one row of each table.
+/// let (rows, _plan) = layer.plan(&5, &mut sotto_prg::system_rng()?)?;
+/// assert_eq!((rows.len(), layer.shards().len()), (3, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ColorProof {
     /// The coloring of each subtree under the public layers.

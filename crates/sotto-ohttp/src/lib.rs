@@ -1,6 +1,24 @@
 //! Oblivious HTTP (RFC 9458): a client encrypts a whole request for a gateway, and a relay forwards
 //! it. The relay learns who asks and not what; the gateway learns what is asked and not who asks.
 //!
+//! ```
+//! use sotto_ohttp::client;
+//! use sotto_ohttp::gateway::{self, GatewayKey};
+//! use sotto_testkit::rng::seeded;
+//!
+//! // A client encrypts a request for the gateway's key.
+//! let rng = &mut seeded("example");
+//! let key = GatewayKey::generate(1, rng).ok_or("no key was drawn")?;
+//! let (request, pending) = client::seal(&key.config(), b"a request", rng)?;
+//!
+//! // The gateway opens what a relay has passed on, and encrypts the response for that client.
+//! let opened = gateway::open([&key].into_iter(), &request)?;
+//! assert_eq!(opened.plain, b"a request");
+//! let response = opened.reply.seal(b"a response", rng).ok_or("too long")?;
+//! assert_eq!(pending.open(&response)?, b"a response");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`bhttp`] | requests and responses as bytes (RFC 9292) |

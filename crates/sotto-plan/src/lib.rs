@@ -1,5 +1,20 @@
 //! Plans which scheme and layout suit a workload, and what each would cost.
 //!
+//! ```
+//! use sotto_plan::{SearchScope, TableData, Workload, plan};
+//!
+//! // A table of 10,000 rows of 32 bytes, with the usual clients, link and machine.
+//! let workload = Workload::usual(TableData::Row { rows: 10_000, row_bytes: 32, room: 0 });
+//!
+//! // One scheme here; all of them by default.
+//! let scope = SearchScope { only: sotto_registry::find("simplepir/1"), all: false };
+//! let plan = plan(&workload, scope, None)?;
+//! let best = plan.offers.first().ok_or("no scheme fits")?;
+//! assert_eq!((best.choice.scheme.as_str(), best.servers), ("simplepir/1", 1));
+//! assert!(!plan.baselines.is_empty(), "downloading the table, for example");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`workload`] | the table, its clients, the link, machines and prices, trust |

@@ -1,6 +1,20 @@
 //! Shared code of schemes whose table is one matrix of signed bytes: records are its columns, a
 //! query is an encrypted unit vector, and one pass multiplies the two.
 //!
+//! ```
+//! use sotto_silent::one_hot::OneHot;
+//!
+//! // The words of a query for place 5 of eight: a one there, compared in constant time.
+//! let mut ones = OneHot::new(5, 1);
+//! let query: Vec<u8> = (0..8).map(|place| ones.is_one(place).unwrap_u8()).collect();
+//! assert_eq!(query, [0, 0, 0, 0, 0, 1, 0, 0]);
+//!
+//! // The matrix times the query is the column at that place.
+//! let matrix = [[1, 2, 3, 4, 5, 6, 7, 8], [10, 20, 30, 40, 50, 60, 70, 80]];
+//! let product = matrix.map(|row| row.iter().zip(&query).map(|(x, bit)| x * bit).sum::<u8>());
+//! assert_eq!(product, [6, 60]);
+//! ```
+//!
 //! With a hint, a client reads the products by itself: that is SimplePIR. Without one, the server
 //! packs the products into few ring-LWE ciphertexts with keys that travel in the query. This is
 //! *silent* preprocessing, since nothing that the server prepares ever reaches a client. README.md

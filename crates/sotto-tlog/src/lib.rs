@@ -1,5 +1,24 @@
 //! Transparency logs as files: tlog-tiles of C2SP, static-ct-api, and Go's checksum database.
 //!
+//! ```
+//! use sotto_tlog::{Checkpoint, LogSigner};
+//! use sotto_tree::log::{Peaks, hash};
+//!
+//! // A log signs its length and its root.
+//! let mut peaks = Peaks::new();
+//! peaks.extend(&[b"one", b"two"].map(|entry| hash::leaf(entry)), |_subtree| {});
+//! let (origin, root) = ("log.example".to_owned(), peaks.root());
+//! let signer = LogSigner::new(&origin, &[7; 32])?;
+//! let note = signer.sign(&Checkpoint { origin, size: 2, root, extensions: Vec::new() });
+//!
+//! // A reader who knows the log's key verifies both.
+//! let read = Checkpoint::open(note.to_string().as_bytes(), signer.public())?;
+//! assert_eq!((read.size, read.root), (2, root));
+//! let other = LogSigner::new("log.example", &[8; 32])?;
+//! assert!(Checkpoint::open(note.to_string().as_bytes(), other.public()).is_err());
+//! # Ok::<(), sotto_tlog::LogError>(())
+//! ```
+//!
 //! A log is a checkpoint, signed by the log's key, and tiles of hashes that lead to its root. One
 //! reader and one writer serve all three formats; a [`LogLayout`] says where files are stored and
 //! how entries are encoded.

@@ -1,6 +1,25 @@
 //! The wire protocol: routes, frames, size limits, refusals. Client and server share this crate, so
 //! that they cannot disagree. `spec/wire.md` specifies every byte.
 //!
+//! ```
+//! use sotto_core::{Epoch, ParamsDigest};
+//! use sotto_wire::query::{self, QueryHead};
+//! use sotto_wire::{FrameError, FrameHeader, SessionId};
+//!
+//! // Two queries of 16 bytes for the first server, about the third epoch.
+//! let pin = FrameHeader { server: 0, epoch: Epoch(3), digest: ParamsDigest([1; 32]) };
+//! let body = query::encode(&pin, &SessionId::NONE, &[[7; 16], [8; 16]])?;
+//!
+//! let head = QueryHead::parse(&body)?;
+//! assert_eq!((head.pin, head.count), (pin, 2));
+//! assert_eq!(head.queries(&body, 16)?, [[7; 16], [8; 16]]);
+//!
+//! // The server has moved on: the client is told so.
+//! let newer = FrameHeader { epoch: Epoch(4), ..pin };
+//! assert!(matches!(newer.check(&head.pin), Err(FrameError::Epoch { .. })));
+//! # Ok::<(), FrameError>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`routes`] | paths and header names |

@@ -147,6 +147,16 @@ impl Code {
 }
 
 /// Body of a refusal.
+///
+/// ```
+/// use sotto_core::Epoch;
+/// use sotto_wire::{Code, Problem};
+///
+/// let problem = Problem::new(Code::StaleEpoch, "epoch 3 is gone").with_epoch(Epoch(5));
+/// let read = Problem::read(problem.code.status(), &problem.to_bytes());
+/// assert_eq!((read.code, read.epoch), (Code::StaleEpoch, Some(Epoch(5))));
+/// assert!(Code::Busy.is_retryable() && !Code::StaleEpoch.is_retryable());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Code of the refusal.

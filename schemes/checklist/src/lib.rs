@@ -1,7 +1,7 @@
 //! Checklist (Kogan, Corrigan-Gibbs; "Private Blocklist Lookups with Checklist", USENIX Security 2021), two servers.
 //!
 //! ```
-//! use checklist::ENTRY;
+//! use sotto_checklist::ENTRY;
 //! use sotto_core::{RecordIndex, TableShape};
 //! use sotto_testkit::memory::{MemoryRows, MemorySink};
 //! use sotto_testkit::rng::seeded;

@@ -1,8 +1,8 @@
 //! DoublePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023, section 5).
 //!
 //! ```
-//! use doublepir::{DoublePir, params::Params};
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_doublepir::{DoublePir, params::Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.

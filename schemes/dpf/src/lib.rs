@@ -2,11 +2,11 @@
 //! Extensions", CCS 2016).
 //!
 //! ```
-//! use dpf::Dpf;
-//! use dpf::client::Client;
-//! use dpf::params::{Params, ParamsLiteral};
-//! use dpf::server::Server;
 //! use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Server as _, TwoServers};
+//! use sotto_dpf::Dpf;
+//! use sotto_dpf::client::Client;
+//! use sotto_dpf::params::{Params, ParamsLiteral};
+//! use sotto_dpf::server::Server;
 //! use sotto_testkit::memory::{MemoryRows, MemorySink};
 //! use sotto_testkit::rng::seeded;
 //! use std::sync::Arc;

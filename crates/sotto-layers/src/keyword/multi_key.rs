@@ -10,6 +10,33 @@ use sotto_core::{CryptoRng, Misuse, Result, Row};
 /// The number of lookups is that of the largest request. A smaller request is filled up with random
 /// rows. A row may occur several times, since keys share rows and the same key may be requested
 /// twice: batch codes handle that.
+///
+/// ```
+/// use sotto_core::{Compose, Layer as _};
+/// use sotto_layers::keyword::{BuildOptions, Key, KeyForm, KeywordBuilder};
+/// use sotto_layers::{BatchCode, MultiKeyword, batch_code::code::CodeSizes};
+/// use sotto_prg::{PublicSeed, system_rng};
+///
+/// let seed = PublicSeed([7; 32]);
+/// let mut builder = KeywordBuilder::new(BuildOptions::new(KeyForm::Bytes, seed.clone()))?;
+/// for key in 0..1000u32 {
+///     builder.add(&key.to_be_bytes(), 8)?;
+/// }
+/// let keyword = builder.place()?.keyword().clone();
+///
+/// // Up to four keys in a request: their rows are fetched through a batch code.
+/// let (rows, items) = (keyword.params().rows, 4 * keyword.visits().len());
+/// let code = BatchCode::new(CodeSizes::fit(rows, items)?, &seed)?;
+/// let layer = Compose(MultiKeyword::new(keyword, 4), code);
+///
+/// // One key or three, present or missing: the server sees the same lookups.
+/// let rng = &mut system_rng()?;
+/// let key = |key: u32| Key::new(key.to_be_bytes().to_vec());
+/// let (one, _) = layer.plan(&[key(1)], rng)?;
+/// let (three, _) = layer.plan(&[key(1), key(999), key(4_000_000)], rng)?;
+/// assert_eq!(one.len(), three.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct MultiKeyword {
     keyword: Keyword,
