@@ -75,7 +75,7 @@ impl Scheme for SimplePir {
     const CAPS: Caps<Self> = Caps::NONE.patch().update_image().sum().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 ///
 /// ```
 /// use sotto_core::{RecordIndex, TableShape};

@@ -20,10 +20,10 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! The machinery is [`sotto_cube`]'s, which FSpiral shares. README.md has the symbol table, the parameter sets,
-//! the deviations from the paper, and figures.
+//! The machinery is that of [`sotto_cube`], which FSpiral shares. README.md has the symbol table,
+//! the parameter sets, the deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`sets`] | the parameter sets: the paper's, and ours |
 #![forbid(unsafe_code)]
@@ -34,7 +34,7 @@ pub mod sets;
 use sotto_core::{SchemeEntry, SchemeId};
 use sotto_cube::{CubeScheme, Family, Template};
 
-/// The family that the scheme is of.
+/// The family of Spiral.
 pub struct Spiral;
 
 impl Family for Spiral {
@@ -46,5 +46,5 @@ impl Family for Spiral {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<CubeScheme<Spiral>>();

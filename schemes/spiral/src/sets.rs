@@ -4,16 +4,16 @@ use sotto_cube::literal::{GadgetTriple, TableForm, Upload};
 use sotto_cube::rings;
 use sotto_cube::template::{Template, WhenTried};
 
-/// Digits of the paper's gadgets, whose bases are the t-th roots of q, as the power-of-two gadget that is
-/// next to it and no coarser: t digits of the base 2^b with b = ceil(56 / t), and no more of them than
-/// modulus there is.
+/// Digits of the paper's gadgets, whose bases are the t-th roots of q, as the closest power-of-two
+/// gadget that is not coarser: t digits of the base 2^b with b = ceil(56 / t), and no more of them
+/// than the modulus has.
 const fn exact(t: u8) -> GadgetTriple {
     let b = 56u8.div_ceil(t);
     [56u8.div_ceil(b), b, 0]
 }
 
-/// A set of the paper: (n, nu2, log2 p) and the digits (t_GSW, t_conv, t_exp) of its Table, on its ring. Bits of
-/// the further dimensions are always expanded with digits of one bit.
+/// A set of the paper: (n, nu2, log2 p) and the digits (t_GSW, t_conv, t_exp) of its Table, on its
+/// ring. Bits of the further dimensions are always expanded with digits of one bit.
 const fn paper(
     name: &'static str,
     about: &'static str,
@@ -66,7 +66,8 @@ const fn ours(name: &'static str, about: &'static str, (form, n): (TableForm, u8
     }
 }
 
-/// The same with selectors sent one by one: their noise is that of fresh ciphertexts, so p can be 2^16.
+/// A set with selectors sent one by one: their noise is that of fresh ciphertexts, so p can be
+/// 2^16.
 const fn streamed(name: &'static str, about: &'static str, (form, n): (TableForm, u8)) -> Template {
     Template {
         tried: WhenTried::ForRateGoal,

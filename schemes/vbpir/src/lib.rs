@@ -1,5 +1,6 @@
-//! VBPIR (Mughees and Ren, "Vectorized Batch Private Information Retrieval", S&P 2023): a query has one-hot vectors of many
-//! buckets in the slots of a ciphertext, which is rotated to all entries of the first dimension and multiplied by the second.
+//! VBPIR (Mughees and Ren, "Vectorized Batch Private Information Retrieval", S&P 2023): a query has
+//! one-hot vectors of many buckets in the slots of a ciphertext, which is rotated to all entries of
+//! the first dimension and multiplied by the second.
 //!
 //! ```
 //! use sotto_bfv::Bfv;
@@ -20,10 +21,10 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! The machinery is [`sotto_bfv`]'s, which SealPIR, FastPIR and PIRANA share. README.md has the symbol table, the deviations
-//! from the paper, and figures.
+//! The machinery is that of [`sotto_bfv`], which SealPIR, FastPIR and PIRANA share. README.md has
+//! the symbol table, the deviations from the paper, and figures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`method`] | the query, the noise, and the answer |
 //! | [`sets`] | the parameter sets |
@@ -36,7 +37,7 @@ pub mod sets;
 use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
-/// The family that the scheme is of.
+/// The family of VBPIR.
 pub struct Vbpir;
 
 impl Family for Vbpir {
@@ -49,5 +50,5 @@ impl Family for Vbpir {
     }
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<Vbpir>>();

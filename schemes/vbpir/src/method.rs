@@ -1,9 +1,10 @@
-//! Selectors by rotation, and a second dimension that is multiplied.
+//! VBPIR's method: selectors by rotation, and a second dimension by multiplication.
 //!
-//! The first ciphertexts of a query have a one for each bucket, and zeroes: turned by j positions, the one that stood at
-//! `position + j` stands at `position`. So ciphertext `r div count`, turned `r mod count` times, selects row r at the wanted
-//! position, and other rows at other positions; the last ciphertext of a query has a one at the wanted position, and its product
-//! with the sums leaves nothing else.
+//! The first ciphertexts of a query have a one for each bucket, and zeroes: rotated by j positions,
+//! the one at `position + j` moves to `position`. So ciphertext `r div count`, rotated
+//! `r mod count` times, selects row r at the requested position, and other rows at other positions;
+//! the last ciphertext of a query has a one at the requested position, and its product with the
+//! sums leaves nothing else.
 
 use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
 use sotto_bfv::cost::RingTimes;
@@ -20,13 +21,13 @@ use sotto_lattice::bgv::Ciphertext;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
-/// Rotations of a few ciphertexts, and a product.
+/// The rotations of a few ciphertexts, and a product.
 #[derive(Debug, Clone)]
 pub struct RotatedSelectors {
     rows: usize,
     /// Ciphertexts of the first dimension.
     first: usize,
-    /// Rows that each ciphertext of the first dimension is turned to.
+    /// Rows that each ciphertext of the first dimension is rotated to.
     count: usize,
     width: usize,
     keys: RequiredKeys,
@@ -36,7 +37,7 @@ impl Method for RotatedSelectors {
     const FORM: PlaintextForm = PlaintextForm::Slots;
 
     fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
-        // More ciphertexts than needed save turns.
+        // More ciphertexts than needed save rotations.
         let least = table.needed.div_ceil(table.turning);
         let first: Vec<u64> =
             (0..4).map(|doubled| least << doubled).filter(|first| *first <= table.needed).collect();
@@ -71,7 +72,8 @@ impl Method for RotatedSelectors {
     }
 
     fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
-        // The same places with the number of a ciphertext as their row, ahead by the turns that bring them back.
+        // The positions with the number of a ciphertext as their row, shifted by the rotations that
+        // move them back.
         let turned = |place: &BucketPlace| {
             let (row, turns) = divide(place.row, self.count as u64);
             BucketPlace { row, position: layout.turned(place.position, turns.wrapping_neg()), ..*place }

@@ -1,7 +1,7 @@
-//! The client: ask, read the answer. It holds nothing but what is public, and every query has a secret of its own.
+//! The client: query and recover. It holds only public data, and every query has its own secret.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
-//! index past the end.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end.
 
 use crate::YpirSp;
 use crate::message::{Answer, Query};
@@ -12,7 +12,7 @@ use sotto_silent::one_hot::OneHot;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{VectorEncryptor, bytes_of};
 
-/// A client to be: there is nothing to take in.
+/// A client in preparation, which needs no artifact.
 pub struct Prepare {
     params: Params,
 }
@@ -28,7 +28,7 @@ impl sotto_core::Prepare<YpirSp> for Prepare {
     }
 }
 
-/// A client.
+/// A client, which is ready without preparation.
 pub struct Client {
     params: Params,
     encryption: VectorEncryptor,

@@ -17,11 +17,12 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client that has never been seen
-//! before sends an encrypted unit vector and the keys that pack the products: nothing is downloaded first, and nothing is kept.
-//! README.md has the symbol table, the deviations from the papers, and what is heuristic.
+//! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A new
+//! client sends an encrypted unit vector and the keys that pack the products: nothing is downloaded
+//! first, and nothing is stored. README.md has the symbol table, the deviations from the papers,
+//! and the heuristics.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing a matrix shape and word sizes for a table |
@@ -29,7 +30,7 @@
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changed bytes, and the groups they touch (feature `server`) |
+//! | `update_image` | changing bytes, and the groups that they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -46,7 +47,7 @@ pub mod update_image;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The YPIR+SP scheme.
 pub struct YpirSp;
 
 impl Scheme for YpirSp {
@@ -64,5 +65,5 @@ impl Scheme for YpirSp {
     const CAPS: Caps<Self> = Caps::NONE.update_image().sum().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<YpirSp>();

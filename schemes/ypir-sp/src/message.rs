@@ -1,5 +1,5 @@
-//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
-//! last byte of a part are zero.
+//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit
+//! first; unused bits of a part's last byte are zero.
 
 use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
@@ -7,14 +7,14 @@ use sotto_math::bits;
 use sotto_silent::message;
 use sotto_silent::unit_vector::KEY_BODIES;
 
-/// An encrypted unit vector, and the bodies of the keys that pack what comes of it.
+/// A query: an encrypted unit vector, and the bodies of the keys that pack its products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) words: Vec<u64>,
     pub(crate) keys: Vec<Vec<u128>>,
 }
 
-/// For each group of a record's numbers, mask and body of a packed ciphertext.
+/// An answer: the mask and the body of a packed ciphertext for each group of a record's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<[Vec<u64>; 2]>);
 

@@ -1,4 +1,4 @@
-//! Parameters: `l` bytes in a record, `m` records, and the bits of everything that is sent.
+//! Parameters: `l` bytes in a record, `m` records, and the bits of all messages.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
@@ -12,13 +12,14 @@ use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
 use sotto_silent::{bound, lattice::SIGMA};
 
-/// Most bytes in a record: 256 packed ciphertexts.
+/// Maximum bytes of a record: 256 packed ciphertexts.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// Most records. Their noise alone stops a little above, by the bits of a query's words.
+/// Maximum number of records. Their noise alone ends a little above, depending on the bits of a
+/// query's words.
 pub const MAX_RECORDS: u64 = 1 << 20;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -26,7 +27,7 @@ pub struct ParamsLiteral {
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
-    /// How many records: columns of the matrix, `m`.
+    /// Number of records: columns of the matrix, `m`.
     pub records: u64,
     /// Bits of a query's word that are sent.
     pub query_bits: u8,
@@ -67,12 +68,12 @@ impl ParamsLiteral {
         self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
     }
 
-    /// The numbers of a record, as they are packed.
+    /// The packing groups of a record's numbers.
     pub fn packing(&self) -> Groups {
         Groups::new(self.record_bytes.div_ceil(2) as usize, 1)
     }
 
-    /// Bytes of the weights and masks beside it.
+    /// Bytes of the weights and masks after the matrix.
     pub fn weight_bytes(&self) -> u64 {
         self.packing().bytes(self.bits().mask)
     }
@@ -103,7 +104,7 @@ impl Params {
     pub fn l(&self) -> usize {
         self.l
     }
-    /// Columns of the matrix: records.
+    /// Columns of the matrix: number of records.
     pub fn m(&self) -> usize {
         self.m
     }
@@ -115,11 +116,11 @@ impl Params {
     pub fn bits(&self) -> MessageBits {
         self.literal.bits()
     }
-    /// Byte planes the server cuts a query word into.
+    /// Byte planes into which the server divides a query word.
     pub fn planes(&self) -> usize {
         usize::from(self.literal.query_bits.div_ceil(8))
     }
-    /// Where the bytes of the matrix lie.
+    /// The layout of the matrix.
     pub fn layout(&self) -> PanelLayout {
         PanelLayout::new(self.l, self.m)
     }
@@ -188,7 +189,7 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Work of an answer: both passes read their tables once, and each coefficient is packed.
+/// Operations for an answer: both passes read their tables once, and each coefficient is packed.
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
     (literal.matrix_bytes() + literal.weight_bytes()) * work::READ_BYTE
         + literal.groups() * N as u64 * PACKED_OPS

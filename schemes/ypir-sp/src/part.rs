@@ -1,5 +1,5 @@
-//! Tables in parts: a part has some groups of a record's numbers, with the rows of the matrix and the weights that are theirs,
-//! and its partial is their ciphertexts.
+//! Tables in parts: a part has some groups of a record's numbers, with their rows of the matrix and
+//! their weights, and its partial answer is their ciphertexts.
 
 use crate::YpirSp;
 use crate::message::{Answer, Query};

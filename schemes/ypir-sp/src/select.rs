@@ -1,4 +1,5 @@
-//! Choosing a matrix for a table: tall records cost packing and bytes down, many records bytes up.
+//! Choosing a matrix for a table: tall records cost packing and answer bytes, many records cost
+//! query bytes.
 
 use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, server_ops};
 use sotto_core::{ParamsError, Result, TableShape};
@@ -29,7 +30,8 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
 }
 
-/// The word sizes with the fewest bytes in query and answer together: they trade noise against each other.
+/// The word sizes with the fewest bytes in query and answer together, which trade noise against
+/// each other.
 fn word_sizes(record_bytes: u64, records: u64, required: f64) -> Option<ParamsLiteral> {
     let literal = |query_bits, key_bits, answer_bits| ParamsLiteral {
         set: SET.into(),
@@ -44,12 +46,12 @@ fn word_sizes(record_bytes: u64, records: u64, required: f64) -> Option<ParamsLi
     let bodies = || MASK_BITS.take(8);
     let tried = QUERY_BITS.flat_map(|query| KEY_BITS.map(move |key| (query, key)));
     let fitting = tried.flat_map(|(query, key)| {
-        // The narrowest mask for each body: of the two a body bit costs as much.
+        // The narrowest mask for each body: a bit of either costs the same.
         let mask_for = move |body| {
             let mut masks = (body..=*MASK_BITS.end()).map(|mask| literal(query, key, [mask, body]));
             masks.find(reliable)
         };
-        // Nothing is tried further where not even the widest would do.
+        // Nothing more is tried if not even the widest suffices.
         let widest = literal(query, key, [*MASK_BITS.end(); 2]);
         bodies().filter(move |_| reliable(&widest)).filter_map(mask_for)
     });
@@ -75,7 +77,7 @@ mod tests {
         let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
         assert!(total.query_bytes() + total.answer_bytes() <= time.query_bytes() + time.answer_bytes());
         assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
-        // The table: 1 GiB as 32,768 x 32 KiB.
+        // The reference table: 1 GiB as 32,768 x 32 KiB.
         assert!(time.query_bytes() + time.answer_bytes() < 523_000, "{time:?}");
     }
 

@@ -11,7 +11,8 @@ use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
 use sotto_silent::write_packed::write_packed;
 use std::sync::Arc;
 
-/// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
+/// Queries in one pass: their words have five or six planes, and twenty planes saturate the
+/// multipliers.
 const BATCH: usize = 4;
 
 /// An open table, or some groups of one.
@@ -21,7 +22,7 @@ pub struct Server {
     pub(crate) packed: PackedGroups,
 }
 
-/// A query as both passes take it.
+/// A query in the form that both passes take.
 struct ExpandedQuery {
     planes: QueryPlanes,
     keys: PackingKeys,
@@ -53,8 +54,8 @@ impl sotto_core::Server<YpirSp> for Server {
         Ok(())
     }
 
-    /// Answer: multiply the matrix by the words of a few queries in one pass; then pack what came of it, in one pass over the
-    /// weights, with the keys of each.
+    /// Answer: multiply the matrix by the words of a few queries in one pass; then pack the
+    /// products, in one pass over the weights, with the keys of each query.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
         together(prepared, |queries: Vec<ExpandedQuery>| {
@@ -81,7 +82,7 @@ impl Server {
     }
 }
 
-/// Where weights lie, and what packs with them.
+/// The layout of the weights, and their packing.
 pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
     PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Sent)
 }

@@ -1,5 +1,5 @@
-//! Moving an image to the next epoch: the changed bytes, and the weights of every group that they touch. Queries do not depend
-//! on the table, so clients notice nothing.
+//! Moving an image to the next epoch: the changed bytes, and the weights of every group that they
+//! touch. Queries do not depend on the table, so nothing changes for clients.
 
 use crate::YpirSp;
 use crate::params::Params;
@@ -13,7 +13,7 @@ impl UpdateImage for YpirSp {
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let packed = packed(params)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
-        // A panel is of one group.
+        // A panel belongs to one group.
         let group =
             |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / GROUP_BYTES));
         let touched = change_panels(params.layout(), Section::Resident, changes, out, group)?;

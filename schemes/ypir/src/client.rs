@@ -1,7 +1,7 @@
-//! The client: ask, read the answer. It holds nothing but what is public, and every query has secrets of its own.
+//! The client: query and recover. It holds only public data, and every query has its own secrets.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
-//! index past the end.
+//! No branch, index or allocation depends on the requested index or on a secret; the only exception
+//! is refusing an index past the end.
 
 use crate::Ypir;
 use crate::message::{Answer, Query};
@@ -16,7 +16,7 @@ use sotto_silent::two_pass::record;
 use sotto_silent::unit_vector::{VectorEncryptor, bytes_of};
 use zeroize::Zeroizing;
 
-/// A client to be: there is nothing to take in.
+/// A client in preparation, which needs no artifact.
 pub struct Prepare {
     params: Params,
 }
@@ -35,10 +35,10 @@ impl sotto_core::Prepare<Ypir> for Prepare {
     }
 }
 
-/// A client.
+/// A client, which is ready without preparation.
 pub struct Client {
     params: Params,
-    /// What encrypts for each pass.
+    /// The encryptor of the first pass, followed by that of the second.
     first: lwe::encrypt::LweVectorEncryptor,
     second: VectorEncryptor,
 }

@@ -17,12 +17,13 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! DoublePIR without any hint: a first encrypted unit vector multiplies the table, and a second one fetches what of the products
-//! and of their hint belongs to one record. What comes of the hint is packed into few ring-LWE ciphertexts with keys that
-//! travel in the query. So a client that has never been seen before downloads and registers nothing. README.md has the symbol
-//! table, the deviations from the papers, and what is heuristic.
+//! DoublePIR without any hint: a first encrypted unit vector multiplies the table, and a second one
+//! fetches the products and hint rows that belong to one record. The results from the hint are
+//! packed into few ring-LWE ciphertexts with keys that travel in the query. So a new client
+//! downloads and registers nothing. README.md has the symbol table, the deviations from the papers,
+//! and the heuristics.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing blocks and word sizes for a table |
@@ -30,7 +31,7 @@
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changed bytes, and what follows of them (feature `server`) |
+//! | `update_image` | changing bytes, and everything that depends on them (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -47,7 +48,7 @@ pub mod update_image;
 
 use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
-/// The scheme.
+/// The YPIR scheme.
 pub struct Ypir;
 
 impl Scheme for Ypir {
@@ -65,5 +66,5 @@ impl Scheme for Ypir {
     const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
-/// What the registry knows of this scheme.
+/// The registry entry of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Ypir>();

@@ -1,5 +1,5 @@
-//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
-//! last byte of a part are zero.
+//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit
+//! first; unused bits of a part's last byte are zero.
 
 use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
@@ -9,7 +9,8 @@ use sotto_silent::message;
 use sotto_silent::unit_vector::{EncryptedVector, KEY_BODIES};
 use std::ops::Range;
 
-/// Both encrypted unit vectors: of the column, and of the block of rows, which comes with packing keys.
+/// A query: the encrypted unit vectors of the column, and of the block of rows, which comes with
+/// packing keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) columns: Vec<u32>,
@@ -19,10 +20,11 @@ pub struct Query {
 /// A mask, and bodies that belong to its first coefficients.
 pub(crate) type PackedPart = [Vec<u64>; 2];
 
-/// What the second query gives.
+/// The answer to the second unit vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// For each group of numbers of the second matrix a packed ciphertext, as far as its coefficients are in use.
+    /// For each group of numbers of the second matrix a packed ciphertext, without unused
+    /// coefficients.
     pub(crate) packed: Vec<PackedPart>,
     /// For each of a record's bytes a sample of its fresh number.
     pub(crate) fresh: Vec<PackedPart>,
@@ -77,7 +79,7 @@ impl Wire<Params> for Answer {
     }
 }
 
-/// Puts masks and their bodies.
+/// Appends masks and their bodies.
 pub(crate) fn put_parts<'a>(
     parts: impl IntoIterator<Item = &'a PackedPart>,
     params: &Params,
@@ -99,7 +101,7 @@ pub(crate) fn take_groups(
     take_parts(bytes, params, groups.map(|group| params.in_use(group)))
 }
 
-/// Takes masks with so many bodies each off the front.
+/// Takes masks off the front, each with its number of bodies.
 fn take_parts(
     bytes: &mut &[u8],
     params: &Params,

@@ -1,4 +1,4 @@
-//! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
+//! Parameters: the layout of the table in two matrices, and the bits of all messages.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
@@ -20,13 +20,13 @@ pub const SETS: [&str; 2] = [ring::SET, lattice::SET];
 /// The seeds of the public polynomials of both passes.
 pub const PUBLIC_SEEDS: [PublicSeed; 2] = [ring::PUBLIC_SEED, lattice::PUBLIC_SEED];
 
-/// Work of drawing an error and of the transforms for one word of the first query, by measurement.
+/// Operations for one word of the first query: drawing an error, and the transforms; measured.
 const SAMPLE_OPS: u64 = 1500;
 
-/// Work of one transform of fresh numbers.
+/// Operations for one transform of fresh numbers.
 const TRANSFORM_OPS: u64 = 3_000_000;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -34,11 +34,11 @@ pub struct ParamsLiteral {
     pub sets: [String; 2],
     /// Bytes in a record, `w`.
     pub record_bytes: u64,
-    /// How many records.
+    /// Number of records.
     pub records: u64,
     /// Blocks of rows, `B`: columns of the second matrix.
     pub blocks: u64,
-    /// Bits of a word of the first query, and of the second.
+    /// Bits of a word of the first query vector, and of the second.
     pub query_bits: [u8; 2],
     /// Bits of a key's coefficient that are sent.
     pub key_bits: u8,
@@ -49,7 +49,7 @@ pub struct ParamsLiteral {
 }
 
 impl ParamsLiteral {
-    /// How the table lies in both matrices.
+    /// The layout of the table in both matrices.
     pub fn cut(&self) -> TwoPassLayout {
         TwoPassLayout { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
     }
@@ -65,7 +65,7 @@ impl ParamsLiteral {
         self.cut().second_rows() / 2
     }
 
-    /// Packed ciphertexts of them.
+    /// Packed ciphertexts of these numbers.
     pub fn groups(&self) -> u64 {
         lattice::groups(self.cut().second_rows())
     }
@@ -78,7 +78,8 @@ impl ParamsLiteral {
             + KEY_BODIES as u64 * packed_bytes(N as u64, self.key_bits)
     }
 
-    /// Bytes of an answer: for each group a mask and the coefficients that are in use, for each fresh word a mask and one more.
+    /// Bytes of an answer: for each group a mask and the used coefficients, for each fresh word a
+    /// mask and one coefficient.
     pub fn answer_bytes(&self) -> u64 {
         let [mask, body] = self.answer_bits;
         let masks = (self.groups() + self.record_bytes) * packed_bytes(N as u64, mask);
@@ -87,7 +88,7 @@ impl ParamsLiteral {
         masks + bodies + self.record_bytes * packed_bytes(1, body)
     }
 
-    /// Those numbers, as they are packed.
+    /// The packing groups of the second matrix's numbers.
     pub fn packing(&self) -> Groups {
         Groups::new(self.numbers() as usize, 1)
     }
@@ -97,14 +98,14 @@ impl ParamsLiteral {
         self.packing().bytes(self.bits().mask)
     }
 
-    /// What the words of the first pass are read from.
+    /// The sizes that determine the noise of the first pass.
     pub fn words(&self) -> WordNoise {
         let [query_bits, _] = self.query_bits;
         let (answer_bits, mask_bits) = (FRESH_BITS as u8, Some(HINT_BITS as u8));
         WordNoise { columns: self.cut().columns(), query_bits, answer_bits, mask_bits }
     }
 
-    /// Bound on log2 of the probability that a byte of a record comes out wrong: of what a record is read from, in either pass.
+    /// Bound on log2 of the probability that a byte of a record comes out wrong, over both passes.
     pub fn failure_log2(&self) -> f64 {
         let read = failure_log2(self.record_bytes, &self.words());
         let packed =
@@ -114,7 +115,8 @@ impl ParamsLiteral {
         sotto_silent::log2_sum([read, packed, fresh])
     }
 
-    /// Work of an answer: both matrices and the weights are read once, coefficients are packed, and the fresh masks are made.
+    /// Operations for an answer: both matrices and the weights are read once, coefficients are
+    /// packed, and the fresh masks are made.
     pub fn server_ops(&self) -> u64 {
         let read = self.cut().first_bytes() + self.cut().second_bytes() + self.weight_bytes();
         let transforms = self.record_bytes * (self.blocks.div_ceil(N as u64) + 1);
@@ -131,7 +133,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// How the table lies in both matrices.
+    /// The layout of the table in both matrices.
     pub fn cut(&self) -> TwoPassLayout {
         self.literal.cut()
     }
@@ -144,7 +146,7 @@ impl Params {
         let [first, _] = self.literal.query_bits;
         u32::from(first)
     }
-    /// Byte planes the server cuts a word of the second query into.
+    /// Byte planes into which the server divides a word of the second query.
     pub fn planes(&self) -> usize {
         self.bits().query.div_ceil(8) as usize
     }
@@ -152,7 +154,7 @@ impl Params {
     pub fn groups(&self) -> usize {
         self.literal.groups() as usize
     }
-    /// Coefficients of a group that are in use.
+    /// Number of used coefficients of a group.
     pub fn in_use(&self, group: usize) -> usize {
         (self.literal.numbers() as usize).saturating_sub(group * N).min(N)
     }
@@ -169,7 +171,8 @@ impl sotto_core::Params for Params {
         if literal.sets != SETS {
             return Err(field("sets", format!("must be {SETS:?}")));
         }
-        // A server that chose the public polynomials could try some until it liked them: the seeds are fixed for everyone.
+        // A server that chose the public polynomials could try until it found weak ones, so the
+        // seeds are fixed for everyone.
         if literal.seeds != PUBLIC_SEEDS {
             return Err(field("seeds", "must be the scheme's public seeds".into()));
         }
@@ -238,7 +241,7 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// What a lookup takes.
+/// The costs of a lookup.
 pub(crate) fn costs(literal: &ParamsLiteral) -> Costs {
     let cut = literal.cut();
     Costs {

@@ -1,6 +1,6 @@
-//! Tables in parts: a part has some rows of the first matrix, and some groups of the second's numbers with the weights that are
-//! theirs; its partial is what all passes make of them. The numbers that follow from the first pass need all of it, and so
-//! their samples are made by whoever joins.
+//! Tables in parts: a part has some rows of the first matrix, and some groups of the second's
+//! numbers with their weights; its partial answer is the results of all passes. The numbers that
+//! follow from the first pass need all of it, so the coordinator makes their samples.
 
 use crate::Ypir;
 use crate::message::{Answer, Query, put_parts, take_groups};
@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// Bytes of a fresh word.
 const FRESH_BYTES: usize = 2;
 
-/// The rows of the first matrix that a part has, and the groups of the second. There may be fewer groups than parts.
+/// The part's rows of the first matrix, and its groups of the second. There may be fewer groups
+/// than parts.
 fn shares(params: &Params, cut: PartIndex) -> (RowRange, group_range::GroupRange) {
     let (table, groups) = (params.cut(), cut.share(params.groups() as u64));
     let groups = groups.start as usize..groups.end as usize;

@@ -1,4 +1,5 @@
-//! Choosing blocks of rows for a table: many of them make the second matrix and its query large, few of them the first query.
+//! Choosing blocks of rows for a table: many make the second matrix and its query large, few the
+//! first query.
 
 use crate::params::{PUBLIC_SEEDS, ParamsLiteral, SETS, costs};
 use sotto_core::{Result, TableShape};
@@ -23,10 +24,11 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     })
 }
 
-/// Answers' words as wide as they can be.
+/// The maximum bits of answers' words.
 const WIDEST: [u8; 2] = [*MASK_BITS.end(); 2];
 
-/// Widths of bodies and keys that are worth trying: above, a bit of them takes nothing off what else is sent.
+/// Number of widths of bodies and keys that are tried: above these, a wider one saves nothing
+/// elsewhere.
 const BODIES: usize = 4;
 const KEYS: u8 = 43;
 
@@ -49,7 +51,8 @@ fn literal(
     }
 }
 
-/// The word sizes with the fewest bytes in query and answer together. The first pass may fail with half of what is required.
+/// The word sizes with the fewest bytes in query and answer together. The first pass may use half
+/// of the required failure probability.
 fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
     let required = candidate.required;
     let first = lwe::bound::QUERY_BITS.into_iter().find(|first| {
@@ -60,7 +63,8 @@ fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
     let keys = KEYS..=*KEY_BITS.end();
     let tried = keys.flat_map(|key| MASK_BITS.take(BODIES).map(move |body| (key, body)));
     let fitting = tried.flat_map(|(key, body)| {
-        // The fewest bits of words that do with the widest masks, and two more; for each of them the narrowest masks.
+        // The fewest bits of words that suffice with the widest masks, and two more; for each of
+        // them the narrowest masks.
         let with = move |query, mask| literal(candidate, [first, query], key, [mask, body]);
         let widest = move |query: &u8| reliable(&with(*query, *MASK_BITS.end()));
         let least = QUERY_BITS.into_iter().find(widest);

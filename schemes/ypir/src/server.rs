@@ -18,37 +18,39 @@ use sotto_silent::write_packed::write_packed;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Queries in one pass: words of the second are of five or six planes, and twenty planes keep the multipliers busy.
+/// Queries in one pass: words of the second have five or six planes, and twenty planes saturate the
+/// multipliers.
 const BATCH: usize = 4;
 
-/// An open table, which is one part.
+/// An open table as a single part.
 pub struct Server {
     part: PartServer,
     fresh: FreshSamples,
 }
 
-/// Some rows of the first matrix, and some groups of the second.
+/// An open part: some rows of the first matrix, and some groups of the second.
 pub struct PartServer {
     pub(crate) params: Params,
     pub(crate) tables: TwoPassTables,
     pub(crate) packed: PackedGroups,
-    /// Which groups.
+    /// The groups of the part.
     pub(crate) groups: Range<usize>,
 }
 
-/// What all passes give: packed ciphertexts, as far as they are in use, and the fresh words of all rows.
+/// The results of all passes: packed ciphertexts without unused coefficients, and the fresh words
+/// of all rows.
 pub(crate) struct PassOutput {
     pub(crate) packed: Vec<PackedPart>,
     pub(crate) fresh: Vec<u16>,
 }
 
-/// What makes the samples of fresh numbers.
+/// Makes the samples of fresh numbers.
 pub struct FreshSamples {
     ring: Ring,
     samples: SampleMasks,
 }
 
-/// A query as the passes take it.
+/// A query in the form that the passes take.
 struct ExpandedQuery {
     first: QueryPlanes,
     second: QueryPlanes,
@@ -81,8 +83,9 @@ impl sotto_core::Server<Ypir> for Server {
         Ok(())
     }
 
-    /// Answer: multiply the table by the first vectors of a few queries in one pass, and the second matrix by their second ones;
-    /// then pack what came of that, in one pass over the weights. The numbers that follow from the first products stay alone.
+    /// Answer: multiply the table by the first vectors of a few queries in one pass, and the second
+    /// matrix by their second ones; then pack the latter products, in one pass over the weights.
+    /// The numbers that follow from the first products are not packed.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let passed = self.part.passes(&queries);
@@ -156,12 +159,12 @@ impl FreshSamples {
     }
 }
 
-/// Where weights and masks lie, and what packs with them.
+/// The layout of weights and masks, and their packing.
 pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
     PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Sent)
 }
 
-/// Where the second matrix lies in an image.
+/// The offset of the second matrix in an image.
 pub(crate) fn second(cut: &TwoPassLayout) -> SectionOffset {
     SectionOffset { section: Section::Resident, start: cut.first_bytes() }
 }

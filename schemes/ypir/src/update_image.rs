@@ -1,5 +1,6 @@
-//! Moving an image to the next epoch: the changed bytes, the columns of the second matrix that follow from them, and the weights
-//! of every group that those touch. Queries do not depend on the table, so clients notice nothing.
+//! Moving an image to the next epoch: the changed bytes, the columns of the second matrix that
+//! follow from them, and the weights of every group that those touch. Queries do not depend on the
+//! table, so nothing changes for clients.
 
 use crate::Ypir;
 use crate::params::Params;

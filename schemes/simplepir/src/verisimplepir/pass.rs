@@ -62,7 +62,7 @@ impl TablePass {
         self.taken + self.piece.len() as u64
     }
 
-    /// Takes the next bytes, of which there are no more than the table has.
+    /// Absorbs the next bytes, at most those that the table has.
     pub(crate) fn absorb(&mut self, c: &Combinations, mut chunk: &[u8]) -> Result<()> {
         while !chunk.is_empty() {
             let whole = self.columns() * PANEL_ROWS;
@@ -76,7 +76,7 @@ impl TablePass {
         Ok(())
     }
 
-    /// Columns of the strip that is coming in.
+    /// Columns of the current strip.
     fn columns(&self) -> usize {
         STRIP_COLUMNS.min(self.layout.padded_cols() - self.first)
     }
@@ -101,14 +101,14 @@ impl TablePass {
         Ok(())
     }
 
-    /// Ends, once all bytes came.
+    /// Completes the pass after all bytes came.
     pub(crate) fn finish(self) -> PassOutput {
         PassOutput { ring: self.ring, hint: self.hint, digest: self.combining.finish(self.layout.cols()) }
     }
 }
 
-/// Whether a piece of a panel is zero below its first `rows` rows, and right of `columns` columns in its last group if that is
-/// not all four (0).
+/// Whether a piece of a panel is zero below its first `rows` rows, and right of `columns` columns
+/// in its last group if that is not all four (0).
 fn padded_with_zeros(piece: &[u8], rows: usize, columns: usize) -> bool {
     let zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     let (groups, _) = piece.as_chunks::<{ 4 * PANEL_ROWS }>();
@@ -125,7 +125,7 @@ mod tests {
     use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
     use sotto_testkit::rng::seeded;
 
-    /// D in panels, and D.
+    /// The matrix D in panels, and as plain rows.
     fn table(layout: &PanelLayout, byte: impl Fn(usize, usize) -> i8) -> Vec<u8> {
         let mut panels = vec![0; layout.bytes()];
         for row in 0..layout.rows() {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn hint_and_digest_are_the_dense_products_whatever_the_chunks() {
-        // One byte; a strip that is not whole; several strips and panels, of which the last are not whole.
+        // One byte; a partial strip; several strips and panels, of which the last are partial.
         for (l, m, dense) in [(1, 1, true), (3, 1030, true), (70, 37, false), (130, 4500, false)] {
             let literal = ParamsLiteral {
                 set: crate::params::SET.into(),

@@ -1,7 +1,8 @@
 //! Choosing a matrix for a table whose answers are verified.
 //!
-//! All of the table is streamed whatever the shape, so only what a lookup takes decides: a word up for every column, a word
-//! down for every row, and a reading of 4 KiB of the client's own hint for every row.
+//! All of the table is streamed for any shape, so only the costs of a lookup decide: a query word
+//! for every column, an answer word for every row, and a reading of 4 KiB of the client's own hint
+//! for every row.
 
 use super::params::ParamsLiteral;
 use crate::params::{SET, matrix_bytes};
@@ -11,12 +12,12 @@ use sotto_silent::lwe::bound;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 use sotto_silent::matrix_shape::MatrixShape;
 
-/// The literal for a table that is best for the shape's goal.
+/// Selects the literal for a table that is best for the shape's goal.
 ///
 /// # Errors
-/// As [`crate::select::select`].
+/// Those of [`crate::select::select`].
 pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
-    // What a word of a query and of an answer counts. The server reads the same matrix whatever its shape.
+    // Prices of a word of a query and of an answer. The server reads the same matrix for any shape.
     let (up, down) = match shape.goal {
         Goal::ServerTime | Goal::TotalBytes => (4.0, 4.0),
         Goal::QueryBytes => (4.0, 0.0),

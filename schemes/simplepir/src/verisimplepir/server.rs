@@ -1,5 +1,5 @@
-//! The server: `v = D c mod Q`, exactly, in one pass over the matrix for up to eight queries. It answers from the bytes that
-//! clients stream.
+//! The server: `v = D c mod Q`, exactly, in one pass over the matrix for up to eight queries. It
+//! answers from the bytes that clients stream.
 
 use super::VeriSimplePir;
 use super::message::{Answer, Query};
@@ -10,7 +10,7 @@ use sotto_silent::lwe::ring;
 use sotto_silent::matrix::{BATCH, Matrix, change_panels, write_matrix};
 use std::sync::Arc;
 
-/// Where the table lies in an image.
+/// The section of the table in an image.
 pub(super) const ROWS: Section = Section::Public(Artifact::Rows);
 
 /// Byte planes of a query word.
@@ -56,9 +56,11 @@ impl Server {
         sums.iter().map(|sums| Answer(self.put_together(sums))).collect()
     }
 
-    /// Of four exact sums for each row, one for each plane, the word of the row: `sum_k 2^(8k) y_k mod Q`.
+    /// Combines the four exact sums of each row, one for each plane, to the word of the row:
+    /// `sum_k 2^(8k) y_k mod Q`.
     ///
-    /// A sum over 2^19 columns of bytes times signed bytes is below 2^34, so all of it stays below 2^59.
+    /// A sum over 2^19 columns of bytes times signed bytes is below 2^34, so the combination stays
+    /// below 2^59.
     fn put_together(&self, sums: &[i64]) -> Vec<u32> {
         let rows = sums.as_chunks::<PLANES>().0.iter().take(self.matrix.layout().rows());
         rows.map(|planes| ring::reduce(planes.iter().rev().fold(0, |word, plane| (word << 8) + plane)) as u32)
@@ -67,8 +69,8 @@ impl Server {
 }
 
 impl UpdateImage for VeriSimplePir {
-    /// Clients stream the new epoch's table anew: what they keep follows from all of it, and what they would need to follow a
-    /// change is not kept.
+    /// Clients stream the new epoch's table again: their state depends on all of it, and they do
+    /// not hold what applying a change would need.
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         out.reserve(ROWS, params.table_bytes())?;
         change_panels(params.layout(), ROWS, changes, out, |_| Ok(())).map(drop)
