@@ -1,4 +1,4 @@
-//! Tells `sotto --version` which commit it was built from: `SOTTO_COMMIT`, or in optimized builds what git says.
+//! Sets the commit that `sotto --version` names: `SOTTO_COMMIT`, or git's in optimized builds.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let commit = std::env::var("SOTTO_COMMIT").ok().or_else(|| {
-        // A build for development is not made anew at each commit.
+        // A development build is not repeated for each commit.
         let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|_| is_release)?;
         println!("cargo:rerun-if-changed={log}");
         git(&["rev-parse", "HEAD"])

@@ -1,4 +1,4 @@
-//! The command line as a whole, and the way from a verb to an exit code.
+//! The command line as a whole, and the exit code of a verb.
 
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -28,7 +28,7 @@ Example:
   sotto serve tables/people &
   sotto get --server http://127.0.0.1:8080 --table people --row 7";
 
-/// The text of `sotto --version`: what a report of a fault should name.
+/// Text of `sotto --version`, which bug reports should contain.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     let features = [
         ("ohttp", cfg!(feature = "ohttp")),
@@ -106,7 +106,8 @@ enum Verb {
     ExitCodes,
 }
 
-/// The command line. With `--apple`, `get` asks another protocol's server, and so names it there.
+/// The command line. With `--apple`, `get` uses another protocol's server, and so renames its
+/// argument.
 fn command() -> clap::Command {
     Cli::command().mut_subcommand("get", |get| {
         let unless = |arg: clap::Arg| arg.required(false).required_unless_present("apple");
@@ -114,7 +115,7 @@ fn command() -> clap::Command {
     })
 }
 
-/// Runs the command this process was started as.
+/// Runs the command that this process was started as.
 pub(crate) fn run() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     if let Some(question) = ListRequest::of(&args) {
@@ -124,7 +125,7 @@ pub(crate) fn run() -> ExitCode {
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
-        // Nothing was parsed, so the wish for JSON is looked for by hand. Help and version are no errors.
+        // Nothing was parsed, so `--json` is searched for by hand. Help and version are no errors.
         Err(error) if error.use_stderr() && std::env::args_os().any(|arg| arg == "--json") => {
             let text = error.to_string();
             let failure = Failure::usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
@@ -137,7 +138,7 @@ pub(crate) fn run() -> ExitCode {
     code(cli.verb.run(screen), cli.json)
 }
 
-/// The exit code of what was done; a failure is said.
+/// The exit code of a result; a failure is printed.
 fn code(result: Result<()>, json: bool) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -189,7 +190,8 @@ mod tests {
         command().debug_assert();
     }
 
-    /// A heading of a group of arguments is that of all arguments after the group, unless the group stands last.
+    /// The heading of a group of arguments applies to all arguments after the group, unless the
+    /// group is last.
     #[test]
     fn no_heading_of_the_help_leaks() {
         let headed = |verb: &str, argument: &str| {

@@ -1,4 +1,4 @@
-//! What each exit code means. A script that calls `sotto` branches on these and parses no message.
+//! Exit codes. A script that calls `sotto` branches on these and parses no message.
 
 /// Why the command ended. The numbers are part of the interface and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The word used in `--json` errors.
+    /// The word in `--json` errors.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Exit::Internal => "internal",
@@ -32,7 +32,7 @@ impl Exit {
     }
 }
 
-/// The table shown by `sotto exit-codes` and `sotto help exit-codes`.
+/// Table that `sotto exit-codes` and `sotto help exit-codes` print.
 pub(crate) const TABLE: &str = "\
   0  done
   1  internal: a fault of sotto itself; please report it

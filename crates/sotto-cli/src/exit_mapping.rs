@@ -1,5 +1,5 @@
-//! Which exit code each library's error gets. Messages are theirs; where a message already says what to
-//! do, no fix is added.
+//! The exit code of each library's errors. Messages are the libraries'; if a message already
+//! contains the fix, none is added.
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use sotto_tlog::LogError;
 use sotto_wire::Code;
 use std::io;
 
-/// A plan that cannot be made, or taken.
+/// The failure of a plan that cannot be made or applied.
 pub(crate) fn plan(error: &PlanError) -> Failure {
     let (exit, fix) = match error {
         PlanError::Workload { .. } => (Exit::Usage, "see `sotto plan --help` for what each figure is"),
@@ -29,7 +29,7 @@ pub(crate) fn plan(error: &PlanError) -> Failure {
     Failure::new(exit, error.to_string()).fix(fix)
 }
 
-/// A private lookup, or getting ready for one.
+/// The failure of a private lookup, or of the preparation for one.
 pub(crate) fn client(error: ClientError) -> Failure {
     if let ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { len, .. })) = error {
         // The index is not repeated: what is looked up is private, and messages end up in logs.
@@ -76,7 +76,7 @@ pub(crate) fn client(error: ClientError) -> Failure {
     Failure::new(exit, error.to_string()).fix(fix)
 }
 
-/// A scheme's contract.
+/// The exit code of a scheme's error.
 pub(crate) fn contract(error: &Error) -> Exit {
     match error {
         Error::Params(_) => Exit::Params,
@@ -101,7 +101,7 @@ fn refusal(problem: &sotto_wire::Problem) -> Exit {
     }
 }
 
-/// A server that did not start.
+/// The failure of a server that did not start.
 pub(crate) fn start(error: StartError) -> Failure {
     let exit = match &error {
         StartError::Config { .. } | StartError::Tls { .. } | StartError::Page { .. } => Exit::Input,
@@ -124,7 +124,7 @@ pub(crate) fn start(error: StartError) -> Failure {
     }
 }
 
-/// How a server gets another address: what the configuration file calls it, and the option.
+/// How to give a server another address: the key in the configuration file, and the option.
 fn elsewhere(key: &str) -> String {
     let option = key.replace('_', "-");
     format!(
@@ -135,7 +135,7 @@ fn elsewhere(key: &str) -> String {
 
 fn source(error: &SourceError) -> Exit {
     match error {
-        // A file's bytes are input here, not a peer's message.
+        // The bytes of a file are input here, not a peer's message.
         SourceError::Scheme(error) => match contract(error) {
             Exit::Peer => Exit::Input,
             exit => exit,
@@ -149,7 +149,7 @@ fn source(error: &SourceError) -> Exit {
     }
 }
 
-/// A benchmark without figures.
+/// The failure of a benchmark without figures.
 pub(crate) fn bench(error: BenchError) -> Failure {
     if let BenchError::Definition(why) = error {
         return definition(why);
@@ -165,7 +165,7 @@ pub(crate) fn bench(error: BenchError) -> Failure {
     Failure::new(exit, error.to_string())
 }
 
-/// A benchmark definition that cannot be used.
+/// The failure of a benchmark definition that cannot be used.
 pub(crate) fn definition(error: DefinitionError) -> Failure {
     let exit = match &error {
         DefinitionError::Unreadable { why, .. } if why.kind() == io::ErrorKind::NotFound => Exit::Missing,
@@ -175,7 +175,7 @@ pub(crate) fn definition(error: DefinitionError) -> Failure {
     Failure::new(exit, error.to_string())
 }
 
-/// A table, an image or source data on this machine.
+/// The failure of a table, an image or source data on this machine.
 pub(crate) fn db(error: DbError) -> Failure {
     let failure = Failure::new(disk(&error), error.to_string());
     match error {
@@ -188,7 +188,7 @@ pub(crate) fn db(error: DbError) -> Failure {
     }
 }
 
-/// A table of Apple's lookups on this machine.
+/// The failure of a table of Apple's lookups on this machine.
 pub(crate) fn apple(error: ImageError) -> Failure {
     let exit = match &error {
         ImageError::Db(error) => disk(error),
@@ -226,7 +226,7 @@ fn disk(error: &DbError) -> Exit {
         | DbError::NoChanges { .. } => Exit::Input,
         DbError::Ingest(error) => source_data(&error.problem),
         DbError::Scheme(error) => match contract(error) {
-            // A file's bytes are input here, not a peer's message.
+            // The bytes of a file are input here, not a peer's message.
             Exit::Peer => Exit::Input,
             exit => exit,
         },
@@ -254,7 +254,7 @@ fn disk(error: &DbError) -> Exit {
     }
 }
 
-/// A log of catalogs on this machine.
+/// The failure of a log of catalogs on this machine.
 pub(crate) fn log(error: &LogError) -> Failure {
     Failure::new(log_exit(error), error.to_string())
 }
@@ -273,7 +273,7 @@ fn log_exit(error: &LogError) -> Exit {
 fn source_data(problem: &IngestProblem) -> Exit {
     match problem {
         IngestProblem::Read(error) if error.kind() == io::ErrorKind::NotFound => Exit::Missing,
-        // Anything else may be the disk or a damaged archive; the archive is far more likely.
+        // Any other error may be the disk or a damaged archive; the archive is far more likely.
         IngestProblem::NoColumn { .. }
         | IngestProblem::NoPart { .. }
         | IngestProblem::OneColumn { .. }

@@ -1,9 +1,9 @@
-//! An error as a person and a script see it.
+//! The failure of a verb, printed for a person or as JSON for a script.
 
 use crate::exit::Exit;
 use std::fmt::Write as _;
 
-/// Shorthand for results of this crate.
+/// Result of this crate's functions.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// Why a verb did not succeed, and what to do about it.
@@ -12,7 +12,7 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
     pub(crate) fix: Option<String>,
-    /// Nobody reads what is printed any more (`sotto ... | head`): the end, and no fault.
+    /// Whether the reader of the output has gone (`sotto ... | head`), which is no error.
     pub(crate) unread: bool,
 }
 
@@ -37,24 +37,25 @@ impl Failure {
         Failure::new(Exit::Internal, message)
     }
 
-    /// The reader of the results has gone away.
+    /// The failure for a reader of the results that has gone.
     pub(crate) fn unread() -> Self {
         Failure { unread: true, ..Failure::internal("nobody reads the results") }
     }
 
-    /// Adds what to do about it.
+    /// Adds what to do about the failure.
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// A file that could not be read or written. "Not there" is told from "cannot".
+    /// The failure for a file that could not be read or written. A missing file is told from an
+    /// unreadable one.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::Missing } else { Exit::Storage };
         Failure::new(exit, format!("{doing} {}: {error}", path.display()))
     }
 
-    /// The text for stderr, without a newline at its end.
+    /// The text for stderr, without a trailing newline.
     pub(crate) fn render(&self, json: bool) -> String {
         if json {
             let error = serde_json::json!({

@@ -1,12 +1,12 @@
 //! The `sotto` command: private information retrieval from a terminal.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`cli`] | the command line as a whole, and the way from a verb to an exit code |
-//! | [`verbs`] | one file (or folder) per verb |
-//! | [`exit`] | what each exit code means |
-//! | [`failure`] | an error as a person and a script see it: whose fault, and the fix |
-//! | [`blame`] | which exit code each library's error gets |
+//! | [`cli`] | the command line as a whole, and the exit code of a verb |
+//! | [`verbs`] | one file or folder per verb |
+//! | [`exit`] | the exit codes |
+//! | [`failure`] | the failure of a verb: whose fault, and the fix |
+//! | [`exit_mapping`] | the exit code of each library's errors |
 //! | [`screen`] | output: text or JSON, tables, units, progress bars |
 #![forbid(unsafe_code)]
 

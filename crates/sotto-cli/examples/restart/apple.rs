@@ -1,4 +1,4 @@
-//! Users of Apple's lookups: keys of one client under as many names, which the server does not know.
+//! Users of Apple's lookups: keys of one client under many names, which the server cannot tell.
 
 use super::{IN_MEMORY, memory, register, registered};
 use bytes::Bytes;
@@ -30,7 +30,7 @@ fn config(folder: &Path) -> ServerConfig {
     }
 }
 
-/// The line of one user.
+/// A connection of one user.
 fn line(running: &RunningServer, user: &str) -> HttpTransport {
     let headers = vec![("user-identifier", user.to_owned()), ("user-agent", "x iOS/18.2".to_owned())];
     HttpTransport::new(&format!("http://{}", running.public), &HttpSettings::default())
@@ -44,7 +44,7 @@ fn post(http: &mut HttpTransport, path: &str, body: Vec<u8>) -> Vec<u8> {
     answer.body
 }
 
-/// The client whose keys all users have, kept in the folder.
+/// The client whose keys all users have, stored in the folder.
 fn client(folder: &Path, running: &RunningServer) -> Client {
     let told = post(&mut line(running, "nobody"), "/config", config_request(USE_CASE));
     let (file, rng) = (folder.join("client"), &mut sotto_prg::system_rng().unwrap());

@@ -1,15 +1,16 @@
-//! How long a server takes to start again with the keys of many clients, and how much memory.
+//! Measures how long a server takes to restart with the keys of many clients, and how much memory.
 //!
 //! ```text
 //! cargo run -p sotto-cli --example restart -- fill FOLDER USERS small|usual|SCHEME
 //! cargo run -p sotto-cli --example restart -- start FOLDER
 //! ```
 //!
-//! `fill` encodes a table, starts a server over it, and has as many clients send it keys over HTTP. `usual` keys are those of
-//! Apple's lookups in a table of 100,000 rows; `small` ones are as small as they can be, for disks that do not hold so many
-//! others; a scheme's name stands for a table of ours. It goes on where the folder has some. `start` starts the server again in
-//! a new process, and looks a row up for one of the first clients, one of the last and one between them, whose keys come from
-//! the disk.
+//! `fill` encodes a table, starts a server for it, and sends it the keys of many clients over HTTP.
+//! `usual` keys are those of Apple's lookups in a table of 100,000 rows; `small` ones are as small
+//! as they can be, for disks that do not hold so many others; a scheme's name stands for a table of
+//! sotto. It continues if the folder has some. `start` starts the server again in a new process,
+//! and looks a row up for an early client, a late one and one in between, whose keys are loaded
+//! from the disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement may stop")]
 
 mod apple;
@@ -20,9 +21,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// How many send keys at the same time.
+/// Number of clients that send keys at the same time.
 const THREADS: usize = 4;
-/// Bytes of keys in memory, so that it is bounded whatever there is on the disk.
+/// Bytes of keys in memory, a limit that does not depend on the bytes on disk.
 const IN_MEMORY: u64 = 256 << 20;
 
 fn main() {
@@ -39,7 +40,7 @@ fn main() {
     }
 }
 
-/// Has clients register until there are so many.
+/// Registers clients until there are `users` of them.
 fn register(folder: &Path, users: usize, keys_bytes: usize, one: impl Fn(usize) + Sync) {
     let before = fs::read_to_string(folder.join("users")).map_or(0, |text| text.parse().unwrap());
     let (next, began) = (AtomicUsize::new(before), Instant::now());
@@ -64,7 +65,7 @@ fn register(folder: &Path, users: usize, keys_bytes: usize, one: impl Fn(usize) 
     println!("{users} clients, each {keys_bytes} bytes of keys; {each:.1} ms for one; {}", memory());
 }
 
-/// How many have registered, and says how large the file of their keys is.
+/// The number of registered clients; prints the size of the file of their keys.
 fn registered(folder: &Path, file: &str) -> usize {
     let users: usize = fs::read_to_string(folder.join("users")).unwrap().parse().unwrap();
     let bytes = fs::metadata(folder.join("state").join(file)).unwrap().len();
@@ -72,7 +73,7 @@ fn registered(folder: &Path, file: &str) -> usize {
     users
 }
 
-/// What this process has of memory, and the most that it ever had.
+/// Current and peak memory of this process.
 fn memory() -> String {
     let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let of = |name: &str| {

@@ -1,5 +1,5 @@
-//! Clients of a table of ours: each registers keys and is given a session. They are the keys of one client, which the server does
-//! not know.
+//! Clients of a table of sotto: each registers keys and receives a session. All have the keys of
+//! one client, which the server cannot tell.
 
 use super::{IN_MEMORY, memory, register, registered};
 use sotto_catalog::{Catalog, SignedCatalog, SigningKey};
@@ -21,7 +21,7 @@ const NAME: &str = "restart";
 const ROWS: u64 = 4096;
 const ROW_BYTES: usize = 64;
 
-/// Row `i` is `i`, again and again.
+/// Rows filled with the bytes of their index.
 struct Rows;
 
 impl TableSource for Rows {
@@ -67,14 +67,14 @@ fn call(http: &mut HttpTransport, request: &Request) -> Vec<u8> {
     answer.body
 }
 
-/// The catalog, what frames start with, and the client whose keys all have.
+/// The catalog, the frame header, and the client whose keys all clients have.
 fn opened(running: &RunningServer) -> (Catalog, FrameHeader, Box<dyn AnyClient>) {
     let request = Request::get(routes::table(NAME, None), SignedCatalog::MAX_BYTES as u64);
     let signed = SignedCatalog::parse(&call(&mut line(running), &request)).unwrap();
     let catalog = signed.verify(None).unwrap();
     let entry = sotto_registry::find(&catalog.scheme).unwrap();
     let params = catalog.params.to_string();
-    // The same in every process.
+    // The client is the same in every process.
     let prepare = (entry.prepare)(params.as_bytes(), &mut seeded("the client of all")).unwrap();
     let pin = FrameHeader { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
     (catalog, pin, prepare.finish().unwrap())

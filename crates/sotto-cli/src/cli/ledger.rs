@@ -1,11 +1,11 @@
-//! The command's pages of the ability ledger: what can be typed, what the help says, and the exit codes.
+//! The command's pages of the ability ledger: what can be typed, the help, and the exit codes.
 
 use super::command;
 use clap::{Arg, ArgAction, Command};
 use sotto_testkit::ledger;
 use std::fmt::Write;
 
-/// What a build with the features of a usual one can do.
+/// Whether this build has the features of a usual one.
 const IS_USUAL: bool = cfg!(all(feature = "schemes", feature = "parquet", feature = "zstd"))
     && !cfg!(any(feature = "ohttp", feature = "traces"));
 
@@ -24,7 +24,7 @@ fn verbs() -> Vec<(String, Command)> {
     all
 }
 
-/// A list between brackets that only the debugging text of an argument has, such as what it requires.
+/// A list in brackets that only the debug text of an argument has, such as what it requires.
 fn listed(debug: &str, field: &str) -> Option<String> {
     let (_, rest) = debug.rsplit_once(&format!(", {field}: ["))?;
     let mut depth = 1_i32;
@@ -32,12 +32,12 @@ fn listed(debug: &str, field: &str) -> Option<String> {
         depth += i32::from(c == '[') - i32::from(c == ']');
         depth == 0
     })?;
-    // What a flag stands for, and that another argument is there, goes without saying.
+    // The value of a flag, and the presence of another argument, need not be listed.
     let list = rest[..end].replace('"', "").replace("(IsPresent, ", "").replace(')', "");
     (!list.is_empty() && list != "true").then(|| format!("{field}=[{list}]"))
 }
 
-/// The name as it is typed, or that of a value by its place.
+/// The name as it is typed, or the name of a positional value.
 fn typed(arg: &Arg) -> String {
     match (arg.get_long(), arg.get_short()) {
         (Some(long), Some(short)) => format!("--{long} -{short}"),
@@ -47,7 +47,7 @@ fn typed(arg: &Arg) -> String {
     }
 }
 
-/// One argument in one line.
+/// The line of one argument.
 fn line(verb: &Command, arg: &Arg) -> String {
     let mut words = vec![typed(arg)];
     words.extend(arg.get_index().map(|place| format!("place={place}")));
@@ -110,7 +110,7 @@ fn ledger_of_the_command_line() {
         let mut lines: Vec<String> =
             verb.get_arguments().filter(is_own).map(|arg| line(&verb, arg)).collect();
         lines.sort();
-        // Those that `derive` makes of every struct say nothing.
+        // Groups that `derive` makes of every struct are left out.
         let groups = verb.get_groups().filter(|group| {
             group.is_required_set() || !group.get_id().as_str().starts_with(char::is_uppercase)
         });
@@ -129,7 +129,7 @@ fn ledger_of_the_command_line() {
     ledger::check("cli.txt", &text);
 }
 
-/// Without a terminal, help is as wide as clap makes it.
+/// Without a terminal, clap decides the width of the help.
 #[test]
 fn ledger_of_the_help() {
     if !IS_USUAL {

@@ -1,7 +1,8 @@
-//! How far long work is: one line on stderr, and none when stderr is no terminal or with `--json`.
+//! Progress of long work: one line on stderr, and none if stderr is no terminal or with `--json`.
 //!
-//! Work that is over in half a second draws nothing. After that the line stays until all of it is done, and says which stage is
-//! under way, how much of it is done, in units of its own, and how long it will take.
+//! Work that ends within half a second draws nothing. After that the line stays until all of it is
+//! done, and names the current stage, how much of it is done, in units of its own, and the time
+//! left.
 
 use super::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,27 +10,27 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Work that takes less is not worth a line.
+/// Duration of work from which on there is a line.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the line is drawn.
+/// Interval at which the line is drawn.
 const TICK: Duration = Duration::from_millis(100);
-/// Stages that take turns would flicker: each is shown for so long.
+/// Time for which one of several alternating stages is shown, so that the line does not flicker.
 const TURN: Duration = Duration::from_secs(2);
 
-/// What the numbers of a stage count.
+/// The unit of a stage's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StageUnit {
     Bytes,
-    /// Things, by their name.
+    /// Things with this name.
     Count(&'static str),
-    /// Steps of an algorithm: which part of all they are is what a person can use.
+    /// Steps of an algorithm, shown as a percentage.
     Share,
 }
 
-/// The line of one command. Callable from any thread.
+/// The progress line of one command, which any thread may update.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
-    /// Whether nothing is said at all.
+    /// Whether nothing is printed at all.
     quiet: bool,
     /// Whether there is a line.
     drawn: bool,
@@ -41,9 +42,9 @@ pub(crate) struct ProgressLine {
 struct Stages {
     began: Option<Instant>,
     all: Vec<Stage>,
-    /// The one under way.
+    /// Stage that is in progress.
     current: Option<usize>,
-    /// The one in the line.
+    /// Stage that is shown.
     shown: Option<usize>,
     line: Option<ProgressBar>,
     ticking: bool,
@@ -52,10 +53,10 @@ struct Stages {
 #[derive(Debug)]
 struct Stage {
     name: String,
-    /// When it began for the first time, and how much was done then.
+    /// Time when the stage first began, and how much was done then.
     began: Instant,
     first: u64,
-    /// When it was last under way, and for how long in all, without its turn that is not over.
+    /// Time when the stage was last resumed, and its total time before.
     since: Instant,
     spent: Duration,
     turns: u32,
@@ -82,7 +83,8 @@ impl Stages {
             }
         }
         if let Some(stage) = self.current.and_then(|index| self.all.get_mut(index)) {
-            // Again from the start, as a file that is read twice. A little less comes of threads that count together.
+            // The stage starts again, as for a file that is read twice. A slightly smaller number
+            // comes from threads that count together.
             if done < stage.done / 2 {
                 (stage.began, stage.first) = (now, done);
             }
@@ -170,7 +172,7 @@ impl Stage {
         }
     }
 
-    /// How long the rest takes if it goes on as it went, others' turns included.
+    /// The time that the rest takes at the rate so far, with other stages in between.
     fn left(&self, elapsed: Duration, total: u64) -> Option<Duration> {
         let went = self.done.checked_sub(self.first).filter(|went| *went > 0)?;
         let rest = (total - self.done) as f64 / went as f64;
@@ -181,7 +183,7 @@ impl Stage {
 /// Characters of a full bar.
 const WIDTH: usize = 24;
 
-/// `8 s`, `3 min`, `2 h 5 min`.
+/// A duration as text: `8 s`, `3 min`, `2 h 5 min`.
 fn span(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..120 => format!("{seconds} s"),
@@ -192,13 +194,14 @@ fn span(time: Duration) -> String {
 
 fn line() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(20));
-    // A template that does not parse is a fault of this file; a person is better served by another line than by no result.
+    // A template that does not parse is a fault of this file; another line is better than no
+    // result.
     let style = ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style);
     bar
 }
 
-/// Draws ten times a second, as long as somebody has the bars: also while nothing is heard of the work.
+/// Draws the line ten times a second for as long as the bars exist, even without news.
 fn tick(stages: &Weak<Mutex<Stages>>) {
     while let Some(stages) = stages.upgrade() {
         stages.lock().unwrap_or_else(PoisonError::into_inner).draw(Instant::now());
@@ -208,7 +211,7 @@ fn tick(stages: &Weak<Mutex<Stages>>) {
 }
 
 impl ProgressLine {
-    /// Draws nothing, and keeps time all the same.
+    /// A line that is not drawn, but measures times.
     pub(crate) fn quiet() -> Self {
         ProgressLine::new(true)
     }
@@ -221,19 +224,20 @@ impl ProgressLine {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how far `stage` is, out of `total`, or 0 if nobody knows; a new name ends the stage before it.
+    /// Sets how far `stage` is, out of `total`, or 0 if unknown; a new name ends the previous
+    /// stage.
     pub(crate) fn at(&self, stage: &str, done: u64, total: u64, unit: StageUnit) {
         let mut stages = self.stages();
         stages.at(stage, done, total, unit, Instant::now());
         if self.drawn && !stages.ticking {
             stages.ticking = true;
             let weak = Arc::downgrade(&self.now);
-            // Without a thread there is no line, and the work goes on.
+            // Without a thread there is no line, and the work continues.
             let _ = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&weak));
         }
     }
 
-    /// The same for a stage of `sotto-db`, on a table of its own or on one of several.
+    /// Sets the progress of a stage of `sotto-db`, on a table of its own or on one of several.
     pub(crate) fn watch(&self, table: Option<(usize, usize)>, at: sotto_db::Progress) {
         let unit = match at.unit {
             sotto_db::ProgressUnit::Bytes => StageUnit::Bytes,
@@ -249,12 +253,12 @@ impl ProgressLine {
         }
     }
 
-    /// Takes the line away until there is work again.
+    /// Removes the line until there is work again.
     pub(crate) fn rest(&self) {
         self.stages().rest();
     }
 
-    /// Says something above the line, at once; nothing with `--json`.
+    /// Prints a note above the line, at once; nothing with `--json`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.rest();
@@ -262,7 +266,7 @@ impl ProgressLine {
         }
     }
 
-    /// Ends the last stage; gives every stage's name and time, in order.
+    /// Ends the last stage; returns every stage's name and time, in order.
     pub(crate) fn finish(&self) -> Vec<(String, Duration)> {
         let mut stages = self.stages();
         stages.rest();
@@ -272,7 +276,7 @@ impl ProgressLine {
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        // An error leaves a half-drawn line in the way of its own message.
+        // A half-drawn line must not be in the way of an error message.
         self.finish();
     }
 }
@@ -317,7 +321,7 @@ mod tests {
             text(StageUnit::Count("rows"), 0, 12).trim_end().rsplit("  ").next(),
             Some("0 of 12 rows")
         );
-        // Nobody knows of how many.
+        // The total is unknown.
         assert_eq!(text(StageUnit::Bytes, 2048, 0), "  read                 2.00 KiB, 2 s");
         assert_eq!(text(StageUnit::Share, 0, 0), "  read                 2 s");
         // More than was announced.
@@ -330,7 +334,7 @@ mod tests {
         let mut stages = Stages::default();
         stages.at("catalog", 0, 0, StageUnit::Bytes, began);
         assert_eq!(after(&mut stages, began, 0.4), None);
-        // Nothing was heard of it since, and it is drawn all the same.
+        // The line is drawn although there was no news since.
         assert!(after(&mut stages, began, 0.6).is_some());
         stages.rest();
         assert_eq!(after(&mut stages, began, 9.0), None);
@@ -355,7 +359,7 @@ mod tests {
             stages.at("hint", turn, 10, StageUnit::Share, second(turn));
         }
         stages.at("matrix", 10, 20, StageUnit::Share, second(10));
-        // Ten of twenty in ten seconds, whoever had the turn.
+        // Ten of twenty in ten seconds, whichever stage was shown.
         let shown = after(&mut stages, began, 10.0).unwrap();
         assert!(shown.contains("matrix") && shown.ends_with("10 s left"), "{shown}");
         stages.at("hint", 10, 20, StageUnit::Share, second(10));

@@ -1,15 +1,15 @@
-//! Tables that read well without color, in a hundred columns.
+//! Tables in a hundred columns that read well without color.
 
 use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle};
 
-/// No frame: one rule under the heading, and two blanks between columns.
+/// Style of a table: no frame, one rule under the heading, and two spaces between columns.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none().junction(' '))
     .header_separator(LineStyle::none().fill('-').junction(' '))
     .content_lines(ContentLineStyle::none().junction(' '));
 
-/// A table with a heading and a rule under it. `columns`: heading, and whether it holds numbers (which
-/// are set flush right).
+/// A table with a heading and a rule under it. `columns` has headings, and whether a column has
+/// numbers, which are aligned right.
 pub(crate) fn grid(columns: &[(&str, bool)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE);
@@ -29,11 +29,11 @@ pub(crate) fn grid(columns: &[(&str, bool)], rows: impl IntoIterator<Item = Vec<
     table.trim_fmt()
 }
 
-/// Where lines of facts are broken.
+/// Column at which lines of facts are wrapped.
 const WIDTH: usize = 100;
 
-/// Facts, one to a line: `  name    value`. A value that does not fit goes on below itself; an empty line parts
-/// groups, which are what names share before a colon.
+/// Formats facts, one per line: `  name    value`. A long value is wrapped below itself; an empty
+/// line separates groups, which share the part of their names before a colon.
 pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let rows: Vec<_> = rows.into_iter().collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -51,7 +51,7 @@ pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> St
     lines.join("\n")
 }
 
-/// Text in lines of at most `width` characters, but for words that are longer.
+/// Wraps text into lines of at most `width` characters, except for longer words.
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -1,11 +1,11 @@
 //! Output. Results go to stdout, as text for a person or as JSON for a script; progress and errors go
 //! to stderr, so that a pipe carries results only.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`bars`] | progress bars, drawn only on a terminal |
 //! | [`grid`] | tables that read well without color |
-//! | [`units`] | bytes, times, rates and probabilities as a person writes them |
+//! | [`units`] | bytes, times, rates and probabilities for a person |
 
 pub(crate) mod bars;
 pub(crate) mod grid;
@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 use serde::Serialize;
 use std::io::Write;
 
-/// Where results go.
+/// The output of a command, as text or JSON.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     json: bool,
@@ -27,7 +27,7 @@ impl Screen {
         Screen { json, quiet: false }
     }
 
-    /// For a verb that another one runs: nothing is printed, but for progress.
+    /// A screen for a verb that another one runs: nothing is printed, except for progress.
     pub(crate) fn quiet(self) -> Self {
         Screen { quiet: true, ..self }
     }
@@ -57,7 +57,8 @@ impl Screen {
     }
 }
 
-/// Writes and flushes a line. A reader that has gone away (`sotto ... | head`) ends the command quietly.
+/// Writes and flushes a line. If the reader has gone (`sotto ... | head`), the command ends
+/// quietly.
 fn line(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {

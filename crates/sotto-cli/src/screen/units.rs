@@ -1,8 +1,8 @@
-//! Numbers as a person writes them: three significant digits, one unit.
+//! Numbers for a person: three significant digits, one unit.
 
 use std::time::Duration;
 
-/// `17 B`, `1.50 KiB`, `32.0 MiB`.
+/// Formats bytes: `17 B`, `1.50 KiB`, `32.0 MiB`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if n < 1024 {
@@ -11,7 +11,7 @@ pub(crate) fn bytes(n: u64) -> String {
     let mut value = n as f64;
     let mut unit = "B";
     for next in UNITS {
-        // 999.5 would round to four digits, so it already goes to the next unit.
+        // 999.5 would round to four digits, so it already takes the next unit.
         if value < 999.5 {
             break;
         }
@@ -21,7 +21,7 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// `1 234 567`: groups of three, thin enough to read and safe to search for.
+/// Formats a number in groups of three: `1 234 567`.
 pub(crate) fn count(n: u64) -> String {
     let text = n.to_string();
     let mut out = String::with_capacity(text.len() * 4 / 3);
@@ -34,7 +34,7 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
-/// `840 us`, `12.3 ms`, `4.56 s`.
+/// Formats a duration: `840 us`, `12.3 ms`, `4.56 s`.
 pub(crate) fn time(t: Duration) -> String {
     let s = t.as_secs_f64();
     if s < 999.5e-6 {
@@ -46,13 +46,13 @@ pub(crate) fn time(t: Duration) -> String {
     }
 }
 
-/// Milliseconds alone, for columns whose heading has the unit.
+/// Formats milliseconds without a unit, for columns whose heading has it.
 pub(crate) fn millis(t: Duration) -> String {
     digits(t.as_secs_f64() * 1e3)
 }
 
-/// A bound on a probability: `at most 2^-41.2`; beyond what means anything, `below 2^-999`, which is still
-/// a bound; or `0` for what cannot happen.
+/// Formats a bound on a probability: `at most 2^-41.2`; `below 2^-999` for tiny ones; `0` for what
+/// cannot happen.
 pub(crate) fn at_most(log2: f64) -> String {
     if log2 == f64::NEG_INFINITY {
         "0".to_owned()
@@ -63,12 +63,12 @@ pub(crate) fn at_most(log2: f64) -> String {
     }
 }
 
-/// Bits of security; information-theoretic schemes have no number.
+/// Formats bits of security; information-theoretic schemes have no number.
 pub(crate) fn security(bits: f64) -> String {
     if bits.is_infinite() { "information-theoretic".to_owned() } else { format!("{bits:.1} bits") }
 }
 
-/// Three significant digits, and no more than are there.
+/// Formats a number with at most three significant digits.
 pub(crate) fn digits(value: f64) -> String {
     let places = if value >= 99.95 {
         0
@@ -80,7 +80,7 @@ pub(crate) fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// Bytes as lowercase hex.
+/// Formats bytes as lower case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -97,7 +97,7 @@ mod tests {
             (1024, "1.00 KiB"),
             (33_554_432, "32.0 MiB"),
             (1_073_741_824, "1.00 GiB"),
-            // A fourth digit goes to the next unit.
+            // A fourth digit takes the next unit.
             (1_023_999, "0.98 MiB"),
         ] {
             assert_eq!(bytes(n), text);

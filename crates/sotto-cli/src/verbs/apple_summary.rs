@@ -1,4 +1,4 @@
-//! What is told of a table of Apple's lookups, by `sotto encode` and `sotto inspect`.
+//! The summary of a table of Apple's lookups, for `sotto encode` and `sotto inspect`.
 
 use crate::screen::units;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use sotto_apple::image::{OpenUseCase, UseCaseDescription, UseCaseKind};
 use sotto_apple::sets::WeakParams;
 use sotto_core::{Image, Section};
 
-/// What is told of a table, in lines.
+/// The lines that summarize a table.
 pub(super) fn facts(opened: &OpenUseCase) -> Vec<(&'static str, String)> {
     let told = &opened.description;
     let mut lines = vec![
@@ -57,7 +57,7 @@ fn security(told: &UseCaseDescription) -> String {
     })
 }
 
-/// The same for a script.
+/// The summary as JSON.
 pub(super) fn reported(opened: &OpenUseCase) -> Value {
     let (costs, file) = (opened.use_case.costs(), opened.image.file());
     json!({

@@ -1,5 +1,5 @@
-//! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory, or whether
-//! anything has become slower, or how many lookups a server gives.
+//! `sotto bench`: runs benchmark definitions, and measures this machine, regressions, and the
+//! throughput of a server.
 
 mod guard;
 mod load_generator;

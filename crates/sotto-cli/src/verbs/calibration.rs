@@ -1,4 +1,5 @@
-//! How fast schemes are on this machine: measured by `sotto bench machine`, and remembered in the cache folder.
+//! The calibration of this machine: how fast schemes are, measured by `sotto bench machine`, and
+//! stored in the cache folder.
 
 use super::connect_args::default_cache;
 use crate::failure::{Failure, Result};
@@ -7,7 +8,7 @@ use sotto_plan::Calibration;
 use sotto_plan::calibration::CalibrationError;
 use std::path::PathBuf;
 
-/// What is remembered of this machine, and in a line where times come from.
+/// The stored calibration of this machine, and a line that says where times come from.
 pub(super) fn recall() -> (Option<Calibration>, String) {
     let usual = |why: &str| {
         format!(
@@ -33,7 +34,7 @@ pub(super) fn recall() -> (Option<Calibration>, String) {
     }
 }
 
-/// Remembers a calibration for the next program, and says where.
+/// Stores a calibration for later runs, and returns where.
 pub(super) fn keep(calibration: &Calibration) -> Result<String> {
     let Some(file) = file() else { return Ok("there is no cache folder to remember it in".to_owned()) };
     calibration.keep(&file).map_err(|error| Failure::file("writing", &file, &error))?;

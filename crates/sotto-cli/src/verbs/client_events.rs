@@ -1,4 +1,5 @@
-//! The state of a client that must not lose it: where it lies, how much is left, what happened to it.
+//! The events and the durable state of a client: where the state is, how much is left, what
+//! happened.
 
 use crate::failure::Result;
 use crate::screen::bars::ProgressLine;
@@ -9,19 +10,19 @@ use sotto_core::Budget;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What happened during a command.
+/// The events of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EventLog(Arc<Mutex<Vec<ReceivedEvent>>>);
 
 #[derive(Debug)]
 struct ReceivedEvent {
     text: String,
-    /// Whether it was said when it happened.
+    /// Whether the event was printed when it happened.
     said: bool,
 }
 
 impl EventLog {
-    /// What a table is to call. Whoever has to wait is told at once.
+    /// A callback for the events of a table. Waits are printed at once.
     pub(super) fn listener(&self, bars: &Arc<ProgressLine>) -> impl FnMut(TableEvent) + Send + 'static {
         let (events, bars) = (self.clone(), Arc::clone(bars));
         move |event| {
@@ -38,37 +39,37 @@ impl EventLog {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// What was heard.
+    /// The texts of all events.
     pub(super) fn heard(&self) -> Vec<String> {
         self.all().iter().map(|heard| heard.text.clone()).collect()
     }
 
-    /// What was heard and not said yet.
+    /// The texts of events that were not printed yet.
     pub(super) fn unsaid(&self) -> Vec<String> {
         self.all().iter().filter(|heard| !heard.said).map(|heard| heard.text.clone()).collect()
     }
 
-    /// Prints what was heard and not said yet, and gives all of it.
+    /// Prints events that were not printed yet, and returns all of them.
     pub(super) fn tell(&self, screen: Screen) -> Result<Vec<String>> {
         self.unsaid().iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
         Ok(self.heard())
     }
 }
 
-/// Where states go if nobody says: the user's folder for data, by the XDG rules. It is not the one for caches, which
-/// people empty, nor the one for anchors.
+/// The default folder of states: the user's data folder, by the XDG rules. It is neither the one
+/// for caches, which people empty, nor the one for rollback counters.
 pub(super) fn default_dir() -> Option<PathBuf> {
     data_dir().map(|folder| folder.join("state"))
 }
 
-/// Our part of the user's folder for data.
+/// The folder of sotto in the user's data folder.
 pub(super) fn data_dir() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
     folder.map(|folder| folder.join("sotto"))
 }
 
-/// How many more queries there are, if that is limited.
+/// The number of queries left, if it is limited.
 pub(super) fn budget(table: &Table) -> Option<u64> {
     match table.budget() {
         Budget::Left(left) => Some(left),
@@ -76,7 +77,7 @@ pub(super) fn budget(table: &Table) -> Option<u64> {
     }
 }
 
-/// How much is left, in words.
+/// The number of queries left, in words.
 pub(super) fn left(table: &Table) -> String {
     let Some(left) = budget(table) else { return "any number of queries".to_owned() };
     let what_then = match () {
@@ -92,12 +93,13 @@ fn is_helped(table: &Table) -> bool {
     table.session().scheme().upkeep.is_some()
 }
 
-/// Whether less than a quarter of a fresh client's queries is left.
+/// Whether less than a quarter of a new client's queries is left.
 fn is_low(table: &Table) -> bool {
     budget(table).is_some_and(|left| left < table.report().costs.budget / 4)
 }
 
-/// Spares the next call what it would wait for: orders hints that are due, or has new ones made if few are left.
+/// Spares the next call a wait: requests hints that are due, or prepares the next client if few are
+/// left.
 pub(super) fn refill(table: &mut Table) -> sotto_client::Result<()> {
     if is_helped(table) {
         while table.refill_hints()? {}

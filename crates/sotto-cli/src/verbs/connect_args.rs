@@ -1,4 +1,5 @@
-//! A table or a stack behind an address: which one, whom to believe, and where to keep what is kept of it.
+//! The arguments for a table or a stack at an address: which one, which key to trust, and where to
+//! store files.
 
 use super::client_events::{self, EventLog};
 use crate::exit_mapping;
@@ -15,7 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Headings of the help. They stand at each argument, since a heading of a whole group is that of all arguments after it too.
+// Headings of the help. They are set at each argument, since the heading of a group applies to all
+// arguments after it too.
 const TRUST: &str = "Trust";
 const STORAGE: &str = "State and cache";
 const CONNECTION: &str = "Connection";
@@ -84,13 +86,13 @@ pub(crate) struct ConnectArgs {
     insecure_plaintext: bool,
 }
 
-/// What a name stands for.
+/// An open table or stack.
 pub(super) enum TableOrStack {
     Table(Box<Table>),
     Stack(Box<BatchStack>),
 }
 
-/// How each table is opened, whether it is asked by itself or belongs to a stack.
+/// Options for opening a table, by itself or within a stack.
 #[derive(Clone)]
 struct TableOptions {
     state: Option<PathBuf>,
@@ -130,7 +132,7 @@ impl TableOptions {
     }
 }
 
-/// Opens what a builder is of, a table or a stack, with all that is said in the same words of both.
+/// Sets the options that builders of tables and stacks share, and opens it.
 macro_rules! opened {
     ($remote:expr, $builder:expr) => {{
         let mut builder = $builder.timeout(Duration::from_secs($remote.timeout));
@@ -166,7 +168,7 @@ impl ConnectArgs {
         self.open_table(&self.how(bars, events))?.map_err(exit_mapping::client)
     }
 
-    /// Opens a table or, if the server has none of that name, a stack that is made for several rows at once.
+    /// Opens a table or, if the server has none of that name, a stack with a batch code.
     pub(super) fn open_either(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<TableOrStack> {
         let how = self.how(bars, events);
         let missing = match self.open_table(&how)? {
@@ -178,7 +180,7 @@ impl ConnectArgs {
             Ok(stack) => BatchStack::new(stack)
                 .map(|batch| TableOrStack::Stack(Box::new(batch)))
                 .map_err(exit_mapping::client),
-            // Neither: what was asked for was most likely a table.
+            // Neither exists: the caller most likely meant a table.
             Err(error) if is_missing(&error) => Err(exit_mapping::client(missing)),
             Err(error) => Err(exit_mapping::client(error)),
         }
@@ -207,7 +209,7 @@ impl ConnectArgs {
         self.open_stack(self.how(bars, events))?.map_err(exit_mapping::client)
     }
 
-    /// The folder for what is kept, if anything is.
+    /// The cache folder, if there is one.
     pub(super) fn cache(&self) -> Result<Option<PathBuf>> {
         match (&self.cache, self.no_cache) {
             (_, true) => Ok(None),
@@ -216,12 +218,12 @@ impl ConnectArgs {
         }
     }
 
-    /// The keyring, if keys are kept.
+    /// The keyring, if keys are stored.
     pub(super) fn keyring(&self) -> Result<Option<Keyring>> {
         if self.fresh_keys { Ok(None) } else { self.token_keyring() }
     }
 
-    /// The keyring for tokens, which do not tie one call to another.
+    /// The keyring for tokens, which do not link one call to another.
     pub(super) fn token_keyring(&self) -> Result<Option<Keyring>> {
         let Some(dir) = self.cache()? else { return Ok(None) };
         let key_file = self.keyring_key.clone().or_else(default_key_file);
@@ -245,12 +247,12 @@ impl ConnectArgs {
     }
 }
 
-/// Whether a server says that it has nothing of that name.
+/// Whether a server reports that it has nothing of that name.
 fn is_missing(error: &ClientError) -> bool {
     matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
 }
 
-/// Draws the opening of a table, and a row that is streamed.
+/// A callback that draws the progress of an opening, or of a streamed row.
 pub(super) fn on(bars: &Arc<ProgressLine>) -> impl FnMut(Progress) + Send + 'static {
     let bars = Arc::clone(bars);
     move |at| {
@@ -269,12 +271,12 @@ pub(super) fn on(bars: &Arc<ProgressLine>) -> impl FnMut(Progress) + Send + 'sta
     }
 }
 
-/// A number of witnesses: 0 would ask for nothing.
+/// Parses a number of witnesses, at least 1, since 0 would require nothing.
 fn at_least_one() -> clap::builder::RangedU64ValueParser<usize> {
     clap::builder::RangedU64ValueParser::new().range(1..)
 }
 
-/// A time as a person writes it: seconds, or with its unit.
+/// Parses a duration: seconds, or with its unit.
 pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     let (number, seconds) = match text.trim_end_matches(char::is_alphabetic) {
         number if number.len() == text.len() => (number, 1),
@@ -291,7 +293,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
-/// Where the key that encrypts kept keys lies if nobody says: not in the cache, which people copy.
+/// The default file of the key that encrypts stored keys: not in the cache, which people copy.
 pub(super) fn default_key_file() -> Option<PathBuf> {
     client_events::data_dir().map(|folder| folder.join("keys.key"))
 }

@@ -1,4 +1,5 @@
-//! `sotto audit evidence`: what is kept of publishers that showed different people different things.
+//! `sotto audit evidence`: the stored evidence against publishers that showed different people
+//! different documents.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};

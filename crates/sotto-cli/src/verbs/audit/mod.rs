@@ -1,8 +1,8 @@
-//! `sotto audit`: what anybody can check of a publisher or a server, and show to others.
+//! `sotto audit`: what anyone can verify of a publisher or a server, and show to others.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`evidence`] | what is kept of publishers that showed different people different things |
+//! | [`evidence`] | stored evidence against publishers that showed different people different documents |
 //! | [`rows`] | whether a table's rows are those that its catalog commits to |
 
 mod evidence;

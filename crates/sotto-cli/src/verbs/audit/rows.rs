@@ -92,7 +92,7 @@ impl AuditRows {
         Ok((catalog.clone(), key))
     }
 
-    /// Of a server only rows that are public can be read.
+    /// Audits a server, of which only public rows can be read.
     fn remote(&self, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
         let refuse = |error: CatalogError| exit_mapping::client(error.into());
         let Some(name) = &self.table else {

@@ -1,4 +1,5 @@
-//! A backup is made: the server copies its state, and what lies beside images is copied from here.
+//! Creation of a backup: the server copies its state, and the files next to images are copied from
+//! here.
 
 use super::manifest::{FILE, FILES, Manifest, ManifestEntry, STATE, TABLES};
 use super::{copy, files, private};
@@ -35,10 +36,10 @@ Example:
   sotto backup /backups/monday tables/people --admin http://127.0.0.1:8081 --state /var/lib/sotto
   sotto backup /backups/monday --config /etc/sotto/sotto.toml";
 
-/// The folder in a server's state folder that it copies the rest into.
+/// Folder in a server's state folder that it copies its state into.
 const COPY: &str = "backup";
 
-/// The longest a server may take to copy its state.
+/// Maximum time in which a server has to copy its state.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Arguments of `sotto backup`.
@@ -114,7 +115,7 @@ impl Backup {
         screen.report(&json!({ "backup": self.out, "bytes": bytes, "manifest": manifest }))
     }
 
-    /// The tables' folders; and where the server is asked for its state, with its state folder.
+    /// The tables' folders; and the server's admin address, with its state folder.
     fn what(&self) -> Result<(Vec<PathBuf>, Option<(String, PathBuf)>)> {
         let (mut dirs, mut admin, mut state) = (self.tables.clone(), self.admin.clone(), self.state.clone());
         if let Some(file) = &self.config {
@@ -122,7 +123,7 @@ impl Backup {
                 return Err(Failure::missing(format!("there is no file {}", file.display())));
             }
             let config = ServerConfig::read(file).map_err(exit_mapping::start)?;
-            // A single file lies in its table's folder.
+            // A single file is in its table's folder.
             let folder = |path: &Path| match path.is_file() {
                 true => path.parent().map(Path::to_owned),
                 false => Some(path.to_owned()),
@@ -146,7 +147,8 @@ impl Backup {
         }
     }
 
-    /// What lies beside the images of a table, or of all tables of a stack; and the newest of these, if that is asked for.
+    /// Copies the files next to the images of a table, or of all tables of a stack, and the newest
+    /// image, if that is requested.
     fn keep(&self, dir: &Path, next: &Path, paths: &mut Vec<String>) -> Result<TableName> {
         let copying = |name: &TableName| Copying { from: dir, to: next, below: format!("{TABLES}/{name}") };
         match PathKind::of(dir).map_err(exit_mapping::db)? {
@@ -164,7 +166,8 @@ impl Backup {
             PathKind::Foreign(folder, newest) => {
                 let opened =
                     sotto_apple::image::open(&newest, WeakParams::Allow).map_err(exit_mapping::apple)?;
-                // A use case may have a name that is no folder's; then the folder's own will do.
+                // The name of a use case may not be valid for a folder; then the folder's own name
+                // is used.
                 let own = folder.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 let name = opened.name.parse().or_else(|_| own.parse::<TableName>());
                 let name =
@@ -187,7 +190,8 @@ impl Backup {
         }
     }
 
-    /// Whether a file in the folder of a table whose newest epoch is this belongs into the backup.
+    /// Whether a file belongs into the backup, in the folder of a table whose newest epoch is
+    /// `newest`.
     fn is_kept(&self, file: &str, newest: Epoch) -> bool {
         match file.starts_with("epoch-") {
             true => self.images && file.starts_with(&format!("epoch-{:08}.", newest.0)),
@@ -196,17 +200,17 @@ impl Backup {
     }
 }
 
-/// A folder of which files are copied, and where to.
+/// A folder whose files are copied, and the destination.
 struct Copying<'a> {
     from: &'a Path,
-    /// The backup's folder, and the name in it.
+    /// Folder of the backup, and the name in it.
     to: &'a Path,
     below: String,
 }
 
 impl Copying<'_> {
-    /// Copies those files of a folder below that are wanted. What lies in a folder of its own beside them is another table's,
-    /// or a log, which is public.
+    /// Copies the matching files of a folder below. A subfolder belongs to another table, or is a
+    /// log, which is public.
     fn all(&self, folder: &str, is_kept: impl Fn(&str) -> bool, paths: &mut Vec<String>) -> Result<()> {
         let from = self.from.join(folder);
         let is_kept = |file: &String| is_kept(file) && file != LOCK && !file.starts_with('.');
@@ -225,7 +229,8 @@ impl Copying<'_> {
     }
 }
 
-/// Has a server copy its state, and takes the copy: from the folder `state`, whatever the server says.
+/// Makes a server copy its state, and takes the copy from the folder `state`, whatever path the
+/// server names.
 fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
     let settings = HttpSettings { overall: PATIENCE, ..HttpSettings::default() };
     let http = HttpTransport::new(admin, &settings).map_err(|error| exit_mapping::client(error.into()))?;

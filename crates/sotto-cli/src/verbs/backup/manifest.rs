@@ -1,4 +1,5 @@
-//! What is in a backup: each file, its bytes, and a digest of them. It is written last, so a backup without one is none.
+//! The manifest of a backup: each file, its size, and its digest. It is written last, so a folder
+//! without one is no backup.
 
 use crate::failure::{Failure, Result};
 use serde::{Deserialize, Serialize};
@@ -7,28 +8,28 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path};
 
-/// Its name in a backup.
+/// Name of the manifest in a backup.
 pub(super) const FILE: &str = "backup.json";
-/// What it says of itself.
+/// Format that a manifest names.
 const FORMAT: &str = "sotto-backup/1";
-/// Most bytes of it: some hundred thousand files.
+/// Maximum bytes of a manifest: some hundred thousand files.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Where things lie in a backup; below a stack's name the last two are as in its own folder.
+/// Folders of a backup; below a stack's name the last two are as in its own folder.
 pub(super) const STATE: &str = "state";
 pub(super) const TABLES: &str = "tables";
 pub(super) const FILES: &str = "files";
 
-/// What is in a backup.
+/// The manifest of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
     format: String,
-    /// When it was made, in seconds since 1970.
+    /// Time of the backup, in seconds since 1970.
     pub(super) created: u64,
-    /// Its tables and stacks.
+    /// Names of its tables and stacks.
     pub(super) tables: Vec<TableName>,
-    /// Its files.
+    /// Entries of its files.
     pub(super) files: Vec<ManifestEntry>,
 }
 
@@ -36,10 +37,10 @@ pub(super) struct Manifest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ManifestEntry {
-    /// Below the backup's folder, with `/` between names.
+    /// Path below the backup's folder, with `/` between names.
     pub(super) path: String,
     pub(super) bytes: u64,
-    /// BLAKE3.
+    /// BLAKE3 digest of the file.
     pub(super) digest: Hex32,
 }
 
@@ -48,7 +49,7 @@ impl Manifest {
         Manifest { format: FORMAT.to_owned(), created, tables, files }
     }
 
-    /// Reads that of a backup, and compares every file with it.
+    /// Reads the manifest of a backup, and verifies every file.
     pub(super) fn read(backup: &Path) -> Result<Self> {
         let path = backup.join(FILE);
         let failed = |error| Failure::file("reading", &path, &error);
@@ -62,7 +63,7 @@ impl Manifest {
             return Err(wrong(format!("it is in format {:?}, this build reads {FORMAT:?}", manifest.format)));
         }
         for entry in &manifest.files {
-            // What leads out of the folder was not written here.
+            // A path that leads out of the folder was not written here.
             let parts: Vec<_> = Path::new(&entry.path).components().collect();
             let names: Vec<_> = parts.iter().map(|part| part.as_os_str()).collect();
             let is_known = match names.as_slice() {
@@ -84,7 +85,7 @@ impl Manifest {
 }
 
 impl ManifestEntry {
-    /// A file that is there.
+    /// The entry of an existing file.
     pub(super) fn of(backup: &Path, path: String) -> Result<Self> {
         let place = backup.join(&path);
         let (bytes, digest) = digest(&place).map_err(|error| Failure::file("reading", &place, &error))?;
@@ -92,7 +93,7 @@ impl ManifestEntry {
     }
 }
 
-/// Bytes of a file, and their digest.
+/// The size of a file in bytes, and its digest.
 pub(super) fn digest(path: &Path) -> std::io::Result<(u64, Hex32)> {
     let (mut file, mut hasher) = (File::open(path)?, blake3::Hasher::new());
     let bytes = std::io::copy(&mut file, &mut hasher)?;

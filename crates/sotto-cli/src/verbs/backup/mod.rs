@@ -1,10 +1,11 @@
-//! `sotto backup` and `sotto restore`: what cannot be made again from the rows, copied while a server runs, and put back.
+//! `sotto backup` and `sotto restore`: what cannot be made again from the rows, copied while a
+//! server runs, and restored.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `manifest` | what is in a backup, with a digest of each file |
-//! | `keep` | a backup is made |
-//! | `restore` | a backup is put back |
+//! | `manifest` | the manifest of a backup, with a digest of each file |
+//! | `create` | creation of a backup |
+//! | `restore` | restoring a backup |
 
 mod create;
 mod manifest;
@@ -17,7 +18,7 @@ use crate::failure::{Failure, Result};
 use std::fs;
 use std::path::Path;
 
-/// Copies a file with its permissions, and brings it to the disk.
+/// Copies a file with its permissions, and syncs it to the disk.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         private(folder)?;
@@ -27,14 +28,14 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     synced.map_err(|error| Failure::file("writing", to, &error))
 }
 
-/// Makes a folder for this user alone, if it is not there: keys lie in it.
+/// Creates a folder for this user alone, if it does not exist, since it contains keys.
 fn private(folder: &Path) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| Failure::file("making", folder, &error))
 }
 
-/// The files in a folder, by name; none if it is not there.
+/// The names of the files in a folder, sorted; empty if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<String>> {
     let failed = |error| Failure::file("reading", folder, &error);
     let entries = match fs::read_dir(folder) {

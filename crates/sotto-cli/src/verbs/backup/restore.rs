@@ -1,4 +1,4 @@
-//! A backup is put back: all of it was compared with its digests before anything is written.
+//! Restoring a backup: all files are verified against their digests before anything is written.
 
 use super::manifest::{Manifest, STATE, TABLES, digest};
 use super::{copy, private};
@@ -55,7 +55,7 @@ impl Restore {
                 ways.push((self.backup.join(&entry.path), to.join(rest)));
             }
         }
-        // What is there already and the same is no reason to refuse the rest.
+        // An existing identical file is no reason to refuse the rest.
         ways.retain(|(from, to)| !to.exists() || digest(from).ok() != digest(to).ok());
         if let Some((_, there)) = ways.iter().find(|(_, to)| to.exists() && !self.replace) {
             return Err(Failure::usage(format!("{} is there, and is another one", there.display()))
@@ -68,7 +68,7 @@ impl Restore {
             private(state)?;
         }
         for (from, to) in &ways {
-            // Whole under another name first: what is there stays until then.
+            // Written under another name first: the existing file stays until that is complete.
             let mut next = to.clone().into_os_string();
             next.push(".restored");
             let next = PathBuf::from(next);
@@ -86,7 +86,7 @@ impl Restore {
     }
 }
 
-/// Refuses what a server has open: it would go on with what is no more there.
+/// Refuses files that a server has open: it would continue with files that are gone.
 fn unused(path: &Path) -> Result<()> {
     let Ok(file) = File::open(path) else { return Ok(()) };
     match file.try_lock() {

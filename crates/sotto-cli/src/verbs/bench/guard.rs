@@ -8,7 +8,7 @@ use crate::screen::bars::StageUnit;
 use sotto_bench::Options;
 use sotto_bench::regression::{GuardReport, guard};
 
-/// Measures and prints all ratios. That one has fallen is an error, of which nobody but sotto is to blame.
+/// Measures and prints all ratios. If one has fallen, that is an error of sotto.
 pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
     if bench.svg.is_some() || options.threads.is_some() {
         let said = "`bench guard` is on one thread, and there is no drawing of it";

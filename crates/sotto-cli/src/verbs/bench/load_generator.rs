@@ -1,7 +1,8 @@
-//! Requests whose answers are known, and senders that keep a server busy with them.
+//! Requests whose answers are known, and threads that keep a server busy with them.
 //!
-//! As in [`mod@super::load`], the bytes of a few queries are sent again and again: making queries takes time that is a client's.
-//! Every answer is compared with the first to its query, and every refusal has to say when to come back.
+//! As in [`super::throughput`], the bytes of a few queries are sent again and again: making queries
+//! takes a client's time. Every answer is compared with the first to its query, and every refusal
+//! has to say when to come back.
 
 use super::local_server::{http, open, post};
 use crate::exit_mapping;
@@ -11,20 +12,20 @@ use sotto_client::ClientError;
 use sotto_client::transport::{Request, Transport};
 use std::time::{Duration, Instant};
 
-/// Queries in a pass, as is a server's default, and asks that wait: two passes of them.
+/// Number of queries in a pass, as is a server's default, and length of the queue: two passes.
 pub(super) const PASS: usize = 8;
 pub(super) const QUEUE: usize = 2 * PASS;
 
-/// Clients that keep the server busy: a pass that runs, and a full queue.
+/// Number of clients that keep the server busy: a running pass, and a full queue.
 pub(super) const BUSY: usize = PASS + QUEUE;
 
-/// What came of one request.
+/// The reply to one request.
 pub(super) struct Reply {
     pub(super) ms: f64,
     pub(super) admitted: bool,
 }
 
-/// Replies of one stretch of time.
+/// The replies within one span of time.
 #[derive(Default)]
 pub(super) struct ReplyTimes {
     pub(super) admitted: Vec<f64>,
@@ -48,19 +49,19 @@ impl ReplyTimes {
     }
 }
 
-/// The time that 99 in 100 stayed below.
+/// The 99th percentile of times.
 pub(super) fn p99(ms: &[f64]) -> f64 {
     ms.get((ms.len() * 99 / 100).min(ms.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
-/// A server's address, and requests to it whose answers are known.
+/// The address of a server, and requests to it whose answers are known.
 pub(super) struct LoadGenerator {
     url: String,
     asks: Vec<(Request, Vec<u8>)>,
 }
 
 impl LoadGenerator {
-    /// Requests for some rows, and the answers that belong to them, which read right.
+    /// Makes requests for some rows, and the answers that belong to them, which are verified.
     pub(super) fn new(url: &str, table: &TableName, rows: u64) -> Result<Self> {
         let mut session = open(&[url], table)?;
         let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
@@ -68,7 +69,7 @@ impl LoadGenerator {
         for at in 0..PASS as u64 {
             let row = at.wrapping_mul(0x9E37_79B9) % rows;
             let mut read = Vec::new();
-            // Two queries for a row, under secrets of their own, read the same bytes.
+            // Two queries for a row, under secrets of their own, recover the same bytes.
             for _ in 0..2 {
                 let ask = session.query(&[row], &mut rng).map_err(exit_mapping::client)?;
                 let [request] = ask.requests() else {
@@ -88,7 +89,7 @@ impl LoadGenerator {
         Ok(LoadGenerator { url: url.to_owned(), asks })
     }
 
-    /// Sends a request and looks at what comes.
+    /// Sends a request and checks the reply.
     pub(super) fn send(&self, http: &mut impl Transport, number: usize) -> Result<Reply> {
         let Some((request, due)) = self.asks.get(number % self.asks.len().max(1)) else {
             return Err(Failure::internal("there are no requests"));
@@ -106,12 +107,12 @@ impl LoadGenerator {
         }
     }
 
-    /// So many clients, each of which asks again when it has been answered.
+    /// Runs `clients` clients, each of which sends its next request when it has been answered.
     pub(super) fn closed(&self, clients: usize, span: Duration) -> Result<ReplyTimes> {
         self.senders(clients, |number, _, since| (since < span).then_some((number, Duration::ZERO)))
     }
 
-    /// Threads that send what `next` says, when it says so, until it says nothing.
+    /// Runs threads that send the requests that `next` returns, until it returns none.
     pub(super) fn senders(
         &self,
         threads: usize,

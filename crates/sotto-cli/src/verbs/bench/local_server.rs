@@ -1,4 +1,4 @@
-//! Servers of our own on loopback, and sessions with them that keep nothing.
+//! Servers on loopback for benchmarks, and sessions with them that store nothing.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
@@ -9,7 +9,7 @@ use sotto_client::{ClientError, Session};
 use sotto_server::{RunningServer, TableStatus};
 use std::time::Duration;
 
-/// Where a server is.
+/// The address of a server.
 pub(super) fn url(server: &RunningServer) -> String {
     format!("http://{}", server.public)
 }
@@ -27,7 +27,7 @@ pub(super) fn post(http: &mut HttpTransport, request: &Request) -> Result<Respon
     Ok(response)
 }
 
-/// Waits until a server has read its tables through: before that it answers nothing about them.
+/// Waits until a server has verified its tables: before that it answers no queries.
 pub(super) fn read_through(server: &RunningServer) -> Result<()> {
     loop {
         let standings = server.tables();
@@ -43,12 +43,12 @@ pub(super) fn read_through(server: &RunningServer) -> Result<()> {
     }
 }
 
-/// A session that keeps nothing.
+/// Opens a session that stores nothing.
 pub(super) fn open(urls: &[&str], table: &sotto_catalog::TableName) -> Result<Session> {
     let mut https = urls.iter().map(|url| http(url)).collect::<Result<Vec<_>>>()?;
     let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
     let count = u8::try_from(urls.len()).unwrap_or(u8::MAX);
-    // What a benchmark asks is no secret, and its hints are gone with it.
+    // The queries of a benchmark are no secret, and its hints end with it.
     let mut opening =
         SessionSetup::new(Opens { servers: count, in_memory: true, ..Opens::new(table.clone()) });
     loop {

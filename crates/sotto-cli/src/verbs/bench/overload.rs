@@ -1,9 +1,10 @@
-//! `sotto bench storm DIR`: what a server does when it is asked for more than it can give.
+//! `sotto bench storm DIR`: measures a server that receives more requests than it can answer.
 //!
-//! First it is asked by one client, then by as many as keep it busy, which is its capacity. Then requests come at so many times
-//! that rate, each at its time, whether or not those before it were answered. Every answer is compared with the first to its
-//! query, and every refusal has to say when to come back. As in [`mod@super::load`], the bytes of a few queries are sent again
-//! and again.
+//! First one client sends requests, then as many as keep the server busy, which gives its capacity.
+//! Then requests arrive at a multiple of that rate, each at its time, whether or not the previous
+//! ones were answered. Every answer is compared with the first one to its query, and every refusal
+//! has to name a time to retry. As in [`super::throughput`], the bytes of a few queries are sent
+//! again and again.
 
 use super::load_generator::{BUSY, LoadGenerator, PASS, QUEUE, ReplyTimes, p99};
 use super::local_server::{http, read_through, url};
@@ -20,10 +21,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// More than can be under way at once, so that requests leave at their times.
+/// Number of threads: more than can be in progress at once, so that requests leave at their times.
 const SENDERS: usize = 3 * BUSY;
 
-/// What `bench storm` found. Times are milliseconds.
+/// Result of `bench storm`. Times are in milliseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     table: String,
@@ -39,7 +40,7 @@ pub(super) struct Report {
     admitted_p99_ms: f64,
     refused: usize,
     refused_p99_ms: f64,
-    /// Until a lone client was answered again, from the last request on.
+    /// Time until a lone client was answered again, after the last request.
     recovered_ms: f64,
     memory_before_mib: f64,
     memory_after_mib: f64,
@@ -48,7 +49,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// For a person.
+    /// The result for a person.
     pub(super) fn table(&self) -> String {
         let ratio = |over: f64, under: f64| format!("{:.2} x", over / under);
         let number = units::digits;
@@ -98,13 +99,13 @@ impl Report {
         )
     }
 
-    /// For a script.
+    /// The result as JSON.
     pub(super) fn json(&self) -> Result<String> {
         serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
     }
 }
 
-/// Requests at their times, so many a second.
+/// Sends requests at fixed times, `per_second` a second.
 fn at_their_times(crowd: &LoadGenerator, per_second: f64, span: Duration) -> Result<ReplyTimes> {
     let all = AtomicU64::new(0);
     crowd.senders(SENDERS, |_, _, _| {
@@ -114,7 +115,7 @@ fn at_their_times(crowd: &LoadGenerator, per_second: f64, span: Duration) -> Res
     })
 }
 
-/// Asks a server of the newest epoch in `dir` for `times` as much as it can give.
+/// Serves the newest epoch in `dir`, and sends it `times` as many requests as it can answer.
 pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
     bars.at("starting a server", 0, 0, StageUnit::Share);
@@ -180,12 +181,12 @@ pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, scree
     })
 }
 
-/// Memory of this process, in MiB; 0 where the system does not say.
+/// Memory of this process in MiB; 0 if the system does not report it.
 fn memory_mib() -> f64 {
     sotto_pages::memory::resident().unwrap_or(0) as f64 / f64::from(1 << 20)
 }
 
-/// Open files of this process, connections included; 0 where the system does not say.
+/// Number of open files of this process, connections included; 0 if the system does not report it.
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0)
 }

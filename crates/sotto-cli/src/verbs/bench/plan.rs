@@ -1,4 +1,5 @@
-//! `sotto bench plan`: how good the predictions of `sotto plan` are; and the calibration that they rest on.
+//! `sotto bench plan`: how good the predictions of `sotto plan` are; and the calibration that they
+//! are based on.
 
 use super::Bench;
 use crate::exit_mapping;
@@ -10,7 +11,8 @@ use sotto_bench::calibrate::{calibrate as measure, predict};
 use sotto_bench::{Options, Progress};
 use sotto_plan::Calibration;
 
-/// Measures how fast schemes are here, and remembers it. What is measured hastily is not worth remembering.
+/// Measures how fast schemes are on this machine, and stores the result, unless it was measured in
+/// a hurry.
 pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
     if options.quick {
         return screen.say("\nschemes were not measured for `sotto plan`: leave --quick out for that");
@@ -21,7 +23,7 @@ pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
     screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {said}"))
 }
 
-/// Holds predictions against measurements.
+/// Compares predictions with measurements.
 pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
     if bench.svg.is_some() {
         return Err(Failure::usage("there is no drawing of `bench plan`").fix("leave --svg out"));
@@ -43,7 +45,7 @@ fn first(options: &Options, screen: Screen) -> Result<Calibration> {
     Ok(calibration)
 }
 
-/// Runs something that tells how far it is.
+/// Runs work that reports its progress.
 fn watched<T>(
     screen: Screen,
     work: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> std::result::Result<T, sotto_bench::BenchError>,

@@ -1,4 +1,4 @@
-//! `sotto bench server DIR`: how many lookups a second a server gives, over HTTP on loopback.
+//! `sotto bench server DIR`: how many lookups per second a server answers, over HTTP on loopback.
 //!
 //! The server is the real one, in this process. What asks it is not: a real client would spend this
 //! machine's time and memory bandwidth on its own half. So one client makes a query for each asker, and the
@@ -25,13 +25,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often the settings are measured, in turns: the figures are medians.
+/// Number of alternating measurements of each setting, of which the figures are medians.
 const ROUNDS: usize = 5;
 
-/// Queries in a pass of the server that shares passes, as is its default.
+/// Number of queries in a shared pass, as is a server's default.
 const SHARED: usize = 8;
 
-/// One way of asking, and what came of it.
+/// The result of one setting.
 #[derive(Debug, Serialize)]
 struct ThroughputRow {
     clients: usize,
@@ -43,7 +43,7 @@ struct ThroughputRow {
     times_one_client: f64,
 }
 
-/// What `bench server` found.
+/// Result of `bench server`.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     table: String,
@@ -57,7 +57,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// For a person.
+    /// The result for a person.
     pub(super) fn table(&self) -> String {
         let columns = [
             ("clients", true),
@@ -94,13 +94,14 @@ impl Report {
         )
     }
 
-    /// For a script.
+    /// The result as JSON.
     pub(super) fn json(&self) -> Result<String> {
         serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
     }
 }
 
-/// Serves the newest epoch of the table in `dir` twice, with and without shared passes, and measures both.
+/// Serves the newest epoch of the table in `dir` twice, with and without shared passes, and
+/// measures both.
 pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
     bars.at("starting servers", 0, 0, StageUnit::Share);
@@ -201,9 +202,9 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     })
 }
 
-/// One round of one way.
+/// One measurement of one setting.
 struct Round {
-    /// Milliseconds of every lookup, in order of size.
+    /// Milliseconds of every lookup, sorted.
     ms: Vec<f64>,
     took: Duration,
     batch: f64,
@@ -214,7 +215,7 @@ impl Round {
         self.ms.len() as f64 / self.took.as_secs_f64()
     }
 
-    /// The time that this share of the lookups stayed below.
+    /// The time below which this share of the lookups stayed.
     fn at(&self, share: f64) -> f64 {
         let index = (self.ms.len() as f64 * share) as usize;
         self.ms.get(index.min(self.ms.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)

@@ -1,8 +1,8 @@
-//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence; and those that ask over HTTP/2 and
-//! let no answer come.
+//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence; and
+//! clients that send requests over HTTP/2 and let no answer arrive.
 //!
-//! They speak over sockets of their own, since no client of ours would. What they leave behind at the server is what is
-//! looked for.
+//! They use sockets of their own, since no real client would break off in these ways. The test
+//! looks for what they leave behind at the server.
 
 use super::super::local_server;
 use super::results::SoakContext;
@@ -13,19 +13,20 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// Longer than the server waits for a body, and for a client that reads nothing.
+/// Timeout, longer than the server's for a body, and for a client that reads nothing.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// A request is of a session, and of an epoch: it is made anew after so many.
+/// Number of uses of a request, which belongs to a session and an epoch, before it is made again.
 const MADE_ANEW: u64 = 30;
 
-/// Asks of a client that reads none of their answers.
+/// Number of requests of a client that reads none of their answers.
 const UNREAD: u32 = 8;
 
-/// How long a client that means to be silent says nothing is the server's to end. It takes seconds: one in so many does it.
+/// One client in this many stays silent until the server closes the connection, which takes
+/// seconds.
 const SILENT: u64 = 12;
 
-/// Where each broke off.
+/// Points at which clients break off.
 const PLACES: [BreakPoint; 6] = [
     BreakPoint { name: "in a head", run: in_a_head },
     BreakPoint { name: "in an ask", run: in_an_ask },
@@ -40,7 +41,7 @@ struct BreakPoint {
     run: fn(&BreakTarget) -> std::io::Result<()>,
 }
 
-/// A request that would be answered, and what else is needed to break off.
+/// A valid request, and what else is needed to break off.
 struct BreakTarget {
     address: String,
     ask: Request,
@@ -49,7 +50,7 @@ struct BreakTarget {
     file: String,
 }
 
-/// Breaks off, again and again, with a pause between.
+/// Breaks off again and again, with a pause in between.
 pub(super) fn run(world: &SoakContext<'_>, pause: Duration) {
     let mut victim = None;
     for turn in 0_u64.. {
@@ -68,7 +69,7 @@ pub(super) fn run(world: &SoakContext<'_>, pause: Duration) {
             last if last == SILENT / 2 => ("behind a closed window", behind_a_closed_window(victim)),
             _ => (place.name, (place.run)(victim)),
         };
-        // A server that cuts a connection first has the same to clean up.
+        // A server that breaks the connection first has the same to clean up.
         let _ = broke;
         *world.book().aborted.entry(name).or_default() += 1;
     }
@@ -100,7 +101,7 @@ impl BreakTarget {
         Ok(stream)
     }
 
-    /// Sends so many bytes of a body of so many.
+    /// Sends `bytes` as the length of a body, and the first part of it.
     fn post(&self, path: &str, bytes: usize, body: &[u8]) -> std::io::Result<TcpStream> {
         let mut stream = self.connect()?;
         write!(
@@ -129,7 +130,7 @@ fn in_an_ask(victim: &BreakTarget) -> std::io::Result<()> {
     victim.post(&victim.ask.path, victim.ask.body.len(), victim.half()).map(drop)
 }
 
-/// The frame's head is right, and what follows is not looked at: it never comes to its end.
+/// Breaks off in a registration: the frame's head is valid, and the rest never arrives completely.
 fn in_keys(victim: &BreakTarget) -> std::io::Result<()> {
     let head = victim.ask.body.get(..FRAME_HEADER_BYTES).unwrap_or_default();
     let half = [head, vec![0; victim.keys_bytes / 2].as_slice()].concat();
@@ -140,7 +141,7 @@ fn before_an_answer(victim: &BreakTarget) -> std::io::Result<()> {
     victim.whole()?.shutdown(Shutdown::Both)
 }
 
-/// What is unread when a socket is closed is told to the other end as a reset.
+/// Breaks off in an answer: the system reports unread bytes of a closed socket as a reset.
 fn in_an_answer(victim: &BreakTarget) -> std::io::Result<()> {
     victim.whole()?.read_exact(&mut [0; 16])
 }
@@ -151,14 +152,14 @@ fn in_a_file(victim: &BreakTarget) -> std::io::Result<()> {
     stream.read_exact(&mut [0; 200])
 }
 
-/// Half of a body, and then nothing, until the server has had enough.
+/// Sends half of a body, and then nothing, until the server closes the connection.
 fn in_silence(victim: &BreakTarget) -> std::io::Result<()> {
     let mut stream = victim.post(&victim.ask.path, victim.ask.body.len(), victim.half())?;
     stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
-/// Asks over HTTP/2 with a receive window of 0, so that no byte of any answer can leave, and waits until the server has had
-/// enough.
+/// Sends requests over HTTP/2 with a receive window of 0, so that no byte of an answer can be sent,
+/// and waits until the server closes the connection.
 fn behind_a_closed_window(victim: &BreakTarget) -> std::io::Result<()> {
     let mut stream = victim.connect()?;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")?;
@@ -177,7 +178,7 @@ fn behind_a_closed_window(victim: &BreakTarget) -> std::io::Result<()> {
     stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
-/// The most that a frame may carry before settings say more.
+/// Maximum length of an HTTP/2 frame before settings change it.
 const HTTP2_FRAME: usize = 16_384;
 
 /// A frame of HTTP/2 (RFC 9113, section 4.1).
@@ -187,7 +188,8 @@ fn http2_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// The fields of an ask: what HPACK's table has, and literals that are not added to it (RFC 7541, appendix A and section 6.2.2).
+/// The header fields of a request: from HPACK's static table, and literals that are not added to it
+/// (RFC 7541, appendix A and section 6.2.2).
 fn http2_head(path: &str, bytes: usize) -> Vec<u8> {
     const POST: u8 = 0x83;
     const HTTP: u8 = 0x86;
@@ -200,7 +202,7 @@ fn http2_head(path: &str, bytes: usize) -> Vec<u8> {
     let mut head = vec![POST, HTTP];
     for (name, value) in fields {
         head.extend_from_slice(name);
-        // A length of 127 and more goes on in the next bytes, seven bits each.
+        // A length of 127 and more continues in the next bytes, seven bits each.
         let mut left = value.len();
         if left < 127 {
             head.push(left as u8);

@@ -1,4 +1,5 @@
-//! Clients that ask, each with a table of its own; every answer is compared with what is in the row.
+//! Clients that make lookups, each with a table of its own; every answer is compared with the
+//! content of the row.
 
 use super::results::SoakContext;
 use super::rows::mixed;
@@ -6,13 +7,14 @@ use sotto_client::{ClientError, Table};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How long a client waits for a server that is busy.
+/// Maximum time that a client waits for a busy server.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// After so many lookups a client looks for a new epoch by itself; one in two never does, and is told by the server.
+/// Number of lookups after which a client checks for a new epoch by itself; every other client
+/// never does, and is notified by the server.
 const LOOK: u64 = 40;
 
-/// Tables that a newcomer keeps open before it comes back to the oldest, and lets it go.
+/// Number of tables that a newcomer keeps open before it returns to the oldest, and closes it.
 const HELD: usize = 3;
 
 fn open(world: &SoakContext<'_>) -> Option<Table> {
@@ -30,7 +32,7 @@ fn open(world: &SoakContext<'_>) -> Option<Table> {
     }
 }
 
-/// One lookup of some row. `false` if there was an error: the client then begins anew.
+/// Looks up one row. Returns `false` after an error: the client then starts over.
 fn look_up(world: &SoakContext<'_>, table: &mut Table, number: u64) -> bool {
     let row = mixed(number) % world.rows.rows.max(1);
     let (before, began) = (table.catalog().epoch, Instant::now());
@@ -51,18 +53,18 @@ fn look_up(world: &SoakContext<'_>, table: &mut Table, number: u64) -> bool {
     }
 }
 
-/// Fetches the catalog, and moves on if it is another.
+/// Fetches the catalog, and moves on if it has changed.
 fn refresh(world: &SoakContext<'_>, table: &mut Table) -> Result<(), ClientError> {
     let is_other = table.refresh()?;
     world.book().moved += u64::from(is_other);
     Ok(())
 }
 
-/// Asks for a row each `every`, and keeps its table open for as long as that goes well.
+/// Looks up a row each `every`, and keeps its table open for as long as that succeeds.
 pub(super) fn steady(world: &SoakContext<'_>, client: u64, every: Duration) {
     let (mut table, mut asked, mut due) = (None, 0_u64, Instant::now());
     while !world.is_over() {
-        // Whoever is late does not catch up: the load stays what it is.
+        // A late client does not catch up, so that the load stays the same.
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         due = Instant::now().max(due) + every;
         let Some(open) = table.as_mut() else {
@@ -80,7 +82,7 @@ pub(super) fn steady(world: &SoakContext<'_>, client: u64, every: Duration) {
     }
 }
 
-/// Comes, registers keys if there are any, asks, stays for a while without a word, asks once more, and is gone.
+/// Opens a table, with keys if there are any, makes a lookup, pauses, makes another, and leaves.
 pub(super) fn newcomers(world: &SoakContext<'_>, pause: Duration) {
     let (mut held, mut number) = (VecDeque::new(), 1_u64 << 60);
     while !world.is_over() {

@@ -1,20 +1,21 @@
-//! `sotto bench soak DIR`: a server at work for a long time, with all that happens meanwhile.
+//! `sotto bench soak DIR`: runs a server for a long time, with everything that happens meanwhile.
 //!
-//! A table like the one in DIR is made, of rows that are made up, and served by a process of its own. Clients ask for half of
-//! what it can give, or as much as is said; epochs are published, keys registered anew, connections broken off in all places.
-//! Every answer is compared with what is in the row. In the end the process must hold no more memory and no more open files
-//! than when all of it had happened a few times.
+//! A table like the one in DIR is made of synthetic rows, and served by a process of its own.
+//! Clients send half of the requests that it can answer, or another share; epochs are published,
+//! keys registered again, connections broken at all points. Every answer is compared with the
+//! content of the row. In the end the process must hold no more memory and no more open files than
+//! when all of it had happened a few times.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `rows` | what is in the rows, at each epoch |
+//! | `rows` | the contents of the rows, at each epoch |
 //! | `publisher` | the table, and its next epoch |
-//! | `server` | the process that serves it, and what that holds |
-//! | `clients` | those that ask |
-//! | `aborts` | those that break off |
-//! | `book` | what they share, and what came of it |
-//! | `level` | how much the process holds, over all that time |
-//! | `report` | what is said in the end |
+//! | `server` | the process that serves it, and its resources |
+//! | `clients` | clients that make lookups |
+//! | `broken_clients` | clients that break off |
+//! | `results` | the context that all clients share, and their results |
+//! | `resources` | the resources of the process, over all that time |
+//! | `report` | the final report |
 
 mod broken_clients;
 mod clients;
@@ -43,19 +44,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Clients that ask all the time.
+/// Number of clients that make lookups all the time.
 const STEADY: u64 = 6;
 
-/// How a soak is to be.
+/// Options of a soak.
 pub(super) struct Soak {
-    /// As so much of what the server can give.
+    /// Load as a share of the server's capacity.
     pub(super) times: f64,
     pub(super) seconds: u64,
-    /// By how many percent memory may grow.
+    /// Maximum growth of memory in percent.
     pub(super) grows: f64,
 }
 
-/// Soaks a server of a table like the newest epoch in `dir`.
+/// Runs a soak of a server with a table like the newest epoch in `dir`.
 pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
     bars.at("encoding a table like it", 0, 0, StageUnit::Share);
@@ -84,7 +85,7 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         .per_second()
         .max(1.0);
     let offered = capacity * soak.times;
-    // Now that everything was used once, and its clients are gone.
+    // Measured once everything was used, and its clients are gone.
     std::thread::sleep(Duration::from_millis(500));
     let start = server.holds();
 
@@ -138,7 +139,7 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     ))
 }
 
-/// Publishes an epoch from time to time, until all is over.
+/// Publishes an epoch at intervals, until the end.
 fn publish(
     world: &SoakContext<'_>,
     server: &ServerProcess,
@@ -162,7 +163,8 @@ fn publish(
     Ok(())
 }
 
-/// What the server holds once the last connections are gone, which takes it as long as it waits for a silent one.
+/// The resources of the server once the last connections are closed, which takes the timeout of a
+/// silent one.
 fn settled(server: &ServerProcess, descriptors: usize) -> server::ProcessUsage {
     let began = Instant::now();
     loop {

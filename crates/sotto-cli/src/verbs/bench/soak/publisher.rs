@@ -1,4 +1,4 @@
-//! Who publishes the table that is soaked: a table of its own, under a key of its own, in a folder that goes away.
+//! The publisher of the soak's table, with a key of its own, in a temporary folder.
 
 use super::rows::{RowsAtEpoch, SoakRows};
 use crate::exit_mapping;
@@ -13,10 +13,10 @@ use sotto_db::{encode_table, retain, update_table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The two that a server answers about, and the ways to them of as many as it offers.
+/// Retention: the two epochs that a server answers for, and the deltas that it offers.
 const KEPT: Retention = Retention { images: 2, deltas: 16 };
 
-/// A table, and what it takes to make its next epoch.
+/// A table, and what is needed to make its next epoch.
 pub(super) struct Publisher {
     lock: WriteLock,
     key: SigningKey,
@@ -29,7 +29,7 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    /// Encodes a table of the shape that `catalog` has, with its scheme, below a folder.
+    /// Encodes a table of the same shape and scheme as `catalog`, in a subfolder.
     pub(super) fn new(scratch: &Path, catalog: &Catalog) -> Result<Self> {
         let entry = sotto_registry::find(&catalog.scheme).ok_or_else(|| {
             let id = catalog.scheme.clone();
@@ -52,22 +52,23 @@ impl Publisher {
         Ok(publisher)
     }
 
-    /// The table's folder.
+    /// The folder of the table.
     pub(super) fn dir(&self) -> &Path {
         self.lock.dir().path()
     }
 
-    /// What is in its rows.
+    /// The contents of the table's rows.
     pub(super) fn rows(&self) -> SoakRows {
         self.rows
     }
 
-    /// Its newest epoch.
+    /// The newest epoch of the table.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Makes the next epoch: of what changed alone, where the scheme can. Gives whether all clients' keys are of no use any more.
+    /// Makes the next epoch, from the changes alone if the scheme can. Returns whether all clients'
+    /// keys have become useless.
     pub(super) fn next(&mut self) -> Result<bool> {
         let before = self.digest()?;
         if self.entry.server.revise.is_none() {

@@ -1,4 +1,4 @@
-//! What a soak has found: a table for a person, figures for a script, and what is wrong.
+//! The report of a soak: a table for a person, figures for a script, and the faults.
 
 use super::Soak;
 use super::resources::{ResourceUse, UsagePoint, mib};
@@ -14,7 +14,7 @@ use sotto_catalog::Catalog;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What `bench soak` found. Times are milliseconds unless they say seconds.
+/// Result of `bench soak`. Times are in milliseconds unless they are named seconds.
 #[derive(Debug, Serialize)]
 pub(in crate::verbs::bench) struct Report {
     table: String,
@@ -51,7 +51,7 @@ pub(in crate::verbs::bench) struct Report {
     descriptors_start: usize,
     descriptors_end: usize,
     descriptors_peak: usize,
-    /// What is open in the end, if it is more than at the start.
+    /// Files that are open at the end, if there are more than at the start.
     open_files: Vec<String>,
     kept_mib: f64,
     server_log: Vec<String>,
@@ -120,7 +120,7 @@ impl Report {
         (self.memory_end_mib / self.memory_warm_mib.max(1e-9) - 1.0) * 100.0
     }
 
-    /// What must not be.
+    /// Faults that must not occur.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.lookups == 0 {
@@ -149,7 +149,7 @@ impl Report {
         faults
     }
 
-    /// Whether all is as it must be.
+    /// Fails if there are faults.
     pub(in crate::verbs::bench) fn judge(&self) -> Result<()> {
         match self.faults().as_slice() {
             [] => Ok(()),
@@ -157,7 +157,7 @@ impl Report {
         }
     }
 
-    /// For a person.
+    /// The result for a person.
     pub(in crate::verbs::bench) fn table(&self) -> String {
         let number = units::digits;
         let ms = |of: f64| format!("{} ms", number(of));
@@ -242,7 +242,7 @@ impl Report {
         )
     }
 
-    /// For a script.
+    /// The result as JSON.
     pub(in crate::verbs::bench) fn json(&self) -> Result<String> {
         serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
     }

@@ -1,27 +1,27 @@
-//! How much the server held over a soak, of many moments.
+//! The resources of the server over a soak, sampled at many moments.
 
 use super::server::ProcessUsage;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What the server held at a moment.
+/// The resources of the server at one moment.
 pub(super) struct UsageSample {
     pub(super) at: Duration,
     pub(super) holds: ProcessUsage,
 }
 
-/// What it held over a soak: medians of two stretches, each as long as two epochs or so.
+/// The resources of the server over a soak: medians of two spans, each about as long as two epochs.
 pub(super) struct ResourceUse {
-    /// From a sixth of the time on: until then all that happens has happened a few times.
+    /// Median after a sixth of the time, when everything has happened a few times.
     pub(super) warm: ProcessUsage,
-    /// The last one.
+    /// Median at the end.
     pub(super) last: ProcessUsage,
     pub(super) peak: ProcessUsage,
-    /// One in so many, for whoever draws them.
+    /// A selection of samples, for plots.
     pub(super) drawn: Vec<UsagePoint>,
 }
 
-/// A moment, as it is reported.
+/// A sample, as it is reported.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct UsagePoint {
     seconds: f64,
@@ -30,7 +30,7 @@ pub(super) struct UsagePoint {
 }
 
 impl ResourceUse {
-    /// Of all samples of a soak that was to take so long.
+    /// Computes the medians of all samples of a soak of length `whole`.
     pub(super) fn of(samples: &[UsageSample], whole: Duration) -> Self {
         let stretch = whole / 6;
         let within = |from: Duration| {
@@ -69,7 +69,7 @@ impl ResourceUse {
     }
 }
 
-/// Bytes as MiB.
+/// Converts bytes to MiB.
 pub(super) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

@@ -1,4 +1,4 @@
-//! What all clients share: where they ask, how long, what is right, and what came of it.
+//! The context that all clients share: servers, duration, expected rows, and results.
 
 use super::rows::SoakRows;
 use sotto_catalog::TableName;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where clients ask, and for how long.
+/// The servers and the duration of a soak, and the expected contents of rows.
 pub(super) struct SoakContext<'a> {
     pub(super) url: String,
     pub(super) table: &'a TableName,
@@ -16,25 +16,25 @@ pub(super) struct SoakContext<'a> {
     pub(super) book: Mutex<SoakResults>,
 }
 
-/// What came of it.
+/// Results of all clients.
 #[derive(Debug, Default)]
 pub(super) struct SoakResults {
-    /// How long each lookup took.
+    /// Duration of each lookup in milliseconds.
     pub(super) ms: Vec<f32>,
-    /// Answers that are not what is in the row, and the first of them.
+    /// Number of wrong answers, and the first of them.
     pub(super) wrong: u64,
     pub(super) first_wrong: Option<String>,
     /// Errors by kind.
     pub(super) errors: BTreeMap<String, ErrorCount>,
-    /// Tables that were opened, each with keys of its own where there are keys.
+    /// Number of opened tables, each with keys of its own if there are keys.
     pub(super) opened: u64,
     /// How often a client has moved to another epoch.
     pub(super) moved: u64,
-    /// What was broken off, by where.
+    /// Number of broken requests, by the point of breaking.
     pub(super) aborted: BTreeMap<&'static str, u64>,
-    /// Epochs that were published, and seconds from the changes to the answers.
+    /// For each published epoch, seconds from the changes to the answers.
     pub(super) published: Vec<f64>,
-    /// Those of them with parameters of their own.
+    /// Number of those epochs with parameters of their own.
     pub(super) anew: u64,
 }
 
@@ -42,24 +42,24 @@ pub(super) struct SoakResults {
 #[derive(Debug, Default, Clone, serde::Serialize)]
 pub(super) struct ErrorCount {
     pub(super) count: u64,
-    /// Whether asking again mends it.
+    /// Whether a retry repairs the error.
     pub(super) retryable: bool,
-    /// What the first of them said.
+    /// Message of the first error.
     pub(super) first: String,
 }
 
 impl SoakContext<'_> {
-    /// What came of it so far.
+    /// Locks the results.
     pub(super) fn book(&self) -> MutexGuard<'_, SoakResults> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether clients are to end.
+    /// Whether clients have to end.
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Compares an answer with what is in the row at the epoch that was asked about.
+    /// Compares an answer with the content of the row at its epoch.
     pub(super) fn check(&self, row: u64, epoch: u64, value: &[u8]) {
         if self.rows.content(row, epoch) == value {
             return;

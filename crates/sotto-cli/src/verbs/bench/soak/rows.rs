@@ -1,17 +1,18 @@
-//! Rows that are made up: what is in each of them, at each epoch, is worked out and kept nowhere.
+//! Synthetic rows: the content of each row, at each epoch, is computed and stored nowhere.
 //!
-//! So an answer is compared with what the publisher wrote, and not with what some other part of the program read out of an image.
+//! So an answer is compared with what the publisher wrote, and not with what another part of the
+//! program read from an image.
 
 use sotto_core::Misuse;
 use sotto_db::TableSource;
 
-/// What rows are made under.
+/// Context of the hash that generates rows.
 const CONTENT: &str = "sotto 2026 soak rows v1";
 
-/// One row in so many changes with an epoch.
+/// One row in this many changes with an epoch.
 const CHANGES: u64 = 1000;
 
-/// A table whose rows change with each epoch, some of them.
+/// A table of which some rows change with each epoch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SoakRows {
     pub(super) rows: u64,
@@ -19,7 +20,7 @@ pub(super) struct SoakRows {
 }
 
 impl SoakRows {
-    /// Whether a row is another one at this epoch than before.
+    /// Whether a row has changed with this epoch.
     fn changes(row: u64, epoch: u64) -> bool {
         // The first row changes each time, so that no epoch is without changes.
         epoch > 1 && (row == 0 || mixed(row ^ mixed(epoch)).is_multiple_of(CHANGES))
@@ -30,7 +31,7 @@ impl SoakRows {
         (0..self.rows).filter(move |row| SoakRows::changes(*row, epoch))
     }
 
-    /// What is in a row at an epoch.
+    /// The content of a row at an epoch.
     pub(super) fn content(&self, row: u64, epoch: u64) -> Vec<u8> {
         let written = (2..=epoch).rev().find(|at| SoakRows::changes(row, *at)).unwrap_or(1);
         let mut hasher = blake3::Hasher::new_derive_key(CONTENT);
@@ -41,7 +42,7 @@ impl SoakRows {
     }
 }
 
-/// The finalizer of SplitMix64: what comes of consecutive numbers lies all over.
+/// The finalizer of SplitMix64, which spreads consecutive numbers.
 pub(super) fn mixed(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,5 +1,5 @@
-//! The server that is soaked: `sotto serve` as a process of its own, so that its memory and its open files are told from those of
-//! the clients.
+//! The server of a soak: `sotto serve` as a process of its own, so that its memory and its open
+//! files are separate from the clients'.
 
 use super::super::local_server::http;
 use crate::failure::{Failure, Result};
@@ -13,26 +13,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Sessions of one address: all clients have one. Few, so that those of clients that are gone make room soon.
+/// Maximum number of sessions of one address, which all clients have. It is small, so that sessions
+/// of clients that are gone are evicted soon.
 const SESSIONS: usize = 24;
 
-/// How long anything is waited for.
+/// Maximum time of any wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the process has at one moment.
+/// The resources of the process at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ProcessUsage {
-    /// Bytes of memory, mapped files included, and those without.
+    /// Bytes of memory, with mapped files and without.
     pub(super) resident: u64,
     pub(super) anonymous: u64,
-    /// Open files, connections included.
+    /// Number of open files, connections included.
     pub(super) descriptors: usize,
 }
 
-/// A server that runs.
+/// A running server process.
 pub(super) struct ServerProcess {
     child: Child,
-    /// Open as long as it runs: it may print.
+    /// Output of the process, open as long as it runs, since it may print.
     _said: BufReader<ChildStdout>,
     pub(super) url: String,
     state: PathBuf,
@@ -40,7 +41,7 @@ pub(super) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Serves a table, with what it keeps in a folder.
+    /// Serves a table, with its state in a folder.
     pub(super) fn start(scratch: &Path, table: &Path, threads: usize) -> Result<Self> {
         let (config, log) = (scratch.join("sotto.toml"), scratch.join("log"));
         let state = scratch.join("state");
@@ -70,12 +71,12 @@ impl ServerProcess {
         Ok(ServerProcess { url: url.to_owned(), child, _said: said, state, log })
     }
 
-    /// Its number in the system.
+    /// The process id.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it has now. Nothing if it is gone.
+    /// The current resources; zero if the process is gone.
     pub(super) fn holds(&self) -> ProcessUsage {
         let place = Path::new("/proc").join(self.id().to_string());
         let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
@@ -91,7 +92,7 @@ impl ServerProcess {
         }
     }
 
-    /// What its open files are, by what the system calls them.
+    /// The open files, by the system's names.
     pub(super) fn open_files(&self) -> Vec<String> {
         let place = Path::new("/proc").join(self.id().to_string()).join("fd");
         let files = std::fs::read_dir(place).into_iter().flatten().flatten();
@@ -101,13 +102,13 @@ impl ServerProcess {
         names
     }
 
-    /// Bytes of what it keeps over a restart.
+    /// Bytes of the state that outlives a restart.
     pub(super) fn kept(&self) -> u64 {
         let files = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     }
 
-    /// Waits until it serves an epoch.
+    /// Waits until the server serves an epoch.
     pub(super) fn serves(&self, table: &TableName, epoch: u64) -> Result<()> {
         let (mut http, began) = (http(&self.url)?, Instant::now());
         let request = Request::get(routes::table(table.as_str(), None), SignedCatalog::MAX_BYTES as u64);
@@ -124,12 +125,12 @@ impl ServerProcess {
         }
     }
 
-    /// Lines of its log about faults: it logs warnings, and what is worse.
+    /// Lines of its log about faults: it logs warnings and errors.
     pub(super) fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends it as a supervisor does. Gives whether it ended well.
+    /// Ends the process as a supervisor does. Returns whether it ended well.
     pub(super) fn end(mut self) -> bool {
         let asked = stop(self.id());
         let began = Instant::now();
@@ -151,15 +152,16 @@ pub(super) fn stop(id: u32) -> bool {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Gone already, where it was ended.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What a server at work has, but for times that are over soon, and room for clients that have all one address.
+/// The configuration of a typical server, with short timeouts, and limits for clients that all have
+/// one address.
 fn settings(table: &Path, state: &Path, threads: usize) -> String {
-    // What JSON writes of a path is a string of TOML too.
+    // A path as a JSON string is a TOML string too.
     let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
     format!(
         "listen = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\nstate = {}\ntables = [{{ dir = {} }}]\n\
