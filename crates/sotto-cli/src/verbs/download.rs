@@ -1,4 +1,4 @@
-//! Static files of a server, each chunk compared with its digest.
+//! Downloads of static files, each chunk of which is verified against its digest.
 
 use crate::exit::Exit;
 use crate::exit_mapping;
@@ -13,12 +13,12 @@ use sotto_wire::Problem;
 use sotto_wire::routes::{self, TableList};
 use sotto_wire::sizes::MAX_TABLES_BYTES;
 
-/// A catalog, as it is served.
+/// Downloads a signed catalog.
 pub(super) fn catalog(server: &mut HttpTransport, path: &str) -> Result<Vec<u8>> {
     fetch(server, Request::get(path.to_owned(), MAX_SIGNED_BYTES as u64))
 }
 
-/// The body of a response.
+/// Returns the body of a response.
 pub(super) fn fetch(server: &mut HttpTransport, request: Request) -> Result<Vec<u8>> {
     let response = server.call(&request).map_err(|error| exit_mapping::client(error.into()))?;
     match response.is_success() {
@@ -38,7 +38,7 @@ pub(super) fn tables(server: &mut HttpTransport) -> Result<TableList> {
     })
 }
 
-/// A whole artifact, chunk by chunk, each of which is right.
+/// Downloads a whole artifact, and verifies each chunk.
 pub(super) fn whole(
     server: &mut HttpTransport,
     entry: &ArtifactEntry,

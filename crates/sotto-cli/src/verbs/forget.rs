@@ -1,4 +1,4 @@
-//! `sotto forget`: takes back what the cache remembers of a table, its keys and the newest epoch seen.
+//! `sotto forget`: removes what the cache knows of a table, its keys and the newest epoch seen.
 
 use super::connect_args::default_cache;
 use crate::exit_mapping;

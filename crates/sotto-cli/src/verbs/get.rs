@@ -1,13 +1,14 @@
-//! `sotto get`: looks rows up. The server learns that somebody asked, how much and when; not what.
+//! `sotto get`: looks up rows. The server learns that there was a lookup, of how much and when, but
+//! not of what.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `apple` | the same of a server of Apple's private lookups |
-//! | `answer` | what came of a row or of a key |
-//! | `batch` | several of them in rounds over a stack |
-//! | `part` | a file that is being written, and what is left of one |
-//! | `stream` | a row of many megabytes, written to a file while it comes |
-//! | `wanted` | rows as they are listed, keys one to a line |
+//! | `apple` | lookups on a server of Apple's private lookups |
+//! | `answer` | the result of a row or of a key |
+//! | `batch` | several lookups in rounds over a stack |
+//! | `partial_file` | a file that is being written, and leftovers of one |
+//! | `stream` | a row of many megabytes, written to a file while it arrives |
+//! | `lookup_args` | lists of rows, and files of keys |
 
 mod answer;
 mod apple;
@@ -94,7 +95,7 @@ that the issuer does not know by the time whose request one is. The first call f
 leaves fewer than eight fetches the next ones after: these two the issuer can tell. --fetch-tokens, from a timer, and \
 --stored-tokens keep both apart. Without a cache each call fetches a batch of its own.";
 
-/// How long the end of a command may take, for hints that are made ahead to be written down.
+/// Maximum time that the end of a command takes to save hints that are being prepared.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Arguments of `sotto get`.
@@ -178,7 +179,7 @@ impl Get {
             }
             screen.report(&report)?;
         }
-        // Whoever wanted rows has them. What was made of the next hints meanwhile is for the next call.
+        // The rows were printed. Progress on the next hints is for the next call.
         table.pause(PATIENCE).map(drop).map_err(exit_mapping::client)?;
         self.check(&answers)
     }

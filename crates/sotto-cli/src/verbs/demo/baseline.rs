@@ -1,5 +1,5 @@
-//! The two honest alternatives to a private lookup: download everything, or ask in the clear. Both run
-//! over a bare TCP connection on loopback, the least any protocol could cost.
+//! The two alternatives to a private lookup: downloading everything, or querying in the clear. Both
+//! run over a bare TCP connection on loopback, the least that any protocol could cost.
 
 use sotto_core::ExpectOrDefault;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What an alternative costs.
+/// The cost of an alternative.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cost {
     pub(super) up: u64,
@@ -15,7 +15,8 @@ pub(super) struct Cost {
     pub(super) time: Duration,
 }
 
-/// Asks for row `row` of `table` in the clear, `row_bytes` to a row; gives the row as well.
+/// Queries row `row` of `table` in the clear, with `row_bytes` bytes to a row; returns the row as
+/// well.
 pub(super) fn in_the_clear(
     table: &Arc<Vec<u8>>,
     row: u32,
@@ -51,13 +52,13 @@ pub(super) fn download(table: &Arc<Vec<u8>>) -> std::io::Result<Cost> {
     Ok(Cost { up: 0, down: all.len() as u64, time: began.elapsed() })
 }
 
-/// Serves one connection on loopback, then is gone.
+/// Serves one connection on loopback, and ends.
 fn once(
     serve: impl FnOnce(TcpStream) -> std::io::Result<()> + Send + 'static,
 ) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
-    // What goes wrong at this end, the reader at the other end sees as too few bytes.
+    // An error at this end appears to the reader at the other end as too few bytes.
     std::thread::spawn(move || listener.accept().and_then(|(stream, _)| serve(stream)));
     Ok(address)
 }

@@ -1,5 +1,5 @@
-//! The demo's data in the clear, read by code that shares nothing with the encoder: it is what every
-//! private answer is checked against.
+//! The demo's data in the clear, read by code that is independent of the encoder: every private
+//! answer is compared with it.
 
 use crate::failure::{Failure, Result};
 use flate2::read::MultiGzDecoder;
@@ -9,13 +9,13 @@ use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-/// Where the data lies in the project.
+/// Path of the data in the project.
 pub(super) const DEFAULT: &str = "data/ip-country/asn-country-ipv4-num.csv.gz";
 
-/// Addresses in a block: the row of a table over /24 blocks.
+/// Number of addresses in a block: one row of a table over /24 blocks.
 pub(super) const BLOCK: u32 = 256;
 
-/// Finds the data: where the person says, or in the project.
+/// Finds the data: at the given path, or in the project.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     super::find(given, DEFAULT, Path::is_file).ok_or_else(|| {
         Failure::missing(format!("the demo's data is not here: {DEFAULT}"))
@@ -46,12 +46,12 @@ impl Countries {
         Ok(Countries { ranges })
     }
 
-    /// How many ranges.
+    /// The number of ranges.
     pub(super) fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// The whole table in the clear: two bytes per block, zero where the first address is nobody's.
+    /// The whole table in the clear: two bytes per block, zero if the first address has no country.
     pub(super) fn table(&self) -> Vec<u8> {
         let mut table = vec![0; 2 << 24];
         for (first, last, country) in &self.ranges {
@@ -68,7 +68,7 @@ impl Countries {
         table
     }
 
-    /// The country of one address, by bisection.
+    /// The country of one address, by binary search.
     pub(super) fn of(&self, address: Ipv4Addr) -> Option<[u8; 2]> {
         let key = u32::from(address);
         let after = self.ranges.partition_point(|(first, ..)| *first <= key);

@@ -1,4 +1,4 @@
-//! What the demo found, for a script.
+//! The results of the demo as JSON.
 
 use super::baseline::Cost;
 use super::scheme_run::SchemeRun;
@@ -8,7 +8,7 @@ use crate::verbs::encode::{self, EncodeOutcome};
 use serde_json::{Value, json};
 use sotto_core::Costs;
 
-/// All of it.
+/// All results of the demo.
 pub(super) fn json(stage: &DemoServer, ended: &DemoReport<'_>) -> Value {
     let DemoReport { both: [hinted, keyed], reading, ways, larger, crowd, log } = ended;
     json!({

@@ -1,4 +1,4 @@
-//! The private lookups of the demo, each checked against the data in the clear.
+//! The private lookups of the demo, each compared with the data in the clear.
 
 use super::country::{BLOCK, Countries};
 use crate::exit_mapping;
@@ -9,8 +9,8 @@ use sotto_client::Table;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Looked up in any case: two resolvers, a registry in Europe, one in Brazil, and an address of the block
-/// reserved for documentation, which belongs to nobody.
+/// Addresses that are always looked up: two resolvers, a registry in Europe, one in Brazil, and an
+/// address of the block reserved for documentation, which has no country.
 pub(super) const WELL_KNOWN: [Ipv4Addr; 5] = [
     Ipv4Addr::new(8, 8, 8, 8),
     Ipv4Addr::new(1, 1, 1, 1),
@@ -19,10 +19,10 @@ pub(super) const WELL_KNOWN: [Ipv4Addr; 5] = [
     Ipv4Addr::new(203, 0, 113, 7),
 ];
 
-/// How much of each query is shown.
+/// Number of bytes of each query that are shown.
 const SEEN_BYTES: usize = 16;
 
-/// One private lookup.
+/// The result of one private lookup.
 pub(super) struct AddressLookup {
     pub(super) address: Ipv4Addr,
     pub(super) answer: String,
@@ -32,21 +32,21 @@ pub(super) struct AddressLookup {
     pub(super) spent: SpentOnLookup,
 }
 
-/// What a lookup cost, and what the server saw of it.
+/// The cost of a lookup, and what the server saw of it.
 pub(super) struct SpentOnLookup {
-    /// Making the queries and reading the answers.
+    /// Time to make the queries and to recover the answers.
     pub(super) client: Duration,
-    /// The server's pass over the table.
+    /// Duration of the server's pass over the table.
     pub(super) pass: Duration,
     pub(super) round_trip: Duration,
     pub(super) up: u64,
     pub(super) down: u64,
-    /// The first bytes of the query, as they left.
+    /// First bytes of the query, as sent.
     pub(super) seen: Vec<u8>,
 }
 
 impl SpentOnLookup {
-    /// On the table's last lookup.
+    /// The cost of the table's last lookup.
     pub(super) fn last(table: &Table) -> Result<Self> {
         let missing = || Failure::internal("a lookup over loopback left no times");
         let last = table.last_lookup().ok_or_else(missing)?;
@@ -60,7 +60,7 @@ impl SpentOnLookup {
         })
     }
 
-    /// The lookup in JSON, with this.
+    /// Adds the cost to a lookup in JSON.
     pub(super) fn json(&self, mut lookup: Value) -> Value {
         let ms = |time: Duration| json!(time.as_secs_f64() * 1e3);
         lookup["client_ms"] = ms(self.client);
@@ -73,7 +73,7 @@ impl SpentOnLookup {
     }
 }
 
-/// Looks `addresses` up, one request each.
+/// Looks up `addresses`, one request each.
 pub(super) fn run(
     table: &mut Table,
     addresses: &[Ipv4Addr],
@@ -97,7 +97,7 @@ fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Ad
 }
 
 impl AddressLookup {
-    /// Whether the private answer is that of the data in the clear.
+    /// Whether the private answer equals the data in the clear.
     pub(super) fn right(&self) -> bool {
         self.answer == self.expected
     }
@@ -112,7 +112,7 @@ impl AddressLookup {
     }
 }
 
-/// The middle one of some times.
+/// The median of some durations.
 pub(super) fn median(times: impl Iterator<Item = Duration>) -> Duration {
     let mut times: Vec<_> = times.collect();
     times.sort_unstable();

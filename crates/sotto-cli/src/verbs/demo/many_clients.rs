@@ -1,5 +1,5 @@
-//! Many clients at once: their queries share passes over the table, and the server's own counters say how
-//! many did.
+//! Many clients at once: their queries share passes over the table, and the server's counters show
+//! how many did.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
@@ -9,12 +9,12 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a crowd got.
+/// The result of many clients at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outcome {
     pub(super) clients: usize,
     pub(super) per_second: f64,
-    /// Queries that shared one pass, on average.
+    /// Average number of queries that shared one pass.
     pub(super) batch: f64,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn run(clients: Vec<Table>, rows: u64, admin: SocketAddr, span: Durat
 }
 
 fn ask_until(over: &AtomicBool, mut table: Table, start: u64, rows: u64) -> Result<u64> {
-    // An odd step far from any period of the table: each client wanders over all of it.
+    // An odd step far from any period of the table, so that each client visits all of it.
     const STEP: u64 = 0x9E37_79B9;
     let mut row = start.wrapping_mul(STEP) % rows;
     let mut done = 0;

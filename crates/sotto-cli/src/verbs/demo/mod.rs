@@ -1,16 +1,16 @@
 //! `sotto demo`: a real table, served and looked up privately over the network, end to end.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`country`] | the data in the clear, read by code of its own |
-//! | [`stage`] | encode for both schemes, serve, open: what an operator and a user would do |
-//! | [`lookups`] | private lookups, each checked |
-//! | [`played`] | what a scheme's lookups took in all |
-//! | [`crowd`] | many clients at once |
+//! | [`country`] | the data in the clear, read by independent code |
+//! | [`setup`] | encoding for both schemes, serving, opening: the parts of an operator and a user |
+//! | [`lookups`] | private lookups, each verified |
+//! | [`scheme_run`] | the total cost of a scheme's lookups |
+//! | [`many_clients`] | many clients at once |
 //! | [`log`] | a transparency log: a name looked up, its entry proved |
-//! | [`baseline`] | downloading everything, and asking in the clear |
-//! | [`story`] | what is printed |
-//! | [`script`] | the same for a script |
+//! | [`baseline`] | downloading everything, and querying in the clear |
+//! | [`narration`] | what is printed |
+//! | [`json`] | the results as JSON |
 
 mod baseline;
 mod country;
@@ -49,10 +49,10 @@ Example:
   sotto demo
   sotto demo --ip 1.2.3.4,5.6.7.8 --dir tables/ip-country";
 
-/// A table that is worth it, for comparison: 1 GiB.
+/// A table of 1 GiB for comparison, for which private lookups pay off.
 const LARGER: TableShape = TableShape::new(1 << 24, 64, setup::LOOKUPS);
 
-/// How long the crowd asks.
+/// Time for which many clients make lookups.
 const CROWD_SPAN: Duration = Duration::from_secs(1);
 
 /// Arguments of `sotto demo`.
@@ -128,8 +128,8 @@ impl Demo {
         log.check()
     }
 
-    /// The well-known addresses, those asked for, and the first once more: to show that the same question
-    /// never looks the same.
+    /// The well-known addresses, the requested ones, and the first once more, to show that queries
+    /// for the same address differ.
     fn addresses(&self) -> Vec<Ipv4Addr> {
         let mut addresses = lookups::WELL_KNOWN.to_vec();
         addresses.extend(&self.addresses);
@@ -140,21 +140,21 @@ impl Demo {
     }
 }
 
-/// The same lookup without privacy, and without a server.
+/// The cost of the same lookup without privacy, and without a server.
 struct Baselines {
     clear: baseline::Cost,
     download: baseline::Cost,
-    /// The block that asking in the clear tells the server.
+    /// Block that a query in the clear reveals to the server.
     told: String,
 }
 
-/// What [`LARGER`] would cost privately, by its parameters.
+/// The cost of private lookups in [`LARGER`], by its parameters.
 struct LargeTableCost {
     hinted: Costs,
     keyed: Costs,
 }
 
-/// Everything that was shown.
+/// The results of the demo.
 struct DemoReport<'a> {
     both: &'a [SchemeRun; 2],
     reading: PlainRead,
@@ -164,7 +164,7 @@ struct DemoReport<'a> {
     log: &'a log::LogReport,
 }
 
-/// Finds data: where the person says, or under the current directory, the command's own, or any above.
+/// Finds data: at the given path, or under the current directory, the command's own, or any above.
 fn find(given: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Option<PathBuf> {
     if let Some(path) = given {
         return Some(path.to_owned());
@@ -184,7 +184,7 @@ fn others(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
     let row = u32::from(example.address) / country::BLOCK;
     let (clear, value) = baseline::in_the_clear(&table, row, 2).map_err(failed)?;
     let first = Ipv4Addr::from(row * country::BLOCK);
-    // Zero bytes are what the table holds for nobody.
+    // Zero bytes stand for an address without a country.
     if value != plain.of(first).unwrap_or_default() {
         return Err(Failure::internal("asking in the clear gave another answer than the data"));
     }

@@ -1,4 +1,4 @@
-//! What the demo prints: one paragraph per step, in a hundred columns, readable without color.
+//! The output of the demo: a paragraph per step, in a hundred columns, readable without color.
 
 use super::lookups::{AddressLookup, median};
 use super::many_clients::Outcome;
@@ -13,7 +13,7 @@ use sotto_core::Costs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The teller.
+/// Prints the steps of the demo.
 #[derive(Clone, Copy)]
 pub(super) struct Narrator {
     pub(super) screen: Screen,
@@ -235,7 +235,7 @@ impl Narrator {
     }
 }
 
-/// A plain read of the bytes a pass reads.
+/// A plain read of the bytes that a pass reads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlainRead {
     pub(super) bytes: u64,
@@ -248,7 +248,7 @@ impl PlainRead {
     }
 }
 
-/// The plain read, as a share of the pass.
+/// The duration of the plain read as a share of the pass.
 pub(super) fn share(reading: PlainRead, pass: Duration) -> f64 {
     reading.time.as_secs_f64() / pass.as_secs_f64().max(1e-9)
 }

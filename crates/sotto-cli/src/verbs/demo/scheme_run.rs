@@ -1,4 +1,5 @@
-//! What a scheme's lookups took in all: bytes once and each, the client's time and the server's.
+//! The total cost of a scheme's lookups: bytes once and per lookup, the client's time and the
+//! server's.
 
 use super::lookups::{AddressLookup, median};
 use super::setup::DemoScheme;
@@ -7,7 +8,7 @@ use sotto_client::Table;
 use sotto_client::table::Stats;
 use std::time::Duration;
 
-/// A scheme and what it took.
+/// A scheme and the cost of its lookups.
 pub(super) struct SchemeRun {
     pub(super) play: DemoScheme,
     stats: Stats,
@@ -16,16 +17,16 @@ pub(super) struct SchemeRun {
     pub(super) asked: usize,
     pub(super) up: u64,
     pub(super) down: u64,
-    /// Of the client, per lookup.
+    /// Client's time per lookup.
     pub(super) client: Duration,
-    /// Of the server, per lookup.
+    /// Server's time per lookup.
     pub(super) pass: Duration,
-    /// From key to value.
+    /// Time from key to value.
     pub(super) trip: Duration,
 }
 
 impl SchemeRun {
-    /// Looks back on the lookups of a table.
+    /// Computes the cost of the lookups in a table.
     pub(super) fn new(play: DemoScheme, table: &Table, lookups: &[AddressLookup]) -> Self {
         SchemeRun {
             play,
@@ -41,27 +42,27 @@ impl SchemeRun {
         }
     }
 
-    /// Fetched once.
+    /// Bytes of the hint, fetched once.
     pub(super) fn hint(&self) -> u64 {
         self.stats.artifacts.down
     }
 
-    /// Registered once.
+    /// Bytes of the keys, registered once.
     pub(super) fn keys(&self) -> u64 {
         self.stats.keys.up
     }
 
-    /// Catalog, hint and keys.
+    /// Bytes of catalog, hint and keys.
     pub(super) fn once(&self) -> u64 {
         self.stats.catalog.down + self.hint() + self.keys()
     }
 
-    /// Everything up to and including lookup number `n`.
+    /// All bytes up to and including lookup number `n`.
     pub(super) fn up_to(&self, n: u64) -> u64 {
         self.once() + n * (self.up + self.down)
     }
 
-    /// The client getting ready.
+    /// Time to open the table.
     pub(super) fn opening(&self) -> Duration {
         self.stats.opening
     }

@@ -1,4 +1,4 @@
-//! What an operator and a user would do: encode the data, serve it, open the table.
+//! The parts of an operator and a user: encodes the data, serves it, opens the table.
 
 use super::narration::PlainRead;
 use super::{Demo, country};
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The scheme with a hint, and its table's name.
+/// The scheme with a hint, and the name of its table.
 pub(super) const HINTED: DemoScheme = DemoScheme { scheme: "simplepir/1", table: "ip-country" };
 
-/// The scheme with keys instead, and its table's name.
+/// The scheme with keys instead, and the name of its table.
 pub(super) const KEYED: DemoScheme = DemoScheme { scheme: "fspiral/1", table: "ip-country-fspiral" };
 
-/// A scheme that is shown, on a table of its own with the same rows.
+/// A scheme in the demo, on a table of its own with the same rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DemoScheme {
     scheme: &'static str,
@@ -35,13 +35,13 @@ pub(super) struct DemoScheme {
 }
 
 impl DemoScheme {
-    /// The scheme.
+    /// The registered scheme.
     pub(super) fn entry(self) -> Result<&'static SchemeEntry> {
         sotto_registry::find(self.scheme)
             .ok_or_else(|| Failure::new(Exit::Params, format!("this build does not carry {}", self.scheme)))
     }
 
-    /// What is printed of it: its name without the version.
+    /// The name of the scheme without its version, for output.
     pub(super) fn name(self) -> &'static str {
         self.scheme.split('/').next().unwrap_or(self.scheme)
     }
@@ -77,26 +77,27 @@ impl DemoScheme {
 const ATTRIBUTION: &str = "Statistics of the regional internet registries, published by the Number Resource \
                            Organization (nro.net) under CC BY 4.0, as merged by @ip-location-db/asn-country";
 
-/// Lookups by one client that the parameters are chosen for: about those of this demo.
+/// Number of lookups per client that the parameters are chosen for: about those of this demo.
 pub(super) const LOOKUPS: u64 = 100;
 
 /// The data, encoded for both schemes.
 pub(super) struct DemoTables {
     pub(super) hinted: EncodeOutcome,
     pub(super) keyed: EncodeOutcome,
-    /// Holds the clients' cache, and the tables too if nobody wants to keep them. Dropped last.
+    /// Folder of the clients' cache, and of the tables unless they are to be kept. Dropped last.
     scratch: tempfile::TempDir,
 }
 
 impl DemoTables {
-    /// Encodes the data twice.
+    /// Encodes the data for both schemes.
     pub(super) fn new(args: &Demo, data: &Path, screen: Screen) -> Result<Self> {
         let scratch = tempfile::Builder::new().prefix("sotto-demo-").tempdir();
         let scratch = scratch.map_err(|error| {
             Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
         })?;
         let folder = scratch.path().to_owned();
-        // A file that the encoder has just moved is not found, and its folder may still be there.
+        // A file that the encoder has just moved is not found, although its folder may still be
+        // there.
         let gone = move || match std::fs::remove_dir_all(&folder) {
             Err(error) if folder.exists() => Err(std::io::Error::other(error)),
             done => done,
@@ -110,7 +111,7 @@ impl DemoTables {
     }
 }
 
-/// Where another table lies: next to the first.
+/// The path of another table, next to the first.
 pub(super) fn beside(first: &Path, other: &str) -> PathBuf {
     let mut name = first.file_name().unwrap_or_default().to_owned();
     name.push("-");
@@ -125,7 +126,7 @@ pub(super) struct DemoServer {
 }
 
 impl DemoServer {
-    /// Serves them, on free ports of the loopback interface.
+    /// Serves the tables, on free ports of the loopback interface.
     pub(super) fn serve(encoded: DemoTables, threads: usize) -> Result<Self> {
         let images = [&encoded.hinted, &encoded.keyed].map(|done| TableConfig::path(&done.summary.image));
         let config = ServerConfig {
@@ -142,7 +143,7 @@ impl DemoServer {
         format!("http://{}", self.running.public)
     }
 
-    /// Where what is temporary may be written.
+    /// Folder for temporary files.
     pub(super) fn scratch(&self) -> &Path {
         self.encoded.scratch.path()
     }
@@ -151,12 +152,13 @@ impl DemoServer {
         self.running.admin
     }
 
-    /// A client over HTTP that pins the key. The first one fetches the hint, the others find it in the cache.
+    /// A client over HTTP that pins the key. The first one fetches the hint, the others find it in
+    /// the cache.
     pub(super) fn hinted(&self, bars: ProgressLine) -> Result<Table> {
         self.client(HINTED, &self.encoded.hinted, bars)
     }
 
-    /// A client of the other table. It makes keys instead, and registers them.
+    /// A client of the other table, which makes and registers keys instead.
     pub(super) fn keyed(&self, bars: ProgressLine) -> Result<Table> {
         self.client(KEYED, &self.encoded.keyed, bars)
     }
@@ -172,7 +174,8 @@ impl DemoServer {
         table.map_err(exit_mapping::client)
     }
 
-    /// Reads, and does nothing else with, the bytes a pass reads: what no scan can beat.
+    /// Reads the bytes that a pass reads, and does nothing else with them: a lower bound for any
+    /// scan.
     pub(super) fn read_pass(&self) -> Result<PlainRead> {
         let resident = self.encoded.hinted.image.section(Section::Resident);
         let resident = resident.ok_or_else(|| Failure::internal("the image has no resident section"))?;
@@ -181,7 +184,7 @@ impl DemoServer {
             std::hint::black_box(sotto_math::machine::read_pass(std::hint::black_box(resident)));
             began.elapsed()
         };
-        // The first pass brings this mapping's pages in.
+        // The first pass loads this mapping's pages.
         one(());
         let time = super::lookups::median((0..5).map(|_| one(())));
         Ok(PlainRead { bytes: resident.len() as u64, time: time.max(Duration::from_nanos(1)) })

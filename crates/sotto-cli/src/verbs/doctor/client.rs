@@ -1,4 +1,4 @@
-//! What clients keep: who may read it, and whether it lies where it should.
+//! Checks of a client's files: who may read them, and whether they are where they should be.
 
 use super::Findings;
 use super::files::open_to_others;

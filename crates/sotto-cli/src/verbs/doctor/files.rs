@@ -1,4 +1,4 @@
-//! A table's folder, an image, or a signing key.
+//! Checks of a table's folder, an image, or a signing key.
 
 use super::Findings;
 use crate::exit_mapping;
@@ -89,7 +89,7 @@ fn folder(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Finding
     signing_key(path, findings);
 }
 
-/// The key in a folder, if it is there.
+/// Checks the key in a folder, if there is one.
 fn signing_key(folder: &Path, findings: &mut Findings) {
     let path = folder.join(KEY);
     if path.exists() {
@@ -97,7 +97,7 @@ fn signing_key(folder: &Path, findings: &mut Findings) {
     }
 }
 
-/// A table of Apple's lookups. Whoever looks at a weak one does not serve it.
+/// Checks a table of Apple's lookups. A weak one may be inspected, though not served.
 fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
     let about = name(path);
     let opened = match sotto_apple::image::open(path, WeakParams::Allow) {
@@ -152,7 +152,7 @@ fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Fi
     room(image.path(), bytes, findings);
 }
 
-/// Whether a catalog can be used, now and here.
+/// Checks whether a catalog can be used, now and here.
 pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     let Some(entry) = sotto_registry::find(&catalog.scheme) else {
         let found = format!("its scheme, {}, is not in this build", catalog.scheme);
@@ -211,7 +211,7 @@ fn key(path: &Path, findings: &mut Findings) {
     open_to_others(path, 0o077, "chmod go-rwx", "whoever reads it can publish in your name", findings);
 }
 
-/// Says so if others may do with a file what these bits of its mode stand for.
+/// Adds a finding if others have these bits of a file's mode.
 pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, findings: &mut Findings) {
     #[cfg(unix)]
     {
@@ -225,7 +225,7 @@ pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, f
     }
 }
 
-/// Whether there is room for another epoch.
+/// Checks whether there is space for another epoch.
 fn room(path: &Path, bytes: u64, findings: &mut Findings) {
     #[cfg(unix)]
     {

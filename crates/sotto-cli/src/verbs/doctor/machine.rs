@@ -1,17 +1,17 @@
-//! This machine: what answers are fast with, and what stops a server at the wrong moment.
+//! Checks of this machine: what makes answers fast, and what stops a server at the wrong moment.
 
 use super::Findings;
 use crate::screen::units;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Files that a server may have open: a connection is one.
+/// Number of files that a server may need open, connections included.
 const FILES: u64 = 4096;
 
-/// Memory below which little can be served.
+/// Memory in bytes below which little can be served.
 const LITTLE: u64 = 1 << 30;
 
-/// When this was written: a clock that says less is wrong.
+/// A time before this build: a clock that shows less is wrong.
 const BUILT: u64 = 1_795_000_000;
 
 pub(super) fn look(findings: &mut Findings) {

@@ -1,12 +1,12 @@
 //! `sotto doctor`: what is wrong with a machine, a table, a server or a client's folders, and what to do about it.
 //!
-//! | module | what it looks at |
+//! | module | checks |
 //! |---|---|
 //! | `machine` | instructions, huge pages, memory, open files, clock |
 //! | `files` | a table's folder, an image, a key |
-//! | `server` | a server behind an address, and whatever stands in front of it |
-//! | `probe` | one plain request, to see what no client looks at: TLS, HTTP/2, headers |
-//! | `client` | what a client keeps |
+//! | `server` | a server at an address, and any proxy in front of it |
+//! | `probe` | one plain request, for what clients ignore: TLS, HTTP/2, headers |
+//! | `client` | the files of a client |
 
 mod client;
 mod files;
@@ -58,21 +58,21 @@ pub(crate) struct Doctor {
     trust_root: Option<PathBuf>,
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Severity {
-    /// As it should be.
+    /// The check found nothing wrong.
     #[serde(rename = "good")]
     Ok,
-    /// Good to know; it works.
+    /// The finding is worth knowing; everything works.
     Note,
-    /// It costs speed, privacy or answers until it is mended.
+    /// The finding costs speed, privacy or answers until it is repaired.
     #[serde(rename = "mend")]
     Problem,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     level: Severity,
@@ -82,7 +82,7 @@ struct Finding {
     remedy: Option<String>,
 }
 
-/// All that was found, in its order.
+/// All findings, in the order of the checks.
 #[derive(Debug, Default)]
 struct Findings(Vec<Finding>);
 
@@ -99,7 +99,7 @@ impl Findings {
         self.add(Severity::Problem, about.into(), found.into(), Some(remedy.into()));
     }
 
-    /// What a command would have failed with.
+    /// Adds a failure of a command as a finding.
     fn failure(&mut self, about: impl Into<String>, failure: Failure) {
         let remedy = failure.fix.unwrap_or_else(|| "see `sotto help`".into());
         self.add(Severity::Problem, about.into(), failure.message, Some(remedy));

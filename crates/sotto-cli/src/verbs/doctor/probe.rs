@@ -1,4 +1,5 @@
-//! One plain request, to see what no client looks at: the TLS version, whether HTTP/2 is spoken, and all headers of the response.
+//! One plain request, for what clients ignore: the TLS version, HTTP/2, and all headers of the
+//! response.
 
 use crate::failure::{Failure, Result};
 use rustls::pki_types::pem::PemObject;
@@ -12,20 +13,20 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of a response that are read.
+/// Maximum bytes of a response that are read.
 const MAX: u64 = 64 << 10;
 
-/// An address in its parts.
+/// The parts of a server's address.
 pub(super) struct ServerAddress {
     pub(super) tls: bool,
     host: String,
     port: u16,
-    /// Without a slash at its end.
+    /// Base path, without a trailing slash.
     base: String,
 }
 
 impl ServerAddress {
-    /// The parts of `http://host:port/base`; `None` if it has others.
+    /// Parses `http://host:port/base`; `None` for an address with other parts.
     pub(super) fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let tls = match scheme.to_ascii_lowercase().as_str() {
@@ -36,7 +37,7 @@ impl ServerAddress {
         let (place, base) = rest.split_once('/').unwrap_or((rest, ""));
         let usual = if tls { 443 } else { 80 };
         let (host, port) = match place.rsplit_once(':') {
-            // The colons within an address of IP version 6 are no port's.
+            // The colons within an IPv6 address are not those of a port.
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
             _ => (place, usual),
         };
@@ -66,11 +67,11 @@ impl ServerAddress {
     }
 }
 
-/// What a response looks like from outside.
+/// Status and headers of a response.
 #[derive(Debug, Default)]
 pub(super) struct ProbeResponse {
     pub(super) status: u16,
-    /// Names in small letters.
+    /// Headers, with names in lower case.
     pub(super) headers: Vec<(String, String)>,
 }
 
@@ -80,14 +81,14 @@ impl ProbeResponse {
     }
 }
 
-/// What TLS came to.
+/// The result of a TLS handshake.
 #[derive(Debug)]
 pub(super) struct TlsFacts {
     pub(super) old: bool,
     pub(super) http2: bool,
 }
 
-/// The roots to trust: the web's, or those of a file.
+/// The trusted roots: the web's, or those of a file.
 pub(super) fn roots(file: Option<&Path>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let Some(file) = file else {
@@ -119,7 +120,7 @@ fn handshake(
     Ok(StreamOwned::new(tls, stream))
 }
 
-/// Shakes hands, and says what came of it.
+/// Makes a TLS handshake, and returns its result.
 pub(super) fn tls(address: &ServerAddress, roots: &RootCertStore) -> std::io::Result<TlsFacts> {
     let stream = handshake(address, roots, &[b"h2", b"http/1.1"])?;
     let old = stream.conn.protocol_version() != Some(ProtocolVersion::TLSv1_3);
@@ -151,14 +152,14 @@ pub(super) fn get(
     parse(&bytes).ok_or_else(|| std::io::Error::other("what came back is no HTTP"))
 }
 
-/// Reads until the head is whole, or there is no more.
+/// Reads until the head is complete, or the stream ends.
 fn read(stream: &mut impl Read, bytes: &mut Vec<u8>) -> std::io::Result<()> {
     let mut piece = [0; 4096];
     while (bytes.len() as u64) < MAX && !bytes.windows(4).any(|part| part == b"\r\n\r\n") {
         match stream.read(&mut piece) {
             Ok(0) => break,
             Ok(n) => bytes.extend(piece.iter().take(n)),
-            // Some end a connection of TLS without saying so.
+            // Some servers end a TLS connection without notice.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
             Err(error) => return Err(error),
         }

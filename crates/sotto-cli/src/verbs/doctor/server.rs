@@ -1,4 +1,4 @@
-//! A server behind an address, and whatever stands in front of it.
+//! Checks of a server at an address, and of any proxy in front of it.
 
 use super::Findings;
 use super::files;
@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Clocks that differ by less are as good as one.
+/// Difference in seconds below which two clocks count as equal.
 const SECONDS: u64 = 60;
 
-/// Headers that name a request: whoever has the logs of both ends finds it again.
+/// Headers that identify a request, by which the logs of both ends can be linked.
 const NAMES: [&str; 6] =
     ["x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-amz-cf-id", "cf-ray", "traceparent"];
 
@@ -65,7 +65,7 @@ pub(super) fn look(
     Ok(())
 }
 
-/// The connection, the clock and the headers; whether there is a server at all.
+/// Checks the connection, the clock and the headers; returns whether there is a server at all.
 fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, findings: &mut Findings) -> bool {
     if address.tls {
         match probe::tls(address, roots) {
@@ -161,7 +161,7 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
     true
 }
 
-/// How far a time is from now.
+/// The difference between a time and now.
 fn apart(time: SystemTime) -> Duration {
     let now = SystemTime::now();
     now.duration_since(time).or_else(|_| time.duration_since(now)).unwrap_or_default()
@@ -192,7 +192,8 @@ fn tables(url: &str, http: &mut HttpTransport, findings: &mut Findings) -> Resul
     Ok(all)
 }
 
-/// Whether the largest request that clients make comes through. Its bytes are zeros, which the server refuses by its own words.
+/// Checks whether the largest request of clients arrives. Its bytes are zeros, which the server
+/// refuses with an error of its own.
 fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &mut Findings) -> Result<()> {
     let Some(terms) = sotto_registry::find(&catalog.scheme).and_then(|entry| catalog.terms(entry).ok())
     else {
@@ -238,7 +239,7 @@ fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
     Ok(())
 }
 
-/// Whether a download can go on where it was cut off.
+/// Checks whether an interrupted download can be continued.
 fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &mut Findings) -> Result<()> {
     let Some(file) = catalog.artifacts.iter().max_by_key(|file| file.bytes).filter(|file| file.bytes > 1)
     else {
@@ -262,7 +263,7 @@ fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
     Ok(())
 }
 
-/// Whether the servers of a table have one epoch, and each another role.
+/// Checks whether the servers of a table have one epoch, and each another role.
 fn roles(tables: &BTreeMap<String, Vec<ServedTableInfo>>, findings: &mut Findings) {
     for (name, told) in tables {
         let Some(first) = told.first().map(|told| &told.catalog) else { continue };

@@ -1,4 +1,4 @@
-//! `sotto encode --apple`: a table of Apple's lookups, of the same files.
+//! `sotto encode --apple`: encodes the same files as a table of Apple's lookups.
 
 use super::cleanup::CreatedFiles;
 use super::replace::{Output, check_kind};
@@ -24,10 +24,10 @@ use sotto_oprf::p384::SecretKey;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes of a bucket at most, unless something else is said: two of them in a plaintext of the usual set.
+/// Default maximum bytes of a bucket: two of them fit into a plaintext of the default set.
 const BUCKET_BYTES: usize = 1024;
 
-/// The usual set: the one that Apple's tools take by themselves.
+/// Default parameter set, which is that of Apple's tools.
 const SET: &str = "n_4096_logq_27_28_28_logt_5";
 
 /// Arguments of tables of Apple's lookups.
@@ -81,7 +81,7 @@ fn compression(text: &str) -> Result<KeyCompression, &'static str> {
     }
 }
 
-/// What was written, and what is told of it.
+/// The result of the encoding.
 struct AppleOutcome {
     written: UseCaseSummary,
     read: IngestSummary,
@@ -95,7 +95,7 @@ impl Encode {
         let (set, began) = (self.apple_set()?, Instant::now());
         let options = self.source.options(None, sotto_db::ingest::BandPolicy::Never)?;
         let how = self.how(set, &options)?;
-        // A mistyped input should not leave a directory behind.
+        // Checked first: a mistyped input should not leave a directory behind.
         let Some(input) = self.source.input() else {
             return Err(Failure::usage("which file is to be encoded?").fix("name it"));
         };
@@ -127,7 +127,7 @@ impl Encode {
     }
 
     fn how(&self, set: ParamsSet, options: &IngestOptions) -> Result<UseCaseOptions> {
-        // Of numbers all bytes are kept.
+        // Numbers have all of their bytes.
         let value_bytes = if let Encoding::Unsigned(bytes) = self.source.encoding { bytes.into() } else { 0 };
         let (form, value) = match &options.layout {
             SourceLayout::Keyword(keyword) => {
@@ -168,7 +168,7 @@ impl Encode {
         })
     }
 
-    /// Refuses to put this table on top of another.
+    /// Refuses to put this table on top of another one.
     fn check_apple(&self, lock: &WriteLock, how: &UseCaseOptions) -> Result<()> {
         check_kind(&self.out, Output::Apple)?;
         let Some(epoch) = lock.dir().latest().map_err(exit_mapping::db)? else { return Ok(()) };
@@ -179,7 +179,7 @@ impl Encode {
                     true => "holds a table that is not symmetric".to_owned(),
                     false => "holds a symmetric table, and its next epoch would be in the clear".to_owned(),
                 },
-                // One that is damaged is no reason to refuse a fresh epoch.
+                // A damaged epoch is no reason to refuse a new one.
                 _ => return Ok(()),
             },
             Err(_) => "holds a table of another kind".to_owned(),
@@ -192,7 +192,7 @@ impl Encode {
         ))
     }
 
-    /// The key that a symmetric table's rows are sealed with.
+    /// The key that masks the rows of a symmetric table.
     fn sealing(&self, lock: &WriteLock) -> Result<Option<SecretKey>> {
         if !self.symmetric {
             return Ok(None);

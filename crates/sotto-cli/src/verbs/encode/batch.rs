@@ -1,4 +1,5 @@
-//! `sotto encode --batch`: a table as a stack, whose tables are the buckets of a batch code.
+//! `sotto encode --batch`: encodes a table as a stack, whose tables are the buckets of a batch
+//! code.
 
 use super::cleanup::CreatedFiles;
 use super::replace::{Output, check_kind};
@@ -12,7 +13,7 @@ use sotto_prg::PublicSeed;
 use sotto_wire::MessageSizes;
 use std::time::{Duration, Instant};
 
-/// What came of a job.
+/// The result of encoding a stack.
 pub(super) struct BatchOutcome {
     pub(super) summary: BatchSummary,
     pub(super) public_key: PublicKey,
@@ -21,13 +22,13 @@ pub(super) struct BatchOutcome {
 }
 
 impl EncodeJob<'_> {
-    /// Encodes a stack whose rounds have so many rows, or keys.
+    /// Encodes a stack whose rounds have at most `most` rows or keys.
     pub(super) fn run_batch(self, most: usize, screen: Screen) -> Result<BatchOutcome> {
         let began = Instant::now();
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         super::replace::check_set(self.scheme, self.set.as_deref())?;
         let traces = CreatedFiles::before(self.out);
-        // Tables that are there may be those of a stack that was never published, and are not ours to remove.
+        // Existing tables may belong to a stack that was never published, and are not removed.
         let ours = !self.out.join("tables").exists();
         let root = TableDir::create(self.out).map_err(exit_mapping::db)?;
         let lock = root.lock().map_err(exit_mapping::db)?;
@@ -37,7 +38,7 @@ impl EncodeJob<'_> {
         if done.is_err() {
             if ours {
                 for folder in ["tables", "files"] {
-                    // What led here is the error to report, not that its traces cannot be removed.
+                    // The first error is the one to report, not a failed cleanup.
                     let _ = std::fs::remove_dir_all(out.join(folder));
                 }
             }

@@ -1,4 +1,4 @@
-//! How it is said what a round over a stack costs, and how often it fails.
+//! The description of a round over a stack: its cost, and how often it fails.
 
 use super::batch::BatchOutcome;
 use super::stages_text;

@@ -1,19 +1,19 @@
-//! What is removed again if nothing comes of an encoding: all that it made itself, and nothing else.
+//! Cleanup after an encoding that failed: removes the files that it created, and nothing else.
 
 use sotto_db::WriteLock;
 use sotto_db::epoch::{KEY, LOCK, OPRF_KEY};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is not there before a command makes it.
+/// Paths that did not exist before the command.
 pub(super) struct CreatedFiles {
     files: Vec<PathBuf>,
-    /// Innermost first.
+    /// Folders, the innermost first.
     folders: Vec<PathBuf>,
 }
 
 impl CreatedFiles {
-    /// Looks at what is there.
+    /// Records which paths exist.
     pub(super) fn before(out: &Path) -> Self {
         let above = out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let folders = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -21,25 +21,25 @@ impl CreatedFiles {
         CreatedFiles { files: if lock.exists() { Vec::new() } else { vec![lock] }, folders }
     }
 
-    /// Looks for the keys again once nobody else can make them.
+    /// Checks for the keys again once no other process can make them.
     pub(super) fn locked(mut self, lock: &WriteLock) -> Self {
         let keys = [KEY, OPRF_KEY].map(|key| lock.dir().path().join(key));
         self.files.extend(keys.into_iter().filter(|key| !key.exists()));
         self
     }
 
-    /// Removes what has come since. A key stays as soon as an image may be signed or masked with it, and one kept
-    /// elsewhere (`--key`) stays in any case: others may use it by now.
+    /// Removes what was created since. A key stays as soon as an image may be signed or masked with
+    /// it, and one in another place (`--key`) stays in any case: others may use it by now.
     pub(super) fn remove(self, lock: &WriteLock) {
         if !lock.dir().epochs().is_ok_and(|epochs| epochs.is_empty()) {
             return;
         }
-        // The error that led here is the one to report, not that its traces cannot be removed.
+        // The first error is the one to report, not a failed cleanup.
         for file in self.files {
             let _ = fs::remove_file(file);
         }
         for folder in self.folders {
-            // Only empty ones go.
+            // Only empty folders are removed.
             let _ = fs::remove_dir(folder);
         }
     }

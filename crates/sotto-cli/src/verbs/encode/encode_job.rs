@@ -1,4 +1,4 @@
-//! A table encoded: what `sotto encode` and the demo have in common.
+//! The encoding of a table, shared by `sotto encode` and the demo.
 
 use super::cleanup::CreatedFiles;
 use super::replace;
@@ -19,32 +19,32 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What to encode, and how: what `sotto encode` and the demo have in common.
+/// The input and options of an encoding, shared by `sotto encode` and the demo.
 pub(in crate::verbs) struct EncodeJob<'a> {
     pub(in crate::verbs) input: &'a Path,
     pub(in crate::verbs) out: &'a Path,
     pub(in crate::verbs) name: TableName,
     pub(in crate::verbs) scheme: &'static SchemeEntry,
     pub(in crate::verbs) source: IngestOptions,
-    /// Rows that there is to be room for. Keys have theirs in the source's options.
+    /// Number of rows of headroom. Key tables have theirs in the source's options.
     pub(in crate::verbs) room: u64,
-    /// Whether it may take the place of a table of another kind.
+    /// Whether the table may replace one of another kind.
     pub(in crate::verbs) replace: bool,
     pub(in crate::verbs) lookups: u64,
     pub(in crate::verbs) goal: Goal,
     pub(in crate::verbs) set: Option<String>,
     pub(in crate::verbs) symmetric: bool,
-    /// Whether it is cut.
+    /// Whether the table is split into parts.
     pub(in crate::verbs) pieces: PiecesToWrite,
     pub(in crate::verbs) verified: RowProofs,
     pub(in crate::verbs) threads: Option<usize>,
     pub(in crate::verbs) key: Option<&'a Path>,
-    /// For how many seconds clients believe it.
+    /// Seconds for which clients accept the catalog.
     pub(in crate::verbs) lifetime: Option<u64>,
     pub(in crate::verbs) attribution: Option<String>,
 }
 
-/// What came of a job.
+/// The result of an encoding.
 pub(in crate::verbs) struct EncodeOutcome {
     pub(in crate::verbs) summary: EncodeSummary,
     pub(in crate::verbs) notes: Notes,
@@ -56,7 +56,7 @@ pub(in crate::verbs) struct EncodeOutcome {
 }
 
 impl EncodeJob<'_> {
-    /// Refuses what cannot be masked yet.
+    /// Refuses tables that cannot be masked.
     pub(super) fn check_symmetric(&self, is_batch: bool) -> Result<()> {
         match self.source.layout {
             _ if !self.symmetric => Ok(()),
@@ -76,7 +76,7 @@ impl EncodeJob<'_> {
 
     pub(in crate::verbs) fn run(self, screen: Screen) -> Result<EncodeOutcome> {
         let began = Instant::now();
-        // A mistyped input should not leave a directory behind.
+        // Checked first: a mistyped input should not leave a directory behind.
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         replace::check_set(self.scheme, self.set.as_deref())?;
         let traces = CreatedFiles::before(self.out);
@@ -105,7 +105,7 @@ impl EncodeJob<'_> {
             let masked =
                 masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(exit_mapping::db)?;
             table = Box::new(masked);
-            // From the scheme up: what is masked is the row with all that is in it.
+            // Layers are listed from the scheme up: a whole row is masked, with everything in it.
             layers.insert(0, SymmetricLayer::layer(&oprf.public()));
         }
         let options = EncodeOptions {
@@ -137,7 +137,7 @@ impl EncodeJob<'_> {
     }
 }
 
-/// The system's randomness.
+/// The randomness of the system.
 pub(in crate::verbs) fn rng() -> Result<SystemRng> {
     sotto_prg::system_rng()
         .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))

@@ -1,4 +1,4 @@
-//! What a plan chose, in place of the options that say it one by one.
+//! The choice of a plan, in place of the options that set it one by one.
 
 use super::{Encode, scheme};
 use crate::exit::Exit;
@@ -8,10 +8,10 @@ use sotto_plan::PlanChoice;
 use std::io::Read;
 use std::path::Path;
 
-/// Plans have some kilobytes for each layout.
+/// Maximum bytes of a plan, which has some kilobytes for each layout.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The choice in a file.
+/// Reads the choice from a plan's file.
 pub(super) fn read(path: &Path) -> Result<PlanChoice> {
     let fail = |error| Failure::file("reading", path, &error);
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<PlanChoice> {
 }
 
 impl Encode {
-    /// Does as was chosen.
+    /// Applies the choice.
     pub(super) fn take(&mut self, choice: PlanChoice) -> Result<()> {
         self.scheme = scheme(&choice.scheme).map_err(|why| {
             Failure::new(Exit::Params, format!("the plan takes scheme {}: {why}", choice.scheme))

@@ -1,5 +1,5 @@
-//! `sotto encode --scheme ?` and `--set ?`: what there is to choose from. Asked before the command line is parsed,
-//! since whoever asks has no file to encode yet.
+//! `sotto encode --scheme ?` and `--set ?`: lists the choices. Handled before the command line is
+//! parsed, since there is no file to encode yet.
 
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid};
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use sotto_core::{NamedSet, SchemeEntry};
 use std::ffi::OsString;
 
-/// What was asked.
+/// The list that was requested.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ListRequest {
-    /// Which schemes there are.
+    /// All schemes.
     Schemes,
-    /// Which sets a scheme has, or which all have if none was named.
+    /// The parameter sets of a scheme, or of all schemes if none was named.
     Sets(Option<String>),
 }
 
 impl ListRequest {
-    /// The question in a command line, if it is one.
+    /// The request in a command line, if it is one.
     pub(crate) fn of(args: &[OsString]) -> Option<Self> {
         let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
         if words.iter().find(|word| !word.starts_with('-')) != Some(&"encode") {
@@ -31,7 +31,7 @@ impl ListRequest {
         }
     }
 
-    /// Answers it.
+    /// Prints the list.
     pub(crate) fn answer(self, screen: Screen) -> Result<()> {
         let entries = match &self {
             ListRequest::Schemes | ListRequest::Sets(None) => sotto_registry::SCHEMES.to_vec(),

@@ -1,19 +1,19 @@
-//! `sotto encode`: a file in, a table that can be served out; and what was decided on the way.
+//! `sotto encode`: makes a servable table from a file, and prints the decisions.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `apple` | a table of Apple's lookups |
 //! | `batch` | a stack for several rows at once |
-//! | `choice` | schemes and goals by their names |
-//! | `job` | a table encoded, for this verb and the demo |
-//! | [`list`] | which schemes and parameter sets there are |
+//! | `scheme_arg` | schemes and goals by their names |
+//! | `encode_job` | the encoding of a table, for this verb and the demo |
+//! | [`list_choices`] | lists of schemes and parameter sets |
 //! | `parts` | a table in parts, or one of them |
-//! | `planned` | what a plan chose |
-//! | `replace` | what is in the directory already, and may not be put away without a word |
-//! | `round` | what a round over such a stack costs, and how often it fails |
-//! | `said` | what is said of a table in the end |
+//! | `from_plan` | the choice of a plan |
+//! | `replace` | refusal to replace a table of another kind without `--replace` |
+//! | `batch_cost` | the cost of a round over a stack, and how often it fails |
+//! | `summary` | the final summary of a table |
 //! | [`source`] | which file, which columns, which kind of table |
-//! | [`traces`] | what is removed again if nothing comes of it |
+//! | `cleanup` | cleanup after an encoding that failed |
 
 mod apple;
 mod batch;
@@ -197,7 +197,7 @@ impl Encode {
             set: self.set.clone(),
             batch: self.batch.map(usize::from),
         };
-        // Sums of rows prove none of them, and codes fetch rows.
+        // Sums of rows prove none of them, and batch codes fetch rows.
         let bands = match (self.verified, self.unverified, self.batch) {
             (true, ..) | (.., Some(_)) => BandPolicy::Never,
             (_, true, _) => BandPolicy::IfCheaper,
@@ -219,7 +219,8 @@ impl Encode {
             symmetric: self.symmetric,
             verified: match (self.verified, self.unverified, self.batch) {
                 (true, ..) => RowProofs::Yes,
-                // The tables of a stack are asked together, so that what each adds is added many times.
+                // The tables of a stack are queried together, so the cost of proofs is added many
+                // times.
                 (_, true, _) | (.., Some(_)) => RowProofs::No,
                 _ => RowProofs::IfCheap,
             },

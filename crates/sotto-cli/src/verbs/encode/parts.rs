@@ -1,4 +1,4 @@
-//! A table in parts: all of it, its front, or one part beside a front that is there.
+//! A table in parts: all of it, its front, or one part next to an existing front.
 
 use super::{EncodeJob, replace};
 use crate::exit_mapping;
@@ -10,14 +10,14 @@ use sotto_db::ingest::SourceLayout;
 use sotto_db::mask::RowMasker;
 use sotto_db::{IngestedTable, PiecesToWrite, TableDir, encode_part};
 
-/// What `--part` names.
+/// The value of `--part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartArg {
     Front,
     Part(u32),
 }
 
-/// Reads `--part`.
+/// Parses `--part`.
 pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
     match text {
         "front" => Ok(PartArg::Front),
@@ -25,7 +25,7 @@ pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
     }
 }
 
-/// What `--partitions` and `--part` ask for; a part by itself is told apart.
+/// Combines `--partitions` and `--part`; a single part is returned separately.
 pub(super) fn asked(
     partitions: Option<u32>,
     part: Option<PartArg>,
@@ -45,7 +45,7 @@ pub(super) fn asked(
 }
 
 impl EncodeJob<'_> {
-    /// Makes one part, beside the front that is there.
+    /// Encodes one part, next to an existing front.
     pub(super) fn run_part(self, cut: PartIndex, screen: Screen) -> Result<()> {
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         replace::check_set(self.scheme, self.set.as_deref())?;

@@ -1,7 +1,8 @@
-//! What is in a directory already, before another table's epoch is put on top of it.
+//! Checks of an output directory, before another table's epoch is put on top of an existing one.
 //!
-//! The next epoch of a table may have other rows. One that is asked in another way, served by another scheme or made of other
-//! columns is most likely meant for another directory, so it takes a word (`--replace`).
+//! The next epoch of a table may have other rows. A table that is queried in another way, served by
+//! another scheme or made from other columns is most likely meant for another directory, so it
+//! requires `--replace`.
 
 use super::EncodeJob;
 use crate::exit::Exit;
@@ -14,20 +15,20 @@ use sotto_db::{PathKind, StackDir, TableDir};
 use sotto_layers::Keyword;
 use std::path::Path;
 
-/// What tells tables apart.
+/// The properties by which tables are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TableIdentity {
     asked_by: String,
     is_symmetric: bool,
     scheme: String,
-    /// Names of the columns that it was made of, where they have names.
+    /// Names of the columns that the table was made from, if they have names.
     columns: Vec<(&'static str, String)>,
 }
 
-/// The parts of a line, each in a column.
+/// Roles of columns, one for each part of a line.
 const PARTS: [&str; 5] = ["row", "key", "start", "end", "value"];
 
-/// What is to be put into a directory.
+/// The kind of output for a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verbs) enum Output {
     Table,
@@ -35,7 +36,8 @@ pub(in crate::verbs) enum Output {
     Apple,
 }
 
-/// Refuses a directory that holds something of another kind: what is there would be lost among it, or served in its place.
+/// Refuses a directory with output of another kind, which would be mixed up with the new one or
+/// served in its place.
 pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
     let kind = PathKind::of(out).map_err(exit_mapping::db)?;
     let holds = match (&kind, output) {
@@ -106,7 +108,8 @@ fn by_range(key: &impl std::fmt::Debug) -> String {
 }
 
 impl TableIdentity {
-    /// What is in a directory. One that is damaged is no reason to refuse a fresh epoch.
+    /// The identity of the table in a directory. A damaged table is no reason to refuse a new
+    /// epoch.
     fn there(out: &Path) -> Result<Option<Self>> {
         let Ok(dir) = TableDir::open(out) else { return Ok(None) };
         let (asked_by, catalog) = match StackDir::find(out) {
@@ -140,7 +143,8 @@ impl TableIdentity {
         Ok(Some(TableIdentity { asked_by, is_symmetric, scheme: scheme.clone(), columns }))
     }
 
-    /// Whether this can be the next epoch of what is there. Columns without names say nothing.
+    /// Whether this can be the next epoch of the existing table. Columns without names are not
+    /// compared.
     fn continues(&self, there: &TableIdentity) -> bool {
         let same_columns = self
             .columns
@@ -151,7 +155,7 @@ impl TableIdentity {
             && same_columns
     }
 
-    /// In words; of columns, those that are others in `beside`.
+    /// The identity in words; of columns, those that differ from `beside`.
     fn said(&self, beside: &TableIdentity) -> String {
         let mut said = self.asked_by.clone();
         if self.is_symmetric {
@@ -176,7 +180,7 @@ fn asked_by(kind: &TableKind, keyword: Option<&Keyword>) -> String {
     }
 }
 
-/// Refuses a parameter set that the scheme does not have, with those that it has.
+/// Refuses a parameter set that the scheme does not have, and names those that it has.
 pub(super) fn check_set(scheme: &SchemeEntry, set: Option<&str>) -> Result<()> {
     let names: Vec<&str> = (scheme.sets)().iter().map(|set| set.name).collect();
     let Some(set) = set.filter(|set| !names.contains(set)) else { return Ok(()) };

@@ -1,8 +1,8 @@
-//! What a word on the command line chooses: a scheme, or what parameters are for.
+//! Arguments that name a scheme, or the goal of its parameters.
 
 use sotto_core::{Goal, SchemeEntry};
 
-/// A scheme, by name.
+/// A scheme that was named on the command line.
 #[derive(Clone, Copy)]
 pub(in crate::verbs) struct SchemeArg(&'static SchemeEntry);
 
@@ -18,7 +18,7 @@ impl std::fmt::Debug for SchemeArg {
     }
 }
 
-/// A goal, by name.
+/// Parses a goal.
 pub(super) fn goal(name: &str) -> Result<Goal, String> {
     let known = || Goal::ALL.map(Goal::name).join(", ");
     Goal::ALL
@@ -27,7 +27,8 @@ pub(super) fn goal(name: &str) -> Result<Goal, String> {
         .ok_or_else(|| format!("a goal is one of {}", known()))
 }
 
-/// A scheme by its id, or by its name alone: the last of its versions in the registry.
+/// Parses a scheme's id, or its name alone, which stands for the last of its versions in the
+/// registry.
 pub(in crate::verbs) fn scheme(id: &str) -> Result<SchemeArg, String> {
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
     let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);

@@ -1,4 +1,5 @@
-//! Which file, which columns, which kind of table: arguments, and what they mean to the reader.
+//! The source of a table: which file, which columns, which kind of table, and the options of the
+//! reader.
 
 use crate::failure::{Failure, Result};
 use crate::screen::units;
@@ -117,7 +118,7 @@ enum Rule {
     Most,
 }
 
-/// One byte, or `\t`.
+/// Parses a delimiter: one byte, or `\t`.
 pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
@@ -127,17 +128,17 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 impl SourceArgs {
-    /// The file, if there is one.
+    /// The path of the file, if there is one.
     pub(crate) fn input(&self) -> Option<&Path> {
         self.input.as_deref()
     }
 
-    /// Bytes of a value, if they were said.
+    /// Bytes of a value, if they were given.
     pub(crate) fn row_bytes(&self) -> Option<usize> {
         self.row_bytes
     }
 
-    /// Takes how keys lie in rows from a plan.
+    /// Applies a plan's layout of keys.
     pub(super) fn arrange(&mut self, keys: Option<Arranged>) -> Result<()> {
         if keys.is_some() != self.key.is_some() {
             let (planned, given) = if keys.is_some() { ("key", "row") } else { ("row", "key") };
@@ -158,13 +159,14 @@ impl SourceArgs {
         self.input().and_then(SourceFormat::of_name)
     }
 
-    /// Rows of fixed width without any format: said so, or nothing else makes sense.
+    /// Whether the file consists of rows of fixed width without any format, by option or by
+    /// necessity.
     fn is_raw(&self) -> bool {
         let unknown = self.format == FormatArg::Auto && self.format().is_none();
         self.format == FormatArg::Raw || (unknown && self.value.is_none() && self.row_bytes.is_some())
     }
 
-    /// What the reader is told.
+    /// The options of the reader.
     pub(crate) fn options(&self, costing: Option<CostModel>, bands: BandPolicy) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes, null: self.null.clone() };
@@ -190,7 +192,7 @@ impl SourceArgs {
         Ok(IngestOptions { file, layout })
     }
 
-    /// Rows that there is to be room for; keys have theirs in the layout.
+    /// Number of rows of headroom; key tables have theirs in the layout.
     pub(crate) fn room(&self) -> Result<u64> {
         match (&self.key, &self.start) {
             (None, Some(_)) if self.room > 0 => {
@@ -260,7 +262,7 @@ impl SourceArgs {
             Failure::usage("a raw file does not say how wide its rows are").fix("give --row-bytes")
         })?;
         let value = match (self.encoding, row_bytes) {
-            // Text is only what everybody gets who says nothing; rows of a raw file are bytes then.
+            // Text is the default; rows of a raw file are bytes by default.
             (Encoding::Text, _) => ValueKind::Bytes,
             (encoding, _) => encoding.kind(),
         };
@@ -292,7 +294,7 @@ impl SourceArgs {
         }
     }
 
-    /// A key as `--first` and `--last` give it, in the forms that the file has.
+    /// Parses a key of `--first` or `--last`, in the forms that the file has.
     fn range_key(&self, text: &str) -> Result<u64> {
         self.key_kind().parse(text).ok_or_else(|| {
             let (expected, keys) = match self.keys {
@@ -305,7 +307,7 @@ impl SourceArgs {
         })
     }
 
-    /// How the file was read, in a line.
+    /// A line that describes how the file was read.
     pub(crate) fn said(&self, lines: u64) -> String {
         let (file, lines) = (self.input().unwrap_or("-".as_ref()).display(), units::count(lines));
         if self.is_raw() {

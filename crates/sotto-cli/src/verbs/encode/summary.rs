@@ -1,4 +1,4 @@
-//! What is said of a table that was encoded.
+//! The summary of a table that was encoded.
 
 use super::{Encode, EncodeOutcome};
 use crate::failure::Result;
@@ -29,7 +29,7 @@ impl Encode {
     }
 }
 
-/// Why the table has the shape it has.
+/// The reason for the shape of the table.
 fn chosen_for(lookups: u64, done: &EncodeOutcome) -> String {
     let scheme = &done.scheme;
     let each = scheme.query_bytes.saturating_add(scheme.answer_bytes);
@@ -43,7 +43,7 @@ fn chosen_for(lookups: u64, done: &EncodeOutcome) -> String {
     )
 }
 
-/// What else whoever made the file should know: what was odd about it, and about the size of what came of it.
+/// Remarks for the owner of the file: what was unusual about it, and about the size of the result.
 pub(super) fn remarks(notes: &Notes, image_bytes: u64, input: Option<&Path>) -> Vec<String> {
     let file_bytes = input.and_then(|input| std::fs::metadata(input).ok()).map(|metadata| metadata.len());
     let of_size = file_bytes.and_then(|bytes| out_of_proportion(image_bytes, bytes));

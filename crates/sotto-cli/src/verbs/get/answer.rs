@@ -1,4 +1,4 @@
-//! What came of a row or of a key.
+//! The result of a row or of a key.
 
 use super::Get;
 use crate::failure::Failure;
@@ -8,27 +8,27 @@ use sotto_catalog::ValueKind;
 use sotto_client::{ClientError, Lookup, LookupResult};
 use std::io::IsTerminal;
 
-/// Most places that one message names.
+/// Maximum number of places that one message names.
 const MAX_NAMED: usize = 5;
 
 /// The result of one lookup: a row, a bit or a key.
 pub(super) struct PrintedResult {
-    /// What the person called it.
+    /// Name of the lookup, as the person gave it.
     pub(super) name: String,
-    /// The key it was asked by, if it was.
+    /// Key, if the lookup was by key.
     key: Option<String>,
-    /// Which bit of the table it is, if it is one.
+    /// Index of the bit, if the lookup was of a bit.
     bit: Option<u64>,
-    /// Where it lies, if that is one row.
+    /// Index of the row, if the value is in one row.
     row: Option<u64>,
-    /// Bytes, and what they mean; `None` if the table does not have the key.
+    /// Bytes of the value, and their printed form; `None` if the table does not have the key.
     value: Option<(Vec<u8>, String)>,
-    /// Why the table can have no such row or key. The server was asked all the same.
+    /// Why the table cannot have such a row or key. A query was sent all the same.
     error: Option<String>,
 }
 
 impl Get {
-    /// Everything that is wanted, in the order it is told: rows, bits, keys.
+    /// All lookups, in the order of the output: rows, bits, keys.
     pub(super) fn wishes(&self) -> Vec<Lookup<'_>> {
         let rows = self.row_numbers.iter().copied().map(Lookup::Row);
         let bits = self.bit_numbers.iter().copied().map(Lookup::Bit);
@@ -60,7 +60,7 @@ impl Get {
         results.map(answer).collect()
     }
 
-    /// Prints answers, a line each.
+    /// Prints results, a line each.
     pub(super) fn print(&self, screen: Screen, answers: &[PrintedResult]) -> crate::failure::Result<()> {
         let terminal = std::io::stdout().is_terminal();
         answers
@@ -113,8 +113,9 @@ impl PrintedResult {
         PrintedResult { name: format!("bit {number}"), key: None, bit: Some(number), row, value, error: None }
     }
 
-    /// The value, or why there is none. On a terminal control characters are escaped, so that a value of the publisher's
-    /// cannot move the cursor; elsewhere a value is its own bytes.
+    /// The value, or the reason why there is none. On a terminal control characters are escaped, so
+    /// that a publisher's value cannot move the cursor; elsewhere the bytes are printed as they
+    /// are.
     pub(super) fn printable(&self, terminal: bool) -> String {
         if let Some(error) = &self.error {
             return format!("({error})");
@@ -133,7 +134,7 @@ impl PrintedResult {
         self.value.is_some()
     }
 
-    /// For programs.
+    /// The result as JSON.
     pub(super) fn report(&self) -> serde_json::Value {
         if let Some(error) = &self.error {
             return json!({ "key": self.key, "row": self.row, "bit": self.bit, "error": error });
@@ -152,7 +153,7 @@ impl PrintedResult {
     }
 }
 
-/// Text whose control characters are written as Rust writes them in a literal: `\t`, `\n`, `\u{1b}`.
+/// Text whose control characters are escaped as in a Rust literal: `\t`, `\n`, `\u{1b}`.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

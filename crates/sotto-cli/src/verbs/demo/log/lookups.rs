@@ -1,4 +1,4 @@
-//! What a user would do: ask which entry has a name, and prove that the entry is in the log.
+//! The part of a user: looks up which entry has a name, and proves that the entry is in the log.
 
 use super::sample::Sample;
 use super::setup::{LogServer, NAMES, PROOFS};
@@ -13,18 +13,18 @@ use sotto_client::{Stack, Table};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A name that was looked up.
+/// The result of looking up a name.
 pub(super) struct NameLookup {
     pub(super) name: String,
-    /// The first entry that has it, as the table says.
+    /// First entry with the name, according to the table.
     pub(super) entry: Option<u64>,
-    /// The same, as the data in the clear says.
+    /// First entry with the name, according to the data in the clear.
     pub(super) expected: Option<u64>,
     pub(super) spent: SpentOnLookup,
 }
 
 impl NameLookup {
-    /// Whether the private answer is that of the data in the clear.
+    /// Whether the private answer equals the data in the clear.
     pub(super) fn right(&self) -> bool {
         self.entry == self.expected
     }
@@ -37,14 +37,14 @@ impl NameLookup {
 /// A proof that was fetched and verified.
 pub(super) struct Proof {
     pub(super) entry: u64,
-    /// In the format of `c2sp.org/tlog-proof`.
+    /// Text of the proof, in the format of `c2sp.org/tlog-proof`.
     pub(super) text: String,
     pub(super) lookups: usize,
     pub(super) up: u64,
     pub(super) down: u64,
-    /// Hints of all tables, once.
+    /// Bytes of the hints of all tables, fetched once.
     pub(super) once: u64,
-    /// From the request to the verified proof.
+    /// Time from the request to the verified proof.
     pub(super) took: Duration,
 }
 
@@ -63,7 +63,7 @@ impl Proof {
 }
 
 impl LogServer {
-    /// Looks names up, one request each.
+    /// Looks up names, one request each.
     pub(super) fn look_up(
         &self,
         sample: &Sample,
@@ -81,7 +81,8 @@ impl LogServer {
         names.iter().map(|name| look_up(&mut table, sample, name)).collect()
     }
 
-    /// Fetches the proof of an entry privately and verifies it against the log's key, for the entry as it is in the clear.
+    /// Fetches the proof of an entry privately and verifies it against the log's key, for the entry
+    /// in the clear.
     pub(super) fn prove(&self, sample: &Sample, entry: u64) -> Result<Proof> {
         let opened = Stack::connect(&self.url(), PROOFS)
             .pin(self.pin)

@@ -1,12 +1,13 @@
-//! A real transparency log: is there a certificate for a name, and is it really in the log? Neither tells the server the name.
+//! A demo with a real transparency log: whether there is a certificate for a name, and whether it
+//! is in the log, without revealing the name to the server.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`sample`] | the log's entries, each checked against the hash that the log published |
+//! | [`sample`] | the log's entries, each verified against the hash that the log published |
 //! | [`names`] | the domain names in a certificate |
-//! | [`stage`] | a table asked by name, the tables of the proofs, a server for both |
-//! | [`asked`] | names looked up, and an entry proved |
-//! | [`story`] | what is printed |
+//! | [`setup`] | a table of names, the tables of the proofs, a server for both |
+//! | [`lookups`] | names looked up, and an entry proved |
+//! | [`narration`] | what is printed |
 
 mod lookups;
 mod names;
@@ -24,10 +25,10 @@ use serde_json::{Value, json};
 use setup::LogServer;
 use std::path::Path;
 
-/// Looked up in any case, and in no certificate: reserved for documentation.
+/// A name that is always looked up, and is in no certificate: it is reserved for documentation.
 const NOT_THERE: &str = "example.com";
 
-/// Everything that was shown, for a script.
+/// The results of this demo, for JSON.
 pub(super) struct LogReport {
     sample: Sample,
     stage: LogServer,
@@ -41,7 +42,7 @@ impl Demo {
         Sample::read(&sample::find(self.log.as_deref())?)
     }
 
-    /// Tells the story of the log, to its end.
+    /// Runs the demo of the log.
     pub(super) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<LogReport> {
         let why = "no certificate of the log has a domain name";
         let example = sample.example().ok_or_else(|| Failure::input(why))?;
@@ -74,7 +75,7 @@ impl LogReport {
         })
     }
 
-    /// The verdict: a wrong answer is a fault of ours.
+    /// Fails if an answer is wrong, which is a fault of sotto.
     pub(super) fn check(&self) -> Result<()> {
         match self.found.iter().find(|found| !found.right()) {
             None => Ok(()),

@@ -1,15 +1,16 @@
-//! The domain names in a certificate, for a demo: what follows the identifier of `subjectAltName` (RFC 5280, 4.2.1.6), without
-//! reading the rest of the certificate. Whoever decides anything by them should parse it.
+//! The domain names in a certificate, for a demo: what follows the identifier of `subjectAltName`
+//! (RFC 5280, 4.2.1.6), without reading the rest of the certificate. Code that bases decisions on
+//! the names should parse the certificate.
 
-/// `06 03 55 1d 11`: the object identifier 2.5.29.17, with its tag and length.
+/// Object identifier 2.5.29.17 (`06 03 55 1d 11`), with its tag and length.
 const SUBJECT_ALT_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x11];
 const BOOLEAN: u8 = 0x01;
 const OCTET_STRING: u8 = 0x04;
 const SEQUENCE: u8 = 0x30;
-/// A `GeneralName`'s choice 2.
+/// Tag of a `GeneralName`'s choice 2.
 const DNS_NAME: u8 = 0x82;
 
-/// The names, as they are written; none if nothing there can be read.
+/// The names, as they are written; none if they cannot be read.
 pub(super) fn of(certificate: &[u8]) -> Vec<&str> {
     let places = certificate.windows(SUBJECT_ALT_NAME.len());
     let found = places.enumerate().find(|(_, bytes)| *bytes == SUBJECT_ALT_NAME);
@@ -20,7 +21,7 @@ pub(super) fn of(certificate: &[u8]) -> Vec<&str> {
 fn general_names(mut rest: &[u8]) -> Option<Vec<&str>> {
     let (mut tag, mut value) = element(&mut rest)?;
     if tag == BOOLEAN {
-        // Critical or not.
+        // The extension may be critical or not.
         (tag, value) = element(&mut rest)?;
     }
     let (inner, mut names) = element(&mut value).filter(|_| tag == OCTET_STRING)?;
@@ -34,7 +35,8 @@ fn general_names(mut rest: &[u8]) -> Option<Vec<&str>> {
     Some(found)
 }
 
-/// Takes a tag and a value from the front (X.690, 8.1): lengths of up to three bytes, which are more than an entry of a log has.
+/// Splits a tag and a value from the front (X.690, 8.1): lengths have at most three bytes, which is
+/// more than an entry of a log has.
 fn element<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     let (tag, after) = rest.split_first()?;
     let (first, mut after) = after.split_first()?;
@@ -54,7 +56,7 @@ fn element<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
 mod tests {
     use super::*;
 
-    /// A certificate that is none but for the extension.
+    /// A certificate with nothing but the extension.
     fn with(names: &[(u8, &str)], critical: bool) -> Vec<u8> {
         let wrap = |tag: u8, value: &[u8]| {
             [&[tag, 0x82, (value.len() >> 8) as u8, value.len() as u8], value].concat()
@@ -90,7 +92,7 @@ mod tests {
                 of(&other);
             }
         }
-        // A length of its own length, and one of more bytes than are read.
+        // A length of indefinite form, and one of more bytes than are read.
         for length in [&[0x80][..], &[0x84, 0, 0, 0, 1], &[0xff]] {
             assert!(of(&[&SUBJECT_ALT_NAME, &[OCTET_STRING][..], length, b"abcdef"].concat()).is_empty());
         }

@@ -1,4 +1,5 @@
-//! What is printed of the log: a paragraph per step, in a hundred columns, readable without color.
+//! The output of the log's demo: a paragraph per step, in a hundred columns, readable without
+//! color.
 
 use super::lookups::{NameLookup, Proof};
 use super::sample::Sample;
@@ -6,7 +7,7 @@ use super::setup::LogServer;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 
-/// Lines of a proof that are shown.
+/// Number of lines of a proof that are shown.
 const LINES: usize = 5;
 
 pub(super) fn data(screen: Screen, sample: &Sample) -> Result<()> {

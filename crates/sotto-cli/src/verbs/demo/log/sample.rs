@@ -1,4 +1,5 @@
-//! The first entries of a real log: its bundles of entries, and the tiles of hashes that it published for them.
+//! The first entries of a real log: its bundles of entries, and the tiles of hashes that it
+//! published for them.
 
 use super::names;
 use crate::failure::{Failure, Result};
@@ -14,32 +15,32 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where the sample lies in the project.
+/// Path of the sample in the project.
 pub(super) const DEFAULT: &str = "data/ct/navigli2025h2";
 
-/// Most bundles that are read: enough to show it, and no more than a demo has time for.
+/// Maximum number of bundles that are read: enough for the demo, and few enough for its time.
 const MAX_BUNDLES: u64 = 16;
 
 /// An entry of the log.
 pub(super) struct SampleEntry {
-    /// As it lies in its bundle.
+    /// Bytes of the entry, as in its bundle.
     pub(super) written: Vec<u8>,
-    /// Its leaf hash.
+    /// Leaf hash of the entry.
     pub(super) leaf: Hash,
 }
 
 /// A log's entries, and the names in them.
 pub(in crate::verbs::demo) struct Sample {
-    /// Its folder.
+    /// Folder of the sample.
     pub(super) path: PathBuf,
     pub(super) entries: Vec<SampleEntry>,
-    /// Each name with the first entry that has it.
+    /// Each name with its first entry.
     pub(super) names: BTreeMap<String, u64>,
-    /// What the root is to be, by the file beside the entries.
+    /// Expected root, from the file next to the entries.
     pub(super) root: Hex32,
 }
 
-/// Finds the sample: where the person says, or in the project.
+/// Finds the sample: at the given path, or in the project.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     crate::verbs::demo::find(given, DEFAULT, |path| path.is_dir()).ok_or_else(|| {
         Failure::missing(format!("the demo's log is not here: {DEFAULT}"))
@@ -48,7 +49,7 @@ pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
 }
 
 impl Sample {
-    /// Reads all bundles, and compares every entry's hash with the one that was published.
+    /// Reads all bundles, and compares every entry's hash with the published one.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let root = folder.join("root");
         let text = std::fs::read_to_string(&root).map_err(|e| Failure::file("reading", &root, &e))?;
@@ -80,7 +81,7 @@ impl Sample {
                 let why = format!("{name}: entry {index} is not the one whose hash the log published");
                 return Err(Failure::input(why).fix("use the sample that comes with the project"));
             }
-            // A wildcard stands for names that it does not say.
+            // A wildcard stands for names that it does not contain.
             for name in names::of(entry.content).into_iter().filter(|name| !name.contains('*')) {
                 if let Some(name) = canonical(name) {
                     self.names.entry(name).or_insert(index);
@@ -94,24 +95,24 @@ impl Sample {
         Ok(())
     }
 
-    /// The first entry that has a name, however it is spelt.
+    /// The first entry that has a name, in any spelling.
     pub(super) fn entry_of(&self, name: &str) -> Option<u64> {
         self.names.get(&canonical(name)?).copied()
     }
 
-    /// A name to look up: the shortest.
+    /// The shortest name, as an example.
     pub(super) fn example(&self) -> Option<&str> {
         self.names.keys().min_by_key(|name| name.len()).map(String::as_str)
     }
 }
 
-/// The one spelling of a domain name.
+/// The canonical spelling of a domain name.
 fn canonical(name: &str) -> Option<String> {
     let key = KeyForm::Domain.canonical(name.as_bytes()).ok()?;
     Some(std::str::from_utf8(&key).ok()?.to_owned())
 }
 
-/// A compressed bundle, up to the most that one may have.
+/// Decompresses a bundle, up to its maximum size.
 fn unpacked(path: &Path) -> Result<Vec<u8>> {
     let failed = |e| Failure::file("reading", path, &e);
     let file = File::open(path).map_err(failed)?;

@@ -1,4 +1,5 @@
-//! What an operator would do: sign the log, lay its proofs out in tables, make a table of its names, serve both.
+//! The part of an operator: signs the log, lays its proofs out in tables, makes a table of its
+//! names, serves both.
 
 use super::sample::Sample;
 use crate::exit_mapping;
@@ -22,36 +23,37 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The table of names.
+/// Name of the table of names.
 pub(super) const NAMES: &str = "names";
 
-/// The stack of the log's proofs.
+/// Name of the stack of the log's proofs.
 pub(super) const PROOFS: &str = "proofs";
 
-/// What the log is called that the demo signs.
+/// Origin of the log that the demo signs.
 const ORIGIN: &str = "demo.example/navigli2025h2";
 
-/// The log and its names, served.
+/// The log and its names on a running server.
 pub(super) struct LogServer {
-    /// The key that signed the log's checkpoint.
+    /// Key that signed the log's checkpoint.
     pub(super) log_key: LogKey,
-    /// The table of names.
+    /// Encoded table of names.
     pub(super) names: EncodeOutcome,
-    /// The key that signed the stack.
+    /// Key that signed the stack.
     pub(super) pin: PublicKey,
-    /// Tables of the stack.
+    /// Number of tables in the stack.
     pub(super) tables: usize,
-    /// How proofs are laid out.
+    /// Layout of the proofs.
     pub(super) layer: String,
-    /// Making the stack, from the log's files.
+    /// Time to make the stack from the log's files.
     pub(super) took: Duration,
     running: RunningServer,
-    /// Of the clients.
+    /// Cache folder of the clients.
     pub(super) cache: PathBuf,
 }
 
 impl LogServer {
-    /// Everything is written under `scratch`, which is temporary, but the table of names if it is to be kept.
+    /// Writes everything under `scratch`, which is temporary, except the table of names if it is to
+    /// be kept.
     pub(super) fn new(
         sample: &Sample,
         scratch: &Path,
@@ -100,7 +102,8 @@ impl LogServer {
     }
 }
 
-/// Writes the entries as a log of its own, checks that its root is the one it is to be, and signs it with a fresh key.
+/// Writes the entries as a log, checks that its root is the expected one, and signs it with a new
+/// key.
 fn signed(sample: &Sample, folder: &Path) -> Result<LogKey> {
     let failed = |error: LogError| Failure::input(error.to_string());
     let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
@@ -119,7 +122,7 @@ fn signed(sample: &Sample, folder: &Path) -> Result<LogKey> {
     Ok(signer.public().clone())
 }
 
-/// A table of the names, each with the number of its entry.
+/// Encodes a table of the names, each with the number of its entry.
 fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<EncodeOutcome> {
     let mut lines = String::new();
     for (name, entry) in &sample.names {
