@@ -45,9 +45,9 @@ pub struct Statement {
     format: String,
     /// Name of the table or stack.
     pub table: TableName,
-    /// The old key.
+    /// Key that signed before the succession.
     pub from: Hex32,
-    /// The new key.
+    /// Key that signs from then on.
     pub to: Hex32,
     /// Epoch from which on the new key signs, and the old one does not.
     pub from_epoch: Epoch,

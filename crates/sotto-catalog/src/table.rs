@@ -80,7 +80,7 @@ pub enum TableKind {
     Range {
         /// Kind of the keys.
         key: KeyKind,
-        /// Keys per row.
+        /// Number of keys per row.
         block: u64,
         /// First key of row 0.
         first: u64,
@@ -178,7 +178,7 @@ impl TableKind {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ValueKind {
-    /// Bytes.
+    /// Uninterpreted bytes.
     #[default]
     Bytes,
     /// UTF-8 text, right-padded with zero bytes.

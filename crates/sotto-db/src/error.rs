@@ -112,13 +112,13 @@ pub enum DbError {
     CannotRotate {
         /// The table's folder.
         dir: PathBuf,
-        /// The reason.
+        /// Reason why it cannot replace the current one.
         why: &'static str,
     },
     /// A key file can be read by other users.
     #[error("{}: this key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
     KeyExposed {
-        /// The key file.
+        /// Path of the key file.
         path: PathBuf,
     },
     /// The key that opens the rows of a symmetric table is missing.
@@ -369,7 +369,7 @@ pub enum ImageProblem {
     /// The catalog in the file was refused.
     #[error("the catalog inside: {why}")]
     Catalog {
-        /// The reason.
+        /// Reason for the refusal.
         why: String,
     },
 }

@@ -30,9 +30,9 @@ const MAX_BYTES: u64 = 16 << 10;
 /// Summary of a change of the signing key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRotation {
-    /// The old key.
+    /// Key that signed before the rotation.
     pub from: PublicKey,
-    /// The new key.
+    /// Key that signs from the next epoch on.
     pub to: PublicKey,
     /// Time until which clients follow the change, in seconds since 1970.
     pub until: u64,

@@ -61,7 +61,7 @@ pub struct RecordLayout {
 
 /// Search for the layout of a table.
 pub struct LayoutSearch<'a> {
-    /// The scheme.
+    /// Scheme that serves the table.
     pub entry: &'a SchemeEntry,
     /// Number of rows of the table, without headroom.
     pub rows: u64,

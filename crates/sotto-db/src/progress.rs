@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgressUnit {
-    /// Bytes.
+    /// Progress counts bytes.
     Bytes,
-    /// Rows.
+    /// Progress counts rows.
     Rows,
-    /// Tables of a stack.
+    /// Progress counts tables of a stack.
     Tables,
-    /// Steps of a scheme: their share of the total is meaningful, their number is not.
+    /// Progress counts steps of a scheme: their share of the total is meaningful, their number is not.
     Steps,
 }
 
@@ -21,9 +21,9 @@ pub enum ProgressUnit {
 pub struct Progress {
     /// Name of the stage.
     pub stage: &'static str,
-    /// Amount done.
+    /// Amount of the stage that is done.
     pub done: u64,
-    /// Total amount; 0 if it is unknown.
+    /// Total amount of the stage; 0 if it is unknown.
     pub total: u64,
     /// Unit of the amounts.
     pub unit: ProgressUnit,

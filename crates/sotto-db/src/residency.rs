@@ -30,17 +30,19 @@ use std::{fmt, io};
 /// Bytes of a table that are copied at a time.
 const PIECE: usize = 64 << 20;
 
-/// Memory that the bytes are in from which answers are computed.
+/// Whether answers are computed from the mapped file of a table or from a copy of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Residency {
-    /// In the mapped file, or in a copy if the file's pages are small, the copy's are huge, and it
-    /// fits into the budget.
+    /// Answers are computed from the mapped file, or from a copy if the file's pages are small, the
+    /// copy's are huge, and it fits into the budget.
     #[default]
     Auto,
-    /// In memory of the process, on huge pages where the system provides them.
+    /// Answers are computed from a copy in memory of the process, on huge pages where the system
+    /// provides them.
     Copy,
-    /// In the mapped file, which opens at once, shares the page cache, and may be paged out.
+    /// Answers are computed from the mapped file, which opens at once, shares the page cache, and
+    /// may be paged out.
     Map,
 }
 

@@ -45,7 +45,7 @@ pub struct ScheduledKey {
     pub tier: String,
     /// Time from which on it signs, in seconds since 1970.
     pub from: u64,
-    /// The key.
+    /// Secret key of the issuer.
     pub key: IssuerKey,
 }
 
@@ -154,7 +154,7 @@ impl IssuerKeys {
         self.keys.iter().find(|timed| timed.key.public().id() == id)
     }
 
-    /// All keys.
+    /// All keys, with their tiers and times.
     pub fn keys(&self) -> impl Iterator<Item = &ScheduledKey> {
         self.keys.iter().map(|timed| &**timed)
     }

@@ -50,7 +50,7 @@ impl Hash for TokenDigest {
 pub struct UserLineError {
     /// Number of the line, from 1.
     pub line: usize,
-    /// The problem.
+    /// Problem of the line.
     pub why: &'static str,
 }
 

@@ -9,7 +9,7 @@ pub enum PlanError {
     Workload {
         /// Name of the value.
         what: &'static str,
-        /// The problem.
+        /// Problem of the value.
         why: String,
     },
     /// The input is not a plan.

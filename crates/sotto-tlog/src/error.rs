@@ -69,7 +69,7 @@ pub enum LogError {
     TileLength {
         /// Path of the tile relative to the log's folder.
         path: String,
-        /// Bytes found.
+        /// Bytes of the tile.
         got: u64,
         /// Bytes of the expected number of hashes.
         want: u64,

@@ -74,7 +74,7 @@ impl Tile {
 }
 
 impl LogLayout {
-    /// All layouts.
+    /// All layouts of logs.
     pub const ALL: [LogLayout; 3] = [LogLayout::Tiles, LogLayout::StaticCt, LogLayout::SumDb];
 
     /// Path of the checkpoint.

@@ -48,9 +48,9 @@ pub enum FrameError {
     /// The payload's size differs from what the count and the parameters require.
     #[error("{got} bytes where the parameters say {want}")]
     Length {
-        /// Bytes found.
+        /// Bytes of the payload.
         got: u64,
-        /// Bytes required.
+        /// Bytes that the count and the parameters require.
         want: u64,
     },
     /// The frame requests no units, or units that a record does not have.

@@ -13,7 +13,7 @@ macro_rules! codes {
         pub enum Code { $($(#[doc = $doc])+ $name,)+ }
 
         impl Code {
-            /// All codes.
+            /// All codes of refusals.
             pub const ALL: &'static [Code] = &[$(Code::$name,)+];
 
             /// HTTP status of the response.

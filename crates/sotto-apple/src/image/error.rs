@@ -66,7 +66,7 @@ pub enum ImageError {
     Description {
         /// Path of the file.
         path: PathBuf,
-        /// The problem.
+        /// Problem of the description.
         why: String,
     },
 }

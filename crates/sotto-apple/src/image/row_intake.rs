@@ -35,7 +35,7 @@ impl<'a> RowIntake<'a> {
         MAX_VALUE_BYTES - if self.sealing.is_some() { TAG_BYTES } else { 0 }
     }
 
-    /// Adds a row.
+    /// Adds a row with this key and value.
     ///
     /// # Errors
     /// The errors of [`KeywordRows::push`]; [`ImageError::Asked`] if its key is longer than the

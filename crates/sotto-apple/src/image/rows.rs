@@ -47,7 +47,7 @@ impl KeywordRows {
         self.oprf
     }
 
-    /// Adds a row.
+    /// Adds a row with this key and value.
     ///
     /// # Errors
     /// [`ImageError::TooMany`]; [`ImageError::TooLong`] if its value is longer than a bucket can

@@ -17,7 +17,7 @@ pub struct IngestError {
     pub unit: LineUnit,
     /// Column of the error, if it is about one.
     pub column: Option<ColumnName>,
-    /// The problem.
+    /// Problem of the source data.
     pub problem: IngestProblem,
 }
 

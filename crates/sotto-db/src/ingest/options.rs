@@ -204,7 +204,7 @@ pub struct RangeOptions {
     pub values: ValueOptions,
     /// Kind of the keys.
     pub key: KeyKind,
-    /// Keys per row.
+    /// Number of keys per row.
     pub block: u64,
     /// Rule for blocks that several ranges cover.
     pub rule: BlockRule,

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Contents of a source file.
 #[derive(Debug, Clone)]
 pub struct Survey {
-    /// Lines read.
+    /// Number of lines read.
     pub lines: u64,
     /// The rows or keys in the lines.
     pub table: SurveyedData,
