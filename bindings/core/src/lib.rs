@@ -1,6 +1,17 @@
 //! The code that all bindings of sotto share: Python, the browser, and programs behind the C
 //! header.
 //!
+//! ```
+//! use sotto_binding::{BindingError, ErrorKind, guarded};
+//!
+//! // What a binding does runs guarded: a panic becomes an error of the library's own fault.
+//! let row: Result<u64, BindingError> = guarded(|| Ok(7));
+//! assert!(matches!(row, Ok(7)));
+//!
+//! let error = BindingError::misuse("row 7 of 5", "ask for a row below 5");
+//! assert!(matches!(error.kind, ErrorKind::Misuse));
+//! ```
+//!
 //! A binding turns its language's values into [`Options`], lookups and a [`Listener`], and turns
 //! [`LookupCost`], [`TableInfo`] and [`BindingError`] back. The code in between is here, and
 //! implements nothing twice: lookups are those of `sotto_client`.

@@ -24,25 +24,7 @@
 //! | `registered_keys` | registered keys in a few bytes, for another process |
 //!
 //! A session uses no sockets, files, clocks or threads, and randomness is passed in, so it runs in
-//! a browser or in a test as it does behind [`crate::table`]:
-//!
-//! ```text
-//! let mut setup = SessionSetup::new(config).at(now);
-//! loop {
-//!     match setup.next() {
-//!         Action::Catalog { server, request } | Action::Keys { server, request } => {
-//!             setup.feed(&send(server, request), rng)?
-//!         }
-//!         Action::Recall(_) => setup.cached_artifact(None)?,     // or the artifact of an older epoch
-//!         Action::Fetch(fetch) => setup.feed(&send(0, fetch.request), rng)?,
-//!         Action::Ready => break,
-//!     }
-//! }
-//! let mut session = setup.finish()?;
-//! let query = session.query(&[12345], rng)?;
-//! let responses = query.requests().iter().enumerate().map(|(server, request)| send(server, request)).collect();
-//! let rows = session.recover(query, &responses)?;
-//! ```
+//! a browser or in a test as it does behind [`crate::table`]. [`Session`] has an example.
 
 mod action;
 mod artifact_download;

@@ -63,6 +63,19 @@ use std::fmt;
 use wait_policy::WaitPolicy;
 
 /// An open table, which looks rows up.
+///
+/// ```
+/// use sotto_client::Table;
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/common.rs")); }
+/// # let server = common::server_of("simplepir/1", 3000, 8);
+/// # let transport = server.transport();
+///
+/// // Over any transport; [`Table::connect`] takes a URL.
+/// let mut table = Table::over(transport, "squares").open()?;
+/// let rows = table.get_many(&[3, 2999])?;
+/// assert_eq!(rows, [9u64, 8_994_001].map(|square| square.to_le_bytes().to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Table {
     line: Driver,
     config: SetupConfig,

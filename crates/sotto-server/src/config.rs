@@ -16,6 +16,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Configuration of a server.
+///
+/// ```
+/// use sotto_server::ServerConfig;
+///
+/// let text = "listen = '127.0.0.1:8080'\n[[tables]]\npath = 'squares'\n";
+/// let config = ServerConfig::parse(text)?;
+/// assert_eq!((config.listen.port(), config.tables.len()), (8080, 1));
+/// assert!(ServerConfig::parse("lisen = '127.0.0.1:8080'").is_err(), "unknown keys are refused");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {

@@ -1,5 +1,33 @@
 //! The server: tables by epoch, batching across clients, limits, metrics; over HTTP/1.1 and 2.
 //!
+//! ```
+//! use sotto_db::progress::silent;
+//! use sotto_db::table::RawFile;
+//! use sotto_db::{EncodeOptions, TableDir, encode_table};
+//! use sotto_server::{Server, ServerConfig, TableConfig};
+//! use std::fs::{self, File};
+//!
+//! # let temporary = tempfile::tempdir()?;
+//! # let folder = temporary.path();
+//! // A table of 100 rows of 8 bytes.
+//! let file = folder.join("rows.raw");
+//! fs::write(&file, [7; 800])?;
+//! let rows = RawFile::new(File::open(&file)?, &file, 100, 8)?;
+//! let dir = TableDir::create(&folder.join("sevens"))?;
+//! let key = dir.signing_key(None, &mut sotto_prg::system_rng()?)?;
+//! let options = EncodeOptions::new("sevens".parse()?, &key);
+//! let scheme = sotto_registry::find("simplepir/1").ok_or("left out of this build")?;
+//! encode_table(scheme, &rows, &dir.lock()?, &options, &silent)?;
+//!
+//! // It is served on a free port until it is told to stop.
+//! let tables = vec![TableConfig::dir(dir.path())];
+//! let server = Server::start(&ServerConfig { tables, ..ServerConfig::on_free_ports() })?;
+//! assert_eq!(server.tables()[0].0, "sevens");
+//! println!("http://{}", server.public);
+//! server.shutdown();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`config`] | the configuration: one short TOML file, unknown keys refused |

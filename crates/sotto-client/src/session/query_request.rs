@@ -17,6 +17,40 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 /// An open table that can be queried.
+///
+/// ```
+/// use sotto_client::SessionSetup;
+/// use sotto_client::session::Action;
+/// use sotto_client::transport::Transport as _;
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/common.rs")); }
+/// # let server = common::server_of("simplepir/1", 3000, 8);
+/// # let (config, mut transport) = (server.config(), server.transport());
+///
+/// // The caller carries out the steps of the setup; here, with a server in the same process.
+/// let rng = &mut sotto_prg::system_rng()?;
+/// let mut setup = SessionSetup::new(config);
+/// loop {
+///     match setup.next() {
+///         Action::Catalog { request, .. } | Action::Keys { request, .. } => {
+///             setup.feed(&transport.call(&request)?, rng)?
+///         }
+///         Action::Recall(_) => setup.cached_artifact(None)?,
+///         Action::Fetch(fetch) => setup.feed(&transport.call(&fetch.request)?, rng)?,
+///         Action::Ready => break,
+///     }
+/// }
+/// let mut session = setup.finish()?;
+///
+/// // One request for two rows, and the rows that its answer holds.
+/// let query = session.query(&[12, 1234], rng)?;
+/// let mut responses = Vec::new();
+/// for request in query.requests() {
+///     responses.push(transport.call(request)?);
+/// }
+/// let rows = session.recover(query, &responses)?;
+/// assert_eq!(rows, [144u64, 1_522_756].map(|square| square.to_le_bytes().to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Session {
     pub(super) agreed: VerifiedTable,
     pub(super) client: Box<dyn AnyClient>,
