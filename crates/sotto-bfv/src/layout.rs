@@ -12,8 +12,8 @@
 //!         it is coefficient k mod n of the block's column k div n
 //! ```
 //!
-//! Slots form two cycles of n/2 that rotate together. If the number of lanes is a power of two and
-//! half of it is the gap `g`, slot (lane, position) is number `position g + lane mod g` of cycle
+//! Slots form two cycles of n/2 that rotate together. The number of lanes is a power of two, and
+//! half of it is the gap `g`: slot (lane, position) is number `position g + lane mod g` of cycle
 //! `lane div g`, so that a rotation by g moves every lane by one position. A single lane has the
 //! positions of both cycles, one cycle after the other.
 

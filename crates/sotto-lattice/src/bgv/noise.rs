@@ -10,7 +10,7 @@
 //! the proxy of a coefficient is the other's times the squared norm of the fixed one, and that norm
 //! exceeds `n V` by more than the factor [`slack`] with the probability that the slack is made for
 //! (Hsu, Kakade and Zhang, 2012). The squared norm of a secret is the number of its nonzero
-//! coefficients, of which two in three are: Hoeffding's inequality bounds it. Messages are assumed
+//! coefficients, two in three on average, which Hoeffding's inequality bounds. Messages are assumed
 //! to have their largest coefficients. As everywhere in this crate, digits of uniform masks count
 //! as uniform and independent, and so do errors that rotations of one ciphertext have in common.
 //!
