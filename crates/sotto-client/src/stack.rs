@@ -42,6 +42,43 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// An open stack and its tables.
+///
+/// ```
+/// use sotto_client::Stack;
+/// use sotto_client::stack::BatchStack;
+/// # use sotto_db::ingest::{FileOptions, IndexOptions, IngestOptions};
+/// # use sotto_db::ingest::{SourceLayout, ValueOptions, ingest};
+/// # use sotto_db::progress::silent;
+/// # use sotto_db::{BatchOptions, EncodeOptions, StackDir, encode_batch};
+/// # let temporary = tempfile::tempdir()?;
+/// # let (folder, rng) = (temporary.path(), &mut sotto_prg::system_rng()?);
+/// # let source = folder.join("values.csv");
+/// # std::fs::write(&source, (0..200).map(|i| format!("value {i:03}\n")).collect::<String>())?;
+/// # let values = ValueOptions { width: Some(9), ..ValueOptions::default() };
+/// # let layout = SourceLayout::Index(IndexOptions { value: "1".parse()?, row: None, values });
+/// # let read = IngestOptions { file: FileOptions::default(), layout };
+/// # let dir = StackDir::create(&folder.join("values"))?;
+/// # let (root, seed) = (dir.root()?, sotto_prg::PublicSeed::fresh(rng));
+/// # let signing = root.signing_key(None, rng)?;
+/// # let options = EncodeOptions::new("values".parse()?, &signing);
+/// # let batch = BatchOptions { most: 4, seed, room: &sotto_wire::MessageSizes::max_queries };
+/// # let scheme = sotto_registry::find("simplepir/1").ok_or("left out of this build")?;
+/// # let read = || ingest(&source, &read, folder, &silent);
+/// # encode_batch(scheme, read, &root.lock()?, &batch, &options, &silent)?;
+/// # let config = sotto_server::ServerConfig::on_free_ports();
+/// # let config = sotto_server::ServerConfig { stacks: vec![dir.path().into()], ..config };
+/// # let server = sotto_server::Server::start(&config)?;
+/// # let (url, key) = (format!("http://{}", server.public), signing.public());
+///
+/// // A stack that a batch code made of one table: up to four rows at once.
+/// let stack = Stack::connect(&url, "values").pin(key).open()?;
+/// let mut batch = BatchStack::new(stack)?;
+/// assert!(batch.layers().max_batch() >= 4);
+///
+/// // Every request queries each of its tables once, whichever rows it is for.
+/// assert_eq!(batch.get_many(&[7, 150])?, [b"value 007", b"value 150"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Stack {
     from: StackBuilder,
     document: Document,

@@ -1,5 +1,14 @@
 //! Memory on huge pages, and the kind of pages that memory is on.
 //!
+//! ```
+//! use sotto_pages::HugeBuffer;
+//!
+//! // A copy of a table's bytes, on huge pages where the system grants them.
+//! let table = HugeBuffer::of(&[7; 4096])?;
+//! assert_eq!((table.len(), table[4095]), (4096, 7));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`buffer`] | anonymous memory that requests huge pages |

@@ -1,6 +1,23 @@
 //! What tests of sotto are made of. A dev-dependency only: nothing that ships may depend on it, and
 //! `cargo run -p floors` says so.
 //!
+//! ```
+//! use sotto_core::RecordSource as _;
+//! use sotto_testkit::memory::MemoryRows;
+//! use sotto_testkit::rng::seeded;
+//!
+//! // The same label gives the same bytes on every machine.
+//! use rand_core::Rng as _;
+//! assert_eq!(seeded("rows").next_u64(), seeded("rows").next_u64());
+//!
+//! // Three records of four bytes, as an encoder reads them.
+//! let rows = MemoryRows::new(4, (0..12).collect());
+//! let mut last = [0; 4];
+//! rows.read(2, &mut last)?;
+//! assert_eq!((rows.records(), last), (3, [8, 9, 10, 11]));
+//! # Ok::<(), sotto_core::Error>(())
+//! ```
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
