@@ -1,8 +1,10 @@
-//! What one answer takes, of a single record or of a record of each bucket: sizes, and medians on one thread.
+//! Measures one answer, about a single record or about a record of each bucket: sizes, and medians
+//! on one thread.
 //!
 //! `cargo run --release -p sotto-testkit --example answering -- SCHEME ROWS_OF_A_BUCKET ROW_BYTES BUCKETS [SET] [ROUNDS]`
 //!
-//! Of the answer it is the time that its thread was on a processor. Every record that comes back is compared with the table's.
+//! The time of an answer is the time that its thread was on a processor. Every recovered record is
+//! compared with the table's.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
 use rand_core::Rng;
@@ -12,7 +14,8 @@ use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long this thread has been on a processor: other work on the machine does not count, but for what it leaves of caches.
+/// Time that this thread has been on a processor: other work on the machine does not count, except
+/// for its effect on caches.
 fn on_processor() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(stat.split(' ').next().unwrap().parse().unwrap())

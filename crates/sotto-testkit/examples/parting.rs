@@ -1,9 +1,9 @@
-//! What a table in parts takes: of one lookup the whole table's answer, each part's partial, and the join, each the least of
-//! some rounds on one thread.
+//! Measures a table in parts: for one lookup the whole table's answer, each part's partial answer,
+//! and the join, each the minimum of some rounds on one thread.
 //!
 //! `cargo run --release -p sotto-testkit --example parting -- SCHEME ROWS ROW_BYTES PARTS [ROUNDS]`
 //!
-//! What is joined is compared with the whole table's answer.
+//! The joined answer is compared with the whole table's.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
 use rand_core::Rng;

@@ -1,31 +1,32 @@
-//! Schemes **without privacy**, for tests of what lies above the schemes. **Never put one into the registry.**
+//! Schemes **without privacy**, for tests of the layers above the schemes. **Never put one into the
+//! registry.**
 //!
-//! A query of [`CLEAR`] *is* the record index. It runs every path of the contract (artifacts, patches,
-//! revisions, keys, sessions) in microseconds, so that the logic of tables, images, servers and sessions
-//! is tested apart from cryptography.
+//! A query of [`CLEAR`] *is* the record index. It runs every path of the contract (artifacts,
+//! patches, revisions, keys, sessions) in microseconds, so that the logic of tables, images,
+//! servers and sessions is tested apart from cryptography.
 //!
-//! All are one scheme, and a `SchemeKind` says what is special about each:
+//! All are one scheme, and a `SchemeKind` defines the special features of each:
 //!
-//! | scheme | servers | keys | artifact | what it proves |
+//! | scheme | servers | keys | artifact | what it tests |
 //! |---|---|---|---|---|
 //! | [`CLEAR`] | 1 | none | a checksum per record | hints, deltas, revisions |
-//! | [`CLEAR_KEYED`] | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
+//! | [`CLEAR_KEYED`] | 1 | 48 bytes | a checksum per record | keys and sessions: another session's key reads another record |
 //! | [`CLEAR_STREAM`] | 1 | 48 bytes | none | keys that outlive epochs; records in units |
 //! | [`CLEAR_BATCH`] | 1 | none | none | a record of each bucket by one query |
-//! | [`CLEAR_HELPED`] | 1, and 1 that makes hints | none | none | orders, budgets that are filled up, hints that follow deltas |
+//! | [`CLEAR_HELPED`] | 1, and 1 that makes hints | none | none | hint requests, budgets that are refilled, hints that follow deltas |
 //! | [`CLEAR_ROWS`] | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
 //! | [`CLEAR_STATE`] | 1 | none | the records | slots that are used up; journals, deltas, checkpoints |
-//! | [`CLEAR_TWO`] | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
+//! | [`CLEAR_TWO`] | 2 | none | none | several servers; it *is* private, but larger than any practical scheme |
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `params` | records, units and slots, chosen and checked |
-//! | `message` | what travels |
-//! | `client` | the client: what it absorbs, asks and reads |
+//! | `message` | the messages |
+//! | `client` | the client: prepare, query, recover |
 //! | `batch` | a record of each bucket by one query |
-//! | `state` | what a client writes down and reads back |
-//! | `helped` | hints that the second server makes |
-//! | `server` | the table as it is, and what changed in it |
+//! | `state` | the client's saved state |
+//! | `hint_server` | hints that the second server makes |
+//! | `server` | the unencoded table, and changes of it |
 //! | `sum` | eight bytes about a record |
 
 mod batch;
@@ -44,59 +45,66 @@ use server::Table;
 use sotto_core::{Artifact, Caps, OneServer, PerServer, Scheme, SchemeEntry, SchemeId, Section, TwoServers};
 use std::marker::PhantomData;
 
-/// One server, told the index. **No privacy at all.**
+/// A scheme with one server that learns the index. **No privacy at all.**
 pub static CLEAR: SchemeEntry = SchemeEntry::of::<Clear<Plain>>();
 
-/// One server, told the index masked with a registered key. **No privacy at all.**
+/// A scheme with one server that learns the index masked with a registered key. **No privacy at
+/// all.**
 pub static CLEAR_KEYED: SchemeEntry = SchemeEntry::of::<Clear<Keyed>>();
 
-/// One server, told the index masked with a registered key; records of several units. **No privacy at all.**
+/// A scheme with one server that learns the index masked with a registered key, and records of
+/// several units. **No privacy at all.**
 pub static CLEAR_STREAM: SchemeEntry = SchemeEntry::of::<Clear<Units>>();
 
-/// One server, told a place in each bucket, all of which it answers at once. **No privacy at all.**
+/// A scheme with one server that learns a place in each bucket, and answers all of them at once.
+/// **No privacy at all.**
 pub static CLEAR_BATCH: SchemeEntry = SchemeEntry::of::<Clear<Buckets>>();
 
-/// Two servers: one is told the index, the other makes hints for three lookups at a time. **No privacy at all.**
+/// A scheme with two servers: one learns the index, the other makes hints for three lookups at a
+/// time. **No privacy at all.**
 pub static CLEAR_HELPED: SchemeEntry = SchemeEntry::of::<Clear<HintServerKind>>();
 
-/// One server, told the index; the records are an artifact, streamed once. **No privacy at all.**
+/// A scheme with one server that learns the index; the records are an artifact, streamed once. **No
+/// privacy at all.**
 pub static CLEAR_ROWS: SchemeEntry = SchemeEntry::of::<Clear<Rows>>();
 
-/// One server, told the index; slots that are used up, a journal, and deltas to follow. **No privacy at all.**
+/// A scheme with one server that learns the index, slots that are used up, a journal, and deltas.
+/// **No privacy at all.**
 pub static CLEAR_STATE: SchemeEntry = SchemeEntry::of::<Clear<Slots>>();
 
-/// Two servers, each sent a random half of the question. Private if they do not collude.
+/// A scheme with two servers, each of which is sent a random share of the query. Private if they do
+/// not collude.
 pub static CLEAR_TWO: SchemeEntry = SchemeEntry::of::<Clear<Shares>>();
 
-/// What is special about one scheme in the clear.
+/// The special features of one scheme in the clear.
 trait SchemeKind: Send + Sync + 'static {
     const ID: &'static str;
     const TITLE: &'static str;
-    /// The servers that are asked. Two are sent shares; one is told the index.
+    /// The servers that are sent queries. Two get shares; one learns the index.
     type Fan<T>: PerServer<T>;
-    /// What clients take before they ask: a checksum of each record, or the records.
+    /// The artifact that clients absorb: a checksum of each record, or the records.
     const ARTIFACT: Option<Artifact> = None;
-    /// Clients register a mask, which is added to the index.
+    /// Whether clients register a mask, which is added to the index.
     const KEYED: bool = false;
-    /// Records consist of units.
+    /// Whether records consist of units.
     const UNITS: bool = false;
-    /// One query asks for a record of each bucket.
+    /// Whether one query asks for a record of each bucket.
     const BUCKETS: bool = false;
-    /// Each query uses up a slot, of which there are as many as the parameters say.
+    /// Whether each query uses up a slot; the parameters state the number of slots.
     const SLOTS: bool = false;
-    /// Each query uses up a third of a hint, which a server makes to order.
+    /// Whether each query uses up a third of a hint, which a server makes on request.
     const HELPED: bool = false;
-    /// Clients have a state that must survive.
+    /// Whether clients have a durable state.
     const STATE: bool = Self::SLOTS || Self::HELPED;
 
-    /// See `Fan`.
+    /// Whether two servers get shares, see `Fan`.
     const SHARES: bool = <Self::Fan<()> as PerServer<()>>::SERVERS == 2;
-    /// Where the records lie.
+    /// The section of the records.
     const RECORDS: Section = match Self::ARTIFACT {
         Some(Artifact::Rows) => Section::Public(Artifact::Rows),
         _ => Section::Resident,
     };
-    /// What says which records changed.
+    /// The artifact with the delta of the changed records.
     const DELTA: Option<Artifact> = match Self::ARTIFACT {
         Some(Artifact::Hint) => Some(Artifact::HintDelta),
         _ if Self::STATE => Some(Artifact::RowsDelta),
@@ -104,7 +112,7 @@ trait SchemeKind: Send + Sync + 'static {
     };
 }
 
-/// The scheme.
+/// The scheme in the clear of one kind.
 struct Clear<K>(PhantomData<fn() -> K>);
 
 impl<K: SchemeKind> Scheme for Clear<K> {
@@ -147,8 +155,8 @@ impl SchemeKind for Keyed {
     const KEYED: bool = true;
 }
 
-/// Keys without an artifact are what the schemes with large keys have: such a client is good for every epoch of one
-/// parameter digest.
+/// The kind with units. Keys without an artifact are what schemes with large keys have: such a
+/// client is good for every epoch of one parameter digest.
 struct Units;
 
 impl SchemeKind for Units {
@@ -188,7 +196,7 @@ impl SchemeKind for Rows {
     const STATE: bool = true;
 }
 
-/// Slots are used up by asking, as the hints of a private scheme would be.
+/// The kind with slots, which queries use up as they would the hints of a private scheme.
 struct Slots;
 
 impl SchemeKind for Slots {
@@ -200,9 +208,9 @@ impl SchemeKind for Slots {
     const SLOTS: bool = true;
 }
 
-/// Two servers that do not collude, each sent one share of a one-hot vector over the records and answering with the
-/// sum of the records it selects (Chor, Goldreich, Kushilevitz, Sudan, FOCS 1995, section 3). Private, but a query is as
-/// long as the table has records.
+/// The kind with two servers that do not collude, each sent one share of a one-hot vector over the
+/// records and answering with the sum of the records that it selects (Chor, Goldreich, Kushilevitz,
+/// Sudan, FOCS 1995, section 3). Private, but a query has a bit for every record.
 struct Shares;
 
 impl SchemeKind for Shares {

@@ -48,10 +48,11 @@ pub use subject::Subject;
 
 use libtest_mimic::Trial;
 
-/// A check: its name, which schemes it is for, and what it does. It panics where a scheme breaks the contract.
+/// A check: its name, the schemes that it is for, and its function, which panics where a scheme
+/// breaks the contract.
 type Check = (&'static str, fn(&Subject) -> bool, fn(&Subject));
 
-/// The whole suite.
+/// All checks of the suite.
 #[rustfmt::skip]
 const CHECKS: &[Check] = &[
     ("rows_of_1_byte", always, |subject| rows::come_back(subject, 1)),
@@ -173,7 +174,7 @@ fn follows(subject: &Subject) -> bool {
     keeps(subject) && revises(subject)
 }
 
-/// The checks that a scheme's abilities call for, as tests named `scheme/1::check`.
+/// The checks for a scheme's abilities, as tests named `scheme/1::check`.
 ///
 /// `tests/conformance.rs` runs them for every registered scheme and for those in the clear.
 pub fn trials(subject: &'static Subject) -> impl Iterator<Item = Trial> {

@@ -1,18 +1,18 @@
-//! The ability ledger: what the project offers, as committed text files that tests compare with what is built.
-//! `ledger/README.md` says what the files are for, and `make ledger` writes them anew.
+//! The ability ledger: the project's abilities, as committed text files that tests compare with the
+//! build. `ledger/README.md` explains the files, and `make ledger` writes them again.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// How many lines of a difference are shown.
+/// Maximum number of lines of a difference that are shown.
 const SHOWN: usize = 20;
 
-/// The folder that everything else of the project is in.
+/// The root folder of the project.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compares a file of the ledger with the text it has to be, or writes it where `SOTTO_LEDGER=write` says so.
+/// Compares a file of the ledger with the expected text, or writes it if `SOTTO_LEDGER=write`.
 ///
 /// # Panics
 /// If they differ, with the lines in which they do.

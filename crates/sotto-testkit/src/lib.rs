@@ -1,5 +1,5 @@
-//! What tests of sotto are made of. A dev-dependency only: nothing that ships may depend on it, and
-//! `cargo run -p floors` says so.
+//! The test kit of sotto. A dev-dependency only: nothing that ships may depend on it, which
+//! `cargo run -p floors` checks.
 //!
 //! ```
 //! use sotto_core::RecordSource as _;
@@ -20,15 +20,15 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
+//! | [`cleartext`] | schemes **without privacy**, to test everything above the schemes |
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
-//! | [`ledger`] | the ability ledger: committed text that is compared with what is built |
-//! | [`lookups`] | what hints cost, for examples that measure |
+//! | [`ledger`] | the ability ledger: committed text that is compared with the build |
+//! | [`lookups`] | costs of hints, for examples that measure |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
-//! | [`rng`] | randomness that repeats itself |
+//! | [`rng`] | repeatable randomness |
 //! | [`served`] | a table with its server, as a scheme's own types |
-//! | [`transcript`] | whether what is seen on the wire tells what was wanted |
-//! | [`uniform`] | whether what a server sees is uniform |
+//! | [`transcript`] | checks that traffic does not depend on the lookup |
+//! | [`uniform`] | whether the server's view is uniform |
 //! | [`vectors`] | known answers |
 #![forbid(unsafe_code)]
 

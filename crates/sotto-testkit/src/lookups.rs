@@ -1,7 +1,9 @@
-//! What hints cost in a scheme whose clients keep them: making them, and lookups one after the other. Examples measure with it.
+//! Measures schemes whose clients hold hints: making hints, and lookups one after the other.
+//! Examples use it.
 //!
-//! Every record that comes back is compared with the table's. Pages are what the allocator asks for: with glibc's
-//! `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` they are huge ones, as `sotto bench` and `sotto serve` have them for tables.
+//! Every recovered record is compared with the table's. Pages are those of the allocator: with
+//! glibc's `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` they are huge ones, as `sotto bench` and
+//! `sotto serve` use for tables.
 
 use crate::memory::{MemoryRows, MemorySink};
 use crate::rng::seeded;
@@ -10,10 +12,10 @@ use sotto_core::{AnyClient, AnyServer, Budget, RecordIndex, Result, SchemeEntry,
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that a client is given at once.
+/// Bytes that a client absorbs at once.
 const CHUNK: usize = 1 << 20;
 
-/// What is measured.
+/// The measurement of a scheme's lookups.
 #[derive(Debug, Clone, Copy)]
 pub struct Lookups {
     /// Rows of the table.
@@ -22,14 +24,14 @@ pub struct Lookups {
     pub row_bytes: u64,
     /// Lookups that are timed.
     pub count: u64,
-    /// Lookups before those: how old the key is.
+    /// Lookups before the timed ones, which age the key.
     pub age: u64,
-    /// Threads that hints are made on. Lookups are made on one.
+    /// Threads that make hints. Lookups are made on one.
     pub threads: usize,
 }
 
 impl Lookups {
-    /// Numbers of the command line: `[ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
+    /// Parses the command line: `[ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
     pub fn of_command_line() -> Self {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let number = |i: usize, usual: u64| words.get(i).and_then(|word| word.parse().ok()).unwrap_or(usual);
@@ -38,13 +40,13 @@ impl Lookups {
         Lookups { rows, row_bytes, count, age, threads: number(4, 1) as usize }
     }
 
-    /// Prepares a client, makes its lookups, and prints medians, with the least in brackets.
+    /// Prepares a client, makes its lookups, and prints medians, with the minimum in brackets.
     ///
     /// # Errors
-    /// What the scheme gives.
+    /// Those of the scheme.
     ///
     /// # Panics
-    /// If a record comes back wrong, or there is no pool of so many threads.
+    /// If a record is wrong, or there is no pool of so many threads.
     pub fn measure(&self, entry: &SchemeEntry) -> Result<()> {
         let params = (entry.select)(&TableShape::new(self.rows, self.row_bytes, 1 << 20))?;
         let report = (entry.report)(&params)?;
@@ -87,7 +89,7 @@ impl Lookups {
             let (queries, ticket) = client.query(RecordIndex(record), rng)?;
             let asked = Instant::now();
             let mut answers = Vec::new();
-            // Servers work at the same time: that of the first is counted.
+            // Servers work at the same time, so only the first one's time counts.
             let mut answered = asked;
             for query in queries.iter().take(entry.query_servers) {
                 answers.extend(
@@ -117,7 +119,8 @@ impl Lookups {
     }
 }
 
-/// Has hints made until no more are due. Gives the seconds of helper and client, and how many orders there were.
+/// Has hints made until no more are due. Returns the seconds of hint server and client, and the
+/// number of hint requests.
 fn supply(server: &dyn AnyServer, client: &mut dyn AnyClient) -> Result<(f64, f64, usize)> {
     let (mut supplied, mut taken, mut orders) = (0.0, 0.0, 0);
     if let (Some(supplier), Some(upkeep)) = (server.supplier(), client.upkeep()) {

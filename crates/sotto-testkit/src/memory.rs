@@ -65,9 +65,9 @@ impl RecordSource for MemoryRows {
 /// Records on a disk with a sector that cannot be read.
 #[derive(Debug)]
 pub struct UnreadableRows {
-    /// What the disk held.
+    /// The content of the disk.
     pub rows: MemoryRows,
-    /// The record that is lost.
+    /// The record that cannot be read.
     pub lost: u64,
 }
 
@@ -121,7 +121,7 @@ impl Aligned {
 }
 
 impl Clone for Aligned {
-    /// A copied buffer may land on another boundary, so the start is found again.
+    /// A copied buffer may be at another boundary, so the start is found again.
     fn clone(&self) -> Self {
         let mut copy = Aligned::zeroed(self.len);
         copy.bytes_mut().copy_from_slice(self.bytes());
@@ -141,7 +141,7 @@ impl MemoryImage {
         self.section(Section::Public(artifact))
     }
 
-    /// Which sections there are.
+    /// The sections of the image.
     pub fn sections(&self) -> Vec<Section> {
         self.sections.keys().copied().collect()
     }
@@ -169,7 +169,7 @@ impl Image for MemoryImage {
     }
 }
 
-/// Where an encoder writes an image in memory.
+/// A sink that writes an image in memory.
 #[derive(Debug, Default)]
 pub struct MemorySink {
     image: Mutex<MemoryImage>,
@@ -182,17 +182,17 @@ impl MemorySink {
         MemorySink::default()
     }
 
-    /// A sink that holds a copy of an image, as [`sotto_core::Revise`] wants it.
+    /// A sink that holds a copy of an image, for [`sotto_core::UpdateImage`].
     pub fn holding(image: MemoryImage) -> Self {
         MemorySink { image: Mutex::new(image), written: AtomicU64::new(0) }
     }
 
-    /// Bytes given to `write_at` so far.
+    /// Number of bytes given to `write_at` so far.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// What was written.
+    /// The written image.
     pub fn into_image(self) -> MemoryImage {
         self.image.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -233,7 +233,7 @@ impl Sink for MemorySink {
     }
 }
 
-/// A sink on a disk that is full after so many bytes.
+/// A sink on a disk that becomes full.
 #[derive(Debug)]
 pub struct FullDisk {
     disk: MemorySink,
@@ -241,12 +241,12 @@ pub struct FullDisk {
 }
 
 impl FullDisk {
-    /// An empty disk with room for `room` bytes.
+    /// An empty disk with space for `room` bytes.
     pub fn after(room: u64) -> Self {
         FullDisk { disk: MemorySink::new(), room }
     }
 
-    /// A disk that holds an image and has no room left.
+    /// A disk that holds an image and has no space left.
     pub fn holding(image: MemoryImage) -> Self {
         FullDisk { disk: MemorySink::holding(image), room: 0 }
     }

@@ -1,4 +1,4 @@
-//! What other tests rely on.
+//! Tests of the memory sink and image, which other tests depend on.
 
 use super::*;
 use sotto_core::Error;

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-/// A generator for tests, seeded from a label that says what it is for.
+/// A generator for tests, seeded from a label that names its purpose.
 pub fn seeded(label: &str) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(*blake3::hash(label.as_bytes()).as_bytes())
 }

@@ -9,13 +9,13 @@ use sotto_core::{
 };
 use std::sync::Arc;
 
-/// A table, and a server that has it.
+/// A table in memory with its server.
 pub struct InProcessServer<S: Scheme> {
-    /// Its parameters.
+    /// The parameters of the table.
     pub params: S::Params,
     /// The rows, one after the other.
     pub rows: Vec<u8>,
-    /// The image that came of them.
+    /// The encoded image.
     pub image: MemoryImage,
     /// The server.
     pub server: S::Server,
@@ -31,12 +31,12 @@ impl<S: Scheme> InProcessServer<S> {
         InProcessServer::of(params, rows)
     }
 
-    /// A table of these rows, whose parameters are checked first.
+    /// A server of these rows, whose parameters are checked first.
     pub fn checked(literal: <S::Params as Params>::Literal, rows: Vec<u8>) -> Self {
         InProcessServer::of(S::Params::check(literal).unwrap(), rows)
     }
 
-    /// A table of these rows.
+    /// A server of these rows.
     pub fn of(params: S::Params, rows: Vec<u8>) -> Self {
         let sink = MemorySink::new();
         let row_bytes = params.report().record_bytes as usize;
@@ -44,19 +44,19 @@ impl<S: Scheme> InProcessServer<S> {
         InProcessServer::opened(params, rows, sink.into_image())
     }
 
-    /// A table whose image is there.
+    /// A server of an existing image.
     pub fn opened(params: S::Params, rows: Vec<u8>, image: MemoryImage) -> Self {
         let row_bytes = params.report().record_bytes as usize;
         let server = S::Server::open(&params, Arc::new(image.clone())).unwrap();
         InProcessServer { params, rows, image, server, row_bytes }
     }
 
-    /// A row.
+    /// The bytes of a row.
     pub fn row(&self, index: u64) -> &[u8] {
         &self.rows[index as usize * self.row_bytes..][..self.row_bytes]
     }
 
-    /// A client that took in all it needs in pieces.
+    /// A client that absorbed its artifacts in pieces.
     pub fn client(&self, label: &str) -> S::Client {
         let mut prepare = S::Prepare::begin(&self.params, &mut seeded(label)).unwrap();
         for need in prepare.needs() {
@@ -66,7 +66,7 @@ impl<S: Scheme> InProcessServer<S> {
         prepare.finish().unwrap()
     }
 
-    /// A query as it travels to each server, which reads what the client meant.
+    /// A query as it travels to each server, with the client's pending secret.
     pub fn ask(
         &self,
         client: &mut S::Client,
@@ -90,7 +90,7 @@ impl<S: Scheme> InProcessServer<S> {
         (sent, pending)
     }
 
-    /// The answers to it.
+    /// The answers to a query.
     pub fn answer(&self, client: &S::Client, requests: &[Vec<u8>]) -> S::Fan<S::Answer> {
         let session = self.server.admit(client.keys()).unwrap();
         let query = |request: &Vec<u8>| S::Query::take(&self.params, request).unwrap();
@@ -98,10 +98,10 @@ impl<S: Scheme> InProcessServer<S> {
         S::Fan::from_vec(answers.collect()).unwrap()
     }
 
-    /// Reads the answers to a query. The row is the right one, if there is one.
+    /// Reads the answers to a query and checks the row, if there is one.
     ///
     /// # Errors
-    /// What the client gives.
+    /// Those of the client.
     pub fn read(
         &self,
         client: &mut S::Client,
@@ -114,16 +114,16 @@ impl<S: Scheme> InProcessServer<S> {
         Ok(())
     }
 
-    /// A lookup.
+    /// Looks a row up.
     ///
     /// # Errors
-    /// What the client gives.
+    /// Those of the client.
     pub fn fetch(&self, client: &mut S::Client, index: u64, rng: &mut dyn CryptoRng) -> Result<()> {
         let asked = self.ask(client, index, rng);
         self.read(client, index, asked)
     }
 
-    /// A lookup with one server: bytes of the query, the answer, and the row that comes of it.
+    /// Looks a row up at one server: bytes of the query, the answer, and the recovered row.
     pub fn lookup(&self, client: &mut S::Client, index: u64, label: &str) -> (Vec<u8>, S::Answer, Vec<u8>)
     where
         S: Scheme<Fan<<S as Scheme>::Answer> = OneServer<<S as Scheme>::Answer>>,

@@ -1,27 +1,29 @@
-//! What is seen of a client on the wire but for the queries' bytes: which requests, in which order, of which sizes.
+//! The observable traffic of a client without the queries' bytes: requests, their order, their
+//! sizes.
 //!
-//! Two lookups that differ in what is wanted leave equal transcripts: of what is there, of what is not, of what is no wish at
-//! all. Whoever publishes the table, or stands between, must not learn from who asks and who does not.
+//! Two different lookups have equal transcripts: of a present row, of a missing one, of an invalid
+//! one. The publisher of a table, or an observer of the network, must not learn anything from which
+//! requests are made.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is seen on each line (a server, a connection, a table of several that are asked at the same time), in its order: the
-/// request without its body, and the body's bytes.
+/// The observed traffic of each connection (a server, or a table of several that are queried at the
+/// same time), in order: the request without its body, and the body's bytes.
 pub type Transcript = BTreeMap<String, Vec<(String, usize)>>;
 
-/// Takes down what is seen.
+/// Records observed traffic.
 #[derive(Debug, Clone, Default)]
 pub struct TranscriptRecorder(Arc<Mutex<Transcript>>);
 
 impl TranscriptRecorder {
-    /// Takes down one request.
+    /// Records one request.
     pub fn note(&self, line: impl Into<String>, request: impl Into<String>, body_bytes: usize) {
         self.seen().entry(line.into()).or_default().push((request.into(), body_bytes));
     }
 
-    /// What was seen since the last time.
+    /// Takes the traffic recorded since the last call.
     pub fn take(&self) -> Transcript {
         std::mem::take(&mut *self.seen())
     }
@@ -31,10 +33,11 @@ impl TranscriptRecorder {
     }
 }
 
-/// Checks that what is seen tells nothing of what was wanted. `look` makes a world, looks one wish up, notes what is seen after
-/// the table was opened, and gives what came of it.
+/// Checks that traffic does not depend on the lookup. `look` sets up a client, makes one lookup,
+/// records the traffic after the table was opened, and returns the result.
 ///
-/// At least one wish must be granted and one refused, and something must be seen; else the check would show nothing.
+/// At least one lookup must succeed and one must be refused, and some traffic must be recorded;
+/// otherwise the check would show nothing.
 pub fn tells_nothing<W: Debug, T, E: Debug>(
     world: &str,
     wishes: &[W],

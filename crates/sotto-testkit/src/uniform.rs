@@ -1,8 +1,9 @@
-//! Whether what a server sees is uniform: a sum of squares, with keys and coins fixed, so that a test passes always or never.
+//! Checks that a server's view is uniform: a sum of squares, with keys and coins fixed, so that a
+//! test passes always or never.
 
-/// How far counts of `cells` equally likely cells are from uniform: their sum of squares less its mean, in its
-/// deviations. Below 4 for
-/// uniform ones, but for one chance in thousands; cells that are not among the counts have none.
+/// The distance of counts of `cells` equally likely cells from uniform: their sum of squares minus
+/// its mean, in units of its deviation. Below 4 for uniform ones, except with a probability of
+/// thousandths; cells without a count have 0.
 pub fn off(counts: &[u32], cells: usize) -> f64 {
     let expected = f64::from(counts.iter().sum::<u32>()) / cells as f64;
     assert!(expected > 3.0, "too few draws for so many cells");

@@ -1,8 +1,9 @@
-//! Known answers: digests of every byte that a lookup makes, compared with a file of them.
+//! Known answers: digests of every byte of a lookup, compared with a file.
 //!
-//! A file is the format of a scheme's id, and what the two ends exchange may never change under it. (A table is read by its
-//! server alone, which tells an older one by its length.) Whatever computes it differently (another kernel backend, another
-//! order of drawing randomness, another layout) shows itself here, where a lookup that fits only itself would not.
+//! A file fixes the format of a scheme's id, and the messages between client and server may never
+//! change under it. (A table is read by its server alone, which recognizes an older one by its
+//! length.) Any different computation (another kernel backend, another order of drawing randomness,
+//! another layout) shows here, where a lookup that only agrees with itself would not.
 
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
@@ -12,17 +13,17 @@ use sotto_core::{
 };
 use std::sync::Arc;
 
-/// Bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
+/// Test bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
 pub fn bytes(count: usize) -> Vec<u8> {
     (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-/// Compares what a scheme computes with a file of vectors.
+/// Compares a scheme's computations with a file of vectors.
 ///
-/// A vector has the scheme's literal (`params`), the `index` of a record and an `rng_label`. The records are [`bytes`];
-/// [`seeded`] with the label gives first what the client's
-/// preparation and keys take and then what the query takes. The table is what the server answers from. The hint, if there is
-/// one, is compared too.
+/// A vector has the scheme's literal (`params`), the `index` of a record and an `rng_label`. The
+/// records are [`bytes`]; [`seeded`] with the label gives first the randomness of the client's
+/// preparation and keys and then that of the query. The table is what the server answers from. The
+/// hint, if there is one, is compared too.
 pub fn known_answers(entry: &SchemeEntry, file: &str) {
     let file: Value = serde_json::from_str(file).expect("a file of vectors is JSON");
     assert_eq!(file["scheme"], entry.id.0);
@@ -36,11 +37,11 @@ pub fn known_answers(entry: &SchemeEntry, file: &str) {
     assert!(differing.is_empty(), "computed otherwise:\n{}", differing.join("\n"));
 }
 
-/// The same for a scheme whose clients keep hints.
+/// Compares the computations of a scheme whose clients hold hints with a file of vectors.
 ///
-/// A vector has the `indices` of records. Of each there are two queries, the first answered and the second not, and
-/// before them come
-/// all orders that are due. The delta is that of the last record with its first byte set to 0xA5.
+/// A vector has the `indices` of records. For each there are two queries, the first answered and
+/// the second not, and before them come all hint requests that are due. The delta is that of the
+/// last record with its first byte set to 0xA5.
 pub fn known_hints(entry: &SchemeEntry, file: &str) {
     let file: Value = serde_json::from_str(file).expect("a file of vectors is JSON");
     assert_eq!(file["scheme"], entry.id.0);
@@ -59,7 +60,7 @@ pub fn known_hints(entry: &SchemeEntry, file: &str) {
     }
 }
 
-/// The digest of the parameters, and everything that is sent and kept for one vector's inputs.
+/// The digest of the parameters, and all messages and states for one vector's inputs.
 fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static str, Vec<u8>)>) {
     let params = vector["params"].to_string().into_bytes();
     let report = (entry.report)(&params).expect("parameters of a vector are good ones");
@@ -112,7 +113,7 @@ fn table(entry: &SchemeEntry, params: &[u8], report: &ParamsReport) -> (Vec<u8>,
     (records, sink.into_image())
 }
 
-/// Hands a client the artifacts it needs.
+/// Passes a client the artifacts that it needs.
 fn take_in(prepare: &mut dyn AnyPrepare, image: &MemoryImage) {
     for need in prepare.needs() {
         let bytes = image.artifact(need.artifact).expect("an image has what is needed");

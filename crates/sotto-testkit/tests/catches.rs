@@ -1,4 +1,4 @@
-//! The suite fails where it should: schemes that break one rule each.
+//! Tests that the suite fails where it should: schemes that break one rule each.
 
 use sotto_core::{
     AnyServer, Artifact, Error, Image, ParamsReport, RecordSource, Result, SchemeEntry, Section, Sink,
@@ -9,7 +9,7 @@ use sotto_testkit::memory::{MemoryImage, MemorySink};
 use sotto_testkit::{CLEAR, CLEAR_BATCH, CLEAR_TWO};
 use std::sync::Arc;
 
-/// The scheme in the clear with something about it changed.
+/// The scheme in the clear with one change.
 fn broken(change: impl FnOnce(&mut SchemeEntry)) -> Subject {
     broken_one(CLEAR, change)
 }
@@ -181,7 +181,7 @@ fn buckets_that_are_ignored() {
     buckets::refused(&broken(|entry| entry.select = select));
 }
 
-/// What a table of these parameters takes.
+/// Bytes of a table with these parameters.
 trait TableBytes {
     fn table_bytes(&self) -> usize;
 }

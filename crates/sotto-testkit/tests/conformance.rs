@@ -1,5 +1,6 @@
-//! The contract every scheme keeps: the registered ones, and those in the clear, which show that the suite passes on
-//! schemes of every kind. `cargo test -p sotto-testkit --test conformance -- spiral/1::` runs it for one scheme.
+//! The contract that every scheme satisfies: the registered ones, and those in the clear, which
+//! show that the suite passes on schemes of every kind.
+//! `cargo test -p sotto-testkit --test conformance -- spiral/1::` runs it for one scheme.
 
 use libtest_mimic::Arguments;
 use sotto_core::SchemeEntry;
@@ -10,9 +11,9 @@ use sotto_testkit::{
 };
 use std::process::ExitCode;
 
-/// Schemes whose queries say what is asked for.
+/// Schemes whose queries reveal the request.
 const IN_THE_CLEAR: [&SchemeEntry; 5] = [&CLEAR, &CLEAR_BATCH, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM];
-/// Test schemes that do keep the index to themselves, whose states the layers above are tested with.
+/// Test schemes that hide the index, with whose states the layers above are tested.
 const PRIVATE: [&SchemeEntry; 3] = [&CLEAR_HELPED, &CLEAR_STATE, &CLEAR_TWO];
 
 fn main() -> ExitCode {

@@ -1,4 +1,5 @@
-//! A record of each bucket by one query: it says a place in each, and the answer is the records one after the other.
+//! A record of each bucket by one query: the query has a place in each, and the answer has the
+//! records one after the other.
 
 use super::client::{ClientState, Pending};
 use super::message::{Answer, Query};
@@ -33,7 +34,7 @@ impl<K: SchemeKind> BatchScheme for Clear<K> {
     }
 }
 
-/// The places of a query for one record: the first ones of the other buckets.
+/// The places of a query for one record: place 0 in the other buckets.
 pub(super) fn places<K: SchemeKind>(params: &ClearParams<K>, index: u64) -> Vec<u64> {
     let each = params.bucket_records();
     (0..params.buckets()).map(|bucket| if index / each == bucket { index % each } else { 0 }).collect()

@@ -1,4 +1,5 @@
-//! The client, from its preparation on: a sum of each record or of the whole table, and what it asked.
+//! The client and its preparation: a sum of each record or of the whole table, and its open
+//! queries.
 
 use super::message::{Answer, Keys, Query, SUM, UnitAnswer, shares, unseal};
 use super::params::ClearParams;
@@ -13,24 +14,24 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
 
-/// A client.
+/// The state of a client.
 pub(super) struct ClientState<K: SchemeKind> {
     pub(super) params: ClearParams<K>,
-    /// Drawn afresh for each: the mask of its session, and the name under which it asks.
+    /// A fresh random key of each client: the mask of its session, and its name in queries.
     pub(super) key: u64,
-    /// Of each record that came, or of the whole table once there was a supply.
+    /// Sums of the records that came, or of the whole table after a hint response.
     pub(super) sums: Vec<u64>,
-    /// The first bytes of what comes for a record, whose last are still to come.
+    /// The first bytes of a record whose last bytes are still to come.
     pub(super) part: Vec<u8>,
     /// The number of the next query.
     pub(super) next: u64,
     pub(super) supplies: u64,
-    /// Queries by number. Those that taught nothing are not in here once they are answered.
+    /// Queries by number. An answered query that taught nothing is removed.
     pub(super) known: BTreeMap<u64, OpenClearQuery>,
     pub(super) journal: Zeroizing<Vec<u8>>,
 }
 
-/// A query: which record it asked for, and whether it is answered.
+/// A query: the index of its record, and whether it is answered.
 #[derive(Clone, Copy)]
 pub(super) struct OpenClearQuery {
     pub(super) index: u64,
@@ -48,12 +49,12 @@ impl<K: SchemeKind> ClientState<K> {
         if K::KEYED { self.key } else { 0 }
     }
 
-    /// Bytes of the artifact whose sums are kept.
+    /// Bytes of the artifact whose sums the client has.
     pub(super) fn kept(&self) -> u64 {
         (self.sums.len() * self.params.artifact_each()) as u64
     }
 
-    /// What one server is told.
+    /// The query to one server.
     fn told(&self, number: u64, index: u64, rng: &mut dyn CryptoRng) -> Query {
         let len = self.params.records();
         match () {
@@ -64,7 +65,7 @@ impl<K: SchemeKind> ClientState<K> {
         }
     }
 
-    /// A record, out of answers that bring it.
+    /// Reads a record from its answers.
     pub(super) fn read(&self, index: u64, answers: &[Answer]) -> Result<Vec<u8>> {
         let mut record = vec![0; self.params.record_bytes()];
         for Answer { bytes, .. } in answers {
@@ -102,7 +103,7 @@ impl<K: SchemeKind> Prepare<Clear<K>> for ClientState<K> {
         self.part.extend(chunk);
         let each = self.params.artifact_each();
         let whole = self.part.len() / each * each;
-        // The fold of a checksum is the checksum.
+        // A checksum folds to itself.
         self.sums.extend(self.part.drain(..whole).as_slice().chunks_exact(each).map(fold));
         Ok(())
     }
@@ -116,7 +117,7 @@ impl<K: SchemeKind> Prepare<Clear<K>> for ClientState<K> {
     }
 }
 
-/// A query that waits for its answer.
+/// The secret of a query that waits for its answer.
 pub(super) struct Pending<K> {
     pub(super) number: u64,
     pub(super) index: u64,
@@ -197,7 +198,7 @@ impl<K: SchemeKind> StreamScheme for Clear<K> {
     }
 }
 
-/// A delta of hints has for each changed record its index (u64, little-endian) and its new checksum.
+/// A delta of hints has the index (u64, little-endian) and the new checksum of each changed record.
 impl<K: SchemeKind> PatchArtifact for Clear<K> {
     fn patch(params: &ClearParams<K>, artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
         if artifact != Artifact::Hint {

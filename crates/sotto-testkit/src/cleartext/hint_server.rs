@@ -1,8 +1,9 @@
 //! Hints that the second server makes, each good for three lookups.
 //!
-//! An answer is masked with the sum of the whole table, which a client has from its hints alone: one that missed an
-//! epoch reads wrong rows. Queries and orders name the client and what they use up, so that whoever watches can tell
-//! what must never happen: one slot of a client in two queries that differ ([`used`]), or one hint in two orders that do.
+//! An answer is masked with the sum of the whole table, which a client has from its hints alone:
+//! one that missed an epoch reads wrong rows. Queries and hint requests name the client and the
+//! slot that they use up, so that an observer can detect what must never happen: one slot of a
+//! client in two different queries ([`used`]), or one hint in two different requests.
 
 use super::client::ClientState;
 use super::message::{HintRequest, HintResponse, word};
@@ -10,15 +11,15 @@ use super::server::Table;
 use super::{Clear, SchemeKind, state};
 use sotto_core::{Budget, Client, HintScheme, HintServer, PeerMisbehaved, Result};
 
-/// Lookups that one supply lasts for.
+/// Lookups of one hint response.
 pub(super) const LASTS: u64 = 3;
 
-/// The slot that an encoded query of [`super::CLEAR_HELPED`] uses; `None` if it is none.
+/// The slot that an encoded query of [`super::CLEAR_HELPED`] uses; `None` if it is malformed.
 pub fn used(query: &[u8]) -> Option<u64> {
     word(query, 1).filter(|_| query.len() == 16)
 }
 
-/// A number of a client's: 31 bits of its key, and which of its own.
+/// A number that names a client's slot: 31 bits of its key, and the client's own number.
 pub(super) fn name(key: u64, number: u64) -> u64 {
     key >> 33 << 32 | number
 }

@@ -1,15 +1,15 @@
-//! What travels.
+//! The messages of schemes in the clear.
 //!
 //! ```text
 //! keys:     u64 mask | 40 bytes that prove that keys were not damaged on the way; nothing where there are none
 //! query:    u64 index plus the mask, modulo the number of records
 //!           with slots:    u64 key | u64 slot | u64 index | u64 coin
 //!           with buckets:  for each of them u64 place
-//!           with hints:    u64 index | u64 slot: the client in the upper half, how many it asked before in the lower
+//!           with hints:    u64 index | u64 slot: the client in the upper half, the number of its queries before in the lower
 //!           to two:        one bit per record, lowest bit first
 //! answer:   the record, or a record of each bucket, or for each unit: 8 bytes of checksum | unit
-//! order:    u64 number: the client in the upper half, how many it had before in the lower
-//! supply:   u64 number of its order | u64 sum of the table's words
+//! hint request:   u64 number: the client in the upper half, the number of its hints before in the lower
+//! hint response:  u64 number of its request | u64 sum of the table's words
 //! ```
 
 use super::SchemeKind;
@@ -18,7 +18,7 @@ use sotto_core::wire::exact;
 use sotto_core::{CryptoRng, Error, PeerMisbehaved, Result, Wire};
 use std::marker::PhantomData;
 
-/// Eight bytes of mask, and forty of proof.
+/// Bytes of keys: eight of mask, and forty of proof.
 pub(super) const KEY_BYTES: usize = 48;
 /// Bytes of the checksum or sum of a record.
 pub(super) const SUM: usize = 8;
@@ -65,7 +65,7 @@ impl<K: SchemeKind> Wire<ClearParams<K>> for Keys<K> {
     }
 }
 
-/// A message of a size that parameters fix, which is decoded where it is read.
+/// A message of a size that parameters fix, decoded lazily.
 pub(super) struct Message<F> {
     pub(super) bytes: Vec<u8>,
     form: PhantomData<fn() -> F>,
@@ -76,12 +76,12 @@ impl<F> Message<F> {
         Message { bytes, form: PhantomData }
     }
 
-    /// A message of so many words.
+    /// A message of these words.
     pub(super) fn of(words: &[u64]) -> Self {
         Message::new(words.iter().flat_map(|word| word.to_le_bytes()).collect())
     }
 
-    /// A word of it. What was decoded has all of its words.
+    /// A word of the message, which has all of its words after decoding.
     pub(super) fn word(&self, at: usize) -> u64 {
         word(&self.bytes, at).unwrap_or(u64::MAX)
     }
@@ -92,7 +92,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.as_chunks().0.get(at).map(|word| u64::from_le_bytes(*word))
 }
 
-/// What distinguishes one message from another.
+/// The differences between one message and another.
 pub(super) trait Form: Sized {
     const WHAT: &'static str;
     fn size<K: SchemeKind>(params: &ClearParams<K>) -> usize;
@@ -126,7 +126,7 @@ pub(super) type HintResponse = Message<HintResponseForm>;
 
 pub(super) struct QueryForm;
 
-/// Which word of a query is the index.
+/// The number of the word of a query that is the index.
 pub(super) fn index_at<K: SchemeKind>() -> usize {
     if K::SLOTS { 2 } else { 0 }
 }
@@ -155,7 +155,7 @@ impl Form for QueryForm {
     }
 }
 
-/// The bits of the last byte that stand for no record.
+/// The bits of the last byte that belong to no record.
 fn padding<K: SchemeKind>(params: &ClearParams<K>) -> u8 {
     match params.records() % 8 {
         0 => 0,
@@ -163,7 +163,7 @@ fn padding<K: SchemeKind>(params: &ClearParams<K>) -> u8 {
     }
 }
 
-/// Random bits, and the same with the one of `index` flipped.
+/// Random bits, and a copy with the bit of `index` flipped.
 pub(super) fn shares<K: SchemeKind>(
     params: &ClearParams<K>,
     index: u64,
@@ -190,7 +190,7 @@ impl Form for AnswerForm {
     }
 }
 
-/// A unit's bytes, after a checksum of them and of which unit they are.
+/// A unit's bytes, after a checksum of them and of the unit's number.
 pub(super) struct UnitForm;
 
 impl Form for UnitForm {
@@ -200,12 +200,12 @@ impl Form for UnitForm {
     }
 }
 
-/// An answer about a unit; the bytes themselves where a kind has no units.
+/// An answer about a unit; the plain bytes where a kind has no units.
 pub(super) fn seal<K: SchemeKind>(unit: u64, bytes: &[u8]) -> Vec<u8> {
     if K::UNITS { [&unit_sum(unit, bytes)[..], bytes].concat() } else { bytes.to_vec() }
 }
 
-/// The bytes of a unit, if they are those of this one.
+/// The bytes of a unit, if the answer belongs to it.
 pub(super) fn unseal<K: SchemeKind>(unit: u64, answer: &[u8]) -> Result<&[u8]> {
     match answer.split_first_chunk::<UNIT_SUM>() {
         _ if !K::UNITS => Ok(answer),

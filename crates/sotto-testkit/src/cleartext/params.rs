@@ -9,25 +9,25 @@ use sotto_core::{
 };
 use std::marker::PhantomData;
 
-/// What is written into a catalog: the fields that the kind has.
+/// Parameters as a catalog states them, with the fields that the kind has.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Literal {
-    /// How many records, 1 to 2^32.
+    /// Number of records, 1 to 2^32.
     records: u64,
-    /// Bytes in each, 1 to 65536.
+    /// Bytes in a record, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     record_bytes: Option<u64>,
     /// Buckets of equally many records, 1 to 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
     buckets: Option<u64>,
-    /// Units in each, 1 to 65536.
+    /// Units in a record, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     units: Option<u64>,
     /// Bytes in a unit, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     unit_bytes: Option<u64>,
-    /// How many queries a client can make, 1 to 2^32.
+    /// Number of queries that a client can make, 1 to 2^32.
     #[serde(skip_serializing_if = "Option::is_none")]
     slots: Option<u64>,
 }
@@ -35,14 +35,14 @@ pub(super) struct Literal {
 /// Checked parameters.
 pub(super) struct ClearParams<K> {
     literal: Literal,
-    /// One unit is a whole record where the kind has none.
+    /// Units in a record; 1 where the kind has none.
     units: u64,
     unit_bytes: u64,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: SchemeKind> ClearParams<K> {
-    /// How many records.
+    /// Number of records.
     pub(super) fn records(&self) -> u64 {
         self.literal.records
     }
@@ -50,11 +50,11 @@ impl<K: SchemeKind> ClearParams<K> {
     pub(super) fn buckets(&self) -> u64 {
         self.literal.buckets.unwrap_or(1)
     }
-    /// Records in each.
+    /// Records in a bucket.
     pub(super) fn bucket_records(&self) -> u64 {
         self.records() / self.buckets()
     }
-    /// Bytes in each.
+    /// Bytes in a record.
     pub(super) fn record_bytes(&self) -> usize {
         (self.units * self.unit_bytes) as usize
     }
@@ -66,7 +66,7 @@ impl<K: SchemeKind> ClearParams<K> {
     pub(super) fn units(&self) -> u64 {
         self.units
     }
-    /// Bytes in each.
+    /// Bytes in a unit.
     pub(super) fn unit_bytes(&self) -> usize {
         self.unit_bytes as usize
     }
@@ -74,15 +74,15 @@ impl<K: SchemeKind> ClearParams<K> {
     pub(super) fn unit_answer_bytes(&self) -> usize {
         self.unit_bytes() + if K::UNITS { UNIT_SUM } else { 0 }
     }
-    /// Bytes of the answers about all units, of a record of each bucket.
+    /// Bytes of the answers about all units, for a record of each bucket.
     pub(super) fn answer_bytes(&self) -> usize {
         self.buckets() as usize * self.units as usize * self.unit_answer_bytes()
     }
-    /// Where a record's part of them begins.
+    /// The offset of a record's part in these answers.
     pub(super) fn answer_at(&self, record: u64) -> usize {
         (record / self.bucket_records()) as usize * self.units as usize * self.unit_answer_bytes()
     }
-    /// Bytes of the artifact about each record.
+    /// Bytes of the artifact for each record.
     pub(super) fn artifact_each(&self) -> usize {
         match K::ARTIFACT {
             Some(Artifact::Rows) => self.record_bytes(),
@@ -94,12 +94,13 @@ impl<K: SchemeKind> ClearParams<K> {
     pub(super) fn artifact_bytes(&self) -> u64 {
         self.records().saturating_mul(self.artifact_each() as u64)
     }
-    /// How many queries a client can make that was supplied so often, if they come to an end.
+    /// Maximum number of queries of a client after `supplies` hint responses, if it is limited.
     pub(super) fn most_queries(&self, supplies: u64) -> Option<u64> {
         if K::HELPED { Some(supplies.saturating_mul(LASTS)) } else { self.literal.slots }
     }
 
-    /// A large state is one whose deltas are worth following: that of a helped client is said to be as long as the table.
+    /// Bytes of a client's state, as reported. A large state is one whose deltas are worth
+    /// following: that of a client with hints is reported to be as long as the table.
     fn client_bytes(&self) -> u64 {
         let sums = SUM as u64 * self.records();
         match self.literal.slots {
@@ -120,10 +121,10 @@ impl<K> Clone for ClearParams<K> {
 impl<K: SchemeKind> Params for ClearParams<K> {
     type Literal = Literal;
 
-    /// Packs rows below 32 bytes and splits rows above 1024, so that tables in the clear meet all three ways in which rows
-    /// can lie in records. Records of units are not split: they have four units at least, and the last one's end is padding.
-    /// Where there are slots each row has a record, and there is a slot for each lookup a client is expected to make, and
-    /// eight at least.
+    /// Packs rows below 32 bytes and splits rows above 1024, so that tables in the clear use all
+    /// three layouts of rows in records. Records of units are not split: they have four units at
+    /// least, and the last one's end is padding. Where there are slots each row has a record, and
+    /// there is a slot for each lookup that a client is expected to make, and eight at least.
     fn select(shape: &TableShape) -> Result<Literal> {
         let rows_per_record = if K::SLOTS { 1 } else { (32 / shape.row_bytes.max(1)).max(1) };
         let records_per_row = if K::UNITS { 1 } else { shape.row_bytes.div_ceil(1024).max(1) };
@@ -168,7 +169,7 @@ impl<K: SchemeKind> Params for ClearParams<K> {
             return Err(ParamsError::Field { field: "buckets", why }.into());
         }
         within("slots", literal.slots, K::SLOTS, 1 << 32)?;
-        // The one that the kind does not have is 1.
+        // The number that the kind does not have is 1.
         Ok(ClearParams { literal, units, unit_bytes: record_bytes * unit_bytes, kind: PhantomData })
     }
 
@@ -176,8 +177,8 @@ impl<K: SchemeKind> Params for ClearParams<K> {
         &self.literal
     }
 
-    /// A stand-in claims what it stands in for: servers and clients gate what they are told here, and the tests of what
-    /// lies behind that gate are what these schemes are for.
+    /// A stand-in reports what it stands in for: servers and clients check reports before they use
+    /// a scheme, and these schemes exist for the tests of what follows that check.
     fn report(&self) -> ParamsReport {
         let query_bytes = Query::size(self) as u64;
         let hint = if K::ARTIFACT == Some(Artifact::Hint) { self.artifact_bytes() } else { 0 };

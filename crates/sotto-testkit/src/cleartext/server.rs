@@ -1,5 +1,5 @@
-//! The table as it is, and what changed in it. A delta of rows has for each changed record its index (u64, little-endian),
-//! and the exclusive or of what it was and what it is; ascending, each once.
+//! The unencoded table, and changes of it. A delta of rows has for each changed record its index
+//! (u64, little-endian), and the exclusive or of its old and new bytes; ascending, each once.
 
 use super::message::{Answer, Keys, Query, SUM, UnitAnswer, index_at, seal};
 use super::params::ClearParams;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const HINT: Section = Section::Public(Artifact::Hint);
 
-/// A server.
+/// A server of a table.
 pub(super) struct Table<K: SchemeKind> {
     params: ClearParams<K>,
     table: ImageSection,
@@ -36,7 +36,7 @@ impl<K: SchemeKind> Table<K> {
         (query.word(index_at::<K>()) + records - session.mask % records) % records
     }
 
-    /// The record a query asks for, or the sum of those it selects.
+    /// The record that a query requests, or the sum of those that it selects.
     fn record(&self, session: &Keys<K>, query: &Query) -> Vec<u8> {
         if K::BUCKETS {
             let each = self.params.bucket_records() as usize;
@@ -69,7 +69,7 @@ impl<K: SchemeKind> Table<K> {
 impl<K: SchemeKind> Server<Clear<K>> for Table<K> {
     type Session = Keys<K>;
 
-    /// With units more than the keys' bytes, as in schemes that expand them.
+    /// More than the keys' bytes for the kind with units, as in schemes that expand them.
     fn session_bytes(params: &ClearParams<K>) -> usize {
         Keys::<K>::size(params) * if K::UNITS { 4 } else { 1 }
     }
@@ -83,7 +83,7 @@ impl<K: SchemeKind> Server<Clear<K>> for Table<K> {
         if K::ARTIFACT == Some(Artifact::Hint) {
             out.reserve(HINT, params.artifact_bytes())?;
         }
-        // Unit by unit: a record may be larger than one likes to hold.
+        // The record is read unit by unit, since it may be large.
         let mut unit = vec![0; params.unit_bytes()];
         for index in 0..records {
             for at in (0..width as u64).step_by(unit.len()) {
@@ -127,7 +127,7 @@ impl<K: SchemeKind> Server<Clear<K>> for Table<K> {
 }
 
 impl<K: SchemeKind> StreamServer for Clear<K> {
-    /// Where the record starts.
+    /// The offset of the record.
     type Prepared = u64;
 
     fn prepare(server: &Table<K>, session: &Keys<K>, query: Query) -> Result<u64> {

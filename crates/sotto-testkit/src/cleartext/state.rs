@@ -1,4 +1,4 @@
-//! What a client writes down and reads back. All numbers are u64, little-endian.
+//! Saving and loading a client's state. All numbers are u64, little-endian.
 //!
 //! ```text
 //! client:       key | next number | supplies | queries | sums | for each query: number | index | 1 if it is learnt
@@ -6,8 +6,9 @@
 //! journal:      u8 what happened | number of a query or a supply | index or sum
 //! ```
 //!
-//! Its journal says which slot a query took and what its answer told, as a private scheme's would. Whoever watches the
-//! server can tell at once what must never happen: one slot of one key in two queries that differ ([`used`]).
+//! The journal has the slot of each query and the content of its answer, as a private scheme's
+//! would. An observer of the server can detect at once what must never happen: one slot of one key
+//! in two different queries ([`used`]).
 
 use super::client::{ClientState, OpenClearQuery, Pending};
 use super::message::word;
@@ -20,22 +21,23 @@ use zeroize::Zeroizing;
 
 /// Bytes of one entry of the journal.
 const ENTRY: usize = 17;
-/// A query was made, for the record with this index.
+/// The entry for a query of the record with this index.
 pub(super) const ASKED: u8 = 1;
-/// Its answer was read, and the record's sum is this.
+/// The entry for an answer that was read, with the record's sum.
 pub(super) const LEARNT: u8 = 2;
-/// Its answer was read and taught nothing, or was none, or not the publisher's.
+/// The entry for an answer that taught nothing, was unreadable, or was not the publisher's.
 pub(super) const SETTLED: u8 = 3;
-/// A supply came, and the table's sum is this.
+/// The entry for a hint response, with the table's sum.
 pub(super) const STOCKED: u8 = 4;
 
-/// The key and the slot that an encoded query of [`super::CLEAR_STATE`] uses; `None` if it is none.
+/// The key and the slot that an encoded query of [`super::CLEAR_STATE`] uses; `None` if it is
+/// malformed.
 pub fn used(query: &[u8]) -> Option<(u64, u64)> {
     word(query, 0).zip(word(query, 1)).filter(|_| query.len() == 32)
 }
 
 impl<K: SchemeKind> ClientState<K> {
-    /// Does what an entry of the journal says and writes it down.
+    /// Applies an entry of the journal and writes it down.
     pub(super) fn enter(&mut self, what: u8, number: u64, about: u64) -> Result<()> {
         let can_ask =
             number == self.next && about < self.params.records() && self.budget() != Budget::Left(0);
@@ -48,7 +50,7 @@ impl<K: SchemeKind> ClientState<K> {
                 query.is_learnt = true;
             }
             (SETTLED, Some(_)) => drop(self.known.remove(&number)),
-            // Hints of other rows than those at hand are of another epoch.
+            // Hints of other rows belong to another epoch.
             (STOCKED, _)
                 if K::HELPED && number == self.supplies && self.sums.iter().all(|sum| *sum == about) =>
             {
@@ -123,7 +125,7 @@ impl<K: SchemeKind> Stateful for Clear<K> {
     }
 
     fn reject(client: &mut ClientState<K>, number: u64) {
-        // Where the answer taught nothing, nothing is left of it.
+        // Nothing is left of an answer that taught nothing.
         let _ = client.enter(SETTLED, number, 0);
     }
 
@@ -158,7 +160,7 @@ impl<K: SchemeKind> Stateful for Clear<K> {
         Ok(prepare)
     }
 
-    /// A record whose end had not come is fetched again.
+    /// A record whose end has not come is fetched again.
     fn absorbed_bytes(prepare: &ClientState<K>) -> u64 {
         prepare.kept()
     }
@@ -170,7 +172,7 @@ fn put(out: &mut dyn Write, words: &[u64]) -> Result<()> {
 
 fn take(from: &mut dyn Read) -> Result<u64> {
     let mut word = [0; 8];
-    // An end that comes too early is the fault of what was written, not of the disk.
+    // Bytes that end too early are the fault of the writer, not of the disk.
     from.read_exact(&mut word).map_err(|error| match error.kind() {
         ErrorKind::UnexpectedEof => malformed("it is cut short"),
         _ => error.into(),

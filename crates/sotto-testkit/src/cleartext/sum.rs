@@ -13,7 +13,8 @@ pub(super) fn fold(record: &[u8]) -> u64 {
     words.fold(0, |sum, word| sum ^ word)
 }
 
-/// What a client keeps of a record: a checksum where a hint has it, the fold where changes are followed.
+/// The sum of a record that a client stores: a checksum where a hint has it, the fold where changes
+/// are followed.
 pub(super) fn sum<K: SchemeKind>(record: &[u8]) -> u64 {
     if K::ARTIFACT != Some(Artifact::Hint) {
         return fold(record);

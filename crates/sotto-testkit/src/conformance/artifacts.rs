@@ -5,8 +5,8 @@ use super::wire::harmless;
 use crate::rng::seeded;
 use sotto_core::{AnyPrepare, Artifact, Error, Image, Misuse, Section};
 
-/// The report, the client and the image agree on how large artifacts are, and the report counts the
-/// bytes a server keeps.
+/// The report, the client and the image agree on the sizes of artifacts, and the report counts the
+/// bytes that a server holds.
 pub fn sizes(subject: &Subject) {
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);
@@ -22,7 +22,7 @@ pub fn sizes(subject: &Subject) {
     }
 }
 
-/// However the bytes are cut, the client is the same.
+/// The client is the same for any division of the bytes.
 pub fn pieces(subject: &Subject) {
     let table = subject.table(NARROW);
     for size in [3, 64, 1000, usize::MAX] {
@@ -40,7 +40,7 @@ pub fn pieces(subject: &Subject) {
     }
 }
 
-/// An artifact that is incomplete, one byte too long, or not wanted.
+/// An artifact that is incomplete, one byte too long, or not requested.
 pub fn misuse(subject: &Subject) {
     let table = subject.table(NARROW);
     let unwanted = begin(&table).absorb(Artifact::HintDelta, &[0]);
@@ -65,8 +65,8 @@ pub fn misuse(subject: &Subject) {
     }
 }
 
-/// An artifact of the right size and the wrong content. Its digest is the caller's to check; a scheme
-/// must only stay on its feet.
+/// An artifact of the right size and the wrong content. The caller checks its digest; a scheme must
+/// only not panic.
 pub fn damaged(subject: &Subject) {
     let table = subject.table(NARROW);
     let rng = &mut seeded("damaged artifacts");

@@ -27,7 +27,7 @@ pub fn equal_singles(subject: &Subject) {
     }
 }
 
-/// A malformed query, wherever it stands, gets its error and leaves its neighbors alone.
+/// A malformed query at any position gets its error and leaves its neighbors alone.
 pub fn bad_among_good(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let asks = asks(&table, 5, &mut seeded("bad among good"));
@@ -47,7 +47,7 @@ pub fn bad_among_good(subject: &Subject) {
     }
 }
 
-/// Queries for various records, by clients of their own.
+/// Queries for various records, each by its own client.
 fn asks(table: &Table, count: u64, rng: &mut dyn CryptoRng) -> Vec<(AnySession, Vec<u8>)> {
     let mut ask = |index: u64| {
         let mut client = table.client(rng);

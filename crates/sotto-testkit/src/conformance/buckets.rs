@@ -1,20 +1,20 @@
-//! One query for a record of each bucket: all of them come back, whatever the places, and what is sent looks like a query for
-//! one record.
+//! One query for a record of each bucket: all of them are recovered, for any places, and the query
+//! looks like one for a single record.
 
 use super::subject::{Case, Fill, MIDDLE, Subject, Table};
 use super::wire::damage;
 use crate::rng::seeded;
 use sotto_core::{AnyClient, CryptoRng, Error, Misuse, Record, RecordIndex, Result, TableShape};
 
-/// Rows in a bucket, bytes in a row, and how many buckets. Among them are rows that share a record and rows that span
-/// several, and counts of buckets around a power of two.
+/// Rows in a bucket, bytes in a row, and number of buckets. Among them are rows that share a record
+/// and rows that span several, and counts of buckets around a power of two.
 const SHAPES: [(u64, u64, u64); 6] =
     [(40, 32, 1), (7, 32, 2), (20, 4, 3), (33, 16, 8), (5, 32, 9), (2, 4096, 3)];
 
-/// Places of a bucket that are tried, at most; all of them where there are no more.
+/// Maximum number of places of a bucket that are tried.
 const MAX_PLACES: u64 = 64;
 
-/// A table of buckets, and how many records each has.
+/// A table of buckets, and the number of records of each.
 fn table(subject: &Subject, (rows, row_bytes, buckets): (u64, u64, u64)) -> (Table, u64) {
     let table = Table::encode_buckets(subject.entry, Case { rows, row_bytes, fill: Fill::Random }, buckets);
     let found = subject.entry.batch.unwrap()(&table.params).expect("good parameters have buckets");
@@ -71,8 +71,8 @@ pub fn come_back(subject: &Subject) {
     }
 }
 
-/// A query for a record of each bucket has the sizes of one for a single record, those of the report; and differs from
-/// another one for the same places.
+/// A query for a record of each bucket has the sizes of one for a single record, as reported, and
+/// differs from another one for the same places.
 pub fn sizes(subject: &Subject) {
     for shape in SHAPES {
         let (table, _) = table(subject, shape);
@@ -155,7 +155,7 @@ pub fn damaged(subject: &Subject) {
     }
 }
 
-/// Only a scheme that asks buckets has parameters for them, and only where rows are so many equal ones.
+/// Only a scheme with batch queries has parameters for buckets, and only for equal ones.
 pub fn refused(subject: &Subject) {
     let select = |rows, buckets| {
         let shape = TableShape { buckets, ..TableShape::new(rows, MIDDLE.row_bytes, 100) };

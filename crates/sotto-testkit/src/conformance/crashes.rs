@@ -1,4 +1,4 @@
-//! Clients whose state must survive: what comes back after a crash at any point is the client that was there.
+//! Clients with durable state: after a crash at any point, the loaded client equals the one before.
 
 use super::subject::{Case, Fill, NARROW, Subject, Table};
 use crate::memory::MemoryImage;
@@ -6,10 +6,10 @@ use crate::rng::seeded;
 use rand_core::Rng;
 use sotto_core::{AnyClient, AnyPending, Budget, CryptoRng, Error, Misuse, RecordIndex};
 
-/// So few records that they are asked for again before they were read.
+/// A table of so few records that they are requested again before they were recovered.
 const FEW: Case = Case { rows: 3, row_bytes: 5, fill: Fill::Random };
 
-/// A whole state, and the journal since.
+/// A whole state, and the journal since it was saved.
 pub(super) struct Disk {
     pub(super) base: Vec<u8>,
     pub(super) journal: Vec<Vec<u8>>,
@@ -20,7 +20,7 @@ impl Disk {
         Disk { base: saved(client), journal: Vec::new() }
     }
 
-    /// Writes down what happened since, and looks whether it is enough.
+    /// Writes the journal of what happened since, and checks that it suffices.
     fn commit(&mut self, table: &Table, client: &mut dyn AnyClient) {
         self.journal.push(client.state().unwrap().journal().to_vec());
         assert!(client.state().unwrap().journal().is_empty(), "a journal is given once");
@@ -50,7 +50,7 @@ pub(super) fn loaded(table: &Table, bytes: &[u8]) -> Box<dyn AnyClient> {
     client
 }
 
-/// Has the next block of hints made, if one is due. Whether the order stands over a crash is seen on the way.
+/// Has the next block of hints made, if one is due, and checks that the request survives a crash.
 fn supply(table: &Table, client: &mut dyn AnyClient) -> bool {
     let Some(upkeep) = client.upkeep() else { return false };
     let Some(order) = upkeep.order().unwrap() else { return false };
@@ -67,7 +67,7 @@ pub(super) fn ask(client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoR
     (record, queries, ticket)
 }
 
-/// Reads a query's answers: a record that is right, or none.
+/// Reads a query's answers: a right record, or none.
 fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, ticket): OpenQuery) -> u64 {
     let number = client.state().unwrap().number(&ticket).unwrap();
     let session = table.session(client);
@@ -79,8 +79,8 @@ fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, ticket): Op
     number
 }
 
-/// Supplies, queries, answers in and out of order, rejections, whole states and crashes, in any order, from a client that
-/// has ordered nothing on.
+/// Hint responses, queries, answers in and out of order, rejections, whole states and crashes, in
+/// any order, beginning with a client that has requested nothing.
 pub fn at_every_entry(subject: &Subject) {
     for (case, steps) in [(FEW, 250), (NARROW, 150)] {
         let table = subject.table(case);
@@ -102,7 +102,8 @@ pub fn at_every_entry(subject: &Subject) {
                     let any = rng.next_u32().is_multiple_of(4);
                     let at = if any { rng.next_u64() as usize % waiting.len() } else { 0 };
                     let number = read(&table, client.as_mut(), waiting.remove(at));
-                    // In the same entry as the answer, in one of its own, or never.
+                    // The rejection is in the entry of the answer, in one of its own, or never
+                    // comes.
                     match rng.next_u32() % 20 {
                         0 => client.state().unwrap().reject(number),
                         1 => {
@@ -133,7 +134,7 @@ pub fn at_every_entry(subject: &Subject) {
     }
 }
 
-/// Throws the client away and goes on with the one that comes back, with the same queries under way.
+/// Drops the client and continues with the loaded one, with the same open queries.
 fn go_on(
     table: &Table,
     disk: &Disk,
@@ -148,8 +149,8 @@ fn go_on(
     client
 }
 
-/// Everything in one entry, of which later steps spend what earlier ones made; and a journal that begins before the
-/// state was saved.
+/// Everything in one entry, in which later steps spend what earlier ones made; and a journal that
+/// begins before the state was saved.
 pub fn in_one_entry(subject: &Subject) {
     let table = subject.table(FEW);
     let rng = &mut seeded("one entry");
@@ -176,7 +177,7 @@ pub fn in_one_entry(subject: &Subject) {
     assert!(saved(late.restore(&table).as_mut()) == before, "what a state has seen changes it again");
 }
 
-/// A state has the size that the report says, once it has all hints that are due at first.
+/// A state has the reported size, once it has all hints that are due at first.
 pub fn reported_size(subject: &Subject) {
     for case in [FEW, NARROW] {
         let table = subject.table(case);
@@ -205,7 +206,7 @@ pub fn foreign_and_repeated(subject: &Subject) {
     }
 }
 
-/// A preparation goes on from what a checkpoint kept, and ends as one that was never interrupted.
+/// A preparation continues from a checkpoint, and ends as one that was never interrupted.
 pub fn preparations_go_on(subject: &Subject) {
     let state = subject.entry.state.expect("a scheme with a state");
     let table = subject.table(NARROW);

@@ -7,7 +7,8 @@ use crate::rng::seeded;
 use sotto_core::{Artifact, CryptoRng, Error, Image, Misuse, RecordChange, Section};
 use std::sync::Arc;
 
-/// No change, one row, some rows, every row: deltas may take another form for many changes than for few.
+/// No change, one row, some rows, every row: deltas may have another form for many changes than for
+/// few.
 pub fn revised(subject: &Subject) {
     let revise = subject.entry.server.revise.unwrap();
     let rng = &mut seeded("revised");
@@ -23,7 +24,7 @@ pub fn revised(subject: &Subject) {
     }
 }
 
-/// Two epochs after each other, whose deltas differ in size.
+/// Two consecutive epochs, whose deltas differ in size.
 pub fn twice(subject: &Subject) {
     let revise = subject.entry.server.revise.unwrap();
     let table = subject.table(MIDDLE);
@@ -39,7 +40,7 @@ pub fn twice(subject: &Subject) {
     }
 }
 
-/// Deltas cut short, longer, and made of anything; held artifacts of a wrong size.
+/// Deltas cut short, longer, and of arbitrary bytes; held artifacts of a wrong size.
 pub fn damaged_deltas(subject: &Subject) {
     let (revise, patch) = (subject.entry.server.revise.unwrap(), subject.entry.patch.unwrap());
     let rng = &mut seeded("damaged deltas");

@@ -1,4 +1,4 @@
-//! Public masks on the data, where a scheme has them: a table's own, and how writes are counted.
+//! Whitening, where a scheme has it: a table's own mask, and the count of writes.
 
 use super::subject::{Case, MIDDLE, NARROW, Subject, Table, WIDE};
 use crate::memory::{MemoryImage, MemorySink};
@@ -22,7 +22,8 @@ fn resident(image: &MemoryImage) -> &[u8] {
     sotto_core::Image::section(image, Section::Resident).expect("an image has a table")
 }
 
-/// The same rows under two masks: other parameters, other bytes, and the same records for whoever has the right ones.
+/// The same rows under two masks: other parameters, other bytes, and the same records with the
+/// right parameters.
 pub fn of_their_own(subject: &Subject) {
     for case in [NARROW, WIDE] {
         let table = subject.table(case);
@@ -53,7 +54,8 @@ pub fn of_their_own(subject: &Subject) {
     }
 }
 
-/// Places are of columns with no more of them than a column has, of which an eighth may be written at most.
+/// No column has more written places than it has places, and at most an eighth of them may be
+/// written.
 pub fn places(subject: &Subject) {
     for case in [NARROW, MIDDLE, Case { rows: 5000, ..MIDDLE }] {
         let table = subject.table(case);

@@ -1,4 +1,4 @@
-//! Promises kept, and literals damaged.
+//! Guarantees of parameters, and damaged literals.
 
 use super::subject::{MIDDLE, NARROW, Subject, WIDE};
 use crate::rng::seeded;
@@ -27,7 +27,7 @@ pub fn promises(subject: &Subject) {
     }
 }
 
-/// Whoever makes several lookups of a request gets parameters by which all of them together keep the bound.
+/// Requests of several lookups get parameters by which all of them together satisfy the bound.
 pub fn together(subject: &Subject) {
     for (rows, row_bytes) in [(MIDDLE.rows, MIDDLE.row_bytes), (1 << 20, 32), (1 << 12, 8192)] {
         for together in [1, 2, 24, 1000] {
@@ -52,7 +52,7 @@ pub fn absurd_tables(subject: &Subject) {
     }
 }
 
-/// Literals cut at each byte, followed by something, and not JSON at all.
+/// Literals cut at each byte, followed by other bytes, and not JSON at all.
 pub fn cut_short(subject: &Subject) {
     let params = subject.table(NARROW).params.clone();
     for len in 0..params.len() {
@@ -83,7 +83,7 @@ pub fn fields(subject: &Subject) {
     refused_value(subject, extended);
 }
 
-/// Each field set to what it cannot or can hardly be: refused, or a promise kept all the same.
+/// Each field set to an impossible or extreme value: refused, or the guarantees still hold.
 pub fn extremes(subject: &Subject) {
     let literal = literal(subject);
     for (name, value) in &literal {
@@ -122,7 +122,7 @@ fn refused_value(subject: &Subject, literal: Map<String, Value>) {
     refused(subject, &serde_json::to_vec(&literal).unwrap());
 }
 
-/// Every door refuses a bad literal in the same way.
+/// Every entry point refuses a bad literal in the same way.
 #[track_caller]
 fn refused(subject: &Subject, params: &[u8]) {
     let image = std::sync::Arc::new(crate::memory::MemoryImage::default());

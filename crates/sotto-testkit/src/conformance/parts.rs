@@ -1,4 +1,5 @@
-//! Tables in parts: which bytes parts hold, and that their partials make the answer of the whole table.
+//! Tables in parts: the bytes of each part, and joining partial answers to the answer of the whole
+//! table.
 
 use super::rows::packs;
 use super::subject::{Case, Fill, MIDDLE, Subject, Table, WIDE, single};
@@ -11,35 +12,35 @@ use sotto_core::{
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A table that most schemes can cut into several parts.
+/// A table that most schemes can divide into several parts.
 const LARGE: Case = Case { rows: 1600, row_bytes: 600, fill: Fill::Random };
 
-/// The most named sets of a scheme that are tried: some have dozens that are cut alike.
+/// Maximum number of a scheme's named sets that are tried: some have dozens that are divided alike.
 const MAX_SETS: usize = 10;
 
 /// A table for each named set.
 const SOME: Case = Case { rows: 800, row_bytes: 300, fill: Fill::Random };
 
-/// Rows that take several polynomials or groups each.
+/// A table of rows that take several polynomials or groups each.
 const TALL: Case = Case { rows: 5, row_bytes: 10_000, fill: Fill::Random };
 
-/// Rows that take a dozen pages each.
+/// A table of rows that take a dozen pages each.
 const HUGE: Case = Case { rows: 3, row_bytes: 100_000, fill: Fill::Random };
 
-/// As many parts as are tried, where a table can be cut into so many.
+/// Numbers of parts that are tried, where a table can be divided into so many.
 const PARTS: [u32; 5] = [1, 2, 3, 4, 9];
 
-/// The same of schemes that take a second for everything.
+/// Numbers of parts that are tried for schemes that take a second for everything.
 const FEW: [u32; 2] = [1, 3];
 
-/// The most parts that are tried.
+/// Maximum number of parts that are tried.
 const MAX: u32 = 12;
 
 fn entry(subject: &Subject) -> PartEntry {
     subject.entry.server.parts.expect("a scheme whose tables are cut says how")
 }
 
-/// The numbers of parts that are tried for a table: the most among them, unless that is very many.
+/// The numbers of parts that are tried for a table, including the maximum unless it is very large.
 fn numbers(table: &Table, entry: &PartEntry, quick: bool) -> Vec<u32> {
     let most = (entry.most)(&table.params).expect("checked parameters are cut");
     assert!(most >= 1, "a table is one part at least");
@@ -50,7 +51,7 @@ fn numbers(table: &Table, entry: &PartEntry, quick: bool) -> Vec<u32> {
     numbers
 }
 
-/// What a part holds of the table's image.
+/// The image of one part of a table.
 fn image_of(table: &Table, entry: &PartEntry, cut: PartIndex) -> MemoryImage {
     let whole = table.image.section(entry.section).expect("a table has the section that is cut");
     let holds = (entry.holds)(&table.params, cut).expect("so many parts there are");
@@ -79,8 +80,9 @@ impl Parts {
     }
 }
 
-/// Tables in parts, each encoded once: their parts hold them, and make their answers; of the first that has several, parts are
-/// encoded alone, and wrong ones refused. So do those of named sets, and one in buckets.
+/// Tables in parts, each encoded once: their parts cover the image, and give its answers; for the
+/// first table with several parts, parts are encoded alone, and wrong ones refused. Tables of named
+/// sets, and one in buckets, are checked too.
 pub fn make_the_table(subject: &Subject) {
     let (entry, few) = (entry(subject), packs(subject));
     let cases = [TALL, LARGE, HUGE, MIDDLE, WIDE];
@@ -108,7 +110,7 @@ pub fn make_the_table(subject: &Subject) {
     }
 }
 
-/// Every byte of the section belongs to one part, whatever the number of parts.
+/// Every byte of the section belongs to one part, for any number of parts.
 fn hold_the_table(entry: &PartEntry, table: &Table, numbers: &[u32]) {
     let bytes = table.image.section(entry.section).expect("a table has the section that is cut").len() as u64;
     for &parts in numbers {
@@ -124,7 +126,8 @@ fn hold_the_table(entry: &PartEntry, table: &Table, numbers: &[u32]) {
     }
 }
 
-/// Partials, alone and in batches, make the very answers that the whole table gives. Sessions are one and the same.
+/// Partial answers, alone and in batches, give exactly the answers of the whole table. Sessions are
+/// the same.
 fn make_the_answer(entry: &PartEntry, table: &Table, numbers: &[u32], lookups: usize) {
     let rng = &mut seeded("parts");
     let mut client = table.client(rng);
@@ -160,7 +163,7 @@ fn make_the_answer(entry: &PartEntry, table: &Table, numbers: &[u32], lookups: u
     }
 }
 
-/// A sink of which only some of a section is wanted.
+/// A sink that stores only some ranges of a section.
 struct FilteredSink {
     sink: MemorySink,
     section: Section,
@@ -183,9 +186,9 @@ impl Sink for FilteredSink {
     }
 }
 
-/// Whoever wants a part alone gets its bytes, whatever the encoder leaves out.
+/// Encoding a part alone gives its bytes, whatever the encoder leaves out.
 fn encode_alone(entry: &PartEntry, table: &Table) {
-    // The first has what lies at the start, and the last what lies behind everything.
+    // The first part has the start of the section, and the last part its end.
     let parts = (entry.most)(&table.params).unwrap().min(3);
     for cut in [0, parts - 1].into_iter().filter_map(|part| PartIndex::new(part, parts)).take(parts as usize)
     {
@@ -202,7 +205,8 @@ fn encode_alone(entry: &PartEntry, table: &Table) {
     }
 }
 
-/// Too many parts, images of other sizes, partials that are missing, too short, of another part or damaged.
+/// Too many parts, images of other sizes, partial answers that are missing, too short, of another
+/// part or damaged.
 fn refuse(entry: &PartEntry, table: &Table) {
     let most = (entry.most)(&table.params).unwrap();
     if let Some(cut) = PartIndex::new(0, most.saturating_add(1)) {

@@ -6,7 +6,7 @@ use crate::cleartext::{CLEAR, CLEAR_KEYED};
 use crate::rng::seeded;
 use sotto_core::{Budget, Error, Misuse, RecordIndex};
 
-/// No randomness comes from anywhere but the generator passed in.
+/// All randomness comes from the given generator.
 pub fn repeat(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let transcript = || {
@@ -22,8 +22,8 @@ pub fn repeat(subject: &Subject) {
     assert!(transcript() == transcript(), "the same seed gave other bytes");
 }
 
-/// Two queries for one record share nothing a server could tell them by: not within a client, not
-/// between clients.
+/// Two queries for one record share nothing by which a server could link them: not within a client,
+/// not between clients.
 pub fn differ(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("differ");
@@ -42,7 +42,7 @@ pub fn differ(subject: &Subject) {
     }
 }
 
-/// The first record that is not there, and the last imaginable.
+/// The first record past the end, and the largest index.
 pub fn past_the_end(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("past the end");
@@ -60,8 +60,8 @@ pub fn past_the_end(subject: &Subject) {
     assert!(last.bytes() == table.record(records - 1));
 }
 
-/// Tickets of another client, of another table, and of another scheme. A scheme need not tell the first
-/// two from its own: they may give a wrong record, but no panic.
+/// Pending secrets of another client, of another table, and of another scheme. A scheme need not
+/// recognize the first two as foreign: they may give a wrong record, but no panic.
 pub fn foreign_tickets(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("foreign tickets");
@@ -106,7 +106,8 @@ pub fn foreign_sessions(subject: &Subject) {
     }
 }
 
-/// A session made at one epoch is as good at the next: a server keeps it for as long as the parameters stay.
+/// A session made at one epoch is valid at the next: a server holds it for as long as the
+/// parameters stay.
 pub fn sessions_outlive_epochs(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let next = subject.table(Case { fill: Fill::Byte(0x80), ..MIDDLE });
@@ -123,7 +124,7 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
     );
 }
 
-/// A limited budget goes down by one with each query and ends in [`Error::Exhausted`].
+/// A limited budget decreases by one with each query and ends in [`Error::Exhausted`].
 pub fn budget(subject: &Subject) {
     if subject.entry.upkeep.is_some() {
         return super::upkeep::budget(subject);
@@ -132,7 +133,7 @@ pub fn budget(subject: &Subject) {
     let rng = &mut seeded("budget");
     let mut client = table.client(rng);
     let mut left = client.budget();
-    // Enough to see a small budget out, and no more of a large one than takes a moment.
+    // The number suffices for a small budget, and takes just a moment of a large one.
     for _ in 0..64 {
         let result = client.query(RecordIndex(0), rng);
         let expected = match left {
@@ -149,7 +150,8 @@ pub fn budget(subject: &Subject) {
     }
 }
 
-/// The entry and the server agree about what the scheme can do, and an ability has what it stands on.
+/// The entry and the server agree on the scheme's abilities, and each ability has its
+/// prerequisites.
 pub fn abilities(subject: &Subject) {
     let (entry, table) = (subject.entry, subject.table(MIDDLE));
     assert_eq!(entry.units.is_some(), table.server.stream().is_some(), "units and streams");

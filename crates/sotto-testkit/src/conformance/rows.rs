@@ -1,4 +1,4 @@
-//! Rows come back.
+//! Lookups recover the right rows.
 
 use super::subject::{Case, Fill, MIDDLE, NARROW, Subject, WIDE};
 use crate::memory::MemoryImage;
@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 /// Counts around the sizes at which layouts change: single rows, and a power of two with its neighbors.
 const COUNTS: [u64; 7] = [1, 2, 3, 100, 127, 128, 129];
-/// The same around a larger power of two.
+/// Counts around a larger power of two.
 const LARGER_COUNTS: [u64; 3] = [4095, 4096, 4097];
 
-/// Schemes that prepare the packing of whole rings, which takes a second however few rows there are. What they make of a table
-/// changes at thousands of rows, and not around [`COUNTS`]: of those they get the ends.
+/// Schemes that prepare the packing of whole rings, which takes a second for any number of rows.
+/// Their layout changes at thousands of rows, and not around [`COUNTS`], of which they get the
+/// first and the last.
 const PACKING: [&str; 5] = ["hintless/1", "inspire/1", "inspire-two/1", "ypir/1", "ypir-sp/1"];
 
 pub(super) fn packs(subject: &Subject) -> bool {
@@ -39,7 +40,7 @@ pub fn of_equal_bytes_come_back(subject: &Subject) {
         for (j, row_bytes) in [1, 2, 7, 32, 255, 4096].into_iter().enumerate() {
             // Each width with both counts, but not with each byte.
             let rows = if (i + j).is_multiple_of(2) { 3 } else { 129 };
-            // Nor any width with more than one byte, where a table takes a second.
+            // Each width has only one byte value where a table takes a second.
             if packs(subject) && i != j % 3 {
                 continue;
             }
@@ -57,7 +58,7 @@ fn check(subject: &Subject, case: Case) {
     }
 }
 
-/// Whole records and parts of them, read out of an image.
+/// Whole records and parts of them, read from an image.
 pub fn come_off_an_image(subject: &Subject) {
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);

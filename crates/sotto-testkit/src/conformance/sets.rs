@@ -4,14 +4,14 @@ use super::subject::{Case, Fill, Subject, Table};
 use crate::rng::seeded;
 use sotto_core::{Error, ParamsError, RecordIndex, TableShape};
 
-/// Records in a table: enough for several rows and columns of whatever a scheme arranges them in.
+/// Records in a table: enough for several rows and columns in any arrangement of a scheme.
 const RECORDS: u64 = 21;
 
-/// Bytes that a table of a set with very large records may have.
+/// Maximum bytes of a table of a set with very large records.
 const MAX_BYTES: u64 = 6 << 20;
 
-/// Every named set gives back the right rows: of a table of many records of narrow rows, and of one whose
-/// rows are wider than what the set takes at once.
+/// Every named set recovers the right rows: of a table of many records of narrow rows, and of one
+/// whose rows are wider than the set takes at once.
 pub fn come_back(subject: &Subject) {
     for set in (subject.entry.sets)() {
         let natural = natural_record(subject, set.name);
@@ -22,7 +22,7 @@ pub fn come_back(subject: &Subject) {
     }
 }
 
-/// What a set puts into a record of a large table of narrow rows.
+/// The record size of a set in a large table of narrow rows.
 fn natural_record(subject: &Subject, set: &str) -> u64 {
     let shape = TableShape { set: Some(set.to_owned()), ..TableShape::new(1 << 20, 1, 100) };
     let params = (subject.entry.select)(&shape).expect("a set takes a table of a megabyte");

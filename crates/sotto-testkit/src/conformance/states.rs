@@ -1,4 +1,4 @@
-//! States, journals and deltas that are not what they were; and answers that lie.
+//! Damaged states, journals and deltas; and wrong answers.
 
 use super::crashes::{Disk, ask, loaded, saved};
 use super::epochs::change_rows;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A table whose states are short.
 const SMALL: Case = Case { rows: 10, row_bytes: 2, fill: Fill::Random };
 
-/// A state with queries under way, and what was written down since there was a client without any.
+/// A state with open queries, and the journal since the client had none.
 fn some_state(table: &Table) -> (Disk, Vec<u8>) {
     let rng = &mut seeded("some state");
     let mut client = table.client(rng);
@@ -33,8 +33,8 @@ fn peer<T>(result: Result<T>, what: impl std::fmt::Debug) {
     assert!(matches!(result, Err(Error::Peer(_))), "{what:?}: {result:?}");
 }
 
-/// Whole states cut short and with flipped bits, of clients with queries under way and of fresh ones: refused, or a client whose
-/// requests are of the same form as any other's.
+/// Whole states cut short and with flipped bits, of clients with open queries and of fresh ones:
+/// refused, or a client whose queries have the form of any other's.
 pub fn damaged(subject: &Subject) {
     let table = subject.table(SMALL);
     let fresh = table.unstocked(&table.image, &mut seeded("fresh state"));
@@ -95,7 +95,7 @@ pub fn damaged_journals(subject: &Subject) {
     let mut ends = 0;
     for len in 1..whole.len() {
         match replay(&whole[..len]) {
-            // At the end of a record there is nothing amiss.
+            // A journal that is cut at the end of a record is valid.
             Ok(()) => ends += 1,
             Err(error) => assert!(matches!(error, Error::Peer(_)), "{len}: {error:?}"),
         }
@@ -118,7 +118,7 @@ pub fn damaged_journals(subject: &Subject) {
         let _ = ask(client.as_mut(), 0, rng);
         let entry = client.state().unwrap().journal().to_vec();
         assert!(loaded(&table, &base).state().unwrap().replay(&entry).is_ok());
-        // Without its first supply a client cannot have asked.
+        // A client without its first hint response cannot have made a query.
         let mut fresh = table.unstocked(&table.image, rng).unwrap();
         super::subject::stock(fresh.as_mut(), table.server.as_ref()).unwrap();
         let supplies = fresh.state().unwrap().journal().len();
@@ -126,7 +126,8 @@ pub fn damaged_journals(subject: &Subject) {
     }
 }
 
-/// Two clients with the same key and coins, of which one is lied to by each server in turn: what they send never differs.
+/// Two clients with the same key and coins, one of which gets wrong answers from each server in
+/// turn, always send the same.
 pub fn lies_do_not_change_what_is_sent(subject: &Subject) {
     let table = subject.table(NARROW);
     let (one, other) = (&mut seeded("lies"), &mut seeded("lies"));
@@ -161,7 +162,7 @@ pub fn lies_do_not_change_what_is_sent(subject: &Subject) {
     assert!(rejected + unreadable > 0, "{rejected} rejected, {unreadable} unreadable");
 }
 
-/// Hints follow the table from epoch to epoch, those of queries under way too.
+/// Hints follow the table from epoch to epoch, including those of open queries.
 pub fn follow(subject: &Subject) {
     let revise = subject.entry.server.revise.expect("a scheme that revises");
     for rows in [1, 9, 100] {
@@ -201,7 +202,7 @@ pub fn follow(subject: &Subject) {
     }
 }
 
-/// Deltas cut short, out of order, and of rows that are none.
+/// Deltas cut short, out of order, and of rows that do not exist.
 pub fn damaged_deltas(subject: &Subject) {
     let revise = subject.entry.server.revise.expect("a scheme that revises");
     let table = subject.table(NARROW);

@@ -4,7 +4,8 @@ use super::subject::{MIDDLE, Subject, WIDE};
 use crate::rng::seeded;
 use sotto_core::{Error, Misuse, RecordIndex};
 
-/// Every order of steps brings the record, says the same steps each time, and is known by its name.
+/// Every order of steps recovers the record, reports the same steps each time, and is found by its
+/// name.
 pub fn come_back(subject: &Subject) {
     for case in [MIDDLE, WIDE] {
         let table = subject.table(case);

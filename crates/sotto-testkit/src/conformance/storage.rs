@@ -6,8 +6,8 @@ use sotto_core::{Artifact, Error, Image, RecordChange, Result, Section};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// An image whose section to answer from (the resident one, or where there is none the rows) is missing, shorter or
-/// longer than the parameters say.
+/// An image whose section that answers come from (the resident one, or where there is none the
+/// rows) is missing, shorter or longer than the parameters state.
 pub fn cut_short(subject: &Subject) {
     for case in [NARROW, MIDDLE] {
         let table = subject.table(case);

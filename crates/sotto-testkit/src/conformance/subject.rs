@@ -12,60 +12,62 @@ use sotto_core::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What the rows of a table hold.
+/// The content of a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fill {
     /// Bytes that look random, the same on every run.
     Random,
-    /// This byte throughout. 0x80 is the most negative centered byte, and so the worst for noise.
+    /// One byte value throughout. 0x80 is the most negative centered byte, and so the worst for
+    /// noise.
     Byte(u8),
 }
 
 /// A table to test with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case {
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Bytes in each.
+    /// Bytes of a row.
     pub row_bytes: u64,
-    /// What they hold.
+    /// Content of the rows.
     pub fill: Fill,
 }
 
-/// Rows that most schemes pack several to a record.
+/// A table of rows that most schemes pack several to a record.
 pub const NARROW: Case = Case { rows: 100, row_bytes: 7, fill: Fill::Random };
-/// Neither packed nor split by most, and one row more than a power of two.
+/// A table of rows that most schemes neither pack nor split, and one row more than a power of two.
 pub const MIDDLE: Case = Case { rows: 129, row_bytes: 32, fill: Fill::Random };
-/// Rows that some schemes split.
+/// A table of rows that some schemes split.
 pub const WIDE: Case = Case { rows: 3, row_bytes: 4096, fill: Fill::Random };
 
-/// Records of a row of which not all are looked up.
+/// Number of records of a row from which on not all are looked up.
 const MANY: usize = 16;
 
 /// A scheme under test.
 pub struct Subject {
-    /// Its entry.
+    /// The entry of the scheme.
     pub entry: &'static SchemeEntry,
-    /// Whether it promises privacy.
+    /// Whether the scheme promises privacy.
     pub private: bool,
-    /// Whether its clients keep a state of which the whole contract is asked.
+    /// Whether the whole contract of durable state is checked.
     pub states: bool,
     tables: Mutex<BTreeMap<Case, Arc<OnceLock<Arc<Table>>>>>,
 }
 
 impl Subject {
-    /// A scheme that keeps its promise of privacy.
+    /// A scheme that promises privacy.
     pub const fn private(entry: &'static SchemeEntry) -> Self {
         Subject::new(entry, true, entry.state.is_some())
     }
 
-    /// A scheme that keeps its promise of privacy, and whose states are only there for the layers above to be tested with: what
-    /// they do not need, such as several steps in one entry of a journal, is not asked of them.
+    /// A scheme that promises privacy, and whose states only exist to test the layers above:
+    /// features that those do not need, such as several steps in one entry of a journal, are not
+    /// checked.
     pub const fn but_for_states(entry: &'static SchemeEntry) -> Self {
         Subject::new(entry, true, false)
     }
 
-    /// A scheme that promises nothing.
+    /// A scheme without privacy.
     pub const fn in_the_clear(entry: &'static SchemeEntry) -> Self {
         Subject::new(entry, false, false)
     }
@@ -74,13 +76,13 @@ impl Subject {
         Subject { entry, private, states, tables: Mutex::new(BTreeMap::new()) }
     }
 
-    /// A table that is encoded once and kept.
+    /// A table that is encoded once and cached.
     pub fn table(&self, case: Case) -> Arc<Table> {
         let slot = self.tables.lock().expect("no check panics in here").entry(case).or_default().clone();
         slot.get_or_init(|| Arc::new(Table::encode(self.entry, case))).clone()
     }
 
-    /// A table that is encoded now and not kept.
+    /// A table that is encoded now and not cached.
     pub fn fresh_table(&self, case: Case) -> Table {
         Table::encode(self.entry, case)
     }
@@ -90,15 +92,15 @@ impl Subject {
 pub struct Table {
     /// The scheme.
     pub entry: &'static SchemeEntry,
-    /// Which table this is.
+    /// The table's shape and content.
     pub case: Case,
     /// All rows, one after the other.
     pub rows: Vec<u8>,
-    /// The literal, as JSON.
+    /// The literal parameters as JSON.
     pub params: Vec<u8>,
-    /// What the scheme says of it.
+    /// The scheme's report on the parameters.
     pub report: ParamsReport,
-    /// How rows lie in records.
+    /// The layout of rows in records.
     pub packing: Packing,
     /// The records.
     pub records: MemoryRows,
@@ -113,7 +115,7 @@ impl Table {
         Table::encode_set(entry, case, None)
     }
 
-    /// A table with one of the scheme's named parameter sets, or with whichever is best.
+    /// A table with one of the scheme's named parameter sets, or with the default one.
     pub fn encode_set(entry: &'static SchemeEntry, case: Case, set: Option<&str>) -> Self {
         let set = set.map(str::to_owned);
         Table::encode_shape(
@@ -123,7 +125,8 @@ impl Table {
         )
     }
 
-    /// A table of so many buckets of `case.rows` rows each, and of whatever further rows its records have room for.
+    /// A table of `buckets` buckets of `case.rows` rows each, and of further rows that fit its
+    /// records.
     pub fn encode_buckets(entry: &'static SchemeEntry, case: Case, buckets: u64) -> Self {
         let rows = case.rows * buckets;
         let shape = TableShape { buckets, ..TableShape::new(rows, case.row_bytes, 100) };
@@ -187,24 +190,24 @@ impl Table {
         self.client_of(&self.image, rng).expect("a fresh image prepares a client")
     }
 
-    /// A client prepared from another image of the same parameters; where a server makes hints, with all it can order
-    /// now, and later with what its queries make it order.
+    /// A client prepared from another image of the same parameters; where a server makes hints,
+    /// with all that it can request now, and later with those that its queries make it request.
     ///
     /// # Errors
-    /// What the scheme gives.
+    /// Those of the scheme.
     pub fn client_of(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
         SuppliedClient::of(self, self.unstocked(image, rng)?, image)
     }
 
-    /// A client prepared from an image, which has ordered nothing.
+    /// A client prepared from an image, which has requested no hints.
     ///
     /// # Errors
-    /// What the scheme gives.
+    /// Those of the scheme.
     pub fn unstocked(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
         let mut prepare = (self.entry.prepare)(&self.params, rng)?;
         for need in prepare.needs() {
             let bytes = image.artifact(need.artifact).expect("the image has every artifact that is needed");
-            // A length that divides nothing, so that values straddle chunks.
+            // The length divides nothing, so that values straddle chunks.
             for chunk in bytes.chunks(4099) {
                 prepare.absorb(need.artifact, chunk)?;
             }
@@ -212,7 +215,7 @@ impl Table {
         prepare.finish()
     }
 
-    /// The session of a client.
+    /// The session of a client's keys.
     pub fn session(&self, client: &dyn AnyClient) -> AnySession {
         self.server.admit(&client.keys()).expect("a client's own keys are admitted")
     }
@@ -220,7 +223,7 @@ impl Table {
     /// Answers one query per server.
     ///
     /// # Errors
-    /// The first server's that fails.
+    /// The first error of a server.
     pub fn answer(&self, session: &AnySession, queries: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
         queries.iter().map(|query| single(self.server.as_ref(), session, query)).collect()
     }
@@ -245,13 +248,14 @@ impl Table {
     /// Looks a record up.
     ///
     /// # Errors
-    /// What `recover` gives.
+    /// Those of `recover`.
     pub fn fetch(&self, client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> Result<Record> {
         let (ticket, answers) = self.ask(client, record, rng);
         client.recover(ticket, &answers)
     }
 
-    /// Looks a row up and compares it with the plain table; some of its records, where it is spread over very many.
+    /// Looks a row up and compares it with the plain table; if it spans very many records, only
+    /// some of them.
     pub fn check_row(&self, client: &mut dyn AnyClient, row: u64, rng: &mut dyn CryptoRng) {
         let records = self.packing.records_of(row);
         if records.len() > MANY {
@@ -274,10 +278,10 @@ impl Table {
     }
 }
 
-/// Has all hints made that a client can order, where a server makes them.
+/// Has all hints made that a client can request, where a server makes them.
 ///
 /// # Errors
-/// What the scheme gives.
+/// Those of the scheme.
 pub fn stock(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
     let (Some(upkeep), Some(supplier)) = (client.upkeep(), server.supplier()) else { return Ok(()) };
     while let Some(order) = upkeep.order()? {
@@ -289,14 +293,14 @@ pub fn stock(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
 /// The answer to one query.
 ///
 /// # Errors
-/// The server's.
+/// Those of the server.
 pub fn single(server: &dyn AnyServer, session: &AnySession, query: &[u8]) -> Result<Vec<u8>> {
     let mut answers = server.answer_many(&[(session, query)]);
     assert_eq!(answers.len(), 1, "one query has one result");
     answers.remove(0)
 }
 
-/// What it takes to give a row other bytes.
+/// The changes of records that give a row other bytes.
 pub fn changes(packing: &Packing, row: u64, bytes: &[u8]) -> Vec<RecordChange> {
     let places = packing.places(row).expect("a row within bounds");
     let change = |place: sotto_catalog::RecordSpan| RecordChange {

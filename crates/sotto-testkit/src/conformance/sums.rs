@@ -1,12 +1,12 @@
-//! One query for the sum of several records: number by number what the records add up to, whichever they are, and nothing to
-//! tell it from a query for one record.
+//! One query for the sum of several records: number by number the sum of the records, whichever
+//! they are, in a query that looks like one for a single record.
 
 use super::subject::{Case, Fill, MIDDLE, NARROW, Subject, Table, WIDE};
 use crate::rng::seeded;
 use rand_core::Rng;
 use sotto_core::{AnyClient, CryptoRng, Error, Misuse, Record, RecordIndex, Result};
 
-/// Tables whose sums wrap: the most negative bytes, and many records.
+/// A table whose sums wrap: the most negative bytes, and many records.
 const WRAPPING: Case = Case { fill: Fill::Byte(0x80), ..LONG };
 const LONG: Case = Case { rows: 3000, row_bytes: 31, fill: Fill::Random };
 
@@ -22,7 +22,8 @@ fn ask(
     client.recover(ticket, &table.answer(&session, &queries).expect("a client's own query is answered"))
 }
 
-/// Few and many records, apart and all in a row, at both ends of the table and past the last; and misuse.
+/// Few and many records, scattered and consecutive, at both ends of the table and past the last;
+/// and misuse.
 pub fn come_back(subject: &Subject) {
     let unit = subject.entry.sum.expect("a scheme with sums says what is added up");
     for case in [NARROW, MIDDLE, WIDE, LONG, WRAPPING] {

@@ -6,7 +6,7 @@ use super::wire::{damage, harmless};
 use crate::rng::seeded;
 use sotto_core::{AnyClient, AnyPending, AnyStreamServer, CryptoRng, Error, Misuse, RecordIndex, UnitLayout};
 
-/// The units of a table's records, and what answers about them; `None` if the scheme does not stream.
+/// The units of a table's records, and the server of units; `None` if the scheme does not stream.
 fn streams(table: &Table) -> (UnitLayout, &dyn AnyStreamServer) {
     let units = table.entry.units.unwrap()(&table.params).expect("good parameters have units");
     let stream = table.server.stream().expect("the server streams what the entry has units of");
@@ -29,7 +29,8 @@ fn answers(
     (ticket, (0..units.count).map(answer).collect())
 }
 
-/// Sizes are what units say, the pieces together are the record, and one query does for reading them twice.
+/// Sizes are those of the layout, the units together are the record, and one query suffices to read
+/// them twice.
 pub fn come_back(subject: &Subject) {
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);
@@ -52,7 +53,7 @@ pub fn come_back(subject: &Subject) {
     }
 }
 
-/// Units past the end, tickets of others, answers of wrong lengths and with flipped bits.
+/// Units past the end, foreign pending secrets, answers of wrong lengths and with flipped bits.
 pub fn damaged(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("damaged units");

@@ -1,4 +1,5 @@
-//! Schemes whose hints a server makes: orders, supplies, and clients that are supplied as they go.
+//! Schemes whose hints a server makes: hint requests, hint responses, and clients that are refilled
+//! as they go.
 
 use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE, stock};
 use super::wire::{damage, harmless};
@@ -10,14 +11,15 @@ use sotto_core::{
 };
 use std::sync::Arc;
 
-/// A client with a server that makes its hints. Whatever is due is ordered at once.
+/// A client with a server that makes its hints. Hints that are due are requested at once.
 pub(crate) struct SuppliedClient {
     client: Box<dyn AnyClient>,
     helper: Box<dyn AnyServer>,
 }
 
 impl SuppliedClient {
-    /// A client of a scheme, with all the hints that are due first; as it is if its scheme has no such server.
+    /// A client of a scheme, with all hints that are due at first; unchanged if its scheme has no
+    /// hint server.
     pub(crate) fn of(
         table: &Table,
         client: Box<dyn AnyClient>,
@@ -69,7 +71,7 @@ impl AnyClient for SuppliedClient {
     }
 }
 
-/// Has hints made as [`stock`] does; `spoil` may change what comes.
+/// Has hints made as [`stock`] does; `spoil` may change the responses.
 fn stock_with(
     client: &mut dyn AnyClient,
     helper: &dyn AnyServer,
@@ -81,7 +83,7 @@ fn stock_with(
         let supply = supplier.supply(&order)?;
         let mut spoilt = supply.clone();
         spoil(&mut spoilt);
-        // Where a supply cannot be anything, a lie is refused and the order stands.
+        // Where a response must be valid, a wrong one is refused and the request stands.
         match upkeep.stock(&spoilt) {
             Err(Error::Peer(_)) if spoilt != supply => upkeep.stock(&supply)?,
             taken => taken?,
@@ -97,8 +99,8 @@ fn fresh(table: &Table, rng: &mut dyn CryptoRng) -> Box<dyn AnyClient> {
     prepare.finish().unwrap()
 }
 
-/// Orders and supplies have the sizes that entry and server agree on; an order is the same until it is supplied; and a
-/// supply that has another size, or comes twice, is refused.
+/// Hint requests and responses have the sizes that entry and server agree on; a request is the same
+/// until it is answered; and a response that has another size, or comes twice, is refused.
 pub fn orders(subject: &Subject) {
     let entry = subject.entry.upkeep.unwrap();
     assert!(entry.helper < subject.entry.servers);
@@ -128,7 +130,7 @@ pub fn orders(subject: &Subject) {
     }
 }
 
-/// Orders of wrong lengths, with flipped bits, and made of anything.
+/// Hint requests of wrong lengths, with flipped bits, and of arbitrary bytes.
 pub fn damaged_orders(subject: &Subject) {
     let table = subject.table(NARROW);
     let supplier = table.server.supplier().expect("a server of such a scheme supplies");
@@ -149,8 +151,8 @@ pub fn damaged_orders(subject: &Subject) {
     }
 }
 
-/// When orders come depends on how many queries were made, and on nothing else; and what comes changes nothing that
-/// is sent.
+/// The time of hint requests depends on the number of queries, and on nothing else; and the content
+/// of responses changes nothing that is sent.
 pub fn orders_and_queries_are_apart(subject: &Subject) {
     let table = subject.table(NARROW);
     let transcript = |lies: bool, row: &dyn Fn(u64) -> u64| {
@@ -185,14 +187,15 @@ pub fn orders_and_queries_are_apart(subject: &Subject) {
     let records = table.report.records;
     let ascending = |i: u64| i % records;
     let (due, sent) = transcript(false, &ascending);
-    // A helper that is asked too makes hints as it answers.
+    // A hint server that also answers queries makes hints as it answers.
     let is_asked = subject.entry.upkeep.is_some_and(|entry| entry.helper < subject.entry.query_servers);
     assert!(is_asked || due.iter().any(|i| *i > 0), "a client orders while it asks");
     assert!(transcript(true, &ascending) == (due.clone(), sent), "a lie changed what is sent");
     assert!(transcript(false, &|_| records - 1).0 == due, "orders depend on what is asked");
 }
 
-/// Without supplies the budget goes down by one with each query; if it ends, a supply is more of it.
+/// Without hint responses the budget decreases by one with each query; if it ends, a response adds
+/// to it.
 pub fn budget(subject: &Subject) {
     let table = subject.table(NARROW);
     let rng = &mut seeded("budget");
@@ -201,7 +204,7 @@ pub fn budget(subject: &Subject) {
     assert!(matches!(none, Err(Error::Exhausted(_))), "a query without hints");
     stock(client.as_mut(), table.server.as_ref()).unwrap();
     let Budget::Left(left) = client.budget() else { panic!("hints are used up") };
-    // Enough to see most budgets out, and no more of a large one than takes a moment.
+    // The number suffices for most budgets, and takes just a moment of a large one.
     let end = left.saturating_sub(4096);
     for left in (end..left).rev() {
         client.query(RecordIndex(0), rng).unwrap();

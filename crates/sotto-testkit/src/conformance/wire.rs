@@ -4,7 +4,7 @@ use super::subject::{MIDDLE, NARROW, Subject, WIDE, single};
 use crate::rng::seeded;
 use sotto_core::{CryptoRng, Error, PeerMisbehaved, Record, RecordIndex, Result};
 
-/// Keys, queries and answers have the sizes that report, server and wire agree on, whatever is asked for.
+/// Keys, queries and answers have the sizes that report, server and wire agree on, for any request.
 pub fn sizes(subject: &Subject) {
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);
@@ -50,7 +50,7 @@ pub fn answer_lengths(subject: &Subject) {
     let (_, answers) = table.ask(client.as_mut(), table.some_record(), rng);
     for server in 0..answers.len() {
         for wrong in wrong_lengths(&answers[server]) {
-            // A ticket is spent by `recover`, so every attempt has its own query.
+            // `recover` consumes the pending secret, so every attempt has its own query.
             let (_, ticket) = client.query(RecordIndex(table.some_record()), rng).unwrap();
             let mut damaged = answers.clone();
             damaged[server] = wrong;
@@ -146,8 +146,8 @@ pub fn answer_count(subject: &Subject) {
     }
 }
 
-/// Prefixes of a message and longer ones. Of a message above 512 bytes not each prefix is tried, but
-/// those near both ends and some between.
+/// Prefixes of a message and longer ones. For a message above 512 bytes not each prefix is tried,
+/// but those near both ends and some between.
 fn wrong_lengths(message: &[u8]) -> Vec<Vec<u8>> {
     let len = message.len();
     let step = (len / 128).max(1);
@@ -160,8 +160,8 @@ fn wrong_lengths(message: &[u8]) -> Vec<Vec<u8>> {
     wrong
 }
 
-/// A message with a bit flipped here or there, at its ends for certain; spliced; and of its size, but
-/// not a message at all.
+/// Copies of a message with a bit flipped here or there, at its ends for certain; spliced; and of
+/// its size, but arbitrary.
 pub(crate) fn damage(message: &[u8], rng: &mut dyn CryptoRng) -> Vec<Vec<u8>> {
     let len = message.len();
     let flip = |bit: usize| {
@@ -196,7 +196,7 @@ fn wrong_length<T>(result: Result<T>, len: usize) {
     }
 }
 
-/// A record, whichever; or an error that says whose fault it was.
+/// Accepts any record, or an error that names the party at fault.
 #[track_caller]
 pub(crate) fn harmless(result: Result<Record>) {
     if let Err(error) = result {

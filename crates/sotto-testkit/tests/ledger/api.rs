@@ -1,5 +1,6 @@
-//! The public items of every crate that is published, each with its signature. Lints let nothing be `pub` that cannot be reached,
-//! so what is `pub` in the source is public. Implementations of traits and what macros make are not listed.
+//! The public items of every published crate, each with its signature. Lints allow nothing
+//! unreachable to be `pub`, so `pub` in the source is public. Implementations of traits and items
+//! from macros are not listed.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use sotto_testkit::ledger;
@@ -81,7 +82,7 @@ fn bare(tokens: Vec<TokenTree>) -> (Vec<TokenTree>, bool) {
     (out, is_test)
 }
 
-/// The items of a stream, each to its braces or its semicolon.
+/// The items of a stream, each up to its braces or its semicolon.
 fn split(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let (mut all, mut item, mut to_semicolon) = (Vec::new(), Vec::new(), false);
     let mut tokens = tokens.into_iter().peekable();

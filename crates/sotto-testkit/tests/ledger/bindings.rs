@@ -1,5 +1,5 @@
-//! What other languages see: the C header, the stubs and modules of Python, the declarations for JavaScript. Comments are left
-//! out, so that a change of words is none here.
+//! The interfaces for other languages: the C header, the stubs and modules of Python, the
+//! declarations for JavaScript. Comments are left out, so changes of words do not show here.
 
 use sotto_testkit::ledger;
 use std::path::PathBuf;
@@ -69,13 +69,13 @@ fn declared_for_javascript() -> Vec<String> {
     declarations(&text, |open| names.iter().any(|name| open.starts_with(name)))
 }
 
-/// Whether a name of Python is for everybody.
+/// Whether a name of Python is public.
 fn is_public(statement: &str) -> bool {
     let name = statement.trim_start_matches("async ").trim_start_matches("def ").trim_start_matches("class ");
     !name.starts_with('_') || name.starts_with("__")
 }
 
-/// Classes, functions and typed names, but for what a function has inside.
+/// Classes, functions and typed names, without the bodies of functions.
 fn of_python(text: &str) -> Vec<String> {
     let (mut found, mut class, mut marks) = (Vec::new(), String::new(), String::new());
     let mut lines = text.lines();

@@ -1,4 +1,5 @@
-//! What each registered scheme can do, its parameter sets, and what it promises and costs at a dozen shapes.
+//! The abilities of each registered scheme, its parameter sets, and its guarantees and costs at a
+//! dozen shapes.
 
 use rayon::prelude::*;
 use sotto_core::{Goal, SchemeEntry, TableShape};
@@ -18,7 +19,7 @@ const SIZES: [(u64, u64); 8] = [
     (1 << 12, 1 << 16),
 ];
 
-/// Where the details of a report are shown too, and for each named set.
+/// The shape at which the details of a report are shown too, and for each named set.
 const DETAILED: &str = "1048576x32";
 
 /// The shapes, each with a name.

@@ -1,4 +1,5 @@
-//! Every text of several words in what ships: errors, logs, help, findings. One list to read, and to see what changed.
+//! Every text of several words in what ships: errors, logs, help, findings. One list to read, and
+//! to see changes.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use sotto_testkit::ledger;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Folders of crates, and crates that do not ship.
 const FOLDERS: [&str; 3] = ["bindings", "crates", "schemes"];
 const NOT_SHIPPED: [&str; 1] = ["sotto-testkit"];
-/// Attributes whose texts are shown to somebody. The documentation of an argument is in `help.txt`.
+/// Attributes whose texts are shown to users. The documentation of an argument is in `help.txt`.
 const SHOWN: [&str; 4] = ["arg", "command", "error", "value"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -25,7 +26,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is written between the quotes, lines that go on joined.
+/// The text between the quotes, with continued lines joined.
 fn said(literal: &str) -> Option<String> {
     let inner = literal.strip_prefix('r').map(|raw| raw.trim_matches('#')).unwrap_or(literal);
     let inner = inner.strip_prefix('"')?.strip_suffix('"')?;
@@ -36,7 +37,7 @@ fn said(literal: &str) -> Option<String> {
     (words.count() > 1).then_some(text)
 }
 
-/// Adds the texts of a stream, but for those of tests and of what is only documentation.
+/// Collects the texts of a stream, without those of tests and of documentation.
 fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
