@@ -1,12 +1,14 @@
-//! How kernels go through memory on this machine: measured once, and remembered in the cache folder.
+//! The shapes of memory kernels on this machine: measured once, and stored in the cache folder.
 
 use super::connect_args::default_cache;
 use sotto_bench::machine::Shapes;
 use std::path::PathBuf;
 
-/// Has the kernels use what is best here, and says it in a line; measures where nothing is remembered.
+/// Sets the best kernel shapes of this machine, and describes them in a line; measures if none are
+/// stored.
 ///
-/// Nothing here fails: whatever the shapes, answers are the same. Shapes that the environment pins are left alone.
+/// Nothing here fails: the answers are the same for all shapes. Shapes that the environment sets
+/// are not changed.
 pub(super) fn ready() -> String {
     if std::env::var_os("SOTTO_SHAPES").is_some() {
         let shapes = sotto_math::machine::shapes();
@@ -26,7 +28,7 @@ pub(super) fn ready() -> String {
     }
 }
 
-/// Remembers shapes for the next program. Where that cannot be, the next one measures again.
+/// Stores shapes for later runs. If that is not possible, the next run measures again.
 pub(super) fn keep(shapes: &Shapes) {
     if let Some(file) = file() {
         let _ = shapes.keep(&file);

@@ -1,7 +1,7 @@
-//! One file (or folder) per verb. Each holds the verb's arguments, its `--help`, and a `run` that calls
-//! the library which does the work, then prints what was decided and why.
+//! One file or folder per verb. Each contains the verb's arguments, its `--help`, and a `run` that
+//! calls the library which does the work, and prints the decisions and their reasons.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | [`plan`] | which scheme, and what it would cost |
 //! | [`encode`] | file to table directory |
@@ -10,28 +10,28 @@
 //! | [`prepare`] | hints before they are needed |
 //! | [`update`] | changes to the next epoch |
 //! | [`mod@rotate`] | another signing key |
-//! | [`backup`] | what cannot be made again, copied and put back |
-//! | [`audit`] | what anybody can check of a publisher or a server |
-//! | [`forget`] | what the cache remembers of a table, taken back |
-//! | [`inspect`] | what is in a directory, an image or a server |
+//! | [`backup`] | files that cannot be made again, copied and restored |
+//! | [`audit`] | what anyone can verify of a publisher or a server |
+//! | [`forget`] | removes what the cache knows of a table |
+//! | [`inspect`] | describes a directory, an image or a server |
 //! | [`doctor`] | what is wrong, and what to do about it |
 //! | [`ray`] | tables in parts over many machines |
 //! | [`self_test`] | recorded lookups, replayed |
-//! | [`leakage`] | what a table gives away, and to whom |
+//! | [`leakage`] | what a table reveals, and to whom |
 //! | [`mod@bench`] | measurements |
 //! | [`log`] | the log of a publisher's catalogs, and witnesses |
 //! | [`tree`] | proofs from transparency logs |
-//! | [`demo`] | all of it in one go, on real data |
-//! | `apple` | what is told of a table of Apple's lookups |
-//! | `download` | static files of a server, each chunk compared with its digest |
-//! | `calibrated` | how fast schemes are on this machine, remembered |
-//! | `kernels` | how kernels go through memory on this machine, remembered |
-//! | `openly` | the arguments of every verb that publishes: a log, and a lifetime |
-//! | `remote` | the arguments of every verb that opens a table |
-//! | `signal` | what a command takes along when it is asked to end |
-//! | `state` | what is left of hints, and what happened to them |
-//! | [`counters`] | what a server of our own says of its passes |
-//! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
+//! | [`demo`] | everything in one go, on real data |
+//! | `apple_summary` | the summary of a table of Apple's lookups |
+//! | `download` | static files of a server, each chunk verified |
+//! | `calibration` | how fast schemes are on this machine, stored |
+//! | `kernels` | the shapes of memory kernels on this machine, stored |
+//! | `publish_args` | the arguments of every verb that publishes: a log, and a lifetime |
+//! | `connect_args` | the arguments of every verb that opens a table |
+//! | `cleanup_on_signal` | cleanup when a command is asked to end |
+//! | `client_events` | the events and the state of a client |
+//! | [`server_counters`] | counters of a server's passes, from its admin port |
+//! | [`table_summary`] | what a table promises and costs, as `encode` and `inspect` print it |
 
 mod apple_summary;
 pub(crate) mod audit;
@@ -63,7 +63,8 @@ mod table_summary;
 pub(crate) mod tree;
 pub(crate) mod update;
 
-/// Whether an argument is a server's address, and not a path. The scheme of a URL is read in any case.
+/// Whether an argument is a server's address, and not a path. The scheme of a URL may be in upper
+/// case.
 fn is_url(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| {
         scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")

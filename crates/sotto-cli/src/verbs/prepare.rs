@@ -1,5 +1,5 @@
-//! `sotto prepare`: makes hints before they are needed. The server learns that somebody streams the table, as all who use
-//! it do.
+//! `sotto prepare`: makes hints before they are needed. The server learns that a client streams the
+//! table, as every client of the scheme does.
 
 use super::client_events::{self, EventLog};
 use super::connect_args::ConnectArgs;

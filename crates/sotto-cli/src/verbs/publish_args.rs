@@ -1,4 +1,4 @@
-//! Catalogs in the open: the log that a publisher writes them into, and how long clients believe them.
+//! The arguments of publishing: the log that a publisher writes catalogs into, and their lifetime.
 
 use super::connect_args::duration;
 use super::encode;
@@ -24,27 +24,28 @@ pub(crate) struct PublishArgs {
 }
 
 impl PublishArgs {
-    /// A log, and nothing else.
+    /// Sets a log, and nothing else.
     pub(super) fn into(catalog_log: Option<PathBuf>) -> Self {
         PublishArgs { catalog_log, expires: None }
     }
 
-    /// Whether anything was asked for.
+    /// Whether any of the arguments was given.
     pub(super) fn is_asked(&self) -> bool {
         self.catalog_log.is_some() || self.expires.is_some()
     }
 
-    /// What was asked for, in seconds.
+    /// The lifetime that was given, in seconds.
     pub(super) fn asked(&self) -> Option<u64> {
         self.expires.map(|lifetime| lifetime.as_secs())
     }
 
-    /// For how many seconds a fresh catalog is good.
+    /// The lifetime of a new catalog in seconds.
     pub(super) fn lifetime(&self) -> Option<u64> {
         self.asked().filter(|lifetime| *lifetime > 0)
     }
 
-    /// Writes all that is published in a folder into the log, if it has one. Gives what is reported of it.
+    /// Writes everything published in a folder into the log, if there is one. Returns the report as
+    /// JSON.
     pub(super) fn write(&self, dir: &Path, key: &SigningKey, screen: Screen) -> Result<Value> {
         match publish_log::publish_to_log(dir, self.catalog_log.as_deref(), key).map_err(exit_mapping::db)? {
             None => Ok(Value::Null),
@@ -55,7 +56,8 @@ impl PublishArgs {
         }
     }
 
-    /// The same with the key that signed what is in the folder.
+    /// Writes everything published in a folder into the log, as [`Self::write`] does, with the key
+    /// that signed it.
     pub(super) fn write_with(&self, dir: &Path, key: Option<&Path>, screen: Screen) -> Result<Value> {
         let folder = TableDir::open(dir).map_err(exit_mapping::db)?;
         self.write(dir, &encode::signing_key(&folder, key)?, screen)

@@ -1,4 +1,5 @@
-//! `sotto ray`: tables in parts over many machines. The work is done by `sotto-ray`, a package of Python's, since Ray is one too.
+//! `sotto ray`: tables in parts over many machines. The work is done by the Python package
+//! `sotto-ray`, since Ray is a Python package too.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -38,7 +39,7 @@ impl Ray {
         })?;
         match status.code() {
             Some(0) => Ok(()),
-            // It has said why.
+            // The package has printed the reason.
             Some(2) => {
                 Err(Failure::usage(format!("{PROGRAM} was not told what it needs"))
                     .fix("see what stands above"))

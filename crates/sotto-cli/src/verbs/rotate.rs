@@ -28,7 +28,7 @@ Example:
   sotto rotate-key tables/people --for 90d
   sotto rotate-key tables/people --signing-key /safe/old.key --new-key /safe/new.key";
 
-/// Longer than anybody keeps a client.
+/// Maximum time, longer than anyone keeps a client.
 const LONGEST: Duration = Duration::from_secs(3660 * 86_400);
 
 /// Arguments of `sotto rotate-key`.
@@ -59,7 +59,7 @@ impl RotateKey {
         refuse_unsigned(&kind)?;
         let dir = TableDir::open(&self.dir).map_err(exit_mapping::db)?;
         if !matches!(kind, PathKind::Stack(_)) {
-            // Before the lock: a directory without a table should not get one.
+            // Before the lock, which a directory without a table should not get.
             dir.open_latest().map_err(exit_mapping::db)?;
         }
         let lock = dir.lock().map_err(exit_mapping::db)?;
@@ -75,7 +75,7 @@ impl RotateKey {
         facts.extend(retired.iter().map(|path| ("old key's file", path.display().to_string())));
         screen.say(grid::facts(facts))?;
         if publish_log::log_folder(&self.dir).map_err(exit_mapping::db)?.is_some() {
-            // A log is named by the key whose catalogs are in it.
+            // A log is named by the key that signs its catalogs.
             screen.say(
                 "\nthe log here is the old key's: give the next update --catalog-log with a new folder, and have it cosigned",
             )?;

@@ -1,4 +1,4 @@
-//! `sotto self-test`: whether this build, on this machine, makes the bytes that it should.
+//! `sotto self-test`: whether this build, on this machine, makes the recorded bytes.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -49,7 +49,7 @@ impl SelfTest {
     }
 }
 
-/// A vector's text, and behind it the bytes of the file beside it, if there is one.
+/// Reads a vector's text, followed by the bytes of the file next to it, if there is one.
 fn read(file: &Path) -> Result<Vec<u8>> {
     let mut vector = fs::read(file).map_err(|error| Failure::file("reading", file, &error))?;
     let beside = file.with_extension("bin");

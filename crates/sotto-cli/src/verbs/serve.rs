@@ -1,4 +1,5 @@
-//! `sotto serve`: answers. Prints what it serves and where, then runs until it is asked to end.
+//! `sotto serve`: serves tables. It prints what it serves and where, then runs until it is asked to
+//! end.
 
 mod logging;
 mod startup_report;
@@ -69,13 +70,13 @@ A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
   tables = [{ dir = \"tables/ip-country\" }]";
 
-/// An address to listen at: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
+/// Parses an address to listen at: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs().map_err(|error| match text.rsplit_once(':') {
         Some(_) => error.to_string(),
         None => "an address has a host and a port: 127.0.0.1:8080".to_owned(),
     })?;
-    // Of a name with both, what clients try first: the one that the default address has.
+    // If a name has both, the one that clients try first: that of the default address.
     let (four, six): (Vec<_>, Vec<_>) = addresses.partition(SocketAddr::is_ipv4);
     four.into_iter().chain(six).next().ok_or_else(|| "the name has no address".to_owned())
 }
@@ -181,13 +182,13 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        // Until the server has ended.
+        // Kept until the server has ended.
         let _said = logging::start(&self.log, screen.is_json())?;
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
         let kernels = super::kernels::ready();
-        // What fails to be said is no reason not to serve.
+        // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
         let running = Server::start_watched(&config, watch).map_err(exit_mapping::start)?;
         announce(&config, &running, &stacks, &kernels, screen)?;
@@ -198,7 +199,7 @@ impl Serve {
         screen.report(&json!({ "event": "ended", "cut_off": shutdown.unfinished }))
     }
 
-    /// The file, if there is one, and what was given here on top.
+    /// The configuration file, if there is one, with the command line's options applied.
     fn settings(&self) -> Result<ServerConfig> {
         let mut config = match &self.config {
             Some(file) if !file.exists() => {
@@ -266,15 +267,15 @@ fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// A stack, and who signed it.
+/// A stack, and its signer.
 fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
     let missing = || Failure::missing(format!("no stack was published in {}", path.display()));
     let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(exit_mapping::db)?;
     Ok((stack, signed.public_key()))
 }
 
-/// As many open files as the system lets this process have: each connection is one. What it does not give is left as it is; a
-/// connection for which there is none takes the place of an idle one.
+/// Raises the limit of open files as far as the system allows: each connection is one. An error is
+/// ignored; a connection beyond the limit replaces an idle one.
 #[cfg(unix)]
 fn room_for_connections() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

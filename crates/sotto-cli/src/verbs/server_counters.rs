@@ -1,4 +1,4 @@
-//! What a server of our own says of its work, read from its admin port.
+//! Counters of a server on this machine, read from its admin port.
 
 use crate::failure::{Failure, Result};
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Reads `/metrics`. The server is our own and on loopback, so a plain request will do.
+    /// Reads `/metrics`. The server is on loopback, so a plain request is enough.
     pub(crate) fn read(admin: SocketAddr) -> Result<Self> {
         let fetch = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect(admin)?;
@@ -27,7 +27,7 @@ impl Counters {
         Ok(Counters::parse(&fetch().map_err(failed)?))
     }
 
-    /// Queries that shared one pass, on average, from `before` to now.
+    /// Average number of queries that shared one pass, from `before` to now.
     pub(crate) fn batch_since(&self, before: &Counters) -> f64 {
         let passes = self.passes.saturating_sub(before.passes).max(1);
         self.queries.saturating_sub(before.queries) as f64 / passes as f64

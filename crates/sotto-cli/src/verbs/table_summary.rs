@@ -1,4 +1,4 @@
-//! What a table promises and costs, in lines a person reads; the same after `encode` and in `inspect`.
+//! The summary of what a table promises and costs, which `encode` and `inspect` print.
 
 use crate::failure::{Failure, Result};
 use crate::screen::{grid, units};
@@ -11,10 +11,10 @@ use sotto_wire::MessageSizes;
 use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The detail that names the set of parameters, in schemes that have several.
+/// Detail that names the parameter set, in schemes with several.
 const SET: &str = "set";
 
-/// The lines: (name, value).
+/// The lines of the summary: (name, value).
 pub(super) fn lines(
     catalog: &Catalog,
     scheme: Option<&SchemeInfo>,
@@ -67,7 +67,7 @@ pub(super) fn lines(
     lines
 }
 
-/// What `--snapshot` takes: a digest of a catalog or of a stack.
+/// The value for `--snapshot`: the digest of a catalog or of a stack.
 pub(super) fn snapshot(digest: std::result::Result<Hex32, CatalogError>) -> String {
     digest.map_or_else(|error| format!("none: {error}"), |digest| digest.to_string())
 }
@@ -75,14 +75,14 @@ pub(super) fn snapshot(digest: std::result::Result<Hex32, CatalogError>) -> Stri
 /// The first second of the year 10000, in Unix time.
 const MAX_DATED_SECONDS: u64 = 253_402_300_800;
 
-/// How long something is good, seen from now.
+/// The time until which something is good, and how far that is from now.
 pub(super) fn until(expires: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let hours = |seconds: u64| match seconds / 3600 {
         hours if hours < 48 => format!("{hours} hours"),
         hours => format!("{} days", hours / 24),
     };
-    // What lies beyond the year 9999 has no date.
+    // A time beyond the year 9999 has no date.
     let date = match UNIX_EPOCH.checked_add(Duration::from_secs(expires)) {
         Some(time) if expires < MAX_DATED_SECONDS => httpdate::fmt_http_date(time),
         _ => "the year 10000 or later".to_owned(),
@@ -93,25 +93,27 @@ pub(super) fn until(expires: u64) -> String {
     }
 }
 
-/// What the scheme itself says of its parameters; nothing for one that has nothing to say.
+/// What the scheme reports about its parameters, if anything.
 pub(super) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
     let details = &scheme.filter(|scheme| !scheme.details.is_empty())?.details;
-    // The set stands above already, next to the scheme.
+    // The set is printed above, next to the scheme.
     let facts = details.iter().filter(|(name, _)| *name != SET).map(|(name, value)| (*name, value.clone()));
     Some(format!("\nparameters\n\n{}", grid::facts(facts)))
 }
 
-/// log2 of a sieve's cost for each dimension of the block, in core-SVP: classical (Becker, Ducas, Gama and Laarhoven 2016), and
-/// with Grover's search (Laarhoven 2015).
+/// Base-2 logarithm of a sieve's cost for each dimension of the block, in core-SVP: classical
+/// (Becker, Ducas, Gama and Laarhoven 2016), and with Grover's search (Laarhoven 2015).
 const CLASSICAL: f64 = 0.292;
 const QUANTUM: f64 = 0.265;
 
-/// Core-SVP of a lattice scheme in bits, a cruder figure than its bits of security; nothing for other schemes.
+/// Core-SVP of a lattice scheme in bits, a cruder figure than its bits of security; `None` for
+/// other schemes.
 fn core_svp(catalog: &Catalog) -> Option<f64> {
     catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?.report.security.core_svp
 }
 
-/// A scheme as JSON has it, with core-SVP beside the bits of security; null for a scheme that is not in this build.
+/// A scheme as JSON, with core-SVP next to the bits of security; null for a scheme that is not in
+/// this build.
 pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
     let mut value = serde_json::to_value(scheme)
         .map_err(|error| Failure::internal(format!("a description does not serialize: {error}")))?;
@@ -121,7 +123,7 @@ pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Res
     Ok(value)
 }
 
-/// A request's lookups, and its queries where one is for several of them.
+/// The number of a request's lookups, and of its queries if one is for several of them.
 pub(super) fn lookups(lookups: usize, queries: usize) -> String {
     match queries {
         queries if queries == lookups => format!("{lookups} lookups"),
@@ -130,14 +132,14 @@ pub(super) fn lookups(lookups: usize, queries: usize) -> String {
     }
 }
 
-/// The buckets of a table, if one query is for several.
+/// The number of a table's buckets, if one query is for several.
 pub(super) fn buckets(scheme: &SchemeInfo) -> Option<String> {
     let queries =
         if scheme.lookups == 1 { "one query".to_owned() } else { format!("{} queries", scheme.lookups) };
     (scheme.buckets > 1).then(|| format!("{} buckets, {queries}", scheme.buckets))
 }
 
-/// In how many requests so many rows are asked for.
+/// The number of requests for `rows` rows.
 fn requests(catalog: &Catalog, rows: usize) -> Option<usize> {
     let terms = catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?;
     let lookups = terms.packing.records_per_row();
@@ -145,7 +147,7 @@ fn requests(catalog: &Catalog, rows: usize) -> Option<usize> {
 }
 
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
-    // A key takes a lookup of each row where it may lie.
+    // A key takes a lookup of each row that may contain it.
     let keyword = catalog.keyword().ok().flatten();
     let rows = keyword.as_ref().map_or(1, |keyword| keyword.params().probes);
     let in_sums = keyword.is_some_and(|keyword| keyword.params().band.is_some());
@@ -215,7 +217,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     lines
 }
 
-/// What rows mean to a person, and how long their values are.
+/// The type of the values, and their length.
 fn values(catalog: &Catalog) -> String {
     let kind = value(catalog.value);
     match (catalog.row_form(), catalog.unmasked_row_bytes()) {
@@ -227,7 +229,7 @@ fn values(catalog: &Catalog) -> String {
     }
 }
 
-/// What rows mean to a person.
+/// The name of a type of values.
 pub(super) fn value(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Text => "text",
@@ -236,13 +238,13 @@ pub(super) fn value(kind: ValueKind) -> &'static str {
     }
 }
 
-/// Bytes of the tree that clients fetch; 0 where they need none.
+/// Bytes of the tree that clients fetch; 0 if they need none.
 fn tree_bytes(catalog: &Catalog) -> u64 {
     let root = &catalog.rows_root;
     if root.needs_tree(catalog.rows) { root.tree_bytes(catalog.rows) } else { 0 }
 }
 
-/// Whether a client compares a row with what was signed, and by what.
+/// Whether and how a client verifies a row.
 pub(super) fn verified(catalog: &Catalog) -> String {
     let once = units::bytes(tree_bytes(catalog));
     match (catalog.rows_root.path, tree_bytes(catalog)) {
@@ -262,7 +264,7 @@ fn asked_by(catalog: &Catalog) -> String {
     format!("key; a missing one is found with probability {false_positive}")
 }
 
-/// What keys and values are, and where they lie.
+/// The form of keys and values, and their layout in rows.
 fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     let params = keyword.params();
     let values = match params.values {
@@ -286,7 +288,7 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     ]
 }
 
-/// How a person names a row.
+/// How a row is looked up: by index, key or range.
 pub(super) fn kind(kind: &TableKind) -> String {
     match kind {
         TableKind::Index => "row number".to_owned(),

@@ -1,4 +1,4 @@
-//! `sotto update`: a file of changed rows makes the next epoch, re-encoding only what changed.
+//! `sotto update`: makes the next epoch from a file of changed rows, and encodes only what changed.
 
 mod apple;
 
@@ -136,13 +136,14 @@ impl Update {
             PathKind::Stack(stack) => Some(stack),
             _ => None,
         };
-        // Before the lock: a directory without a table should not get one.
+        // Before the lock, which a directory without a table should not get.
         let kind = match &stack {
             Some(stack) => stack_kind(&stack.read().map_err(exit_mapping::db)?.1),
             None => dir.open_latest().map_err(exit_mapping::db)?.catalog().kind.clone(),
         };
         let columns = self.columns(&kind)?;
-        // A new key could not sign this table's next epoch, and would stand where the lost one belongs.
+        // A new key could not sign this table's next epoch, and would take the place of the lost
+        // one.
         let path = self.signing_key.clone().unwrap_or_else(|| self.dir.join(KEY));
         if !path.exists() {
             return Err(Failure::missing(format!("there is no signing key {}", path.display()))
@@ -189,7 +190,7 @@ impl Update {
         self.end(&done, retained.as_ref(), options, &stages, screen)
     }
 
-    /// A stack: each table that changes, and then what names them.
+    /// Updates a stack: each table that changes, and then the stack itself.
     fn stack(&self, dir: &StackDir, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
@@ -206,7 +207,7 @@ impl Update {
         self.end(&done, retained.as_ref(), options, &stages, screen)
     }
 
-    /// Says what became of old epochs, writes the log, says what comes next, and reports it all.
+    /// Reports the fate of old epochs, writes the log, and prints the next steps and the result.
     fn end(
         &self,
         done: &impl Serialize,
@@ -234,7 +235,7 @@ impl Update {
         self.keep.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas })
     }
 
-    /// Says what will change, and whether that is all that was asked for.
+    /// Prints what will change, and returns whether only that was requested.
     fn ends_here(&self, tally: ChangeCounts, remarks: &[String], screen: Screen) -> Result<bool> {
         screen.say(said(&tally))?;
         for note in remarks {
@@ -278,12 +279,12 @@ impl Update {
 
 const NEXT: &str = "\nnext: nothing; a running `sotto serve` picks it up by itself";
 
-/// How the rows of a stack are named.
+/// The kind of lookups in a stack.
 fn stack_kind(stack: &Stack) -> TableKind {
     match BatchAccess::of(stack) {
         Ok(Some(BatchAccess::Keys(_))) => TableKind::Keyword,
         Ok(Some(BatchAccess::Rows { kind, .. })) => kind,
-        // Reading it says what is wrong.
+        // Reading the stack reports what is wrong.
         _ => TableKind::Index,
     }
 }
@@ -358,7 +359,7 @@ fn rows(done: &UpdateSummary) -> String {
     }
 }
 
-/// What becomes of rows, or of keys.
+/// The changes to rows or keys, in words.
 fn said(tally: &ChangeCounts) -> String {
     let ChangeCounts { set, added, removed, absent } = tally;
     let (set, added, removed) = (units::count(*set), units::count(*added), units::count(*removed));

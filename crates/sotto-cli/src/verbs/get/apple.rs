@@ -1,8 +1,9 @@
-//! `sotto get --apple`: looks rows up on a server of Apple's private lookups, in the words that phones use.
+//! `sotto get --apple`: looks rows up on a server of Apple's private lookups, in the protocol of
+//! phones.
 //!
-//! Each call asks for the configuration, sends its keys where the server has none, and asks for all values at once; of a
-//! symmetric table for as many evaluations before. Nothing of that depends on what is wanted but the shard of each key, which a
-//! request names.
+//! Each call requests the configuration, sends its keys if the server has none, and requests all
+//! values at once; for a symmetric table it first requests as many evaluations. None of this
+//! depends on the lookups, except for the shard of each key, which a request names.
 
 mod client_files;
 mod connection;
@@ -29,10 +30,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use summary::{answer, facts};
 use tokens::Tokens;
 
-/// What phones say of themselves: a server tells by it which words its client understands.
+/// User agent of phones, from which a server concludes which messages its client understands.
 const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
 
-/// Lookups of one request at most.
+/// Maximum number of lookups in one request.
 const MAX_LOOKUPS: usize = 64;
 
 /// Arguments of such lookups.
@@ -86,7 +87,7 @@ impl AppleArgs {
     }
 }
 
-/// What went over the wire.
+/// Bytes and requests of a call.
 #[derive(Default)]
 struct TrafficSummary {
     config: u64,
@@ -94,14 +95,14 @@ struct TrafficSummary {
     up: u64,
     down: u64,
     round_trip: Duration,
-    /// Of a symmetric table.
+    /// Number of evaluations, for a symmetric table.
     evaluations: u64,
 }
 
-/// Whether this build has Oblivious HTTP.
+/// Whether this build includes Oblivious HTTP.
 const OHTTP: bool = cfg!(feature = "ohttp");
 
-/// The value of a flag that needs Oblivious HTTP. A build without it says so.
+/// Parses the value of a flag that needs Oblivious HTTP, which a build without it refuses.
 fn of_ohttp<T: From<String>>(text: &str) -> std::result::Result<T, &'static str> {
     match OHTTP {
         true => Ok(text.to_owned().into()),
@@ -140,12 +141,12 @@ impl Get {
         let mut files = ClientFiles::open(&self.remote, url, use_case, self.apple.user.as_deref())?;
         let looked_up = self.looked_up(&mut line, &mut files, use_case, &mut rng);
         let shown = looked_up.and_then(|looked_up| self.show(use_case, looked_up, line.is_relayed(), screen));
-        // Whatever came of it, so that what is asked of the issuer does not depend on what was wanted.
+        // Called whatever the result, so that requests to the issuer do not depend on the lookups.
         line.refill_tokens(&mut rng);
         shown
     }
 
-    /// Says what was found.
+    /// Prints the results.
     fn show(
         &self,
         use_case: &str,
@@ -186,7 +187,8 @@ impl Get {
         }))
     }
 
-    /// Asks, and once more where the server has lost the keys meanwhile, or has another configuration.
+    /// Makes the lookups, and repeats them once if the server has lost the keys meanwhile, or has
+    /// another configuration.
     fn looked_up(
         &self,
         line: &mut AppleConnection,
@@ -232,8 +234,8 @@ impl Get {
         }
     }
 
-    /// What is asked of a symmetric table once the server has evaluated its function for as many keys as are wanted; none if the
-    /// configuration is another by now.
+    /// The keys to look up in a symmetric table, once the server has evaluated as many; `None` if
+    /// the configuration has changed meanwhile.
     fn opened(
         &self,
         client: &Client,
@@ -250,13 +252,14 @@ impl Get {
         client.ask_opened(openings, rng).map(Some).map_err(core)
     }
 
-    /// Keys of as many lookups as are wanted; those of rows by number are empty.
+    /// Keys of all lookups; those of rows by number are empty.
     fn wanted(&self) -> Vec<&[u8]> {
         let rows = self.row_numbers.iter().map(|_| &b""[..]);
         rows.chain(self.all_keys.iter().map(|key| key.text.as_bytes())).collect()
     }
 
-    /// As many lookups as are wanted, whether they make sense of this table or not: what does not is said after the answer.
+    /// Makes one lookup for each that is requested, whether the table can serve it or not: errors
+    /// are reported after the answer.
     fn request(
         &self,
         client: &Client,
@@ -270,7 +273,8 @@ impl Get {
     }
 }
 
-/// The body of an answer; none if the server may have lost the keys, or has another configuration, and is asked once more.
+/// The body of an answer; `None` if the server may have lost the keys, or has another
+/// configuration, so that the lookup is repeated.
 fn answered(answer: Response, (use_case, is_last): (&str, bool)) -> Result<Option<Vec<u8>>> {
     if !is_last && matches!(answer.status, 400 | 410) {
         return Ok(None);
@@ -282,7 +286,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_secs())
 }
 
-/// The body of a success.
+/// Returns the body of a success.
 fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
     if response.is_success() {
         return Ok(response.body);
@@ -299,7 +303,7 @@ fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
     Err(Failure::new(exit, format!("the server said {}: {}", response.status, why(&response))).fix(fix))
 }
 
-/// The beginning of what a refusal says.
+/// The beginning of a refusal's text.
 fn why(response: &Response) -> String {
     String::from_utf8_lossy(&response.body).chars().filter(|c| !c.is_control()).take(200).collect()
 }

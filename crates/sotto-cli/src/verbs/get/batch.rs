@@ -1,4 +1,4 @@
-//! Several rows, or values of several keys, in rounds over a stack.
+//! Lookups of several rows, or of the values of several keys, in rounds over a stack.
 
 use super::answer::PrintedResult;
 use super::{Get, trust};
@@ -15,7 +15,7 @@ use sotto_client::table::Stats;
 use std::time::{Duration, Instant};
 
 impl Get {
-    /// Looks up everything that is asked for over a stack, in as many rounds as that takes.
+    /// Makes all lookups over a stack, in as many rounds as necessary.
     pub(super) fn round(&self, screen: Screen, batch: &mut BatchStack, events: &EventLog) -> Result<()> {
         if self.renew {
             return Err(
@@ -43,7 +43,7 @@ impl Get {
     }
 }
 
-/// Bytes of all asks so far, up and down.
+/// Bytes of all query requests so far, up and down.
 fn asked(batch: &BatchStack) -> (u64, u64) {
     let asks = batch.stack().tables().iter().map(|table| table.stats().query_requests);
     asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down))

@@ -1,4 +1,4 @@
-//! What is wanted: rows as they are listed, keys one to a line.
+//! Arguments for lookups: lists of rows, and files of keys.
 
 use crate::failure::{Failure, Result};
 use sotto_db::ingest::text;
@@ -7,13 +7,13 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Most rows that a list may name. No round has room for more.
+/// Maximum number of rows in a list, which exceeds any round.
 const MAX_ROWS: u64 = 1 << 16;
 
-/// Most bytes of a file of keys.
+/// Maximum bytes of a file of keys.
 const MAX_BYTES: u64 = 1 << 24;
 
-/// Rows by number: `7`, or `7,9,12`, or `5..9`, which is 5, 6, 7 and 8.
+/// A list of rows by index: `7`, or `7,9,12`, or `5..9`, which is 5, 6, 7 and 8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowList(pub(super) Vec<u64>);
 
@@ -27,9 +27,9 @@ pub(super) struct RequestedKey {
 /// Where a key was given, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyPlace {
-    /// The number of its `--key`.
+    /// The number of its `--key` option.
     Option(usize),
-    /// Its line in the file of keys.
+    /// The line in the file of keys.
     Line(usize),
 }
 
@@ -51,7 +51,7 @@ pub(super) fn options(keys: &[String]) -> Vec<RequestedKey> {
     keys.iter().enumerate().map(key).collect()
 }
 
-/// All that some lists name, in their order.
+/// All rows of some lists, in their order.
 pub(super) fn all(lists: &[RowList]) -> Vec<u64> {
     lists.iter().flat_map(|RowList(rows)| rows).copied().collect()
 }
@@ -80,7 +80,7 @@ impl FromStr for RowList {
     }
 }
 
-/// The keys in a file, or in what is piped in if it is `-`: one to a line.
+/// The keys in a file, or on stdin if it is `-`: one per line.
 pub(super) fn keys(file: &Path) -> Result<Vec<RequestedKey>> {
     let failed = |e: std::io::Error| Failure::file("reading keys from", file, &e);
     let open = || -> std::io::Result<Box<dyn Read>> {

@@ -1,7 +1,7 @@
-//! A file that is being written: under another name in the same folder, until it is whole.
+//! A file that is being written: under another name in the same folder, until it is complete.
 //!
-//! An interrupted call takes it along. One that is killed cannot, and the next call for the same file does. A part is locked as
-//! long as its call lives, so nobody takes away what somebody still writes.
+//! An interrupted call removes it. A call that is killed cannot, and the next call for the same
+//! file does. A partial file is locked as long as its call runs, so no other call removes it.
 
 use crate::verbs::cleanup_on_signal;
 use std::ffi::OsString;
@@ -10,10 +10,10 @@ use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// The end of a part's name.
+/// Suffix of a partial file's name.
 const END: &str = ".sotto-part";
 
-/// Begins a part of `file`, and removes those that killed calls have left.
+/// Creates a partial file for `file`, and removes those that killed calls have left.
 pub(super) fn begin(file: &Path) -> io::Result<NamedTempFile> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
     let mut start = OsString::from(".");
@@ -27,7 +27,7 @@ pub(super) fn begin(file: &Path) -> io::Result<NamedTempFile> {
     Ok(part)
 }
 
-/// Removes parts that nobody writes any more. What cannot be removed is in nobody's way.
+/// Removes partial files that no call writes any more. Files that cannot be removed do no harm.
 fn sweep(folder: &Path, start: &OsString) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

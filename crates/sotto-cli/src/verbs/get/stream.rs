@@ -1,4 +1,4 @@
-//! A row of many megabytes, written to a file while it comes.
+//! A row of many megabytes, written to a file while it arrives.
 
 use super::{Get, partial_file, trust};
 use crate::exit_mapping;
@@ -14,14 +14,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Get {
-    /// Streams the one row that was named to `file`. Until it is whole it has another name, in the same folder; so
-    /// nobody takes a part of it for all, and a row that failed leaves nothing behind.
+    /// Streams the requested row to `file`. Until it is complete it has another name, in the same
+    /// folder; so no program mistakes a part for the whole, and a row that failed leaves nothing
+    /// behind.
     pub(super) fn stream(&self, screen: Screen, bars: &Arc<ProgressLine>, file: &Path) -> Result<()> {
         if self.row_numbers.len() + self.all_keys.len() != 1 {
             return Err(Failure::usage("--stream fetches one row").fix("give one --row or one --key"));
         }
         let unwritable = |error: std::io::Error| Failure::file("writing to", file, &error);
-        // Before anything is asked: a folder that is not there should cost nobody a query.
+        // Before any query is sent, since a missing folder should not cost a query.
         let part = partial_file::begin(file).map_err(unwritable)?;
         let mut table = self.remote.open(bars, &EventLog::default())?;
         table.session().stream_units().map_err(exit_mapping::client)?;
@@ -40,7 +41,7 @@ impl Get {
     }
 }
 
-/// Bytes of the row in a second, and bytes received for each byte of the row.
+/// Bytes of the row per second, and bytes received for each byte of the row.
 fn rates(stats: &StreamStats) -> (f64, f64) {
     let seconds = stats.time.as_secs_f64().max(1e-9);
     (stats.row_bytes as f64 / seconds, stats.down as f64 / stats.row_bytes.max(1) as f64)

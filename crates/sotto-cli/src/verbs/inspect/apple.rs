@@ -1,4 +1,4 @@
-//! A table of Apple's lookups: a directory's newest epoch, another one, or a file.
+//! Inspection of a table of Apple's lookups: a directory's newest epoch, another one, or a file.
 
 use super::Inspect;
 use crate::exit_mapping;
@@ -11,7 +11,7 @@ use sotto_core::Epoch;
 use sotto_db::PathKind;
 use std::path::{Path, PathBuf};
 
-/// The file that is meant, if it is one of these.
+/// The file to inspect, if it is a table of Apple's lookups.
 pub(super) fn find(args: &Inspect) -> Result<Option<PathBuf>> {
     let target = Path::new(&args.target);
     Ok(match PathKind::of(target).map_err(exit_mapping::db)? {
@@ -24,7 +24,7 @@ pub(super) fn find(args: &Inspect) -> Result<Option<PathBuf>> {
 }
 
 pub(super) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {
-    // Whoever looks at a weak one does not serve it.
+    // A weak table may be inspected, though not served.
     let opened = open(path, WeakParams::Allow).map_err(exit_mapping::apple)?;
     let file = opened.image.file();
     if verify {

@@ -1,4 +1,4 @@
-//! A directory or an image file.
+//! Inspection of a directory or an image file.
 
 use super::{Inspect, stack};
 use crate::exit_mapping;

@@ -1,12 +1,13 @@
-//! `sotto inspect`: what is in the directory of a table or a stack, in an image file, or behind an address.
+//! `sotto inspect`: describes a table or a stack in a directory, in an image file, or at an
+//! address.
 //!
-//! | module | what it looks at |
+//! | module | inspects |
 //! |---|---|
 //! | `apple` | a table of Apple's lookups |
 //! | [`local`] | a directory or an image file |
 //! | [`remote`] | a server |
-//! | `stack` | a stack: a layer, and the tables it lies on |
-//! | `state` | the states of clients |
+//! | `stack` | a stack: a layer, and the tables below it |
+//! | `state` | the durable states of clients |
 
 mod apple;
 mod local;

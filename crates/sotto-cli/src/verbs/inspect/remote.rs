@@ -1,4 +1,4 @@
-//! A server: its tables as any client sees them.
+//! Inspection of a server: its tables as any client sees them.
 
 use super::Inspect;
 use super::stack::StackInfo;
@@ -27,7 +27,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         Some(name) => vec![name.clone()],
         None => list.tables,
     };
-    // Tables of a stack are shown with it, unless one is asked for by name.
+    // Tables of a stack are shown with it, unless one is requested by name.
     let names_of_stacks = if args.table.is_some() { &[][..] } else { &list.stacks };
     let mut stacks = Vec::new();
     for name in names_of_stacks {
@@ -83,7 +83,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     }))
 }
 
-/// The columns of a list of tables and stacks.
+/// Columns of a list of tables and stacks.
 const LIST: [(&str, bool); 6] =
     [("name", false), ("asked by", false), ("rows", true), ("row", true), ("scheme", false), ("epoch", true)];
 

@@ -1,4 +1,5 @@
-//! A stack: its layer, its tables in brief, what is public of it, and what a request of it takes.
+//! Inspection of a stack: its layer, a summary of its tables, its public files, and the cost of a
+//! request.
 
 use crate::exit_mapping;
 use crate::failure::Result;
@@ -20,19 +21,20 @@ pub(super) struct StackInfo {
     tables: Vec<(Catalog, Option<SchemeInfo>)>,
 }
 
-/// What a request takes.
+/// The cost of a request.
 struct Request {
     lookups: usize,
-    /// Fewer, where one brings a row of each bucket.
+    /// Number of queries, which is smaller than that of lookups if a query returns a row of each
+    /// bucket.
     queries: usize,
     up: u64,
     down: u64,
-    /// log2 of the bound on its failure.
+    /// Base-2 logarithm of the bound on the probability that the request fails.
     failure_log2: f64,
 }
 
 impl StackInfo {
-    /// Takes the tables' catalogs, each of which is the one that the stack names.
+    /// Adds the tables' catalogs, each of which has to be the one that the stack names.
     pub(super) fn new(document: Stack, public_key: PublicKey, catalogs: Vec<Catalog>) -> Result<Self> {
         let describe = |catalog: Catalog| {
             let entry = sotto_registry::find(&catalog.scheme);
@@ -43,8 +45,8 @@ impl StackInfo {
         Ok(StackInfo { document, public_key, tables })
     }
 
-    /// The layer's shards and the shard of each lookup of a request, for layers that this build knows, and how often a request
-    /// fails for other reasons than its lookups.
+    /// The layer's shards and the shard of each lookup of a request, for layers that this build
+    /// knows, and the probability that a request fails for other reasons than its lookups.
     fn visits(&self) -> Option<(Vec<u64>, Vec<usize>, f64)> {
         if let Ok(Some(batched)) = BatchAccess::of(&self.document) {
             let code = batched.code();
@@ -59,7 +61,7 @@ impl StackInfo {
         Some((design.shards(leaves).ok()?, design.visits(leaves).ok()?, code))
     }
 
-    /// What a request takes.
+    /// The cost of a request.
     fn request(&self) -> Option<Request> {
         let schemes: Vec<_> = self.tables.iter().map(|(_, scheme)| scheme.as_ref()).collect::<Option<_>>()?;
         let servers = |i: usize| {
@@ -167,7 +169,8 @@ impl StackInfo {
     }
 }
 
-/// A stack's folder. Every table's catalog is compared with what the stack names; `verify` reads all of it.
+/// Inspects a stack's folder. Every table's catalog is compared with what the stack names; `verify`
+/// reads all of it.
 pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()> {
     let (signed, document) = dir.read().map_err(exit_mapping::db)?;
     let bars = screen.bars();

@@ -1,4 +1,4 @@
-//! The states of clients.
+//! Inspection of the durable states of clients.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};

@@ -1,10 +1,10 @@
-//! Lookups of different things, and whether what is seen tells which was wanted.
+//! Makes different lookups, and compares what an observer sees of them.
 //!
-//! As many clients as there are wishes ask for all of them, each in another order (a Latin square): at each place in the
-//! order every
-//! wish comes up once. What is seen there has to be the same whichever it is. So what depends on the place alone, such as
-//! hints that
-//! are made again after so many lookups, is not taken for a leak, and what depends on the wish is not missed.
+//! As many clients as there are lookups make all of them, each in another order (a Latin square):
+//! at each position of the order every lookup occurs once. What is seen there has to be the same
+//! whichever lookup it is. So effects of the position alone, such as hints that are made again
+//! after a number of lookups, are not mistaken for a leak, and effects of the lookup are not
+//! missed.
 
 use super::recording::{Exchange, RecordingTransport, Transcript, TranscriptRecorder};
 use super::target::LeakageTarget;
@@ -18,7 +18,7 @@ use sotto_client::stack::BatchStack;
 use sotto_client::{ClientError, Lookup, LookupResult, Stack, Table};
 use sotto_prg::system_rng;
 
-/// What is wanted.
+/// The lookup of a trial.
 #[derive(Debug, Clone, Serialize)]
 pub(super) enum LookupKind {
     Row(u64),
@@ -36,7 +36,7 @@ impl LookupKind {
     }
 }
 
-/// One thing that was looked up by every client.
+/// One lookup that every client made.
 #[derive(Debug, Serialize)]
 pub(super) struct LookupTrial {
     pub(super) what: String,
@@ -44,37 +44,37 @@ pub(super) struct LookupTrial {
     pub(super) outcome: &'static str,
 }
 
-/// Two lookups that differ in what is seen of them.
+/// Two lookups that look different to an observer.
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {
     pub(super) one: String,
     pub(super) other: String,
-    /// Whether what the client sent differs, and not only what came back.
+    /// Whether the client's requests differ, and not only the responses.
     pub(super) sent: bool,
     pub(super) one_seen: Transcript,
     pub(super) other_seen: Transcript,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Serialize)]
 pub(super) struct LeakageReport {
     pub(super) tried: Vec<LookupTrial>,
     pub(super) clients: usize,
-    /// What is seen of a client that comes for the first time, before it looks anything up.
+    /// What is seen of a new client before its first lookup.
     pub(super) opening: Transcript,
     /// What is seen of its first lookup.
     pub(super) lookup: Transcript,
-    /// What is seen of one request for two things; `None` if that was refused.
+    /// What is seen of one request with two lookups; `None` if that was refused.
     pub(super) two: Option<Transcript>,
     pub(super) apart: Vec<Difference>,
     #[serde(skip)]
     pub(super) catalogs: Vec<Catalog>,
-    /// Which tables a request goes to, and how often to each.
+    /// Whether rounds hide the number of lookups.
     #[serde(skip)]
     pub(super) hides_count: bool,
 }
 
-/// A table, or a stack that is made for several rows at once.
+/// An open table, or a stack with a batch code.
 enum TableOrStack {
     Table(Box<Table>),
     Batch(Box<BatchStack>),
@@ -126,7 +126,7 @@ impl TableOrStack {
         };
         match granted.map_err(exit_mapping::client) {
             Ok(all) => Ok(all.iter().map(outcome).collect()),
-            // There is no such row: known before, and said after.
+            // The row does not exist, which is known before the query and reported after it.
             Err(failure) if failure.exit == Exit::Missing => Ok(vec![REFUSED; wanted.len()]),
             Err(failure) => Err(failure),
         }
@@ -143,7 +143,7 @@ fn outcome(granted: &std::result::Result<LookupResult, ClientError>) -> &'static
     }
 }
 
-/// Looks things up, with the keys that were given among them.
+/// Makes lookups, the given keys among them.
 pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLine) -> Result<LeakageReport> {
     let notes = TranscriptRecorder::default();
     let mut first = Some(TableOrStack::open(place, &notes)?);
@@ -191,13 +191,13 @@ pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLin
     Ok(LeakageReport { tried, clients: count, opening, lookup, two, apart, catalogs, hides_count })
 }
 
-/// What is seen without requests that a busy server turned away: they are sent again as they were.
+/// What is seen without the requests that a busy server refused, which are sent again unchanged.
 fn unhindered(mut seen: Transcript) -> Transcript {
     seen.values_mut().for_each(|line| line.retain(|exchange| !matches!(exchange.status, 429 | 503)));
     seen
 }
 
-/// The first two lookups at one place that differ.
+/// The first two lookups at one position that differ.
 fn differ(place: &[(usize, Transcript)], name: impl Fn(usize) -> String) -> Option<Difference> {
     let (first, usual) = place.first()?;
     let (other, seen) = place.iter().find(|(_, seen)| seen != usual)?;
@@ -214,8 +214,8 @@ fn differ(place: &[(usize, Transcript)], name: impl Fn(usize) -> String) -> Opti
     })
 }
 
-/// What is looked up: of a table by rows the first, the last, one between, and what it has not; of one by keys those that were
-/// given, and what it has not.
+/// The lookups: in a table by row the first, the last, one in between, and a missing one; in a
+/// table by key the given keys, and a missing one.
 fn wanted(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, LookupKind)>> {
     let mut rng = system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
     let rng: &mut dyn sotto_core::CryptoRng = &mut rng;

@@ -1,11 +1,12 @@
-//! `sotto leakage`: what a table gives away and to whom, on one page, with what was measured beside what is said.
+//! `sotto leakage`: a page about what a table reveals and to whom, with measurements next to
+//! statements.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `place` | servers that are there, or that are started for this |
-//! | `watched` | what is seen of requests |
-//! | `measure` | lookups of different things, compared |
-//! | `says` | what follows from the scheme and the catalog |
+//! | `target` | existing servers, or servers that are started for this |
+//! | `recording` | what is seen of requests |
+//! | `measure` | different lookups, compared |
+//! | `statements` | what follows from the scheme and the catalog |
 //! | `page` | the page |
 
 mod measure;
@@ -131,7 +132,7 @@ impl Leakage {
     }
 }
 
-/// What is wrong, if lookups can be told apart.
+/// Fails if lookups can be told apart.
 fn verdict(measured: &LeakageReport) -> Result<()> {
     let Some(apart) = measured.apart.iter().max_by_key(|apart| apart.sent) else { return Ok(()) };
     let text = format!("{} can be told from {} by what is seen", apart.one, apart.other);

@@ -1,4 +1,4 @@
-//! The page, in Markdown.
+//! The leakage report as a page in Markdown.
 
 use super::measure::LeakageReport;
 use super::recording::Transcript;
@@ -9,7 +9,7 @@ use sotto_catalog::Catalog;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// All of it.
+/// The whole page.
 pub(super) fn page(
     place: &LeakageTarget,
     measured: &LeakageReport,
@@ -80,7 +80,8 @@ fn measurement(measured: &LeakageReport) -> String {
     out
 }
 
-/// A line for each kind of request: those that differ in the bytes of a range, an epoch or a digest alone are one kind.
+/// A line for each kind of request: requests that differ in a range, an epoch or a digest alone are
+/// of one kind.
 fn exchanges(all: &[(&str, &Transcript)], catalogs: &[Catalog]) -> String {
     let mut out = String::from("| when | where | requests | up | down |\n|---|---|---:|---:|---:|\n");
     for (when, seen) in all {
@@ -107,7 +108,7 @@ fn exchanges(all: &[(&str, &Transcript)], catalogs: &[Catalog]) -> String {
     out
 }
 
-/// A request; of a static file what it is, and not the digest that names it.
+/// The name of a request; for a static file its kind, and not the digest that names it.
 fn resource(request: &str, catalogs: &[Catalog]) -> String {
     let digest = request.rsplit('/').next().unwrap_or_default();
     let mut files = catalogs.iter().flat_map(|catalog| &catalog.artifacts);
@@ -118,7 +119,7 @@ fn resource(request: &str, catalogs: &[Catalog]) -> String {
     )
 }
 
-/// Text that cannot end a cell.
+/// Text that cannot end a cell of a table.
 fn cell(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace('|', "\\|")
 }

@@ -1,6 +1,5 @@
-//! A transport that takes down what whoever sits between could: which requests, in which order, how large, and how large what
-//! came
-//! back was. Not what was in them.
+//! A transport that records what an observer of the network could see: which requests, in which
+//! order, and the sizes of requests and responses, but not their contents.
 
 use serde::Serialize;
 use sotto_client::ClientError;
@@ -9,7 +8,7 @@ use sotto_client::transport::{Method, Request, Response, Transport, TransportErr
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One request and its response, but for their bytes.
+/// One request and its response, without their contents.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Exchange {
     pub(super) request: String,
@@ -18,15 +17,16 @@ pub(super) struct Exchange {
     pub(super) down_bytes: u64,
 }
 
-/// What was seen on each line, in its order. The tables of a stack are asked at the same time, so each is a line of its own.
+/// The exchanges on each connection, in order. The tables of a stack are queried at the same time,
+/// so each has a connection of its own.
 pub(super) type Transcript = BTreeMap<String, Vec<Exchange>>;
 
-/// Where it is taken down.
+/// A recorder of exchanges, shared by connections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TranscriptRecorder(Arc<Mutex<Transcript>>);
 
 impl TranscriptRecorder {
-    /// What was seen since the last time.
+    /// The exchanges since the last call.
     pub(super) fn take(&self) -> Transcript {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -36,7 +36,7 @@ impl TranscriptRecorder {
     }
 }
 
-/// A connection to a server, watched.
+/// A recorded connection to a server.
 pub(super) struct RecordingTransport {
     http: HttpTransport,
     server: usize,
@@ -45,7 +45,8 @@ pub(super) struct RecordingTransport {
 }
 
 impl RecordingTransport {
-    /// Connections to servers, in the order of their roles. `apart`: each resource is a line of its own.
+    /// Recorded connections to servers, in the order of their roles. With `apart`, each resource
+    /// has an entry of its own.
     pub(super) fn all(
         urls: &[String],
         settings: &HttpSettings,

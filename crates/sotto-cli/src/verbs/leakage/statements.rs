@@ -1,4 +1,5 @@
-//! What a table gives away, in sentences: what follows from its scheme and its catalog. What was measured stands beside it.
+//! Statements about what a table reveals, which follow from its scheme and its catalog. The page
+//! shows measurements next to them.
 
 use super::measure::LeakageReport;
 use super::target::LeakageTarget;
@@ -8,21 +9,21 @@ use sotto_catalog::Catalog;
 use sotto_core::{Artifact, SchemeEntry};
 use sotto_db::inspect::SchemeInfo;
 
-/// Who learns something, and what.
+/// An observer, and what it learns.
 #[derive(Debug, Serialize)]
 pub(super) struct Observer {
     pub(super) who: &'static str,
     pub(super) sentences: Vec<String>,
 }
 
-/// A table as it is described: its catalog, what the scheme says, and the scheme.
+/// A table to describe: its catalog, the scheme, and the scheme's report.
 pub(super) struct DescribedTable<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) scheme: &'a SchemeInfo,
     pub(super) entry: &'a SchemeEntry,
 }
 
-/// All of it.
+/// All statements about a table.
 pub(super) fn parts(
     place: &LeakageTarget,
     measured: &LeakageReport,

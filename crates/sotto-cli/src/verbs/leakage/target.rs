@@ -1,4 +1,5 @@
-//! Where lookups go: servers that are there, or servers of a folder that are started for this and end with it.
+//! The servers of the measurement: existing servers, or servers that are started for a folder and
+//! end with it.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
@@ -8,28 +9,28 @@ use sotto_db::{ImageFile, StackDir, TableDir};
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
 use std::path::{Path, PathBuf};
 
-/// Servers, and what is asked of them.
+/// Servers, and the table or stack to query.
 pub(super) struct LeakageTarget {
-    /// Their addresses, in the order of their roles.
+    /// Addresses of the servers, in the order of their roles.
     pub(super) urls: Vec<String>,
     pub(super) settings: HttpSettings,
-    /// What is asked: a table's name or a stack's.
+    /// Name of the table or stack.
     pub(super) name: String,
-    /// Whether that is a stack.
+    /// Whether it is a stack.
     pub(super) stack: bool,
-    /// Epochs whose files lie in the folder, if it is one.
+    /// Epochs in the folder, if there is one.
     pub(super) epochs: Vec<u64>,
-    /// Held while they are asked.
+    /// Servers that were started, held during the measurement.
     _running: Vec<RunningServer>,
 }
 
 impl LeakageTarget {
-    /// Servers at these addresses.
+    /// Uses the servers at these addresses.
     pub(super) fn there(urls: Vec<String>, settings: HttpSettings, name: String, stack: bool) -> Self {
         LeakageTarget { urls, settings, name, stack, epochs: Vec::new(), _running: Vec::new() }
     }
 
-    /// The folder of a table or a stack, or an image: each of its servers is started on loopback.
+    /// Starts each server of a table's or stack's folder, or of an image, on loopback.
     pub(super) fn of_files(path: &Path) -> Result<Self> {
         if !path.exists() {
             let text = format!("there is no file or folder {}", path.display());

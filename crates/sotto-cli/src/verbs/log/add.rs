@@ -1,4 +1,4 @@
-//! `sotto log add`: what is published and not in its log yet.
+//! `sotto log add`: adds catalogs that are published and not in their log yet.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
@@ -31,7 +31,7 @@ impl Add {
             return Err(Failure::usage("tables of Apple's lookups are not signed, and no log has them")
                 .fix("give the directory of a table or a stack"));
         }
-        // A key that is made here would be nobody's.
+        // A key must not be created here, since it would belong to no publisher.
         let key = self.signing_key.unwrap_or_else(|| self.dir.join(KEY));
         if !key.exists() {
             return Err(Failure::missing(format!("there is no signing key {}", key.display()))

@@ -1,4 +1,4 @@
-//! `sotto log attach`: cosignatures into the publisher's log, each verified.
+//! `sotto log attach`: adds cosignatures to the publisher's log, each of which is verified.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};

@@ -1,7 +1,8 @@
-//! `sotto log cosign`: a witness looks at a log, and signs that it goes on from what it saw and contradicts nothing.
+//! `sotto log cosign`: a witness reads a log, and signs that it extends what it saw before and
+//! contains no contradiction.
 //!
-//! What it has seen is on the disk before a cosignature leaves: whatever happens, it never cosigns two logs, and no log with two
-//! catalogs of one epoch.
+//! What the witness has seen is on disk before a cosignature is written: whatever happens, it never
+//! cosigns two logs, nor a log with two catalogs of one epoch.
 
 use super::key;
 use super::log_location::LogLocation;

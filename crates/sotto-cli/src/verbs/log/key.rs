@@ -1,4 +1,4 @@
-//! `sotto log key`: a witness's key, in a file that is made if it is not there.
+//! `sotto log key`: a witness's key, in a file that is created if it does not exist.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};

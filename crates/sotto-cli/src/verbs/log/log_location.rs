@@ -1,4 +1,4 @@
-//! A log in a folder, or behind an address.
+//! The location of a log: a folder, or an address.
 
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
@@ -10,14 +10,14 @@ use sotto_wire::routes;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-/// Where a log's files are.
+/// The location of a log's files.
 pub(super) enum LogLocation {
     Folder(DirectorySource),
     Server(RefCell<HttpTransport>, PublicKey),
 }
 
 impl LogLocation {
-    /// A folder, or the address of a server that serves the log of this publisher.
+    /// Parses a folder, or the address of a server that serves the log of this publisher.
     pub(super) fn of(text: &str, publisher: PublicKey, trust_root: Option<&Path>) -> Result<Self> {
         if !crate::verbs::is_url(text) {
             let folder = PathBuf::from(text);

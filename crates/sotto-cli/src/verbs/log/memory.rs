@@ -1,4 +1,5 @@
-//! What a witness or a monitor has seen of one log, on the disk: the last checkpoint, and the last entry of each name.
+//! The memory that a witness or a monitor has of one log, on disk: the last checkpoint, and the
+//! last entry of each name.
 //!
 //! ```text
 //! STATE/<publisher>.checkpoint   the last checkpoint, as it was signed
@@ -22,20 +23,20 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What was seen of one log, while nobody else looks.
+/// The memory of one log, locked for this process.
 pub(super) struct Memory {
     publisher: PublicKey,
     file: PathBuf,
     _lock: File,
 }
 
-/// A log that goes on from what was seen, and does not contradict itself. It is kept by now.
+/// A log that extends what was seen before, and does not contradict itself, once that is stored.
 pub(super) struct SeenCheckpoint {
-    /// The checkpoint as it was served.
+    /// Checkpoint as it was served.
     pub(super) served: Vec<u8>,
-    /// What it says.
+    /// Parsed checkpoint.
     pub(super) checkpoint: Checkpoint,
-    /// The entries that were seen before.
+    /// Number of entries that were seen before.
     pub(super) before: u64,
 }
 
@@ -53,11 +54,11 @@ impl Memory {
         Ok(Memory { publisher: *publisher, file, _lock: lock })
     }
 
-    /// Looks at a log as it is now, and keeps what was seen of it.
+    /// Reads a log as it is now, and stores what was seen of it.
     ///
     /// # Errors
-    /// Exit code 5 for a log that does not go on, or contradicts itself: the checkpoints that prove it are kept, and `advice`
-    /// says what else is to be done.
+    /// Exit code 5 for a log that does not extend what was seen before, or contradicts itself: the
+    /// checkpoints that prove it are stored, and `advice` says what else to do.
     pub(super) fn look(&self, place: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
         let failed = |e: LogError| exit_mapping::log(&e);
         let path = LogLayout::Tiles.checkpoint();
@@ -81,13 +82,13 @@ impl Memory {
             }
             examined => examined.map_err(failed)?,
         };
-        // From here on nothing is believed that does not go on from this.
+        // From here on only logs are accepted that extend this one.
         self.keep("history", history.to_string().as_bytes())?;
         self.keep("checkpoint", &served)?;
         Ok(SeenCheckpoint { served, checkpoint, before: known.map_or(0, |known| known.size) })
     }
 
-    /// The last entry of each name. One that is not there is made of the whole log.
+    /// The last entry of each name. If the file does not exist, it is computed from the whole log.
     fn history(&self) -> Result<LogHistory> {
         let Some(bytes) = self.read("history", MAX_HISTORY_BYTES)? else {
             return Ok(LogHistory::new(self.publisher));
@@ -120,7 +121,7 @@ impl Memory {
     }
 }
 
-/// Whole and on the disk, or not at all.
+/// Replaces a file durably, as a whole or not at all.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || {

@@ -1,15 +1,15 @@
-//! `sotto log`: the log that a publisher writes its catalogs into, and the witnesses who see it grow.
+//! `sotto log`: the log that a publisher writes its catalogs into, and its witnesses.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | [`show`] | which catalogs are in a log, and who has cosigned it |
-//! | [`add`] | what is published and not in the log yet |
+//! | [`add`] | adds published catalogs that are not in the log yet |
 //! | [`key`] | a witness's key |
-//! | [`cosign`] | a witness looks at a log, and signs that it goes on |
-//! | [`watch`] | a monitor looks at a log, again and again |
+//! | [`cosign`] | a witness reads a log, and signs that it is consistent |
+//! | [`watch`] | a monitor reads a log, again and again |
 //! | `memory` | what a witness or a monitor has seen |
-//! | [`mod@attach`] | cosignatures into the publisher's log |
-//! | `place` | a log in a folder, or behind an address |
+//! | [`mod@attach`] | adds cosignatures to the publisher's log |
+//! | `log_location` | a log in a folder, or at an address |
 
 mod add;
 mod attach;

@@ -50,7 +50,7 @@ impl Show {
             "cosigned": log.witnessed().map(told),
             "entries": entries,
         }))?;
-        // All of it is shown first: that is what proves it.
+        // All of it is shown first, as the proof of an error.
         let checked = log.history().map(drop);
         checked
             .map_err(|e| exit_mapping::log(&e).fix("show the log to others, and do not trust its publisher"))

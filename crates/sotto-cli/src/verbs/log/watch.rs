@@ -39,7 +39,7 @@ impl Watch {
         let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         loop {
             match self.look(&place, screen) {
-                // A server that is away for a while is no fork.
+                // A server that is unavailable for a while is no fork.
                 Err(failure) if !self.once && matches!(failure.exit, Exit::Storage | Exit::Missing) => {
                     eprintln!("{}", failure.render(false));
                 }

@@ -1,10 +1,11 @@
-//! `sotto plan`: a workload in; every scheme and layout that fits, ranked, with what each would cost; and why others do not fit.
+//! `sotto plan`: ranks every scheme and layout that fits a workload, with the cost of each, and
+//! says why others do not fit.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`asked`] | the workload, from the command line and from a file |
+//! | [`workload_args`] | the workload, from the command line and from a file |
 //! | `number` | numbers as people write them |
-//! | `shown` | the plan as tables |
+//! | `tables` | the plan as tables |
 
 mod number;
 mod tables;

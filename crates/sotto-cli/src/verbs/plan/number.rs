@@ -1,6 +1,6 @@
 //! Numbers as people write them: `1000000`, `1e6`, `2^20`; and bytes, `64MiB`.
 
-/// A count: digits, a power, or digits with an exponent.
+/// Parses a count: digits, a power, or digits with an exponent.
 pub(super) fn count(text: &str) -> Result<u64, String> {
     let none = || format!("{text:?} is no count: write 1000000, 1e6 or 2^20");
     let plain = text.replace('_', "");
@@ -17,7 +17,7 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     plain.parse().map_err(|_| none())
 }
 
-/// The units of bytes.
+/// Units of bytes.
 const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -30,7 +30,7 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-/// Bytes: a count, with a unit or without.
+/// Parses bytes: a count, with or without a unit.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let found = UNITS.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?.trim_end(), *size)));
     let (number, size) = found.unwrap_or((text, 1));

@@ -4,7 +4,7 @@ use crate::screen::{grid, units};
 use sotto_plan::{Baseline, Candidate, KeyChoice, Plan, TableData};
 use std::time::Duration;
 
-/// Seconds as a person reads them.
+/// Formats seconds for a person.
 fn time(seconds: f64) -> String {
     units::time(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
@@ -13,7 +13,7 @@ fn dollars(dollars: f64) -> String {
     if dollars < 0.01 { format!("{dollars:.4}") } else { units::digits(dollars) }
 }
 
-/// All of it.
+/// The whole plan as text.
 pub(super) fn text(plan: &Plan, times: &str) -> String {
     let mut parts = vec![table(plan)];
     if !plan.offers.is_empty() {
@@ -58,7 +58,7 @@ fn table(plan: &Plan) -> String {
     )
 }
 
-/// A scheme with what its parameters are for.
+/// The name of a scheme with the goal of its parameters.
 fn named(offer: &Candidate) -> String {
     let choice = &offer.choice;
     match &choice.set {
@@ -164,7 +164,7 @@ fn modeled(plan: &Plan) -> String {
     )
 }
 
-/// What servers learn, of which many learn the same.
+/// What servers learn, grouped, since many schemes have the same leakage.
 fn leaks(plan: &Plan) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for offer in &plan.offers {

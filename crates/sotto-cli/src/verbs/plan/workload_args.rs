@@ -1,4 +1,4 @@
-//! The workload, from the command line; what the table is, from a file or from its size alone.
+//! The arguments of a workload, with the table from a file or from its size alone.
 
 use super::number::{bytes, count};
 use crate::exit_mapping;
@@ -98,7 +98,7 @@ fn aim(name: &str) -> std::result::Result<RankBy, String> {
 }
 
 impl WorkloadArgs {
-    /// The workload. Whatever is wrong with its figures, planning says.
+    /// The workload. Planning checks its figures.
     pub(super) fn workload(&self, screen: Screen) -> Result<Workload> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let cores = self.cores.unwrap_or(u32::try_from(cores).unwrap_or(u32::MAX));
@@ -131,7 +131,7 @@ impl WorkloadArgs {
         })
     }
 
-    /// The table, from its size alone.
+    /// The table from its size alone.
     fn counted(&self, rows: u64) -> Result<TableData> {
         let row_bytes = self.source.row_bytes().unwrap_or_default();
         if !self.keyed {
@@ -144,7 +144,7 @@ impl WorkloadArgs {
         Ok(TableData::Key { keys: rows, value_bytes: width.into(), counted: Box::new(counted) })
     }
 
-    /// The table, as encoding would read it.
+    /// The table as encoding would read it.
     fn read(&self, screen: Screen) -> Result<TableData> {
         let Some(input) = self.source.input() else {
             return Err(Failure::usage("what is the table?").fix("give a file, or --rows N --row-bytes N"));

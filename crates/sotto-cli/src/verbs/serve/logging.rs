@@ -1,22 +1,24 @@
-//! What a server says of its work: a log on stderr, and traces, where the program was built with them (feature `traces`).
+//! The log of a server on stderr, and traces, if the program was built with them (feature
+//! `traces`).
 //!
-//! Traces go to a collector by OTLP over HTTP, as OpenTelemetry's own variables say: `OTEL_EXPORTER_OTLP_ENDPOINT`, or the same
-//! with `TRACES`. Without one of them there are none. A span is a request, by route and outcome, or a pass, by table and number
-//! of queries: what the metrics count. None holds a row, a key or a client, and no client's `traceparent` is taken up, since
-//! that would tie requests together.
+//! Traces go to a collector by OTLP over HTTP, as OpenTelemetry's own variables say:
+//! `OTEL_EXPORTER_OTLP_ENDPOINT`, or the same with `TRACES`. Without one of them there are none. A
+//! span is a request, by route and outcome, or a pass, by table and number of queries: what the
+//! metrics count. None contains a row, a key or a client, and no client's `traceparent` is used,
+//! since that would link requests.
 
 use crate::failure::Result;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Sends what is left, when it goes.
+/// Guards of the log and of the traces, whose rest is sent when this is dropped.
 pub(super) struct Logging {
     #[cfg(feature = "traces")]
     _traces: Option<traces::TraceExporter>,
 }
 
-/// Structured logs on stderr, JSON if wanted; and traces.
+/// Starts structured logs on stderr, as JSON if requested; and traces.
 pub(super) fn start(level: &str, json: bool) -> Result<Logging> {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let lines = if json { lines.json().boxed() } else { lines.with_ansi(false).boxed() };
@@ -45,20 +47,21 @@ mod traces {
     use tracing_subscriber::layer::Layer;
     use tracing_subscriber::registry::LookupSpan;
 
-    /// Where a collector is, by the names that every program with traces reads.
+    /// Environment variables with the address of a collector, which every program with traces
+    /// reads.
     const WHERE: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
-    /// Spans on their way to the collector.
+    /// Exports spans to the collector.
     pub(super) struct TraceExporter(SdkTracerProvider);
 
     impl Drop for TraceExporter {
         fn drop(&mut self) {
-            // A collector that is gone keeps no server from ending.
+            // A collector that is gone does not keep the server from ending.
             let _ = self.0.shutdown();
         }
     }
 
-    /// What takes spans, if there is a collector for them.
+    /// The layer that exports spans, if there is a collector.
     pub(super) fn start<S>() -> Result<Option<(impl Layer<S>, TraceExporter)>>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,

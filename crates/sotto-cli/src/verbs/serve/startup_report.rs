@@ -1,4 +1,4 @@
-//! What a server says of its tables and its certificate when it begins.
+//! The report of a server about its tables and its certificate at startup.
 
 use crate::failure::Result;
 use crate::screen::{Screen, units};
@@ -7,8 +7,8 @@ use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
 use sotto_db::TablePlacement;
 use sotto_server::{RunningServer, SelfSignedCertificate, ServerConfig, TableEpoch, TableStatus};
 
-/// Says what is served, and where. What it is told of the tables goes with it: a table that it held would stay in memory, with
-/// its image, long after newer epochs took its place.
+/// Prints what is served, and where. The list of tables is dropped here: a table that it held would
+/// stay in memory, with its image, long after newer epochs replaced it.
 pub(super) fn announce(
     config: &ServerConfig,
     running: &RunningServer,
@@ -20,7 +20,7 @@ pub(super) fn announce(
     let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
     let announced: Vec<_> =
         running.tables().into_iter().map(|(name, standing)| StartupTable { name, standing }).collect();
-    // Tables of stacks come last, and are worth a line only if there is something to say.
+    // Tables of stacks come last, and have a line only if there is something to report.
     let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
     let use_cases = running.use_cases();
     // Address and first command come first; all of it in one write, so that a reader who waits for the address has the rest too.
@@ -61,13 +61,13 @@ pub(super) fn announce(
     }))
 }
 
-/// A table as it is announced.
+/// A table in the report.
 struct StartupTable {
     name: String,
     standing: TableStatus,
 }
 
-/// The certificate that was made here, and how a client comes to trust it.
+/// A self-signed certificate, and how a client trusts it.
 fn certificate(own: &SelfSignedCertificate) -> String {
     let fingerprint = &own.fingerprint;
     match &own.files {
@@ -102,7 +102,7 @@ impl StartupTable {
         }
     }
 
-    /// Where it lies and on which pages, once that is known.
+    /// Where the table is in memory and on which pages, once that is decided.
     fn lies(&self) -> Option<String> {
         let (live, residence) = self.live().and_then(|live| Some((live, live.residence()?)))?;
         Some(format!("table {}: {} {residence}", live.catalog().table, units::bytes(residence.bytes)))

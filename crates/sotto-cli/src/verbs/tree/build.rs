@@ -1,4 +1,5 @@
-//! `sotto tree build`: a log's tiles, checked against its checkpoint, to the next epoch of a stack.
+//! `sotto tree build`: makes the next epoch of a stack from a log's tiles, verified against its
+//! checkpoint.
 
 use super::design_choice::DesignArgs;
 use super::log_args::{LogArgs, OpenedLog};
@@ -19,7 +20,7 @@ use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_buckets};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What the folder of rows begins with that is there while they are encoded.
+/// Prefix of the temporary folder of rows during encoding.
 const ROWS: &str = ".rows-";
 
 const EXAMPLE: &str = "\
@@ -67,7 +68,8 @@ pub(super) struct Build {
     openly: PublishArgs,
 }
 
-/// Which of a stack's tables, and how many queries a proof takes of all of them.
+/// The stack that a table belongs to, and the number of queries that a proof takes in all of its
+/// tables.
 struct Member<'a> {
     stack: &'a TableName,
     number: usize,
@@ -119,7 +121,7 @@ impl Build {
         let visits = design.visits(checkpoint.size).map_err(|e| Failure::internal(e.to_string()))?;
         let mut shards = Vec::new();
         let groups = grouped(scheme, &tables, design.alike());
-        // Those of a group are visited at once.
+        // Tables of a group are visited at once.
         let queries = visits.len() + groups.len() - tables.len();
         for (i, group) in groups.iter().enumerate() {
             let watch = |at: sotto_db::Progress| bars.watch(Some((i, groups.len())), at);
@@ -189,7 +191,7 @@ impl Build {
         }))
     }
 
-    /// Only the holder of the folder's lock writes rows, so what is there is of a build that was killed.
+    /// Removes rows of a killed build. Only the holder of the folder's lock writes rows.
     fn remove_leftovers(&self) -> Result<()> {
         let failed = |e: std::io::Error| Failure::file("removing leftovers in", &self.out, &e);
         for entry in std::fs::read_dir(&self.out).map_err(failed)? {

@@ -1,4 +1,5 @@
-//! Which design and scheme a build takes: what was said, what the stack has already, or what is cheapest.
+//! The choice of design and scheme for a build: as given, as in the existing stack, or the
+//! cheapest.
 
 use super::plan::CostArgs;
 use super::plan::choose::{self, PlanRequest, can_be_chosen};
@@ -15,7 +16,7 @@ use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::proof_layout::BatchLayout;
 use sotto_prg::PublicSeed;
 
-/// Most layers that are public: 2^24 hashes.
+/// Maximum number of public layers: 2^24 hashes.
 const MAX_PUBLIC: u8 = 24;
 
 /// What may be said of the design.
@@ -34,16 +35,16 @@ pub(super) struct DesignArgs {
     pub(super) weights: CostArgs,
 }
 
-/// What a build takes.
+/// The design and scheme of a build.
 pub(super) struct DesignChoice {
     pub(super) design: ProofLayout,
     pub(super) scheme: &'static SchemeEntry,
-    /// Why, in one line.
+    /// Reason of the choice, in one line.
     pub(super) why: String,
 }
 
 impl DesignArgs {
-    /// For a log that has no stack yet.
+    /// The choice for a log without a stack.
     pub(super) fn fresh(&self, leaves: u64) -> Result<DesignChoice> {
         let wish = PlanRequest {
             leaves,
@@ -64,7 +65,7 @@ impl DesignArgs {
         }
     }
 
-    /// The layouts that are left to choose from.
+    /// The layouts that remain to choose from.
     fn layouts(&self, leaves: u64) -> Result<Vec<Vec<Layout>>> {
         let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
         let height = height(leaves);
@@ -90,7 +91,7 @@ impl DesignArgs {
         }
     }
 
-    /// For a log whose stack is there: what it has, so that clients who know it go on.
+    /// The choice for a log with a stack: that of the stack, so that clients can continue.
     pub(super) fn kept(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<DesignChoice> {
         let fix = "build into another directory";
         let design = match before.layers.as_slice() {
@@ -102,7 +103,8 @@ impl DesignArgs {
         };
         let mut grown = false;
         if let ProofLayout::Color { layers, public } = &mut design {
-            // With as many layers in tables every row stays where it is, and tables get longer: what is new is public.
+            // With the same number of layers in tables every row keeps its position, and tables get
+            // longer: new layers are public.
             let needed = height(leaves).saturating_sub(*layers);
             grown = needed > *public;
             *public = needed.max(*public);
@@ -119,7 +121,7 @@ impl DesignArgs {
             ));
         }
         if let ProofLayout::Batch(code) = &mut design {
-            // Another number of rows moves them all anyway, so which proofs fail need not stay the same either.
+            // Another number of rows moves them all anyway, so the proofs that fail may change too.
             code.seed = seed()?;
             code.sizes(leaves).check().map_err(|_| {
                 Failure::usage(format!(
@@ -161,7 +163,7 @@ impl DesignArgs {
     }
 }
 
-/// Where a batch code's copies are to lie.
+/// A random seed for the copies of a batch code.
 fn seed() -> Result<PublicSeed> {
     let rng = sotto_prg::system_rng();
     let mut rng =

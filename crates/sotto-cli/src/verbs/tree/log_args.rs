@@ -1,4 +1,4 @@
-//! Which log, and whose key it is signed with.
+//! The arguments for a log: its folder, and the key that signs it.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -9,7 +9,7 @@ use sotto_tlog::{
 use sotto_tree::log::{Hash, hash};
 use std::path::{Path, PathBuf};
 
-/// How many missing files an error names itself.
+/// Maximum number of missing files that an error names.
 const NAMED: usize = 3;
 
 /// What may be said of a log that lies in a folder.
@@ -32,7 +32,7 @@ pub(super) struct LogArgs {
     missing: Option<PathBuf>,
 }
 
-/// A log that is whole: what its checkpoint says, the signed text of it, and its tiles.
+/// A complete log: its checkpoint, the signed text of it, and its tiles.
 pub(super) struct OpenedLog {
     pub(super) note: Vec<u8>,
     pub(super) checkpoint: Checkpoint,
@@ -41,7 +41,7 @@ pub(super) struct OpenedLog {
 }
 
 impl LogArgs {
-    /// Opens a log's folder, if all of its tiles are there.
+    /// Opens a log's folder, if all of its tiles exist.
     pub(super) fn open(&self, folder: &Path, bars: &ProgressLine) -> Result<OpenedLog> {
         let (found, note, checkpoint) = self.head(folder)?;
         let source = DirectorySource(found.folder.clone());
@@ -59,7 +59,7 @@ impl LogArgs {
         Ok(OpenedLog { note, checkpoint, layout: found.layout, log })
     }
 
-    /// What a log's checkpoint says. No tile is read.
+    /// Reads and verifies a log's checkpoint, without reading a tile.
     fn head(&self, folder: &Path) -> Result<(LogFolder, Vec<u8>, Checkpoint)> {
         head(folder, &self.log_key, self.origin.as_deref(), self.layout, self.checkpoint.as_deref())
     }
@@ -103,7 +103,7 @@ pub(super) fn head(
     Ok((found, note, checkpoint))
 }
 
-/// A key: its text, or a file that holds it.
+/// Parses a key: its text, or a file that contains it.
 pub(super) fn key(text: &str) -> Result<LogKey> {
     let path = Path::new(text);
     match text.parse::<LogKey>() {
@@ -128,7 +128,7 @@ pub(super) fn pinned(key: LogKey, origin: Option<&str>, note: &[u8]) -> LogKey {
     }
 }
 
-/// A leaf hash: of an entry in a file, or in hexadecimal.
+/// Parses a leaf hash: of an entry in a file, or in hexadecimal.
 pub(super) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Hash>> {
     if let Some(path) = entry {
         let entry = std::fs::read(path).map_err(|e| Failure::file("reading the entry", path, &e))?;
@@ -139,7 +139,7 @@ pub(super) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Ha
     leaf.map_err(|_| Failure::usage("a leaf hash is 64 hexadecimal digits, in lower case"))
 }
 
-/// What is wrong with a log.
+/// The failure of a log.
 pub(super) fn failed(error: LogError) -> Failure {
     match error {
         LogError::Storage { .. } => Failure::new(Exit::Storage, error.to_string()),

@@ -1,16 +1,16 @@
-//! `sotto tree`: proofs from a transparency log, without telling the server of which entry.
+//! `sotto tree`: proofs from a transparency log, without revealing the entry to the server.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`generate`] | a synthetic log, to try things on |
-//! | [`plan`] | what each way to lay a log out would cost |
-//! | `choice` | which design and scheme a build takes |
+//! | [`generate`] | a synthetic log, for experiments |
+//! | [`plan`] | the cost of each layout of a log |
+//! | `design_choice` | the design and scheme of a build |
 //! | [`mod@build`] | a log's tiles to a stack of tables that can be served |
 //! | `rows` | which hash goes to which row |
 //! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
-//! | `seen` | the largest checkpoint of a log that was seen, which later ones must go on from |
+//! | `seen_checkpoint` | the largest checkpoint of a log seen, which later ones have to extend |
 //! | [`verify`] | a proof, or all tiles of a log, against the log's key |
-//! | `log` | which log, and whose key it is signed with |
+//! | `log_args` | the arguments for a log and its key |
 
 mod build;
 mod design_choice;
@@ -74,7 +74,7 @@ impl Tree {
     }
 }
 
-/// `sotto tree build` with these arguments, for the demo: what a person would type, and nothing printed.
+/// Runs `sotto tree build` with these arguments for the demo, without output.
 pub(super) fn build(
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     screen: Screen,

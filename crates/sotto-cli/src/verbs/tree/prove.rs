@@ -1,4 +1,5 @@
-//! `sotto tree prove`: an inclusion proof, fetched without telling anybody of which entry, verified, and printed.
+//! `sotto tree prove`: an inclusion proof, fetched without revealing the entry, verified, and
+//! printed.
 
 use super::log_args;
 use super::seen_checkpoint::{CheckpointStatus, SeenCheckpoint};
@@ -53,12 +54,12 @@ pub(super) struct Prove {
     entry: Option<PathBuf>,
 }
 
-/// What came of it.
+/// The result of a proof.
 struct ProvedEntry {
     proof: InclusionProof,
     leaf: Hash,
     checkpoint: Checkpoint,
-    /// Of a round.
+    /// Number of lookups in a round.
     lookups: usize,
 }
 
@@ -76,7 +77,7 @@ impl Prove {
         bars.finish();
         let began = Instant::now();
         let proved = match prove(&mut stack, &key, self.index, known, seen.as_ref()) {
-            // The log has grown meanwhile: another epoch, and a query of its own.
+            // The log has grown meanwhile: another epoch, and a new query.
             Err(Outcome::EpochChanged) => {
                 stack.refresh().map_err(exit_mapping::client)?;
                 prove(&mut stack, &key, self.index, known, seen.as_ref())
@@ -86,7 +87,7 @@ impl Prove {
         let took = began.elapsed();
         let happened = events.heard();
         if !screen.is_json() {
-            // The proof alone goes to stdout.
+            // Only the proof goes to stdout.
             events.unsaid().iter().for_each(|event| eprintln!("note: {event}"));
         }
         let ProvedEntry { proof, leaf, checkpoint, lookups } = proved?;
@@ -118,14 +119,14 @@ impl Prove {
     }
 }
 
-/// What is public of a log, checked: its signed head, and how its proofs are laid out.
+/// The verified public part of a log: its signed head, and the layout of its proofs.
 struct LogHead {
     key: LogKey,
     note: Vec<u8>,
     checkpoint: Checkpoint,
     peaks: Peaks,
     proofs: ProofLayer,
-    /// Of a round.
+    /// Number of lookups in a round.
     lookups: usize,
 }
 
@@ -153,7 +154,8 @@ impl LogHead {
         Ok(LogHead { key, note, checkpoint, peaks, proofs, lookups })
     }
 
-    /// The leaf hash of an entry, and its proof, neither of them checked. An index past the end is asked for like any other.
+    /// The leaf hash of an entry, and its proof, neither of them verified. An index past the end is
+    /// queried like any other.
     fn fetch(
         &self,
         stack: &mut Stack,
@@ -170,7 +172,7 @@ impl LogHead {
         }
     }
 
-    /// Checks that the log goes on from what was seen of it, and remembers it as it is now.
+    /// Verifies that the log extends what was seen of it, and stores its current checkpoint.
     fn goes_on(&self, stack: &mut Stack, seen: &SeenCheckpoint) -> Result<(), Outcome> {
         if let CheckpointStatus::Shorter(before) = seen.compare(&self.key, &self.checkpoint, &self.note)?
             && let Some(last) = before.size.checked_sub(1)
@@ -210,7 +212,7 @@ fn prove(
     Ok(ProvedEntry { proof, leaf, checkpoint, lookups })
 }
 
-/// A proof, and the leaf's hash, which is in another one unless the caller has it.
+/// A proof, and the leaf's hash, which is in another proof unless the caller has it.
 fn and_leaf<L>(
     stack: &mut Stack,
     layer: &L,
@@ -225,7 +227,7 @@ where
     if let Some(leaf) = known {
         return Ok((leaf, proof?));
     }
-    // A batch code cannot serve every proof. Whether there is a second round must not tell that this is one of those.
+    // A batch code cannot serve every proof. A second round must not reveal that this proof failed.
     let leaf = own(stack, layer, peaks, index);
     let proof = proof?;
     Ok((leaf?, proof))
@@ -239,13 +241,14 @@ pub(in crate::verbs) fn known(stack: &mut Stack, key: &LogKey, index: u64, leaf:
     }
 }
 
-/// The hash of a leaf is its sibling's first; the last leaf of an odd log has none, and is a peak.
+/// The hash of a leaf is the first one in its sibling's proof; the last leaf of an odd log has no
+/// sibling, and is a peak.
 fn own<L>(stack: &mut Stack, layer: &L, peaks: &Peaks, index: u64) -> Result<Hash, Outcome>
 where
     L: Layer<Request = u64, Reply = Vec<Hash>>,
 {
     let sibling = index ^ 1;
-    // A lookup is made either way: whether there is one must not tell which entry is asked for.
+    // A lookup is made either way: its absence must not reveal the entry.
     let asked = if sibling < peaks.leaves() { sibling } else { index };
     let proof = stack.lookup(layer, &asked)?;
     let found = if asked == sibling { proof.first() } else { peaks.hashes().last() };

@@ -1,4 +1,5 @@
-//! Which of a log's hashes goes to which row of which table: one pass over the tiles from left to right, with a tile in memory.
+//! The distribution of a log's hashes to rows of tables, in one pass over the tiles from left to
+//! right, with one tile in memory.
 
 use super::log_args;
 use crate::exit_mapping;
@@ -14,18 +15,18 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Levels of a tile.
+/// Number of levels of a tile.
 const TILE: usize = 8;
 
-/// What a log's tables hold, and what is public of it.
+/// The tables of a log, and its public hashes.
 pub(super) struct LogTables {
     pub(super) tables: Vec<RawFile>,
     pub(super) peaks: Peaks,
-    /// The hashes of the design's public levels, in their order.
+    /// Hashes of the design's public levels, in order.
     pub(super) public: Vec<Hash>,
 }
 
-/// A table while it is written.
+/// A table that is being written.
 struct TableWriter {
     path: PathBuf,
     out: BufWriter<File>,
@@ -44,7 +45,7 @@ impl TableWriter {
         self.out.write_all(bytes).map_err(|e| Failure::file("writing", &self.path, &e))
     }
 
-    /// Whole rows, and at least one: what is missing is zero.
+    /// Completes the table with whole rows, at least one, padded with zeros.
     fn finish(mut self, row_bytes: usize) -> Result<RawFile> {
         let rows = self.bytes.div_ceil(row_bytes as u64).max(1);
         let missing = rows * row_bytes as u64 - self.bytes;
@@ -56,7 +57,8 @@ impl TableWriter {
 }
 
 impl LogTables {
-    /// Reads a log whole. `told` hears how many of its leaves are done. Files are made in `folder`, which is temporary.
+    /// Reads a whole log. `told` is called with the number of leaves done. Files are created in
+    /// `folder`, which is temporary.
     pub(super) fn of<S: LogSource>(
         log: &mut VerifiedLog<S>,
         design: ProofLayout,
@@ -79,7 +81,7 @@ impl LogTables {
             }
             ProofLayout::Tile { .. } | ProofLayout::Batch(_) => None,
         };
-        // Colors are looked up for so many leaves at a time.
+        // Colors are looked up for this many leaves at a time.
         let run = match design {
             ProofLayout::Color { layers, .. } => TILE.min(usize::from(layers) - 1),
             ProofLayout::Tile { .. } | ProofLayout::Batch(_) => TILE,
@@ -88,7 +90,7 @@ impl LogTables {
             coloring.as_ref().map(|coloring| coloring.destinations(run)).transpose().map_err(wrong)?;
         let within = coloring.as_ref().map_or(0, |coloring| (1 << (coloring.shape().height() - run)) - 1);
         let mut to = Destinations::default();
-        // Those of a batch code, without a root.
+        // The rows of a batch code, without a root.
         let mut nodes = (0..batch_proof::rows(log.peaks().leaves())).map(|_| 0);
         for tile in 0..log.tiles() {
             let leaves = log.leaves(tile).map_err(log_args::failed)?;
@@ -127,14 +129,14 @@ impl LogTables {
     }
 }
 
-/// All hashes of a log, and the batch code whose buckets they go to.
+/// All hashes of a log, and the batch code that assigns them to buckets.
 pub(super) struct Nodes {
     copy: MappedTable,
     code: BatchCode,
 }
 
 impl Nodes {
-    /// Those of a design that is a batch code.
+    /// The nodes of a design that is a batch code.
     pub(super) fn of(
         design: ProofLayout,
         rows: &LogTables,

@@ -1,8 +1,10 @@
-//! The largest checkpoint of each log that this user has seen. A log only grows: whoever shows another one has two logs.
+//! The largest checkpoint of each log that this user has seen. A log only grows: a server that
+//! shows another one has two logs.
 //!
-//! It lies in the cache, one file for each log, as the log signed it; so it is believed no more than any checkpoint. That a
-//! longer log goes on from it is shown by the inclusion proof of its last entry, fetched as privately as any: see
-//! [`sotto_tree::log::verify_growth`]. No server needs to know what was seen before.
+//! It is stored in the cache, one file for each log, with the log's signature; so it is trusted no
+//! more than any checkpoint. A longer log proves that it extends it by the inclusion proof of its
+//! last entry, fetched as privately as any: see [`sotto_tree::log::verify_growth`]. No server needs
+//! to know what was seen before.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -12,33 +14,33 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a checkpoint that is kept.
+/// Maximum bytes of a stored checkpoint.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Where the checkpoint of one log is kept.
+/// The file of one log's checkpoint.
 pub(super) struct SeenCheckpoint {
     file: PathBuf,
 }
 
-/// What is known of a log beside what is served.
+/// The relation between the stored checkpoint of a log and the served one.
 pub(super) enum CheckpointStatus {
-    /// Nothing, or the same.
+    /// No checkpoint is stored, or the same one.
     Same,
-    /// Fewer entries: that the log goes on from there has to be shown.
+    /// The stored checkpoint has fewer entries: the log has to prove that it extends it.
     Shorter(Checkpoint),
 }
 
 impl SeenCheckpoint {
-    /// The place for a log's checkpoint in a cache.
+    /// The file of a log's checkpoint in a cache.
     pub(super) fn of(cache: &Path, key: &LogKey) -> Self {
         let name = blake3::hash(format!("{}\n{:08x}\n{}", key.name(), key.id(), key.origin()).as_bytes());
         SeenCheckpoint { file: cache.join("logs").join(format!("{}.checkpoint", &name.to_hex()[..32])) }
     }
 
-    /// Compares what was seen with what is served.
+    /// Compares the stored checkpoint with the served one.
     ///
     /// # Errors
-    /// If the two cannot be states of one log, or the log has shrunk. Both are kept then.
+    /// An error if the two cannot belong to one log, or the log has shrunk. Both are stored then.
     pub(super) fn compare(&self, key: &LogKey, served: &Checkpoint, note: &[u8]) -> Result<CheckpointStatus> {
         let Some(before) = self.read()? else { return Ok(CheckpointStatus::Same) };
         let Ok(before) = Checkpoint::open(&before, &key.clone().for_checkpoint(&before)) else {
@@ -65,12 +67,13 @@ impl SeenCheckpoint {
         }
     }
 
-    /// Remembers what is served from now on.
+    /// Stores the served checkpoint.
     pub(super) fn keep(&self, note: &[u8]) -> Result<()> {
         self.write(&self.file, note).map_err(|error| Failure::file("writing", &self.file, &error))
     }
 
-    /// Keeps what is served beside what was seen before: signed by one key, they prove that it signed two logs.
+    /// Stores the served checkpoint next to the earlier one: signed by one key, they prove that it
+    /// signed two logs.
     pub(super) fn two_logs(&self, note: &[u8]) -> Failure {
         let other = self.file.with_extension("other");
         let kept = match self.write(&other, note) {
@@ -95,7 +98,7 @@ impl SeenCheckpoint {
         }
     }
 
-    /// Whole or not at all.
+    /// Replaces a file, as a whole or not at all.
     fn write(&self, file: &Path, note: &[u8]) -> io::Result<()> {
         let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
         fs::create_dir_all(folder)?;

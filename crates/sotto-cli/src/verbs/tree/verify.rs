@@ -1,4 +1,4 @@
-//! `sotto tree verify`: a proof, or all tiles of a log, against the log's key.
+//! `sotto tree verify`: verifies a proof, or all tiles of a log, against the log's key.
 
 use super::log_args::{self, LogArgs, OpenedLog};
 use crate::failure::{Failure, Result};
@@ -86,7 +86,7 @@ impl Verify {
         let bars = screen.bars();
         let OpenedLog { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
         for tile in 0..log.tiles() {
-            // With the tiles above it, of which each is read when the first below it is.
+            // Includes the tiles above it, each of which is read with the first tile below it.
             log.leaves(tile).map_err(log_args::failed)?;
             if self.entries {
                 log.entries(tile, |_, _| Ok(())).map_err(log_args::failed)?;
@@ -114,7 +114,7 @@ impl Verify {
     }
 }
 
-/// A file's bytes, and no more than a proof has.
+/// Reads a file, up to the maximum size of a proof.
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |e: std::io::Error| Failure::file("reading the proof", path, &e);
     let mut bytes = Vec::new();

@@ -15,7 +15,7 @@ use sotto_db::update::{ChangeFile, KeyedTable, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
 use std::time::{Duration, Instant};
 
-/// Said before, since it takes longer, and clients notice.
+/// Text that is printed first, since the update takes longer, and clients notice it.
 const ANEW: &str = "\
 not all rows have room: the whole table is made anew, larger, and clients fetch its configuration again";
 
@@ -72,7 +72,7 @@ impl Update {
         }))
     }
 
-    /// Reads the file of changes, by keys or by row numbers; and what its owner should know of it.
+    /// Reads the file of changes, by keys or by row numbers, and remarks for its owner.
     fn read_apple<'a>(
         &self,
         lock: &WriteLock,
@@ -120,7 +120,7 @@ impl Update {
     }
 }
 
-/// Rows with zeros behind what is shorter than a row.
+/// Pads shorter rows with zeros.
 fn padded(
     mut rows: std::collections::BTreeMap<u64, Vec<u8>>,
     row_bytes: u64,

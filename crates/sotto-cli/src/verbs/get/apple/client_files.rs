@@ -1,7 +1,9 @@
-//! What a client of Apple's lookups keeps between calls: keys, in the keyring, and what each server was told.
+//! Files that a client of Apple's lookups stores between calls: keys, in the keyring, and the
+//! shards that each server has seen.
 //!
-//! Keys and the name that a server knows them by come to an end together, as any registered keys. What a server was told of keys
-//! by naming their shards never does: `STATE/apple/<hash of the address>.shards`, in `spec/keys.md`.
+//! Keys and the name under which a server stores them expire together, as any registered keys do.
+//! What a server has learned of keys from their shards never expires: `STATE/apple/<hash of the
+//! address>.shards`, in `spec/keys.md`.
 
 use crate::exit::Exit;
 use crate::exit_mapping;
@@ -18,31 +20,31 @@ use sotto_core::CryptoRng;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// The format of the file that says what a server was told.
+/// Format of the file of shards that a server has seen.
 const FORMAT: &str = "sotto-apple-shards/1";
 
-/// What is kept of one server's use case.
+/// The files of one server's use case.
 pub(super) struct ClientFiles {
-    /// `None` where keys are for one call.
+    /// Slot in the keyring; `None` for keys of one call.
     ring: Option<(Keyring, KeyringSlot)>,
-    /// `None` without a folder: then nothing may be told.
+    /// File of revealed shards; `None` without a folder: then no shard may be revealed.
     told: Option<SharedFile>,
     server: String,
     use_case: String,
-    /// The name that the caller wants to be known by.
+    /// User name that the caller has set.
     user: Option<String>,
     patience: Duration,
     active: Option<ActiveKeys>,
 }
 
-/// What a call asks under.
+/// Keys of a call.
 pub(super) struct LookupKeys {
     pub(super) seed: KeySeed,
-    /// The name that the server keeps the keys by.
+    /// Name under which the server stores the keys.
     pub(super) user: String,
 }
 
-/// What a server was told.
+/// Contents of the file of revealed shards.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ToldFile {
@@ -52,7 +54,8 @@ struct ToldFile {
 }
 
 impl ClientFiles {
-    /// What is kept of a use case of the server at an address, by a user of that name or by one that has none.
+    /// Opens the files of a use case of the server at an address, for a user of this name or
+    /// without one.
     pub(super) fn open(remote: &ConnectArgs, url: &str, use_case: &str, user: Option<&str>) -> Result<Self> {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
         let name = format!("{}:{use_case}{}", use_case.len(), user.unwrap_or_default());
@@ -72,7 +75,7 @@ impl ClientFiles {
         })
     }
 
-    /// Keys for so many queries, which are counted on the disk before one is made.
+    /// Keys for `queries` queries, which are counted on disk before one is made.
     pub(super) fn keys(&mut self, queries: u64, rng: &mut dyn CryptoRng) -> Result<LookupKeys> {
         let mut active = self.active.take();
         let lasts = active.as_mut().map_or(Ok(false), |active| active.reserve(queries))?;
@@ -85,7 +88,7 @@ impl ClientFiles {
         keys.ok_or_else(|| Failure::internal("keys are not those that were kept"))
     }
 
-    /// The keys of the next request: the ones in the keyring, or new ones where those have expired.
+    /// The keys of the next request: the ones in the keyring, or new ones if those have expired.
     fn next_keys(&self, queries: u64, rng: &mut dyn CryptoRng) -> Result<ActiveKeys> {
         let limits = KeyLimits::default();
         let Some((ring, hook)) = &self.ring else {
@@ -97,20 +100,20 @@ impl ClientFiles {
         {
             return Ok(active);
         }
-        // Who waits no longer for its turn asks under keys of its own.
+        // A process that did not get the lock uses keys of its own.
         let place = turn.is_some().then(|| (ring.clone(), hook.clone()));
         Ok(ActiveKeys::create(place, limits, LookupKeys::draw(rng), queries, rng)?)
     }
 
-    /// Queries of these keys were made.
+    /// Counts queries that were made under the keys.
     pub(super) fn spend(&mut self, queries: u64) {
         if let Some(active) = &mut self.active {
             active.spend(queries);
         }
     }
 
-    /// The client of a configuration, if `policy` accepts what its lookups tell, with all that the server was told before. What
-    /// they tell is written down first.
+    /// The client of a configuration, if `policy` accepts what its lookups reveal, together with
+    /// what was revealed to the server before. The revealed shards are stored first.
     pub(super) fn client(&self, told: Bytes, policy: &mut ConfigPolicy, keys: &KeySeed) -> Result<Client> {
         let learn = |history: &mut ShardHistory| {
             Client::of_config(&self.use_case, told, policy, history, keys).map_err(refused)
@@ -146,7 +149,7 @@ impl ClientFiles {
     }
 }
 
-/// Keys as bytes of the keyring: when they were made (8 bytes), the name (16), and the seed (32).
+/// Format in the keyring: time when the keys were made (8 bytes), name (16), and seed (32).
 impl LookupKeys {
     fn draw(rng: &mut dyn CryptoRng) -> Zeroizing<Vec<u8>> {
         let (seed, mut name) = (KeySeed::draw(super::now(), rng), [0; 16]);

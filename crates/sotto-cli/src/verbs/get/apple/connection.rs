@@ -1,4 +1,5 @@
-//! The line to a server of Apple's lookups: what every request says of its sender and, where the server wants one, a token.
+//! The connection to a server of Apple's lookups: the headers of every request and, if the server
+//! requires one, a token.
 
 #[cfg(feature = "ohttp")]
 use super::relay::Relay;
@@ -11,23 +12,23 @@ use sotto_core::CryptoRng;
 #[cfg(feature = "ohttp")]
 use std::path::Path;
 
-/// Bytes of an answer at most.
+/// Maximum bytes of an answer.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A line to one server.
+/// A connection to one server, with the headers of its requests.
 pub(super) struct AppleConnection {
     url: String,
     settings: HttpSettings,
-    /// What every request says.
+    /// Headers of every request.
     headers: Vec<Header>,
     tokens: Option<Tokens>,
     #[cfg(feature = "ohttp")]
     relay: Option<Relay>,
-    /// Where requests go that all say the same.
+    /// Connection for requests with the common headers only.
     http: HttpTransport,
 }
 
-/// A header of a request.
+/// Name and value of a header.
 pub(super) type Header = (&'static str, String);
 
 impl AppleConnection {
@@ -44,7 +45,7 @@ impl AppleConnection {
         })
     }
 
-    /// From now on says that this user asks.
+    /// Sets the user of all further requests.
     pub(super) fn speak_as(&mut self, user: &str) -> Result<()> {
         if self.headers.iter().any(|(name, value)| *name == USER && value == user) {
             return Ok(());
@@ -57,14 +58,14 @@ impl AppleConnection {
         Ok(())
     }
 
-    /// From now on asks by way of this relay, the issuer of tokens too.
+    /// Sends all further requests through this relay, those to the token issuer too.
     #[cfg(feature = "ohttp")]
     pub(super) fn by_relay(&mut self, relay: &str, keys: &Path) -> Result<()> {
         self.relay = Some(Relay::new(relay, &self.url, keys, &self.settings)?);
         Ok(())
     }
 
-    /// Whether a relay is on the way.
+    /// Whether requests go through a relay.
     pub(super) fn is_relayed(&self) -> bool {
         #[cfg(feature = "ohttp")]
         return self.relay.is_some();
@@ -72,17 +73,17 @@ impl AppleConnection {
         false
     }
 
-    /// The server's address.
+    /// The address of the server.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// From now on brings a token with each request.
+    /// Adds a token to each further request.
     pub(super) fn with_tokens(&mut self, tokens: Tokens) {
         self.tokens = Some(tokens);
     }
 
-    /// Fetches a batch of tokens, whatever is left of the one before. Gives how many came.
+    /// Fetches a batch of tokens, whatever is left of the previous one. Returns how many arrived.
     pub(super) fn fetch_tokens(&mut self, rng: &mut dyn CryptoRng) -> Result<usize> {
         let Some(mut tokens) = self.tokens.take() else { return Ok(0) };
         let count = tokens.fetch(self, rng);
@@ -107,14 +108,14 @@ impl AppleConnection {
         answer
     }
 
-    /// A connection for requests that say this.
+    /// A connection for requests with these headers.
     pub(super) fn connection(&self, headers: Vec<Header>) -> Result<Connection> {
         let http =
             HttpTransport::new(&self.url, &self.settings).map_err(transport)?.with_headers(headers.clone());
         Ok(Connection { http, headers })
     }
 
-    /// Sends a request by this connection, or by that of requests that all say the same.
+    /// Sends a request on this connection, or on the common one.
     #[cfg_attr(
         not(feature = "ohttp"),
         allow(unused_variables, reason = "only what is sealed needs randomness")
@@ -134,14 +135,14 @@ impl AppleConnection {
     }
 }
 
-/// Where requests go that say something of their own.
+/// A connection for requests with headers of their own.
 pub(super) struct Connection {
     http: HttpTransport,
     #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "a relay is told them with each request"))]
     headers: Vec<Header>,
 }
 
-/// The header that the server keeps keys by.
+/// Header with the name under which the server stores keys.
 const USER: &str = "user-identifier";
 
 pub(super) fn transport(error: TransportError) -> Failure {

@@ -1,5 +1,6 @@
-//! The way by a relay (Oblivious HTTP, RFC 9458): each request is sealed for the server's gateway, and a relay passes it on. The
-//! server does not learn this machine's address, and the relay not what is asked.
+//! Requests through a relay (Oblivious HTTP, RFC 9458): each request is encrypted for the server's
+//! gateway, and a relay passes it on. The server does not learn this machine's address, and the
+//! relay does not learn the contents.
 
 use super::connection::transport;
 use crate::exit::Exit;
@@ -14,25 +15,26 @@ use sotto_ohttp::{KEY_PROBLEM, REQUEST_TYPE, client};
 use std::path::Path;
 use std::time::Duration;
 
-/// Bytes of a gateway's keys at most.
+/// Maximum bytes of a gateway's keys.
 const MAX_KEYS: u64 = 64 << 10;
 
-/// Bytes of a response beside its content, at most.
+/// Maximum bytes of a response besides its content.
 const AROUND: u64 = 64 << 10;
 
-/// A relay, and what is sealed for the gateway behind it.
+/// A relay, and the keys of the gateway behind it.
 pub(super) struct Relay {
     http: HttpTransport,
     key: KeyConfig,
     scheme: String,
     authority: String,
-    /// The path that all paths begin with.
+    /// Prefix of all paths.
     base: String,
 }
 
 impl Relay {
-    /// The way by the relay at `relay` to the server at `url`, sealed for the keys in a file. They are not asked for at the
-    /// server: it could give each address a key of its own, and know by the key who asks whatever the relay hides.
+    /// Requests through the relay at `relay` to the server at `url`, encrypted for the keys in a
+    /// file. They are not fetched from the server: it could give each address a key of its own, and
+    /// identify the address by the key, whatever the relay hides.
     pub(super) fn new(relay: &str, url: &str, keys: &Path, settings: &HttpSettings) -> Result<Self> {
         let keys = KeyConfig::read_all(&read(keys)?).unwrap_or_default();
         let key = keys
@@ -51,7 +53,7 @@ impl Relay {
         })
     }
 
-    /// Asks by way of the relay. Each request is sealed anew.
+    /// Sends a request through the relay. Each request is encrypted anew.
     pub(super) fn call(
         &mut self,
         headers: &[(&'static str, String)],
@@ -107,7 +109,7 @@ fn no_gateway(why: String) -> Failure {
         )
 }
 
-/// What the relay said, or the gateway where it could not open what was sealed.
+/// The failure for a refusal of the relay, or of the gateway if it could not decrypt the request.
 fn refused(answer: &Response) -> Failure {
     let is_key = answer.body.windows(KEY_PROBLEM.len()).any(|part| part == KEY_PROBLEM.as_bytes());
     if is_key {

@@ -1,12 +1,12 @@
-//! What is said of lookups: values, and what they told to whom and cost.
+//! The summary of lookups: values, what they revealed to whom, and their cost.
 
 use super::{PrintedResult, TrafficSummary};
 use crate::screen::{grid, units};
 use sotto_apple::client::Client;
 use sotto_catalog::ValueKind;
 
-/// What a table's values are, its clients are not told: text where it is some. Rows by number that do not say their lengths have
-/// one, and so zeros after a text.
+/// The printed form of a value. Clients do not know the type of values, so valid text is printed as
+/// text. Rows by number without lengths all have one length, and so zeros after a text.
 pub(super) fn answer(
     name: String,
     (is_key, says_length): (bool, bool),

@@ -1,8 +1,10 @@
-//! Tokens of Privacy Pass (RFC 9578), one for each request. They come from the server's own address, for a user token.
+//! Tokens of Privacy Pass (RFC 9578), one for each request, issued at the server's own address for
+//! a user token.
 //!
-//! Whoever signs a token does not know it again, by blinding. An issuer that is the server too could still tell by the time
-//! whose request one is. So tokens come in batches of one size, ahead of their use, and a request takes one that is there. A
-//! server that refuses a token, to see who fetches others then, ends the call.
+//! Blinding keeps the issuer from recognizing a token. An issuer that is also the server could
+//! still link tokens to requests by their time. So tokens come in batches of one size, ahead of
+//! their use, and a request takes a stored one. If a server refuses a token, to see who fetches
+//! others then, the call ends.
 
 use super::connection::{AppleConnection, Connection, Header};
 use super::{now, why};
@@ -20,19 +22,19 @@ const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
 const KEY: &str = "/token-key-for-user-token";
 const ISSUE: &str = "/issue";
 
-/// Bytes of what an issuer says at most.
+/// Maximum bytes of an issuer's response.
 const MAX_ISSUER_BYTES: u64 = 1 << 20;
 
 /// Tokens of one user at one server.
 pub(super) struct Tokens {
     store: TokenStore,
     user_token: String,
-    /// Whether only those are used that are there.
+    /// Whether to use stored tokens only.
     stored_only: bool,
 }
 
 impl Tokens {
-    /// The tokens that are kept of a user at the server at `url`.
+    /// Opens the stored tokens of a user at the server at `url`.
     pub(super) fn open(remote: &ConnectArgs, url: &str, user_token: &str, stored_only: bool) -> Result<Self> {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
         let user = blake3::hash(user_token.as_bytes()).to_hex();
@@ -42,7 +44,7 @@ impl Tokens {
         Ok(Tokens { store, user_token: user_token.to_owned(), stored_only })
     }
 
-    /// Sends a request with these headers and a token. The token is gone from the disk before.
+    /// Sends a request with these headers and a token, which is removed from the disk before.
     pub(super) fn send(
         &mut self,
         line: &mut AppleConnection,
@@ -72,7 +74,7 @@ impl Tokens {
             .fix("ask again later: this fetches others, and a request right after that tells the issuer whose it is"))
     }
 
-    /// Fetches a batch, whatever is left of the one before. Gives how many tokens came.
+    /// Fetches a batch, whatever is left of the previous one. Returns how many tokens arrived.
     pub(super) fn fetch(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
         if !self.store.is_kept() {
             return Err(Failure::usage("no folder for tokens").fix("give --cache DIR"));
@@ -82,7 +84,8 @@ impl Tokens {
         Ok(tokens.len())
     }
 
-    /// Fetches the next batch if few are left. The call that finds none says what went wrong.
+    /// Fetches the next batch if few are left. An error is reported by the call that finds no
+    /// token.
     pub(super) fn refill(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) {
         if !self.stored_only && self.store.begin_refill(rng).unwrap_or(false) {
             let _ = self.fetch(line, rng);
@@ -90,7 +93,7 @@ impl Tokens {
     }
 }
 
-/// A batch of tokens from the issuer. Fewer come only where the user may have no more.
+/// A batch of tokens from the issuer. Fewer arrive only if the user may have no more.
 fn issued(line: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
     let get = |path: &str| Request::get(path.to_owned(), MAX_ISSUER_BYTES);
     let mut everybody = line.connection(Vec::new())?;
@@ -125,7 +128,7 @@ fn ask(
     granted(line.call(Some(connection), request, rng)?)
 }
 
-/// What the issuer gave.
+/// The tokens in the issuer's response.
 fn granted(response: Response) -> Result<Vec<u8>> {
     let fix = match response.status {
         200 => return Ok(response.body),

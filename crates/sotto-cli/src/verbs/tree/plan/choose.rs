@@ -1,4 +1,5 @@
-//! The choice: each family's cheapest layout with the scheme that suits it best, and the cheapest of all.
+//! The choice of a layout: each family's cheapest one with the scheme that suits it best, and the
+//! cheapest of all.
 
 use super::layout::{Kind, Layout};
 use super::price::{CostCache, CostGoal, ProofCost};
@@ -8,35 +9,35 @@ use crate::screen::units;
 use crate::verbs::encode::SchemeArg;
 use sotto_core::{Artifact, SchemeEntry, TableShape};
 
-/// What is asked for.
+/// The request for a plan.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::verbs::tree) struct PlanRequest {
-    /// Leaves of the log.
+    /// Number of leaves of the log.
     pub(in crate::verbs::tree) leaves: u64,
-    /// Proofs that one client makes before the log's next epoch.
+    /// Number of proofs that one client makes before the log's next epoch.
     pub(in crate::verbs::tree) lookups: u64,
     pub(in crate::verbs::tree) aim: CostGoal,
-    /// The only scheme to look at.
+    /// Only scheme to consider.
     pub(in crate::verbs::tree) scheme: Option<SchemeArg>,
 }
 
-/// A layout with its price.
+/// A layout with its cost.
 #[derive(Clone)]
 pub(in crate::verbs::tree) struct Candidate {
     pub(in crate::verbs::tree) layout: Layout,
     pub(in crate::verbs::tree) price: ProofCost,
 }
 
-/// What was looked at.
+/// The ranking of all layouts.
 pub(in crate::verbs::tree) struct LayoutRanking {
-    /// The best of each family, the cheapest first. There is one.
+    /// Best layout of each family, the cheapest first. There is at least one.
     pub(in crate::verbs::tree) offers: Vec<Candidate>,
-    /// What was not to be had: layout, scheme, why.
+    /// Excluded layouts: layout, scheme, reason.
     pub(super) refused: Vec<(String, &'static str, String)>,
 }
 
-/// The schemes that are looked at: those of one server whose clients keep no state and do not stream whole tables, since what any
-/// of the others asks of people is for them to decide.
+/// The schemes to consider: those of one server whose clients have no durable state and do not
+/// stream whole tables, since the user has to decide about the others.
 fn schemes(wish: &PlanRequest) -> Vec<&'static SchemeEntry> {
     match wish.scheme {
         Some(scheme) => vec![scheme.entry()],
@@ -48,7 +49,7 @@ fn is_plain(entry: &SchemeEntry) -> bool {
     entry.servers == 1 && entry.state.is_none() && !streams(entry)
 }
 
-/// Whether clients of the scheme need all rows, which they say of the smallest table.
+/// Whether clients of the scheme need all rows, which its parameters report for the smallest table.
 fn streams(entry: &SchemeEntry) -> bool {
     let prepare = || {
         let params = (entry.select)(&TableShape::new(1, 1, 1)).ok()?;
@@ -57,7 +58,7 @@ fn streams(entry: &SchemeEntry) -> bool {
     prepare().is_some_and(|prepare| prepare.needs().iter().any(|need| need.artifact == Artifact::Rows))
 }
 
-/// Prices layouts, and takes the best of each family.
+/// Computes the cost of layouts, and selects the best of each family.
 pub(in crate::verbs::tree) fn choose(
     wish: &PlanRequest,
     families: Vec<Vec<Layout>>,
@@ -76,7 +77,7 @@ pub(in crate::verbs::tree) fn choose(
                         best = Some(Candidate { layout: layout.clone(), price });
                     }
                     Ok(_) => {}
-                    // The first of a family says enough.
+                    // The first reason of a family is enough.
                     Err(why) if not.iter().all(|(_, known, _)| *known != scheme.id.0) => {
                         not.push((layout.title(), scheme.id.0, why));
                     }
@@ -102,12 +103,12 @@ pub(in crate::verbs::tree) fn choose(
 }
 
 impl LayoutRanking {
-    /// What is cheapest.
+    /// The cheapest layout.
     pub(in crate::verbs::tree) fn best(&self) -> Option<&Candidate> {
         self.offers.first()
     }
 
-    /// The choice in one line, and what it was chosen over.
+    /// The choice in one line, and the alternative.
     pub(in crate::verbs::tree) fn said(&self, wish: &PlanRequest) -> String {
         let Some((best, others)) = self.offers.split_first() else { return String::new() };
         let cost = |offer: &Candidate| match wish.aim {
@@ -124,8 +125,8 @@ impl LayoutRanking {
     }
 }
 
-/// Whether `sotto tree build` takes it unless told to. A batch code is there to compare with, and some proofs may not
-/// be had from it.
+/// Whether `sotto tree build` chooses the layout by itself. A batch code is for comparison, since
+/// it cannot serve some proofs.
 pub(in crate::verbs::tree) fn can_be_chosen(layout: &Layout) -> bool {
     matches!(layout.kind, Kind::Design(_))
 }

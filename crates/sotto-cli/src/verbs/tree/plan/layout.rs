@@ -1,4 +1,4 @@
-//! The ways a log can be laid out for proofs, and which tables each takes.
+//! The layouts of a log for proofs, and the tables of each.
 
 use crate::failure::{Failure, Result};
 use sotto_catalog::stack::MAX_FILE_BYTES;
@@ -6,46 +6,47 @@ use sotto_layers::ProofLayout;
 use sotto_layers::batch_code::code::CodeSizes;
 use std::collections::BTreeMap;
 
-/// What a batch code over all nodes is called.
+/// Name of a batch code over all nodes.
 const PBC: &str = "pbc";
 
 /// Bytes of a hash.
 const HASH: u64 = 32;
 
-/// Most layers that are tried as public ones.
+/// Maximum number of public layers that are tried.
 const MAX_PUBLIC: u8 = 24;
 
-/// The leaves' hashes have at least so many times the bytes of what is public: who downloads more may as well fetch all.
+/// Minimum ratio of the bytes of the leaves' hashes to the public bytes: a client that downloads
+/// more may as well fetch everything.
 const MIN_PRIVATE: u64 = 4;
 
-/// Most leaves of a log.
+/// Maximum number of leaves of a log.
 const MAX_LEAVES: u64 = 1 << 40;
 
-/// How a log is laid out.
+/// The kind of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verbs::tree) enum Kind {
-    /// By a layer of its own.
+    /// A layer that is designed for trees.
     Design(ProofLayout),
-    /// Every node in a batch code, which knows nothing of trees.
+    /// A batch code over all nodes, independent of the tree.
     Batch(CodeSizes),
 }
 
-/// Tables that are alike.
+/// A group of equal tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Rows in each, or in each of its buckets.
+    /// Rows in each table, or in each of its buckets.
     pub(super) rows: u64,
-    /// Buckets of each, of which one lookup is for a row each; 1 in ordinary tables.
+    /// Buckets of each table, of which one lookup returns a row each; 1 in ordinary tables.
     pub(super) buckets: u64,
     /// Bytes in a row.
     pub(super) row_bytes: u64,
-    /// How many tables.
+    /// Number of tables.
     pub(super) tables: u64,
-    /// Lookups of a proof in each.
+    /// Lookups of a proof in each table.
     pub(super) visits: u64,
 }
 
-/// A way, and what it takes for a log of some length.
+/// A layout, and its tables for a log of some length.
 #[derive(Debug, Clone)]
 pub(in crate::verbs::tree) struct Layout {
     pub(in crate::verbs::tree) kind: Kind,
@@ -69,7 +70,7 @@ impl Layout {
         Ok(Layout { kind: Kind::Design(design), groups: groups.collect(), public_bytes: public * HASH })
     }
 
-    /// By color, with as many public layers as are tried: none first.
+    /// Layouts by color, with each number of public layers, beginning with none.
     pub(in crate::verbs::tree) fn colors(leaves: u64) -> Result<Vec<Self>> {
         let height = height(leaves);
         let color = |public| ProofLayout::Color { layers: height - public, public };
@@ -78,13 +79,15 @@ impl Layout {
         Ok(all.into_iter().filter(|layout| layout.is_sensible(leaves)).collect())
     }
 
-    /// Whether what is public fits a file, and is little beside what is not. A few hashes always are.
+    /// Whether the public part fits into a file, and is small compared with the rest. A few hashes
+    /// always are.
     fn is_sensible(&self, leaves: u64) -> bool {
         self.public_bytes <= MAX_FILE_BYTES
             && self.public_bytes.saturating_mul(MIN_PRIVATE) <= leaves.saturating_mul(HASH).max(64 * HASH)
     }
 
-    /// All complete nodes below the root in one batch code, and as many of them in a request as a proof has hashes.
+    /// All complete nodes below the root in one batch code, with as many lookups in a request as a
+    /// proof has hashes.
     pub(in crate::verbs::tree) fn batch(leaves: u64) -> Option<Self> {
         let height = height(leaves);
         let rows = (0..height).map(|level| leaves >> level).sum();
@@ -103,7 +106,8 @@ impl Layout {
         Some(Layout { kind: Kind::Batch(sizes), groups, public_bytes })
     }
 
-    /// The tables for a scheme that asks for a row of each bucket: those that are about alike are one.
+    /// The tables for a scheme that queries a row of each bucket: tables of similar size become
+    /// one.
     pub(super) fn joined(&self) -> Vec<Group> {
         let mut left = match self.kind {
             Kind::Design(design) => design.alike(),
@@ -127,7 +131,7 @@ impl Layout {
         one.into_iter().chain(others).collect()
     }
 
-    /// Lookups of a proof.
+    /// Number of lookups of a proof.
     pub(in crate::verbs::tree) fn lookups(&self) -> u64 {
         self.groups.iter().map(|group| group.tables * group.visits).sum()
     }
@@ -137,7 +141,7 @@ impl Layout {
         self.groups.iter().map(|group| group.rows * group.row_bytes * group.tables).sum()
     }
 
-    /// What a person calls it: a value of `--design`, and what else is to be said of it.
+    /// The name of the layout: a value of `--design`, with further properties.
     pub(in crate::verbs::tree) fn title(&self) -> String {
         match self.kind {
             Kind::Design(design) => title(design),
@@ -146,7 +150,7 @@ impl Layout {
     }
 }
 
-/// What a person calls a design.
+/// The name of a design.
 pub(in crate::verbs::tree) fn title(design: ProofLayout) -> String {
     match design {
         ProofLayout::Tile { levels: 1 } => "tile".to_owned(),
@@ -157,12 +161,12 @@ pub(in crate::verbs::tree) fn title(design: ProofLayout) -> String {
     }
 }
 
-/// Layers of the tree that a log lies in, below the root.
+/// Number of layers of a log's tree below the root.
 pub(in crate::verbs::tree) fn height(leaves: u64) -> u8 {
     leaves.max(2).next_power_of_two().ilog2() as u8
 }
 
-/// The ways there are, in families of which one is worth showing.
+/// All layouts, in families of which one is shown.
 pub(in crate::verbs::tree) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
     if leaves == 0 {
         return Err(Failure::input("the log is empty: there is nothing to prove"));
@@ -173,7 +177,7 @@ pub(in crate::verbs::tree) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> 
     let mut colors = Layout::colors(leaves)?;
     let some = colors.split_off(colors.len().min(1));
     let tile = |levels| Layout::of(ProofLayout::Tile { levels }, leaves);
-    // A second level of tiles is of use where there is a full tile on it.
+    // A second level of tiles is useful if there is a full tile on it.
     let second = if leaves >> 16 > 0 { vec![tile(2)?] } else { Vec::new() };
     let mut families = vec![colors, some, vec![tile(1)?], second];
     families.push(Layout::batch(leaves).into_iter().collect());

@@ -1,10 +1,10 @@
-//! `sotto tree plan`: what each way to lay a log out would cost, before anything is built.
+//! `sotto tree plan`: the cost of each layout of a log, before anything is built.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`layout`] | the ways there are, and which tables each takes |
-//! | [`price`] | what a layout costs with a scheme |
-//! | [`choose`] | the cheapest |
+//! | [`layout`] | the layouts, and the tables of each |
+//! | [`price`] | the cost of a layout with a scheme |
+//! | [`choose`] | the choice of the cheapest layout |
 
 pub(super) mod choose;
 pub(super) mod layout;

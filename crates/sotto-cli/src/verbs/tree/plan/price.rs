@@ -1,4 +1,5 @@
-//! What a layout costs with a scheme, by the scheme's own account of its parameters for each table.
+//! The cost of a layout with a scheme, from the scheme's report about its parameters for each
+//! table.
 
 use super::layout::Layout;
 use sotto_catalog::{Packing, catalog};
@@ -6,14 +7,14 @@ use sotto_core::{Costs, Error, Goal, ParamsError, SchemeEntry, TableShape, work}
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What to spend least of.
+/// The cost to minimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verbs::tree) enum CostGoal {
-    /// Time until a proof is there, bytes included.
+    /// Time until a proof is complete, transfer included.
     Time,
     /// Work of the servers.
     ServerTime,
-    /// Bytes, of both ways and of what is had once.
+    /// Bytes in both directions, with a share of one-time downloads.
     TotalBytes,
 }
 
@@ -24,7 +25,7 @@ impl CostGoal {
         ("total-bytes", CostGoal::TotalBytes),
     ];
 
-    /// The name a person types.
+    /// The name of the goal on the command line.
     pub(in crate::verbs::tree) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, aim)| *aim == self).map_or("", |(name, _)| name)
     }
@@ -35,7 +36,7 @@ impl CostGoal {
         found.map(|(_, aim)| *aim).ok_or_else(|| format!("a goal is one of {}", known()))
     }
 
-    /// What its tables' parameters are chosen for.
+    /// The goal of the tables' parameters.
     pub(in crate::verbs::tree) fn goal(self) -> Goal {
         match self {
             CostGoal::Time | CostGoal::ServerTime => Goal::ServerTime,
@@ -44,7 +45,7 @@ impl CostGoal {
     }
 }
 
-/// What a proof costs, and what a client has to have before.
+/// The cost of a proof, and the one-time cost of a client.
 #[derive(Clone, Copy)]
 pub(in crate::verbs::tree) struct ProofCost {
     pub(in crate::verbs::tree) scheme: &'static SchemeEntry,
@@ -58,15 +59,15 @@ pub(in crate::verbs::tree) struct ProofCost {
     pub(super) up: u64,
     /// Bytes of its answers.
     pub(super) down: u64,
-    /// Work of its answers.
+    /// Server operations for the answers of a proof.
     pub(super) server_ops: u64,
-    /// Work of its queries, and of reading the answers.
+    /// Client operations for the queries, and for recovering the answers.
     pub(super) client_ops: u64,
-    /// Bytes that servers keep.
+    /// Bytes that servers hold.
     pub(super) resident_bytes: u64,
-    /// log2 of the bound on a proof that fails.
+    /// Base-2 logarithm of the bound on the probability that a proof fails.
     pub(super) failure_log2: f64,
-    /// Proofs over which a client spreads what it has once.
+    /// Number of proofs over which a client spreads its one-time cost.
     pub(super) lookups: u64,
 }
 
@@ -79,27 +80,27 @@ impl ProofCost {
         work::time(self.client_ops)
     }
 
-    /// A proof's share of what is had once.
+    /// A proof's share of the one-time bytes.
     pub(super) fn share(&self) -> u64 {
         (self.public_bytes + self.artifact_bytes + self.keys_bytes) / self.lookups.max(1)
     }
 
-    /// Bytes of a proof, with its share of what is had once.
+    /// Bytes of a proof, with its share of the one-time bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.up + self.down + self.share()
     }
 
-    /// The time that its bytes take.
+    /// Time to transfer the bytes of a proof.
     pub(super) fn sending(&self) -> Duration {
         Duration::from_nanos(self.bytes().saturating_mul(work::SENT_BYTE_NANOSECONDS))
     }
 
-    /// All the time that a proof takes, if nothing is done at the same time.
+    /// Total time of a proof, if nothing is done in parallel.
     pub(super) fn time(&self) -> Duration {
         self.server() + self.client() + self.sending()
     }
 
-    /// What an aim minimizes: lower is better. The other costs break ties.
+    /// The value that a goal minimizes. The other costs break ties.
     pub(super) fn by(&self, aim: CostGoal) -> f64 {
         let time = self.time().as_secs_f64();
         match aim {
@@ -110,18 +111,19 @@ impl ProofCost {
     }
 }
 
-/// What tables cost, of those that were asked about before: choosing parameters takes a while, and layouts have tables in common.
+/// A cache of the cost of tables: choosing parameters takes a while, and layouts have tables in
+/// common.
 pub(super) struct CostCache {
     lookups: u64,
     goal: Goal,
     known: HashMap<(&'static str, [u64; 5]), Result<LookupCost, String>>,
 }
 
-/// What a lookup in a table costs.
+/// The cost of a lookup in a table.
 #[derive(Debug, Clone, Copy)]
 struct LookupCost {
     costs: Costs,
-    /// Records to a row.
+    /// Number of records of a row.
     records: u64,
     failure_log2: f64,
 }
@@ -131,10 +133,10 @@ impl CostCache {
         CostCache { lookups, goal, known: HashMap::new() }
     }
 
-    /// What a layout costs with a scheme.
+    /// The cost of a layout with a scheme.
     ///
     /// # Errors
-    /// Why the scheme cannot.
+    /// Why the scheme cannot be used.
     pub(super) fn of(&mut self, layout: &Layout, scheme: &'static SchemeEntry) -> Result<ProofCost, String> {
         let queried = scheme.query_servers as u64;
         let mut price = ProofCost {
@@ -166,7 +168,7 @@ impl CostCache {
             };
             let LookupCost { costs, records, failure_log2 } = self.lookup(&shape, scheme)?;
             let (tables, queries) = (group.tables, group.tables * group.visits * records);
-            // Hints that are used up are had again.
+            // Hints that are used up are fetched again.
             let used = self.lookups.saturating_mul(group.visits * records);
             let times = if costs.budget == 0 { 1 } else { used.div_ceil(costs.budget).max(1) };
             price.artifact_bytes += tables * costs.artifact_bytes.saturating_mul(times);
@@ -202,7 +204,7 @@ fn lookup_cost(shape: &TableShape, scheme: &SchemeEntry) -> sotto_core::Result<L
     Ok(LookupCost { costs: report.costs, records: packing.records_per_row() as u64, failure_log2 })
 }
 
-/// The limit that was met, without the table, which is the planner's own.
+/// The limit that was exceeded, without the table, which is the planner's own.
 fn why(error: &Error) -> String {
     match error {
         Error::Params(ParamsError::NoFit { why, .. }) => why.clone(),
