@@ -1,6 +1,8 @@
-//! How fast each scheme is on this machine, from small tables, in a minute; and how well that predicts others.
+//! Calibration: measures the speed of each scheme on this machine, from small tables, in a minute;
+//! and checks how well that predicts other tables.
 //!
-//! Times of one thread are the processor's, not the clock's: neighbors on a shared machine take time, and not work.
+//! Times of one thread are processor time, not wall time: neighbors on a shared machine take time,
+//! but add no work.
 
 mod predictions;
 
@@ -15,7 +17,8 @@ use sotto_core::{SchemeEntry, TableShape};
 use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT};
 use std::time::Instant;
 
-/// Bytes of the tables: one that lies in caches of the second level, one of the third, and one that lies in none.
+/// Bytes of the tables: one that fits second-level caches, one that fits the third level, and one
+/// that fits none.
 const TABLE_BYTES: [u64; 3] = [1 << 20, 1 << 22, 1 << 26];
 
 /// Bytes of their rows.
@@ -54,7 +57,7 @@ pub(crate) fn calibrate_with(
     Ok(Calibration { format: FORMAT.to_owned(), machine: machine::name(), threads, samples, took_s })
 }
 
-/// Measures a scheme on a table; `None` if it has no parameters for it.
+/// Measures a scheme on a table; `None` if it has no parameters for the table.
 fn measure(
     entry: &'static SchemeEntry,
     rows: u64,
@@ -64,8 +67,8 @@ fn measure(
     sample(&Case::plain(entry.id.0, rows, row_bytes), &[entry], options, &|_| ())
 }
 
-/// The width of rows that a scheme is measured with: a byte for one whose clients would fetch more than the table to have wider
-/// ones.
+/// The width of rows that a scheme is measured with: one byte for a scheme whose clients would
+/// fetch more than the table for wider ones.
 fn row_bytes(entry: &SchemeEntry, table_bytes: u64) -> u64 {
     let shape = TableShape::new(table_bytes / ROW_BYTES, ROW_BYTES, 1000);
     let report = (entry.select)(&shape).and_then(|params| (entry.report)(&params));

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 /// Seed of every generated table: the same rows on every machine, so that digests can be written down.
 const SEED: PublicSeed = PublicSeed(*b"sotto bench: rows of every table");
 
-/// A table's rows, one after the other, seen as one string of bytes.
+/// A table's rows, concatenated to one string of bytes.
 pub(crate) trait RowBytes: Sync {
-    /// The bytes from `at` on; zeroes past the end.
+    /// Reads the bytes from `at` on; zeroes past the end.
     fn fill(&self, at: u64, out: &mut [u8]);
 
     /// Time that [`Self::fill`] took so far, summed over threads.
@@ -20,12 +20,12 @@ pub(crate) trait RowBytes: Sync {
 /// The golden ratio in 64 bits: SplitMix64's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A generated table: rows one after the other, seen as one string of bytes.
+/// A generated table: its rows, concatenated to one string of bytes.
 ///
-/// Word `k` of the string is SplitMix64's output function (Steele, Lea, Flood: Fast splittable pseudorandom
-/// number generators, OOPSLA 2014) of `key + k * STEP`. Any word costs a few instructions, wherever it lies,
-/// so that generating rows does not drown the encoding that is measured. It is no cryptography and need not
-/// be: the rows are public.
+/// Word `k` of the string is SplitMix64's output function (Steele, Lea, Flood: Fast splittable
+/// pseudorandom number generators, OOPSLA 2014) of `key + k * STEP`. Any word costs a few
+/// instructions, wherever it is, so that generating rows does not dominate the encoding that is
+/// measured. It is no cryptography and need not be: the rows are public.
 pub(crate) struct GeneratedRows {
     key: u64,
     content: Content,
@@ -55,7 +55,7 @@ impl GeneratedRows {
         self.rows * self.row_bytes
     }
 
-    /// One row.
+    /// The bytes of one row.
     pub(crate) fn row(&self, row: u64) -> Vec<u8> {
         let mut out = vec![0; self.row_bytes as usize];
         self.write(row * self.row_bytes, &mut out);

@@ -1,7 +1,8 @@
-//! What to measure, as data. A definition is a TOML file: a name, a sentence on what it is for, and cases of tables or
-//! of trees.
-//! Unknown keys are refused, because a misspelt `lookups` that is silently ignored measures something else
-//! than its author believes.
+//! Benchmark definitions: what to measure, as data.
+//!
+//! A definition is a TOML file: a name, a sentence on its purpose, and cases of tables or of trees.
+//! Unknown keys are refused, because a misspelled `lookups` that is silently ignored would measure
+//! something else than its author expects.
 
 mod builtin;
 mod fields;
@@ -26,9 +27,9 @@ use std::path::Path;
 pub struct Definition {
     /// Short name, shown in reports.
     pub name: String,
-    /// What it is for, one sentence.
+    /// The purpose of the definition, one sentence.
     pub about: String,
-    /// Tables; at least one, if there are no trees.
+    /// The cases of tables; at least one, if there are no trees.
     pub cases: Vec<Case>,
     /// Trees of hashes, whose proofs are looked up.
     pub trees: Vec<TreeCase>,
@@ -37,53 +38,56 @@ pub struct Definition {
 /// One scheme on one table shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Cases of one turn are the lines of one `[[case]]`: they share a table and run in turns.
+    /// The number of the case's turn: cases of one turn are the lines of one `[[case]]`, share a
+    /// table and run in turns.
     pub turn: usize,
-    /// The comparison shape it stands for, if it has a name of its own.
+    /// The comparison shape of the table, if it has a name of its own.
     pub compare: Option<String>,
-    /// What reports call it, instead of scheme and set.
+    /// The name in reports, instead of scheme and set.
     pub name: Option<String>,
     /// Name of the scheme, with or without its version: `simplepir` or `simplepir/1`.
     pub scheme: String,
-    /// One of the scheme's named parameter sets, instead of whichever is best for the goal.
+    /// One of the scheme's named parameter sets, instead of the best for the goal.
     pub set: Option<String>,
-    /// What parameters are selected for.
+    /// The goal for which parameters are selected.
     pub goal: Goal,
     /// Rows as the community counts them.
     pub rows: u64,
-    /// Bits in such a row.
+    /// Bits in a row as the community counts them.
     pub row_bits: u64,
-    /// Threads the server may use; one if the definition does not say.
+    /// Threads that the server may use; 1 by default.
     pub threads: usize,
-    /// How many clients' lookups are answered in one pass; ascending, starting with 1.
+    /// Numbers of clients' lookups that are answered in one pass; ascending, starting with 1.
     pub batches: Vec<usize>,
-    /// How often each batch size is repeated; the report gives medians.
+    /// Number of repetitions of each batch size; the report gives medians.
     pub lookups: usize,
-    /// What parameters are selected for: lookups one client makes per epoch.
+    /// Lookups of one client per epoch, for which parameters are selected.
     pub lookups_per_client: u64,
-    /// Equal parts of the table, of each of which a query asks for one row; 1 but for trees.
+    /// Number of buckets of the table, of each of which a query asks for one row; 1 except for
+    /// trees.
     pub buckets: u64,
-    /// What the rows hold.
+    /// The content of the rows.
     pub content: Content,
     /// Fields of the scheme's literal parameters to overwrite after selection.
     pub params: Map<String, Value>,
     /// BLAKE3 of all rows, one after the other, in hexadecimal: refuses a generator that has changed.
     pub rows_blake3: Option<String>,
-    /// Rows to change after measuring, to measure the step to the next epoch.
+    /// Number of rows to change after measuring, to measure the step to the next epoch.
     pub changes: Option<u64>,
-    /// Lookups to make one after the other, with nothing in between: what a client of a scheme that prepares once sees.
+    /// Number of consecutive lookups with nothing in between, as a client of a scheme that prepares
+    /// once makes them.
     pub series: Option<usize>,
-    /// Lookups to time step by step, where the scheme says which it is at.
+    /// Lookups to time step by step, where the scheme reports its steps.
     pub steps: Option<Steps>,
-    /// Whether reports say on which links a lookup is quicker than downloading the table.
+    /// Whether reports have the links on which a lookup is quicker than downloading the table.
     pub break_even: bool,
-    /// Only what parameters say is wanted: nothing is encoded, nothing asked.
+    /// Whether only the sizes by the parameters are reported: nothing is encoded, no query is made.
     pub sizes: bool,
-    /// Takes minutes or many gigabytes: runs only when asked for.
+    /// Whether the case takes minutes or many gigabytes, and so runs only on request.
     pub full: bool,
 }
 
-/// What the generated rows hold.
+/// The content of generated rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
@@ -96,7 +100,7 @@ pub enum Content {
 }
 
 impl Case {
-    /// Rows of whole bytes with what a definition has unless it says otherwise.
+    /// A case of rows of whole bytes with the defaults of a definition.
     pub fn plain(scheme: &str, rows: u64, row_bytes: u64) -> Self {
         Case {
             turn: 0,
@@ -124,7 +128,8 @@ impl Case {
         }
     }
 
-    /// Rows as they are stored. Rows narrower than a byte are packed: a lookup fetches the byte they lie in.
+    /// Number of stored rows. Rows narrower than a byte are packed: a lookup fetches the byte that
+    /// has them.
     pub fn stored_rows(&self) -> u64 {
         if self.row_bits < 8 { (self.rows / (8 / self.row_bits)).max(1) } else { self.rows }
     }
@@ -139,7 +144,7 @@ impl Case {
         self.stored_rows().saturating_mul(self.stored_row_bytes())
     }
 
-    /// What reports call it: its own name, or those of the scheme and of what its parameters are chosen by.
+    /// The name in reports: the case's own, or those of the scheme and of the set or goal.
     pub fn title(&self) -> String {
         if let Some(name) = &self.name {
             return name.clone();
@@ -154,7 +159,7 @@ impl Case {
 }
 
 impl Definition {
-    /// The cases, those that run in turns together.
+    /// The cases, grouped by turn.
     pub fn turns(&self) -> impl Iterator<Item = &[Case]> {
         self.cases.chunk_by(|a, b| a.turn == b.turn)
     }

@@ -1,43 +1,44 @@
-//! Why a run ended without figures.
+//! The reasons why a run ended without figures.
 
 use std::io;
 
-/// Why a run ended without figures. A wrong answer is one of the reasons: fast and wrong is no result.
+/// The reason why a run ended without figures. A wrong answer is one of them: fast and wrong is no
+/// result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
     /// No scheme of that name is compiled in.
     #[error("{case}: no scheme is called {scheme}; this build has: {known}")]
     UnknownScheme {
-        /// Which case.
+        /// Title of the case.
         case: String,
-        /// As the definition names it.
+        /// Name of the scheme in the definition.
         scheme: String,
-        /// What there is.
+        /// Names of the available schemes.
         known: String,
     },
     /// The scheme, or storage below it, refused.
     #[error("{case}: {step}: {why}")]
     Scheme {
-        /// Which case.
+        /// Title of the case.
         case: String,
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
-        /// The refusal.
+        /// The error of the scheme.
         why: sotto_core::Error,
     },
     /// The image could not be written or opened.
     #[error("{case}: {why}")]
     Image {
-        /// Which case.
+        /// Title of the case.
         case: String,
-        /// What happened to it.
+        /// The error of the image.
         why: Box<sotto_db::DbError>,
     },
     /// The parameters of a case cannot be what its definition asks for.
     #[error("{case}: {why}; change `params` in the definition")]
     Params {
-        /// Which case.
+        /// Title of the case.
         case: String,
         /// The mismatch.
         why: String,
@@ -45,52 +46,52 @@ pub enum BenchError {
     /// A recovered row is not the row that was generated.
     #[error("{case}: WRONG ANSWER for row {row}: {why}; no figure of this run can be trusted")]
     WrongAnswer {
-        /// Which case.
+        /// Title of the case.
         case: String,
-        /// Which row was asked for.
+        /// Number of the requested row.
         row: u64,
-        /// How it differs.
+        /// The difference.
         why: String,
     },
     /// A hint that was moved to the next epoch is not that epoch's hint.
     #[error("{case}: WRONG UPDATE: the patched hint is not the one of the next epoch")]
     WrongPatch {
-        /// Which case.
+        /// Title of the case.
         case: String,
     },
     /// The generated rows are not the ones the definition was written for.
     #[error("{case}: the generated rows have digest {got}, the definition expects {want}")]
     OtherRows {
-        /// Which case.
+        /// Title of the case.
         case: String,
         /// BLAKE3 of the rows that were generated.
         got: String,
-        /// What the definition says.
+        /// BLAKE3 of the rows in the definition.
         want: String,
     },
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {why}")]
     Threads {
-        /// How many were asked for.
+        /// Number of requested threads.
         threads: usize,
-        /// What the system said.
+        /// The error of the operating system.
         why: String,
     },
     /// The file of published figures is damaged.
     #[error("{file}: {why}")]
     Published {
-        /// Which file.
+        /// Name of the file.
         file: &'static str,
-        /// What is wrong in it.
+        /// The error in the file.
         why: String,
     },
     /// A definition cannot be used.
     #[error(transparent)]
     Definition(#[from] crate::DefinitionError),
-    /// Memory or disk.
+    /// An error of memory or disk.
     #[error("storage: {0}; choose another folder for temporary files, or a smaller table")]
     Storage(#[from] io::Error),
-    /// The system gave no randomness.
+    /// The operating system provides no randomness.
     #[error("no randomness for queries: {0}")]
     Entropy(String),
 }

@@ -1,16 +1,16 @@
 //! Benchmarks as data: definitions, a runner that checks every answer, tables, JSON and plots.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`definition`] | TOML files that say what to measure, and those that ship with the toolkit |
-//! | [`machine`] | what this machine is, and how fast it reads memory |
-//! | [`calibrate`](mod@calibrate) | how fast each scheme is here, and how well that predicts other tables |
-//! | [`guard`] | ratios that should stay what they are, and whether they have |
-//! | `content` | generated rows, and the same rows again to check answers against |
-//! | `plan` | one case made ready: parameters, layout of rows, memory it needs |
-//! | `runner` | encoding, asking, answering, reading memory in between, checking; and trees of hashes |
+//! | [`definition`] | TOML files that define measurements, and the built-in ones |
+//! | [`machine`] | the facts of this machine, and its memory bandwidth |
+//! | [`calibrate`](mod@calibrate) | the speed of each scheme here, and predictions for other tables |
+//! | [`regression`] | ratios that must not fall, and judging them |
+//! | `content` | generated rows, also for checking answers |
+//! | `plan` | preparing one case: parameters, layout of rows, memory that it needs |
+//! | `runner` | encoding, querying, answering, interleaved memory reads, checking; and trees of hashes |
 //! | `published` | other people's figures for the same shapes, with their sources |
-//! | [`report`] | what came out, as tables, JSON and SVG |
+//! | [`report`] | the results, as tables, JSON and SVG |
 //!
 //! Measured, published and modeled figures never share a column.
 //!

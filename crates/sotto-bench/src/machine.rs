@@ -1,7 +1,7 @@
-//! The machine a figure was measured on: what it is, and how fast it reads memory.
+//! The machine of a measurement: its facts, and its memory bandwidth.
 //!
-//! A linear-scan scheme can be no faster than reading its table, so every scan is reported as a share of
-//! what a plain read reached *in the same minute*: on a shared host the same read varies by a quarter.
+//! A linear-scan scheme can be no faster than reading its table, so every scan is reported as a
+//! share of a plain read *in the same minute*: on a shared host the same read varies by a quarter.
 
 mod bandwidth;
 mod clock;
@@ -23,16 +23,16 @@ use serde::Serialize;
 use sotto_pages::{HugeBuffer, memory};
 use std::io;
 
-/// How fast a machine reads memory, and how close the scan kernels come to it.
+/// The memory bandwidth of a machine, and the share of it that the scan kernels reach.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineReport {
     /// Name and version of this format.
     pub format: &'static str,
-    /// What the machine is.
+    /// Facts of the machine.
     pub machine: MachineFacts,
     /// One line per buffer and number of threads.
     pub reads: Vec<ReadRate>,
-    /// How kernels go through memory here, measured before the rest, which goes by it.
+    /// The shapes of kernels, chosen before the other measurements, which use them.
     pub shapes: Shapes,
     /// The scan kernels on one thread, each in turns with a plain read of the same bytes.
     pub scans: Vec<ScanRate>,
@@ -41,11 +41,11 @@ pub struct MachineReport {
 /// One measured read.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReadRate {
-    /// What was read.
+    /// Name of the buffer.
     pub what: &'static str,
     /// Bytes read in one pass, all threads together.
     pub buffer_bytes: u64,
-    /// The kind of pages it lies on, where the system tells.
+    /// The kind of pages of the buffer, where the system reports it.
     pub pages: Option<String>,
     /// Threads reading, each its own part.
     pub threads_count: usize,
@@ -55,10 +55,11 @@ pub struct ReadRate {
     pub best_gb_per_s: f64,
 }
 
-/// Measures how fast this machine reads memory, with one thread and with more, and scans it with one.
+/// Measures the memory bandwidth of this machine, with one thread and with more, and scans with
+/// one.
 ///
 /// # Errors
-/// [`BenchError::Storage`] if memory cannot be had, [`BenchError::Threads`] if threads cannot.
+/// [`BenchError::Storage`] if memory is not available, [`BenchError::Threads`] if threads are not.
 pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     let machine = MachineFacts::of_this(options);
     let shapes = Shapes::measure()?;
@@ -87,19 +88,20 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     Ok(MachineReport { format: "sotto-machine/1", machine, reads, shapes, scans })
 }
 
-/// Memory on huge pages, all of it touched: unwritten pages all are the one zero page, which would be read from cache.
+/// Memory on huge pages, all of it written: unwritten pages are all the one zero page, which would
+/// be read from cache.
 pub(crate) fn touched(bytes: usize) -> io::Result<HugeBuffer> {
     let mut buffer = HugeBuffer::zeroed(bytes)?;
     buffer.fill(0x5a);
     Ok(buffer)
 }
 
-/// Cores that this process may use.
+/// Number of cores that this process may use.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A buffer far larger than any cache, and never a large share of what is free.
+/// Bytes of a buffer that is far larger than any cache, and never a large share of free memory.
 fn memory_size(options: &Options) -> usize {
     let wish: u64 = if options.quick { 64 << 20 } else { 1 << 30 };
     let free = memory::available().unwrap_or(u64::MAX);

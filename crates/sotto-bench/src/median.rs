@@ -11,26 +11,26 @@ impl Samples {
         self.0.push(sample);
     }
 
-    /// How many there are.
+    /// Number of timings.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The middle one; of an even number, the later of the two. Zero if there is none.
+    /// The median; of an even number, the later of the two middle ones. Zero if there is none.
     pub(crate) fn median(&self) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
     }
 
-    /// The shortest. Zero if there is none.
+    /// The minimum. Zero if there is none.
     pub(crate) fn least(&self) -> Duration {
         self.0.iter().min().copied().unwrap_or_default()
     }
 }
 
-/// Medians of some work and of what it is held against, in turns, so that both meet the same neighbors on a shared
-/// machine; after one turn of the work that is not counted.
+/// Medians of some work and of a reference, in turns, so that both meet the same neighbors on a
+/// shared machine; after one turn of the work that is not counted.
 pub(crate) fn in_turns(
     turns: usize,
     mut work: impl FnMut(),

@@ -1,12 +1,12 @@
-//! What a caller may decide, and what it is told meanwhile.
+//! Options of a run, and its progress reports.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// How to run definitions.
+/// Options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Threads of the server, instead of what the definitions say.
+    /// Threads of the server, instead of those of the definitions.
     pub threads: Option<usize>,
     /// Fewer repetitions and smaller read passes; figures get noisier.
     pub quick: bool,
@@ -14,20 +14,20 @@ pub struct Options {
     pub full: bool,
     /// The commit the program was built from, for the report.
     pub commit: Option<String>,
-    /// Where images are written; the system's folder for temporary files if not given.
+    /// The folder of images; by default the system's folder for temporary files.
     pub scratch: Option<PathBuf>,
 }
 
-/// Where a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// Which case, in words.
+    /// Title of the case.
     pub case: &'a str,
-    /// What is being done.
+    /// Name of the step.
     pub step: &'a str,
-    /// How much of it is done.
+    /// Completed work of the step.
     pub done: u64,
-    /// Of how much; 0 if that is not known.
+    /// Total work of the step; 0 if unknown.
     pub total: u64,
 }
 
@@ -41,5 +41,5 @@ impl fmt::Display for Progress<'_> {
     }
 }
 
-/// Is told where a run is; from several threads, so it takes `&self`.
+/// A callback for progress, called from several threads, so it takes `&self`.
 pub(crate) type Watcher<'a> = &'a (dyn Fn(Progress<'_>) + Sync);

@@ -1,4 +1,4 @@
-//! One case made ready to run: parameters chosen and checked, rows laid out, memory counted.
+//! Preparing one case: parameters chosen and checked, rows laid out, memory counted.
 
 use crate::definition::Case;
 use crate::error::BenchError;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use sotto_catalog::Packing;
 use sotto_core::{ExpectOrDefault, ParamsReport, SchemeEntry, TableShape};
 
-/// Memory for the program itself and for what scales with nothing.
+/// Memory for the program itself and everything of constant size.
 const MARGIN_BYTES: u64 = 512 << 20;
 
-/// A case, ready.
+/// A case that is ready to run.
 #[derive(Clone)]
 pub(crate) struct PreparedCase<'a> {
     pub(crate) case: &'a Case,
@@ -25,13 +25,13 @@ pub(crate) struct PreparedCase<'a> {
     pub(crate) lookups: usize,
 }
 
-/// A case that is ready, or why this scheme has no parameters for it.
+/// A case that is ready, or the reason why the scheme has no parameters for it.
 pub(crate) enum CasePlan<'a> {
     Plan(Box<PreparedCase<'a>>),
     NoFit(String),
 }
 
-/// The table of a case.
+/// The table facts of a case.
 pub(crate) fn table(case: &Case) -> TableFacts {
     TableFacts {
         shape: report::shape(case.rows, case.row_bits),
@@ -43,7 +43,7 @@ pub(crate) fn table(case: &Case) -> TableFacts {
 }
 
 impl<'a> PreparedCase<'a> {
-    /// Chooses and checks parameters.
+    /// Chooses and checks the parameters of a case.
     pub(crate) fn of(
         case: &'a Case,
         schemes: &[&'static SchemeEntry],
@@ -80,21 +80,21 @@ impl<'a> PreparedCase<'a> {
         })))
     }
 
-    /// What this case holds while it is asked: the image, and the artifacts for the client that holds them.
+    /// Memory of the case while it is queried: the image, and the artifacts of the client.
     fn held_memory(&self) -> u64 {
         let costs = &self.report.costs;
         let held = costs.resident_bytes.max(self.case.table_bytes());
-        // Rows that are the table itself are one copy; a hint is another beside it.
+        // Rows that are the table itself are one copy; a hint is an additional one.
         let artifacts = if costs.client_bytes > 0 { costs.client_bytes } else { costs.artifact_bytes };
         held.saturating_add(artifacts)
     }
 
-    /// What an encoder may take on top of its image.
+    /// Memory that an encoder may take in addition to its image.
     fn encoding_memory(&self) -> u64 {
         self.report.costs.resident_bytes.max(self.case.table_bytes()).saturating_mul(3) / 10
     }
 
-    /// Why the case is not run here, if it is not.
+    /// The reason why the case is not run here, if any.
     pub(crate) fn refusal(&self, options: &Options, available: Option<u64>) -> Option<String> {
         let needed = needed_memory([self]);
         if let Some(available) = available.filter(|free| *free < needed) {
@@ -109,7 +109,7 @@ impl<'a> PreparedCase<'a> {
         serde_json::from_slice(&self.params).expect_or_default("parameters are JSON")
     }
 
-    /// What the report calls this case.
+    /// The method of fetching rows, for the report.
     pub(crate) fn way(&self) -> FetchMethod {
         FetchMethod {
             scheme: self.entry.id.to_string(),
@@ -119,7 +119,7 @@ impl<'a> PreparedCase<'a> {
         }
     }
 
-    /// What travels, by the parameters.
+    /// The modeled traffic, by the parameters.
     pub(crate) fn modeled(&self) -> ModeledCase {
         let costs = &self.report.costs;
         let queries = (self.packing.records_per_row() * self.entry.query_servers) as u64;
@@ -141,8 +141,8 @@ impl<'a> PreparedCase<'a> {
     }
 }
 
-/// Memory that cases in turns need at once: what each holds, and on top of it what is larger, the space one of
-/// them encodes in or the buffer of the read passes.
+/// Memory that cases in turns need at once: what each holds, plus the larger of the encoding space
+/// of one of them and the buffer of the read passes.
 pub(crate) fn needed_memory<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p PreparedCase<'a>>) -> u64 {
     let mut held = 0u64;
     let mut working = 1u64 << 30;
@@ -153,7 +153,7 @@ pub(crate) fn needed_memory<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Prep
     held.saturating_add(working).saturating_add(MARGIN_BYTES)
 }
 
-/// Cases in turns, parted where memory is at an end: as many together as fit, in their order.
+/// Cases in turns, divided by the available memory: as many together as fit, in their order.
 pub(crate) fn part<'a>(
     plans: Vec<Box<PreparedCase<'a>>>,
     available: Option<u64>,
@@ -188,7 +188,8 @@ pub(crate) fn asks_buckets(case: &Case, schemes: &[&'static SchemeEntry]) -> boo
     find(case, schemes, "").is_ok_and(|entry| entry.batch.is_some())
 }
 
-/// A definition may leave the version out, so that it outlives the next one.
+/// Finds a scheme by name. A definition may leave the version out, so that it outlives the next
+/// one.
 fn find(
     case: &Case,
     schemes: &[&'static SchemeEntry],
@@ -202,7 +203,8 @@ fn find(
     })
 }
 
-/// Overwrites fields of selected parameters. Only fields that exist: a misspelt one would change nothing.
+/// Overwrites fields of selected parameters. Only existing fields are allowed: a misspelled one
+/// would change nothing.
 fn overwrite(case: &Case, selected: Vec<u8>, label: &str) -> Result<Vec<u8>, BenchError> {
     if case.params.is_empty() {
         return Ok(selected);

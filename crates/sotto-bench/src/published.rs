@@ -13,7 +13,7 @@ const TEXT: &str = include_str!("../../../bench/published.toml");
 pub struct PublishedRow {
     /// The scheme, by its paper's name.
     pub scheme: String,
-    /// In words: `2^20 x 256 B`.
+    /// The shape in words: `2^20 x 256 B`.
     pub shape: String,
     /// Rows of the table.
     pub rows_count: u64,
@@ -25,34 +25,35 @@ pub struct PublishedRow {
     pub server_ms: Option<f64>,
     /// Offline work of the server.
     pub offline_s: Option<f64>,
-    /// Downloaded once by a client.
+    /// Bytes that a client downloads once.
     pub once_bytes: Option<u64>,
-    /// Uploaded once by a client.
+    /// Bytes that a client uploads once.
     pub keys_bytes: Option<u64>,
-    /// Up, per lookup.
+    /// Bytes of queries, per lookup.
     pub up_bytes: Option<u64>,
-    /// Down, per lookup.
+    /// Bytes of answers, per lookup.
     pub down_bytes: Option<u64>,
     /// Both directions, where the source prints only their sum.
     pub total_bytes: Option<u64>,
-    /// What a client keeps that prepares once and asks many times.
+    /// Bytes that a client stores which prepares once and makes many lookups.
     pub storage_bytes: Option<u64>,
-    /// Client and server, for one lookup of such a scheme.
+    /// Time of client and server, for one lookup after a preparation.
     pub online_ms: Option<f64>,
-    /// Bytes of such a lookup with its share of the preparation.
+    /// Bytes of a lookup with its share of the preparation.
     pub amortized_bytes: Option<u64>,
     /// Steps of the server's time, where they are given.
     pub steps: Vec<Step>,
-    /// The machine it was measured on.
+    /// The machine of the measurement.
     pub machine: String,
-    /// Where it is printed.
+    /// Where the figures are printed.
     pub source: String,
     /// Whether narrower rows are packed into its rows.
     pub packs: bool,
 }
 
 impl PublishedRow {
-    /// Whether it stands beside figures for a table: of the same rows, or of rows that would be packed into its own.
+    /// Whether the row is comparable with a table: of the same rows, or of rows that would be
+    /// packed into its own.
     fn beside(&self, table: &TableFacts) -> bool {
         let bits = |rows: u64, row_bits: u64| u128::from(rows) * u128::from(row_bits);
         let packed = self.packs
@@ -104,7 +105,7 @@ pub(crate) fn all() -> Result<Vec<PublishedRow>, BenchError> {
     parse(TEXT)
 }
 
-/// The published rows that stand beside any of `tables`.
+/// The published rows that are comparable with any of `tables`.
 pub(crate) fn for_tables(tables: &[TableFacts]) -> Result<Vec<PublishedRow>, BenchError> {
     let mut rows = all()?;
     rows.retain(|row| tables.iter().any(|table| row.beside(table)));

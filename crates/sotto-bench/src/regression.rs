@@ -1,8 +1,10 @@
-//! A guard against rot: ratios that should stay what they are, and that fall when somebody makes something slower.
+//! The regression guard: ratios that must not fall, and that fall when a change makes something
+//! slower.
 //!
-//! Times say little on a shared machine, and nothing about another one. Quotients of two times that were taken in turns say
-//! more: of a kernel to a plain read of the same memory, of one kernel or scheme to another. Each is held against what it
-//! once was, and a ratio has fallen only if it is far below that twice.
+//! Times say little on a shared machine, and nothing about another one. Quotients of two times that
+//! were taken in turns say more: of a kernel to a plain read of the same memory, of one kernel or
+//! scheme to another. Each is compared with its earlier value, and a ratio has fallen only if it is
+//! far below that twice.
 
 mod baselines;
 mod cache_kernels;
@@ -21,39 +23,39 @@ use memory::ScanMemory;
 use serde::Serialize;
 use std::time::Instant;
 
-/// What the guard found.
+/// The results of the guard.
 #[derive(Debug, Clone, Serialize)]
 pub struct GuardReport {
     /// Name and version of this format.
     pub format: &'static str,
-    /// Where it was measured.
+    /// The machine of the measurement.
     pub machine: MachineFacts,
     /// The processor that the expected ratios were measured on.
     pub expected_on: &'static str,
-    /// Why nothing is judged here, if so.
+    /// The reason why nothing is judged here, if any.
     pub not_judged: Option<String>,
     /// All ratios, in the table's order.
     pub ratios: Vec<JudgedRatio>,
-    /// Seconds that all of it took.
+    /// Seconds that the whole run took.
     pub took_s: f64,
 }
 
 /// One ratio, measured and judged.
 #[derive(Debug, Clone, Serialize)]
 pub struct JudgedRatio {
-    /// What was measured.
+    /// Name of the measured quantity.
     pub name: &'static str,
-    /// What it is held against.
+    /// Name of the reference.
     pub against: &'static str,
-    /// The better of the attempts; absent if what it needs did not run.
+    /// The better of the attempts; absent if a part did not run.
     pub measured_ratio: Option<f64>,
-    /// What it was when the table was written, with this backend.
+    /// The expected ratio from the table, for this backend.
     pub expected_ratio: Option<f64>,
-    /// Below this it has fallen.
+    /// The minimum: a ratio below it has fallen.
     pub least_ratio: Option<f64>,
-    /// One, or two where the first was too low.
+    /// Number of attempts: one, or two where the first was too low.
     pub attempts_count: usize,
-    /// Whether it has.
+    /// Whether the ratio has fallen.
     pub verdict: Verdict,
 }
 
@@ -64,10 +66,12 @@ impl GuardReport {
     }
 }
 
-/// Measures all ratios on one thread, those that are too low twice. Takes half a minute, or a whole one.
+/// Measures all ratios on one thread, those that are too low twice. Takes half a minute, or a whole
+/// one.
 ///
 /// # Errors
-/// [`BenchError`]: without memory, without the schemes, and of one wrong answer. A ratio that has fallen is no error here.
+/// [`BenchError`]: without memory, without the schemes, and for one wrong answer. A ratio that has
+/// fallen is no error here.
 pub fn guard(options: &Options, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Result<GuardReport, BenchError> {
     let start = Instant::now();
     let options = Options { threads: Some(1), ..options.clone() };
@@ -110,11 +114,11 @@ pub fn guard(options: &Options, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Res
     Ok(GuardReport { format: "sotto-guard/1", machine, expected_on: MEASURED_ON, not_judged, ratios, took_s })
 }
 
-/// Ratios measured once.
+/// One measurement of some ratios.
 struct Attempt {
-    /// As many as were wanted.
+    /// The ratios, one for each requested one.
     found: Vec<Option<f64>>,
-    /// Whether the memory lay on huge pages.
+    /// Whether the memory was on huge pages.
     huge_pages: bool,
 }
 

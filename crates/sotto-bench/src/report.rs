@@ -1,7 +1,7 @@
-//! What a run found: figures with their units in their names.
+//! The results of a run: figures with their units in their names.
 //!
-//! Three tiers, never in one column: [`MeasuredCase`] by us in this run, [`crate::report::PublishedRow`] read in
-//! papers, [`ModeledCase`] computed from parameters.
+//! There are three tiers, never in one column: [`MeasuredCase`] by us in this run,
+//! [`crate::report::PublishedRow`] read in papers, [`ModeledCase`] computed from parameters.
 
 mod guard;
 mod machine;
@@ -29,24 +29,24 @@ use crate::published;
 use serde::Serialize;
 use sotto_pages::PageKind;
 
-/// Everything a run found.
+/// All results of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Name and version of this format.
     pub format: &'static str,
-    /// What the suffixes of field names mean.
+    /// The meanings of the suffixes of field names.
     pub units: &'static [(&'static str, &'static str)],
     /// Names and purposes of the definitions that were run.
     pub definitions: Vec<DefinitionInfo>,
-    /// Where and when.
+    /// The machine and the date of the run.
     pub machine: MachineFacts,
-    /// Measured in this run.
+    /// Cases that were measured in this run.
     pub measured: Vec<MeasuredCase>,
-    /// Read in papers, for shapes of this run.
+    /// Figures from papers, for shapes of this run.
     pub published: Vec<PublishedRow>,
-    /// Computed from parameters, for every case, run or not.
+    /// Figures computed from parameters, for every case, run or not.
     pub modeled: Vec<ModeledCase>,
-    /// Cases that did not run, and why.
+    /// Cases that did not run, with the reasons.
     pub skipped: Vec<SkippedCase>,
     /// Proofs in trees of hashes.
     pub trees: Trees,
@@ -70,46 +70,46 @@ pub(crate) const UNITS: &[(&str, &str)] = &[
 /// Name and purpose of a definition.
 #[derive(Debug, Clone, Serialize)]
 pub struct DefinitionInfo {
-    /// Its name.
+    /// Name of the definition.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the definition.
     pub about: String,
 }
 
 /// The table of a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableFacts {
-    /// In words: `2^20 x 256 B`.
+    /// The shape in words: `2^20 x 256 B`.
     pub shape: String,
-    /// The comparison shape it stands for, if it has a name of its own.
+    /// The comparison shape of the table, if it has a name of its own.
     pub compare: Option<String>,
     /// Rows as the community counts them.
     pub rows_count: u64,
-    /// Bits in such a row.
+    /// Bits in a row as the community counts them.
     pub row_bits: u64,
     /// Bytes of the whole table.
     pub table_bytes: u64,
 }
 
-/// How the rows of a table are fetched.
+/// The method of fetching a table's rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FetchMethod {
-    /// By which scheme.
+    /// Name of the scheme.
     pub scheme: String,
-    /// With which of its named parameter sets, if one was named.
+    /// Name of the parameter set, if one was named.
     pub set: Option<String>,
-    /// What its parameters were selected for otherwise.
+    /// The goal for which parameters were selected otherwise.
     pub goal: &'static str,
-    /// What tables and drawings call it.
+    /// Title in tables and drawings.
     pub title: String,
 }
 
-/// One case, measured.
+/// The results of one measured case.
 #[derive(Debug, Clone, Serialize)]
 pub struct MeasuredCase {
-    /// Which table.
+    /// The table of the case.
     pub table: TableFacts,
-    /// Which scheme, and how its parameters were chosen.
+    /// The scheme, and the choice of its parameters.
     #[serde(flatten)]
     pub way: FetchMethod,
     /// Digest of scheme and parameters.
@@ -126,7 +126,7 @@ pub struct MeasuredCase {
     pub queries_per_lookup_count: usize,
     /// Work done once per table.
     pub offline: OfflineCost,
-    /// A client getting ready, before its first query.
+    /// The preparation of a client, before its first query.
     pub joining: ClientSetup,
     /// Median time to make the queries of one lookup.
     pub client_query_ms: f64,
@@ -134,7 +134,7 @@ pub struct MeasuredCase {
     pub client_recover_ms: f64,
     /// One entry per batch size.
     pub batches: Vec<Batch>,
-    /// What travels.
+    /// Bytes on the wire.
     pub traffic: Traffic,
     /// Bytes of a row, over bytes of the answers that bring it.
     pub rate_ratio: f64,
@@ -142,93 +142,96 @@ pub struct MeasuredCase {
     pub server_memory_bytes: Option<u64>,
     /// Estimated security.
     pub security_bits: f64,
-    /// Which estimate that is.
+    /// The model of the security estimate.
     pub security_model: String,
     /// Bound on the failure of one lookup.
     pub failure_log2: f64,
     /// Answers compared with the generated rows; all were right.
     pub checked_answers_count: u64,
-    /// What the same lookup costs without this scheme.
+    /// Costs of the same lookup without this scheme.
     pub baselines: Vec<Baseline>,
-    /// Lookups in a row, if the definition asks for them.
+    /// Consecutive lookups, if the definition asks for them.
     pub series: Option<SeriesReport>,
-    /// Lookups step by step, if the definition asks for them: a line for each order and number of threads.
+    /// Lookups step by step, if the definition asks for them: a line for each order and number of
+    /// threads.
     pub steps: Vec<StepReport>,
-    /// On which links a lookup is quicker than the table, if the definition asks for that.
+    /// Links on which a lookup is quicker than downloading the table, if the definition asks for
+    /// that.
     pub break_even: Option<BreakEven>,
-    /// Where the table lay, and on which pages.
+    /// The location and the pages of the table.
     pub held: Option<TablePlacement>,
-    /// The kind of pages of the memory whose plain reads stand beside, where the system tells.
+    /// The kind of pages of the memory of the plain reads, where the system reports it.
     pub memory_pages: Option<String>,
-    /// Moving to the next epoch, if the definition asks for changes and the scheme can.
+    /// The step to the next epoch, if the definition asks for changes and the scheme supports them.
     pub update: Option<UpdateCost>,
 }
 
-/// Where a table lay while it was answered from, as a server that is left to choose holds it.
+/// The location of a table while it was answered from, as a server with default options holds it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TablePlacement {
     /// Bytes that answers are made from.
     pub held_bytes: u64,
-    /// `file`: mapped; `memory`: a copy.
+    /// Where the table was: `file`: mapped; `memory`: a copy.
     pub place: &'static str,
-    /// The kind of its pages, where the system tells: `huge`, `small`, or how much of it is huge.
+    /// The kind of its pages, where the system reports it: `huge`, `small`, or the share of huge
+    /// ones.
     pub pages: Option<String>,
-    /// The share on huge pages.
+    /// The share of the table on huge pages.
     pub huge_ratio: Option<f64>,
-    /// Why it lay there.
+    /// The reason for the location.
     pub why: String,
 }
 
-/// Work done once per table.
+/// Costs of encoding a table.
 #[derive(Debug, Clone, Serialize)]
 pub struct OfflineCost {
-    /// From rows to a finished image.
+    /// Seconds from rows to a finished image.
     pub total_s: f64,
-    /// Its stages, in order.
+    /// The stages of encoding, in order.
     pub stages: Vec<EncodeStage>,
-    /// The scheme's own work: that of its encoder, less the time in which rows were generated.
+    /// Seconds of the scheme's own work: that of its encoder, without the time of generating rows.
     pub scheme_s: f64,
-    /// The same, for a table of one GiB.
+    /// Seconds of the scheme's own work for a table of one GiB.
     pub scheme_per_gib_s: f64,
-    /// Time in which rows were generated, summed over threads. Not the scheme's work.
+    /// Seconds of generating rows, summed over threads. Not the scheme's work.
     pub generating_s: f64,
     /// Bytes of all sections.
     pub image_bytes: u64,
-    /// Growth of this process's memory while encoding, at its highest.
+    /// Maximum growth of this process's memory while encoding.
     pub peak_memory_bytes: Option<u64>,
-    /// Opening the image.
+    /// Milliseconds of opening the image.
     pub open_ms: f64,
 }
 
-/// A client getting ready, before its first query.
+/// Costs of preparing a client, before its first query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientSetup {
-    /// The client's work: absorbing artifacts, and making keys.
+    /// Milliseconds of the client: absorbing artifacts, and making keys.
     pub prepare_ms: f64,
-    /// Of that, making keys. Zero if the scheme has none.
+    /// Milliseconds of making keys, which `prepare_ms` includes. Zero if the scheme has none.
     pub keygen_ms: f64,
-    /// The server admitting them.
+    /// Milliseconds in which the server admits the keys.
     pub admit_ms: f64,
-    /// What the server then holds for this client.
+    /// Bytes that the server then holds for this client.
     pub session_bytes: u64,
 }
 
-/// Moving a table to its next epoch.
+/// Costs of moving a table to its next epoch.
 #[derive(Debug, Clone, Serialize)]
 pub struct UpdateCost {
     /// Rows of which every byte changed.
     pub changed_rows_count: u64,
-    /// The scheme's work.
+    /// Seconds of the scheme's work.
     pub revise_s: f64,
-    /// From changed rows to a finished image.
+    /// Seconds from changed rows to a finished image.
     pub total_s: f64,
-    /// Its stages, in order.
+    /// The stages of the update, in order.
     pub stages: Vec<EncodeStage>,
-    /// What a client fetches to follow; nothing where it holds nothing.
+    /// Bytes of the delta for a client; 0 where clients hold nothing.
     pub delta_bytes: u64,
-    /// What it would fetch otherwise.
+    /// Bytes that a client without the delta would fetch.
     pub held_bytes: u64,
-    /// A client applying the delta, if there is one.
+    /// Milliseconds of a client applying the delta, if there is one.
     pub patch_ms: f64,
     /// Answers of the new epoch compared with its rows, changed ones among them; all were right.
     pub checked_answers_count: u64,
@@ -237,34 +240,35 @@ pub struct UpdateCost {
 /// A stage of encoding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EncodeStage {
-    /// Its name, as the scheme reports it.
+    /// The stage's name, as the scheme reports it.
     pub name: String,
-    /// How long it took.
+    /// Seconds of the stage.
     pub total_s: f64,
 }
 
 /// Lookups answered together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Batch {
-    /// How many clients' lookups share one pass.
+    /// Number of clients' lookups in one pass.
     pub batch_count: usize,
-    /// How often this was repeated.
+    /// Number of repetitions.
     pub repeated_count: usize,
     /// Median time of the server's pass.
     pub server_ms: f64,
-    /// Fastest pass.
+    /// Minimum time of the server's pass.
     pub server_least_ms: f64,
-    /// The median pass, over the lookups it answers.
+    /// Median time of the pass divided by its lookups.
     pub per_lookup_ms: f64,
     /// Table bytes, times queries of the batch, per second of the server.
     pub aggregate_gb_per_s: f64,
-    /// Aggregate, over that of the single lookup.
+    /// Aggregate rate over that of the single lookup.
     pub batching_ratio: f64,
-    /// Plain read of the very same bytes where they are held, in turns with the server's passes.
+    /// Rate of a plain read of the same bytes where they are held, in turns with the server's
+    /// passes.
     pub read_held_gb_per_s: f64,
-    /// Fastest of those reads, to go with the server's fastest pass.
+    /// Maximum rate of those reads, to go with the server's fastest pass.
     pub read_held_best_gb_per_s: f64,
-    /// Plain read of anonymous memory on huge pages, in turns with the server's passes.
+    /// Rate of a plain read of anonymous memory on huge pages, in turns with the server's passes.
     pub read_memory_gb_per_s: f64,
     /// Table bytes per second of the server, over the plain read of the same bytes.
     pub of_read_held_ratio: f64,
@@ -275,17 +279,17 @@ pub struct Batch {
 /// Bytes on the wire, counted on the messages themselves, framing excluded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Traffic {
-    /// Artifacts a client fetches once per epoch.
+    /// Bytes of artifacts that a client fetches once per epoch.
     pub once_bytes: u64,
-    /// Keys a client registers once per session.
+    /// Bytes of keys that a client registers once per session.
     pub keys_bytes: u64,
-    /// Up, per lookup, to all servers.
+    /// Bytes of queries per lookup, to all servers.
     pub up_bytes: u64,
-    /// Down, per lookup, from all servers.
+    /// Bytes of answers per lookup, from all servers.
     pub down_bytes: u64,
-    /// Everything up to and including the first lookup.
+    /// Bytes up to and including the first lookup.
     pub total_1st_bytes: u64,
-    /// Everything up to and including the hundredth lookup.
+    /// Bytes up to and including the hundredth lookup.
     pub total_100th_bytes: u64,
 }
 
@@ -300,34 +304,35 @@ impl Traffic {
     }
 }
 
-/// What the same lookup costs in another way.
+/// Costs of the same lookup without the scheme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Baseline {
-    /// Which way.
+    /// Name of the alternative.
     pub name: &'static str,
-    /// Whether the server learns what is looked up.
+    /// Whether the lookup is private.
     pub private: bool,
     /// Median time at the server.
     pub server_ms: f64,
-    /// What travels.
+    /// Bytes on the wire.
     pub traffic: Traffic,
 }
 
-/// What parameters promise, computed and not measured.
+/// Figures computed from parameters, not measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModeledCase {
-    /// Which table.
+    /// The table of the case.
     pub table: TableFacts,
-    /// Which scheme, and how its parameters were chosen.
+    /// The scheme, and the choice of its parameters.
     #[serde(flatten)]
     pub way: FetchMethod,
-    /// What travels.
+    /// Bytes on the wire.
     pub traffic: Traffic,
     /// Bytes the server keeps resident.
     pub resident_bytes: u64,
     /// Estimated work of one lookup.
     pub server_ops: u64,
-    /// Time to read the table once at the rate this run measured; no scan can be faster. Absent if nothing ran.
+    /// Time of reading the table once at the rate that this run measured; no scan can be faster.
+    /// Absent if nothing ran.
     pub read_floor_ms: Option<f64>,
     /// Estimated security.
     pub security_bits: f64,
@@ -338,16 +343,17 @@ pub struct ModeledCase {
 /// A case that did not run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SkippedCase {
-    /// Which table.
+    /// The table of the case.
     pub table: TableFacts,
-    /// Which scheme, and how its parameters were chosen, in words.
+    /// The scheme and the choice of its parameters, in words.
     pub case: String,
-    /// Why not, and what would change it.
+    /// The reason, and what would change it.
     pub reason: String,
 }
 
 impl TablePlacement {
-    /// The kind of its pages in a word of five letters at most. A copy is none of small pages, or it would not be made.
+    /// The kind of pages in a word of five letters at most. A copy has no small pages, or it would
+    /// not be made.
     pub(crate) fn word(&self) -> String {
         let file = || self.huge_ratio.map_or("-".to_owned(), |share| PageKind::of(share).word());
         if self.place == "memory" { "copy".to_owned() } else { file() }
@@ -355,14 +361,14 @@ impl TablePlacement {
 }
 
 impl MeasuredCase {
-    /// Answers compared with the generated rows, those of the next epoch included.
+    /// Number of answers compared with the generated rows, including those of the next epoch.
     pub fn checked_answers(&self) -> u64 {
         self.checked_answers_count + self.update.as_ref().map_or(0, |update| update.checked_answers_count)
     }
 }
 
 impl Report {
-    /// Adds what another run on the same machine found.
+    /// Adds the results of another run on the same machine.
     pub fn append(&mut self, other: Report) {
         self.definitions.extend(other.definitions);
         self.measured.extend(other.measured);

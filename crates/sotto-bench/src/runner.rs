@@ -1,5 +1,6 @@
-//! Runs definitions: encode, open, ask, answer, recover, compare. Nothing is measured inside a scheme: the
-//! harness looks at it from outside, through the same adaptor as the server and the client.
+//! Runs definitions: encode, open, query, answer, recover, compare. Nothing is measured inside a
+//! scheme: the harness measures it from outside, through the same adaptor as the server and the
+//! client.
 
 mod baseline;
 mod client;
@@ -60,7 +61,8 @@ pub(crate) fn run_with(
         trees: tree::run(&definition.trees, schemes, options, watcher)?,
     };
     for turn in definition.turns() {
-        // Asked for once, so that every line of a case is judged by the same memory.
+        // The available memory is read once, so that every line of a case is judged by the same
+        // value.
         let available = memory::available();
         let mut plans = Vec::with_capacity(turn.len());
         for case in turn {
@@ -88,20 +90,20 @@ pub(crate) fn run_with(
     Ok(report)
 }
 
-/// A line of a case: encoded, with the rows to check answers against.
+/// An encoded line of a case, with the rows to check answers against.
 struct BenchLine<'a> {
     plan: Box<PreparedCase<'a>>,
     source: GeneratedRows,
     encoded: EncodedLine,
 }
 
-/// Encodes every line of a case, then asks them in turns.
+/// Encodes every line of a case, then queries them in turns.
 fn measure(
     plans: Vec<Box<PreparedCase<'_>>>,
     options: &Options,
     watcher: Watcher<'_>,
 ) -> Result<Vec<MeasuredCase>, BenchError> {
-    // The folder goes when it is dropped, on every way out of this function.
+    // The folder is removed when it is dropped, on every path out of this function.
     let folder = match &options.scratch {
         Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
         None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,

@@ -58,7 +58,7 @@ fn the_quick_definition_of_bgvpir_says_its_steps() {
     assert!(widest <= Some(110), "{widest:?} columns");
 }
 
-/// What travels, by the parameters alone: nothing is run, and nothing is missing.
+/// Traffic by the parameters alone: nothing is run, and nothing is missing.
 #[test]
 fn the_sizes_of_bgvpir_stand_beside_the_papers() {
     let definition = load("bgvpir-table1").unwrap();

@@ -1,4 +1,4 @@
-//! Predictions of a calibration against measurements of other tables.
+//! Predictions of a calibration, compared with measurements of other tables.
 
 use super::{ROW_BYTES, measure, row_bytes};
 use crate::error::BenchError;
@@ -8,46 +8,48 @@ use serde::Serialize;
 use sotto_core::SchemeEntry;
 use sotto_plan::Calibration;
 
-/// Tables that no calibration has: how often the rows of one of its, and how often their width.
+/// Tables that no calibration has, as factors of a calibration table's rows and of their width.
 const OTHERS: [(u64, u64); 4] = [(1 << 14, 1), (1 << 16, 1), (1 << 14, 4), (1 << 14, 32)];
 
-/// How far a prediction may be off, as a part of what is measured.
+/// Maximum error of a close prediction, as a share of the measured time.
 const CLOSE: f64 = 0.25;
 
-/// Or in milliseconds: less than anybody sees beside a round trip, and about what measuring so short a time is worth.
+/// Maximum error of a close prediction in milliseconds: negligible beside a round trip, and about
+/// the accuracy of measuring so short a time.
 const CLOSE_MS: f64 = 0.05;
 
-/// What predictions are worth.
+/// The quality of a calibration's predictions.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanReport {
     /// Name and version of this format.
     pub format: &'static str,
-    /// Where it was measured.
+    /// The machine of the measurement.
     pub machine: MachineFacts,
-    /// Each scheme on each table.
+    /// The predictions of each scheme on each table.
     pub predicted: Vec<Prediction>,
 }
 
-/// A scheme on a table.
+/// The prediction for a scheme on a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Rows of the table.
     pub rows_count: u64,
     /// Bytes of a row.
     pub row_bytes: u64,
-    /// What a calibration says of a lookup at one server, in milliseconds.
+    /// Predicted time of a lookup at one server, in milliseconds.
     pub server_predicted_ms: f64,
-    /// What it took: the shortest of several, in the processor's time.
+    /// Measured time of a lookup at one server, in milliseconds: the shortest of several, in
+    /// processor time.
     pub server_measured_ms: f64,
-    /// One over the other.
+    /// Predicted over measured time of the server.
     pub server_ratio: f64,
-    /// The same of the client.
+    /// Predicted time of a lookup at the client, in milliseconds.
     pub client_predicted_ms: f64,
-    /// What that took.
+    /// Measured time of a lookup at the client, in milliseconds.
     pub client_measured_ms: f64,
-    /// One over the other.
+    /// Predicted over measured time of the client.
     pub client_ratio: f64,
 }
 
@@ -60,14 +62,14 @@ impl Prediction {
 }
 
 impl PlanReport {
-    /// The lines whose server's time was not.
+    /// The predictions of server times that are not close.
     pub fn missed(&self) -> impl Iterator<Item = &Prediction> {
         self.predicted.iter().filter(|line| !line.is_close())
     }
 }
 
-/// Measures schemes on tables of other sizes and widths than a calibration's, and holds its predictions against them; with
-/// `quick` on one table alone.
+/// Measures schemes on tables of other sizes and widths than a calibration's, and compares its
+/// predictions with them; with `quick` on one table alone.
 ///
 /// # Errors
 /// [`BenchError`]; a single wrong answer ends it.
@@ -84,7 +86,7 @@ pub fn predict(
         for (j, (rows, wider)) in (0..).zip(tables) {
             progress(Progress { case: "plan", step: entry.id.0, done: i * tables.len() as u64 + j, total });
             let narrow = row_bytes(entry, rows * ROW_BYTES);
-            // Schemes of bytes have as many bytes in as many more rows.
+            // Schemes of one-byte rows have the same bytes in more rows.
             let (rows, row_bytes) = if narrow == ROW_BYTES {
                 (*rows, ROW_BYTES * wider)
             } else {
@@ -125,7 +127,8 @@ mod tests {
     use super::super::calibrate_with;
     use super::*;
 
-    /// A quick run on two schemes has all its lines and times; whether they are close is for nobody's test to say.
+    /// A quick run on two schemes has all its lines and times; whether they are close is not
+    /// tested.
     #[test]
     fn predictions_are_held_against_measurements() {
         let options = Options { quick: true, threads: Some(1), ..Options::default() };
@@ -162,7 +165,7 @@ mod tests {
         };
         let close = [0.74, 0.76, 1.0, 1.24, 1.26].map(|ratio| line(ratio, 1.0).is_close());
         assert_eq!(close, [false, true, true, true, false]);
-        // Or within what can be measured.
+        // Or within the accuracy of the measurement.
         assert!(line(2.0, 0.04).is_close() && !line(2.0, 0.06).is_close());
     }
 }

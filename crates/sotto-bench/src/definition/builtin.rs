@@ -1,11 +1,12 @@
-//! The definitions under `bench/definitions`, carried in the program so that they run from any folder.
+//! The definitions under `bench/definitions`, embedded in the program so that they run from any
+//! folder.
 
 /// A definition that ships with the toolkit.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltinDefinition {
-    /// Its bare name, as [`super::load`] takes it.
+    /// The bare name, as [`super::load`] takes it.
     pub name: &'static str,
-    /// Its TOML text.
+    /// The TOML text.
     pub text: &'static str,
 }
 

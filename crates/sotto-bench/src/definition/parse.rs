@@ -10,45 +10,45 @@ use serde_json::{Map, Value};
 use sotto_core::Goal;
 use toml::Spanned;
 
-/// Largest table a definition may describe: 16 TiB. Beyond it products of sizes could overflow.
+/// Maximum bytes of a definition's table: 16 TiB. Beyond it products of sizes could overflow.
 const MAX_TABLE_BYTES: u64 = 1 << 44;
-/// Largest batch answered in one pass.
+/// Maximum number of lookups answered in one pass.
 const MAX_BATCH: u64 = 256;
-/// Most repetitions of one batch size.
+/// Maximum number of repetitions of one batch size.
 pub(super) const MAX_LOOKUPS: u64 = 10_000;
-/// Most threads a case may ask for.
+/// Maximum number of threads of a case.
 pub(super) const MAX_THREADS: u64 = 1024;
 
-/// Why a definition cannot be used.
+/// The reason why a definition cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
     /// The file cannot be read.
     #[error("cannot read the definition {path}: {why}; give a path, or one of: {known}")]
     Unreadable {
-        /// As given.
+        /// The path as given.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         why: std::io::Error,
-        /// Names that ship with the toolkit.
+        /// Names of the built-in definitions.
         known: String,
     },
     /// The text is no definition; the message shows line and column.
     #[error("{path}: {why}")]
     Syntax {
-        /// As given.
+        /// The path as given.
         path: String,
-        /// Line, column and what is wrong there.
+        /// The line, the column and the error there.
         why: String,
     },
     /// A case contradicts itself.
     #[error("{path}, line {line}: {why}")]
     Case {
-        /// As given.
+        /// The path as given.
         path: String,
-        /// Where the case starts, counted from 1.
+        /// The line where the case starts, counted from 1.
         line: usize,
-        /// What to change.
+        /// The contradiction, and what to change.
         why: String,
     },
 }

@@ -1,14 +1,15 @@
-//! What is said of a scheme: once in a case, or once in each line of a case that compares several.
+//! The scheme fields of a case: once in the case, or once in each line of a case that compares
+//! several.
 
 use super::fields::GoalName;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sotto_core::Goal;
 
-/// Longest name of a line: what the first column of a report has room for.
+/// Maximum length of a line's name: the width of a report's first column.
 const MAX_NAME: usize = 28;
 
-/// A scheme, and how its parameters are chosen.
+/// A scheme, and the choice of its parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LineText {
@@ -20,7 +21,7 @@ pub(super) struct LineText {
     params: Map<String, Value>,
 }
 
-/// The same, where a case has one line that is not written as one.
+/// The scheme fields of a case with one line that is not written as one.
 #[derive(Debug, Default)]
 pub(super) struct SingleLine {
     pub(super) scheme: Option<String>,
@@ -30,7 +31,7 @@ pub(super) struct SingleLine {
     pub(super) params: Map<String, Value>,
 }
 
-/// A line, checked.
+/// A checked line of a case.
 pub(super) struct SchemeLine {
     pub(super) scheme: String,
     pub(super) name: Option<String>,
@@ -39,7 +40,7 @@ pub(super) struct SchemeLine {
     pub(super) params: Map<String, Value>,
 }
 
-/// The lines of a case: those it lists, or the one it is.
+/// The lines of a case: those that it lists, or the single one.
 pub(super) fn of(inline: SingleLine, lines: Option<Vec<LineText>>) -> Result<Vec<SchemeLine>, String> {
     let texts = match (inline, lines) {
         (SingleLine { scheme: Some(scheme), name, set, goal, params }, None) => {

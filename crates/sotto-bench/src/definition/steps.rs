@@ -1,4 +1,4 @@
-//! A lookup step by step: in which orders, and on how many threads.
+//! The step-by-step timing of a lookup: orders, and numbers of threads.
 
 use super::fields::Count;
 use super::parse::MAX_THREADS;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 /// Orders and threads to time the steps of a lookup with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steps {
-    /// Names of the scheme's orders; empty stands for all it has.
+    /// Names of the scheme's orders; empty stands for all.
     pub orders: Vec<String>,
-    /// Threads of the server, each number in turn.
+    /// Numbers of threads of the server, each in turn.
     pub threads: Vec<usize>,
 }
 
-/// The same as it is written.
+/// The steps as written in a definition.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepsText {
@@ -22,7 +22,7 @@ pub(super) struct StepsText {
     threads: Option<Vec<Threads>>,
 }
 
-/// So many threads, or `"all"` that the machine has.
+/// A number of threads, or `"all"` that the machine has.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Threads {

@@ -1,4 +1,4 @@
-//! Trees of hashes: what the papers on private retrieval of Merkle and Verkle proofs measure.
+//! Trees of hashes, as the papers on private retrieval of Merkle and Verkle proofs measure them.
 
 use super::Case;
 use super::Content;
@@ -10,52 +10,52 @@ use serde_json::Map;
 use sotto_core::Goal;
 use sotto_tree::PerfectTree;
 
-/// Trees of one arity, and what to measure of them.
+/// Trees of one arity, and the measurements on them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeCase {
     /// The trees, in the order given.
     pub shapes: Vec<PerfectTree>,
-    /// What to measure.
+    /// The kind of measurement.
     pub measure: Measure,
-    /// How a proof is made of rows.
+    /// The methods of making a proof from rows.
     pub ways: Vec<ProofMethod>,
-    /// How rows are fetched: a case for each scheme, whose rows are yet to be filled in. Empty stands for every scheme
-    /// with one server.
+    /// The methods of fetching rows: a case for each scheme, without rows so far. Empty stands for
+    /// every scheme with one server.
     pub lines: Vec<Case>,
     /// Threads of the server.
     pub threads: usize,
-    /// How often each figure is taken; the report gives medians.
+    /// Number of repetitions of each figure; the report gives medians.
     pub repeats: usize,
     /// Proofs that one client is expected to fetch per epoch.
     pub lookups_per_client: u64,
-    /// Takes minutes or many gigabytes: runs only when asked for.
+    /// Whether the case takes minutes or many gigabytes, and so runs only on request.
     pub full: bool,
 }
 
-/// What is measured of a tree.
+/// A measurement on a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// Where every node lies.
+    /// The time to find the places of all nodes.
     Setup,
-    /// Where the rows of one proof lie.
+    /// The time to find the rows of one proof.
     Index,
-    /// Whole proofs, fetched and verified.
+    /// The time of whole proofs, fetched and verified.
     Proofs,
 }
 
-/// How a proof is made of rows.
+/// A method of making a proof from rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofMethod {
-    /// A table for each color, a row of each.
+    /// A table for each color, with a row of each.
     Colors,
     /// A batch code over all nodes.
     Buckets,
 }
 
 impl ProofMethod {
-    /// In one word.
+    /// The name in one word.
     pub fn name(self) -> &'static str {
         match self {
             ProofMethod::Colors => "colors",
@@ -64,7 +64,7 @@ impl ProofMethod {
     }
 }
 
-/// A `[[tree]]` as it is written.
+/// A `[[tree]]` as written in a definition.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TreeText {
@@ -116,7 +116,7 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     Ok(TreeCase { shapes, measure, ways, lines, threads, repeats, lookups_per_client, full })
 }
 
-/// A table of hashes without a scheme and without rows.
+/// A case of a table of hashes without a scheme and without rows.
 fn blank(threads: usize, lookups: usize, lookups_per_client: u64) -> Case {
     Case {
         turn: 0,
@@ -145,7 +145,7 @@ fn blank(threads: usize, lookups: usize, lookups_per_client: u64) -> Case {
 }
 
 impl TreeCase {
-    /// How rows are fetched, if by a scheme of this name.
+    /// The case for the scheme with this name.
     pub(crate) fn by(&self, scheme: &str) -> Case {
         let scheme = scheme.to_owned();
         Case { scheme, ..blank(self.threads, self.repeats, self.lookups_per_client) }

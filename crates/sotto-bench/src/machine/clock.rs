@@ -1,9 +1,9 @@
-//! Two clocks: what passes, and what this process has of its processors. On a shared machine the second says what work costs, for
-//! work on one thread; the first says what its user waits for.
+//! Two clocks: wall time, and the processor time of this process. On a shared machine the second
+//! measures the cost of work on one thread; the first measures what users wait for.
 
 use std::time::{Duration, Instant};
 
-/// Which clock.
+/// A clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Clock {
     /// The time that passes.
@@ -13,7 +13,7 @@ pub(crate) enum Clock {
     Processor,
 }
 
-/// A time that has begun.
+/// A running time measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stopwatch {
     at: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Clock {
-    /// Begins a time.
+    /// Starts a measurement.
     pub(crate) fn start(self) -> Stopwatch {
         let used = if self == Clock::Processor { used() } else { None };
         Stopwatch { at: Instant::now(), used }
@@ -29,7 +29,7 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// What it has come to.
+    /// The time since the start.
     pub(crate) fn elapsed(self) -> Duration {
         match self.used.zip(self.used.and_then(|_| used())) {
             Some((before, now)) => now.saturating_sub(before),
@@ -38,7 +38,7 @@ impl Stopwatch {
     }
 }
 
-/// What this process has had of its processors.
+/// Processor time of this process so far.
 #[cfg(unix)]
 fn used() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

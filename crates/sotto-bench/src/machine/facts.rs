@@ -1,22 +1,22 @@
-//! What a machine is, as far as the system tells.
+//! Facts of a machine, as far as the system reports them.
 
 use crate::Options;
 use serde::Serialize;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where and when figures were measured.
+/// The machine and the date of a measurement.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineFacts {
     /// The processor's own name.
     pub cpu: String,
     /// Processor cores this process may use.
     pub cores_count: usize,
-    /// Which kernels were chosen at run time.
+    /// Kernels that were chosen at run time.
     pub kernels: String,
-    /// Bytes of main memory, where the system tells.
+    /// Bytes of main memory, where the system reports them.
     pub memory_bytes: Option<u64>,
-    /// Bytes of second-level cache per core, where the system tells.
+    /// Bytes of second-level cache per core, where the system reports them.
     pub l2_bytes: Option<u64>,
     /// Operating system and architecture.
     pub system: String,
@@ -31,7 +31,7 @@ pub struct MachineFacts {
 }
 
 impl MachineFacts {
-    /// What this machine is, now.
+    /// The facts of this machine, now.
     pub fn of_this(options: &Options) -> Self {
         MachineFacts {
             cpu: cpu().unwrap_or_else(|| format!("unknown {}", std::env::consts::ARCH)),
@@ -49,7 +49,7 @@ impl MachineFacts {
         }
     }
 
-    /// One line for a person.
+    /// The facts in one line for people.
     pub fn line(&self) -> String {
         let memory = self
             .memory_bytes

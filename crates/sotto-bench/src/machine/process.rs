@@ -1,9 +1,10 @@
-//! How this process's memory grows, as Linux tells it. Elsewhere the answers are `None` and the report shows a dash.
+//! Memory growth of this process, as Linux reports it. On other systems the answers are `None` and
+//! the report shows a dash.
 
 use sotto_pages::memory::{most_resident, resident};
 use std::fs;
 
-/// Watches how far memory grows above what was held when the watch began.
+/// Watches memory growth since the watch began.
 pub(crate) struct PeakMemory(Option<u64>);
 
 impl PeakMemory {
@@ -15,7 +16,7 @@ impl PeakMemory {
         PeakMemory(if reset { resident() } else { None })
     }
 
-    /// The growth since, at its highest.
+    /// The maximum growth since the watch began.
     pub(crate) fn growth(&self) -> Option<u64> {
         Some(most_resident()?.saturating_sub(self.0?))
     }
@@ -27,7 +28,8 @@ mod tests {
 
     #[test]
     fn memory_that_is_touched_and_freed_is_seen_by_the_watch() {
-        // Other tests of this process take memory, give it back and begin watches meanwhile, so one look may miss it; all do not.
+        // Other tests of this process take memory, release it and begin watches meanwhile, so one
+        // attempt may miss it; all do not.
         let look = || {
             let peak = PeakMemory::watch();
             drop(std::hint::black_box(vec![1u8; 64 << 20]));

@@ -1,5 +1,5 @@
-//! The kernels that answer linear-scan queries, against a plain read of the same bytes: what a scheme could
-//! reach at best, apart from everything around its scan.
+//! The kernels that answer linear-scan queries, compared with a plain read of the same bytes: the
+//! upper limit of a scheme, apart from everything around its scan.
 
 use super::Reader;
 use crate::median::in_turns;
@@ -9,7 +9,7 @@ use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes, scan_u32};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Columns of the matrix: the square of them is a GiB, the size the goals speak of.
+/// Columns of the matrix: their square is a GiB, the size of the performance goals.
 const COLUMNS: usize = 32_768;
 
 /// Planes of a 56-bit word, the widest modulus that schemes here scan with.
@@ -18,7 +18,7 @@ const WIDE_PLANES: usize = 7;
 /// One kernel, in turns with a plain read.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScanRate {
-    /// Which kernel.
+    /// Name of the kernel.
     pub what: String,
     /// Queries answered in one pass.
     pub queries_count: usize,
@@ -28,7 +28,7 @@ pub struct ScanRate {
     pub scan_gb_per_s: f64,
     /// Median of the plain reads between them.
     pub read_gb_per_s: f64,
-    /// Their quotient.
+    /// Scan rate over read rate.
     pub of_read_ratio: f64,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn rates(reader: &Reader, memory: &[u8], passes: usize) -> Vec<ScanRa
     scans.map(|(planes, queries)| rate(reader, memory, passes, planes, queries)).to_vec()
 }
 
-/// Scans it for some queries, whose words are of so many byte planes.
+/// Scans memory for some queries, whose words have `planes` byte planes.
 pub(crate) fn rate(
     reader: &Reader,
     memory: &[u8],
@@ -48,7 +48,7 @@ pub(crate) fn rate(
 ) -> ScanRate {
     let layout = PanelLayout::new(memory.len() / COLUMNS / 64 * 64, COLUMNS);
     let panels = memory.get(..layout.bytes()).expect_or_default("the layout was made for this memory");
-    // What the words are does not matter to the time; that they differ keeps the kernel honest.
+    // The values of the words do not affect the time; that they differ keeps the kernel honest.
     let words = |i: usize| -> Vec<u64> {
         (0..COLUMNS as u64).map(|c| (c + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8).collect()
     };

@@ -1,8 +1,8 @@
-//! Which shape of each kernel is the fastest here, and a file that remembers it.
+//! The fastest shape of each kernel on this machine, and a file that stores it.
 //!
-//! A shape is a way to go through memory ([`sotto_math::machine::Shape`]). All give the same bytes, so that a wrong choice costs
-//! time and nothing else; and since a neighbor on the machine may have been loud, the processor's default stays where
-//! nothing is clearly faster.
+//! A shape is an order of going through memory ([`sotto_math::machine::Shape`]). All give the same
+//! bytes, so a wrong choice costs only time; and since a neighbor on the machine may have been
+//! loud, the processor's default stays where nothing is clearly faster.
 
 use super::MachineFacts;
 use crate::median::ms;
@@ -14,55 +14,57 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// More than most last-level caches. Where one is larger, it is the cache that is measured.
+/// Bytes of the buffer, more than most last-level caches. Where one is larger, the cache is
+/// measured.
 const BUFFER: usize = 48 << 20;
-/// How often each shape is tried; its shortest time counts.
+/// Number of tries of each shape; its shortest time counts.
 const ROUNDS: usize = 3;
-/// A shape takes the default's place if it needs at most so much of its time.
+/// Maximum share of the default's time with which a shape replaces it.
 const CLEARLY: f64 = 0.95;
 
 /// The shapes that kernels have on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shapes {
-    /// What it was measured on: processor, kernels, version of sotto.
+    /// The identity of the measurement: processor, kernels, version of sotto.
     machine: String,
-    /// One for each kernel that has any.
+    /// The shapes of each kernel that has several.
     pub kernels: Vec<KernelShapes>,
-    /// How long measuring took; 0 if they are defaults.
+    /// Milliseconds that measuring took; 0 for defaults.
     pub took_ms: f64,
 }
 
-/// One kernel's shapes.
+/// The shapes of one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelShapes {
-    /// `scan`, `tiles` or `select`.
+    /// Name of the kernel: `scan`, `tiles` or `select`.
     pub kernel: String,
-    /// The one in use.
+    /// The shape in use.
     pub shape: String,
-    /// The processor's default.
+    /// The default shape of the processor.
     pub default: String,
-    /// All that were tried.
+    /// All shapes that were tried.
     pub tried: Vec<Trial>,
 }
 
-/// One shape's time.
+/// The time of one shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Its name.
+    /// Name of the shape.
     pub shape: String,
-    /// The shortest of its passes.
+    /// The shortest of the shape's passes.
     pub best_ms: f64,
 }
 
 impl Shapes {
-    /// Tries all shapes on one thread and uses the best from now on, but for what is pinned. Takes about 100 ms.
+    /// Tries all shapes on one thread and uses the best from now on, except for pinned ones. Takes
+    /// about 100 ms.
     ///
     /// # Errors
-    /// [`BenchError::Storage`] if there is no memory to try them on.
+    /// [`BenchError::Storage`] if memory is not available.
     pub fn measure() -> Result<Self, BenchError> {
         let start = Instant::now();
         let mut buffer = HugeBuffer::zeroed(BUFFER)?;
-        // Written to, since pages that never were are all the one zero page.
+        // Memory is written, since unwritten pages are all the one zero page.
         buffer.fill(0);
         let kernels = default_shapes().into_iter().map(|default| {
             let candidates = all_shapes(default.kernel);
@@ -86,9 +88,10 @@ impl Shapes {
         Ok(shapes)
     }
 
-    /// What a file remembers of this machine, if it does; uses it from now on.
+    /// Loads the shapes of this machine from a file, if it has them, and uses them from now on.
     ///
-    /// A file that is not there, not whole, about another machine or of another version is none: measuring is quick.
+    /// A file that is missing, incomplete, about another machine or of another version is ignored:
+    /// measuring is quick.
     pub fn recall(file: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(file).ok().filter(|text| text.len() < 1 << 16)?;
         let shapes: Shapes = serde_json::from_str(&text).ok()?;
@@ -98,40 +101,40 @@ impl Shapes {
         })
     }
 
-    /// Writes them into a file.
+    /// Writes the shapes into a file.
     ///
     /// # Errors
-    /// Of the file system.
+    /// Those of the file system.
     pub fn keep(&self, file: &Path) -> std::io::Result<()> {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let text = serde_json::to_string_pretty(self)?;
-        // Written aside and renamed: two programs may start at once.
+        // The file is written beside and renamed, since two programs may start at once.
         let aside = file.with_extension(format!("{}.tmp", std::process::id()));
         std::fs::write(&aside, text)?;
         std::fs::rename(&aside, file)
     }
 
-    /// One line for a person: `scan wide, tiles plain, select plain`.
+    /// The shapes in one line for people: `scan wide, tiles plain, select plain`.
     pub fn line(&self) -> String {
         let each = self.kernels.iter().map(|kernel| format!("{} {}", kernel.kernel, kernel.shape));
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// The same as the environment variable `SOTTO_SHAPES` takes it.
+    /// The shapes as a value of the environment variable `SOTTO_SHAPES`.
     pub fn pin(&self) -> String {
         let each = self.kernels.iter().map(|kernel| format!("{}={}", kernel.kernel, kernel.shape));
         each.collect::<Vec<_>>().join(",")
     }
 
-    /// Whose the defaults are, and what they rest on.
+    /// The processor of the defaults, and their basis.
     pub fn default_of(&self) -> String {
         let (processor, measured) = processor();
         format!("{processor}, {}", if measured { "measured on one" } else { "by reasoning, not measured" })
     }
 
-    /// Tells the kernels. Names that no kernel knows are passed over.
+    /// Sets the shapes of the kernels. Unknown names are skipped.
     fn employ(&self) {
         for kernel in &self.kernels {
             choose_shape(&kernel.kernel, &kernel.shape);
@@ -139,7 +142,7 @@ impl Shapes {
     }
 }
 
-/// The default, or what is clearly faster.
+/// The default shape, or one that is clearly faster.
 fn best<'a>(tried: &'a [Trial], default: &'a str) -> &'a str {
     let of_default =
         tried.iter().find(|trial| trial.shape == default).map_or(f64::MAX, |trial| trial.best_ms);
@@ -147,7 +150,7 @@ fn best<'a>(tried: &'a [Trial], default: &'a str) -> &'a str {
     fastest.filter(|trial| trial.best_ms <= CLEARLY * of_default).map_or(default, |trial| &trial.shape)
 }
 
-/// What tells this machine and this build from others, for files that remember figures of it.
+/// The identity of this machine and this build, for files that store its figures.
 pub fn machine() -> String {
     let facts = MachineFacts::of_this(&Options::default());
     let (processor, _) = processor();

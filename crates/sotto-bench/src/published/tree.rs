@@ -39,7 +39,7 @@ struct RowText {
     down_kb: Option<Vec<f64>>,
 }
 
-/// The published lines about trees of this run, with those figures of which the run has some.
+/// The published lines about trees of this run, with the figures that the run has too.
 pub(crate) fn beside(measured: &[TreeMeasured]) -> Result<Vec<PublishedTree>, BenchError> {
     let all = parse(TEXT)?;
     let kept = all.into_iter().filter_map(|mut row| {

@@ -1,14 +1,15 @@
-//! The ratios, and what they were when they were measured: larger is better in all of them.
+//! The ratios with their expected values: larger is better in all of them.
 //!
-//! They are medians of runs of `make bench-guard`, the second column with `SOTTO_SIMD=avx2`. Who makes something faster raises
-//! its figure here, and lowers those of ratios to it; whoever makes something slower on purpose says why.
+//! The values are medians of runs of `make bench-guard`, the second column with `SOTTO_SIMD=avx2`.
+//! A change that makes something faster raises its figure here, and lowers those of ratios to it; a
+//! change that makes something slower on purpose explains it.
 
 use super::judge::BACKENDS;
 use super::memory::Kernel::{DefaultShape, Gather, Scan, Select, Tiles};
 use super::schemes::Figure::{self, Batching, OfRead, Times};
 use super::{cache_kernels, memory};
 
-/// Where the figures come from.
+/// The machine of the expected values.
 pub(super) const MEASURED_ON: &str = "AMD EPYC guest, Zen 4 (family 25 model 17), one thread";
 
 /// One ratio.
@@ -16,11 +17,11 @@ pub(super) struct Ratio {
     pub(super) name: &'static str,
     pub(super) against: &'static str,
     pub(super) probe: Probe,
-    /// What it was, with each of the backends that are known.
+    /// The expected ratio with each of the known backends.
     pub(super) expected: [f64; BACKENDS.len()],
 }
 
-/// What is measured.
+/// The measured quantity of a ratio.
 pub(super) enum Probe {
     /// A kernel over memory.
     Memory(memory::Kernel),

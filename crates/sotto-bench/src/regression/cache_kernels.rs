@@ -1,4 +1,5 @@
-//! Kernels on what lies in the caches, each in turns with a plain read of as many bytes there, or with another kernel.
+//! Kernels on data in the caches, each in turns with a plain read of as many bytes there, or with
+//! another kernel.
 
 use super::memory::{PRIME, quotient};
 use crate::median::{in_turns, timed};
@@ -14,7 +15,7 @@ use std::hint::black_box;
 pub(super) enum Kernel {
     /// The transform of `n` values, modulo a prime of 50 bits.
     Forward { n: usize },
-    /// The way back.
+    /// The inverse transform of `n` values.
     Inverse { n: usize },
     /// The transform of 8191, against that of 16384 modulo the same prime.
     Rader,
@@ -30,9 +31,9 @@ const BLOCKS: usize = 1024;
 /// A prime that is 1 modulo 8191 and 32768.
 const BOTH: u64 = 1115595642470401;
 
-/// How many times faster than its reference the kernel is; `None` if it has no tables for its numbers.
+/// The kernel's speed relative to its reference; `None` if it has no tables for its numbers.
 ///
-/// `bytes` are what is read, whose first ones soon lie in the cache.
+/// `bytes` are the read data, whose first bytes soon are in the cache.
 pub(super) fn ratio(kernel: Kernel, bytes: &[u8], quick: bool) -> Option<f64> {
     let (turns, repeat) = if quick { (3, 20) } else { (41, 200) };
     let against = ReadBaseline { bytes, turns, repeat };
@@ -73,13 +74,15 @@ pub(super) fn ratio(kernel: Kernel, bytes: &[u8], quick: bool) -> Option<f64> {
 /// Words of a line of the cache.
 const LINE_WORDS: usize = 8;
 
-/// Words that begin with a line: whether they do is up to the allocator otherwise, and another ratio in the next run.
+/// Words that begin at a cache line: otherwise the alignment would depend on the allocator, and the
+/// ratio on the run.
 fn aligned(room: &mut [u64], words: usize) -> Option<&mut [u64]> {
     let at = room.as_ptr().align_offset(8 * LINE_WORDS);
     room.get_mut(at..)?.get_mut(..words)
 }
 
-/// What is read, how often is measured, and how many runs lie between two looks at the clock.
+/// The data to read, the number of measurements, and the number of runs between two readings of the
+/// clock.
 struct ReadBaseline<'a> {
     bytes: &'a [u8],
     turns: usize,
@@ -87,7 +90,7 @@ struct ReadBaseline<'a> {
 }
 
 impl ReadBaseline<'_> {
-    /// Against a read of so many bytes, as many as the kernel goes over.
+    /// The ratio to a read of `bytes` bytes, as many as the kernel processes.
     fn read(&self, bytes: usize, work: impl FnMut()) -> Option<f64> {
         let bytes = self.bytes.get(..bytes)?;
         Some(self.other(work, || _ = black_box(read_pass(black_box(bytes)))))

@@ -1,22 +1,23 @@
-//! Whether a ratio has fallen: a pure function of what was measured, what is expected, and under which conditions.
+//! Judging whether a ratio has fallen: a pure function of the measured ratio, the expected one, and
+//! the conditions.
 
 use serde::Serialize;
 
-/// A ratio has fallen below what is expected over this: no neighbor takes so much from a quotient of times in turns, and
-/// whoever breaks a kernel does.
+/// Divisor of the expected ratio, below which a ratio has fallen: no neighbor changes a quotient of
+/// times in turns by so much, and a broken kernel does.
 const SLACK: f64 = 1.8;
 
-/// What became of a ratio.
+/// The verdict on a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// At least one attempt reached the least that is allowed.
+    /// At least one attempt reached the minimum.
     #[serde(rename = "holds")]
     Passed,
-    /// None did.
+    /// No attempt reached the minimum.
     #[serde(rename = "fallen")]
     Regressed,
-    /// There is nothing to hold it against, or nothing was measured.
+    /// There is no expected ratio, or nothing was measured.
     NotJudged,
 }
 
@@ -31,7 +32,7 @@ impl Verdict {
         }
     }
 
-    /// A word for the table.
+    /// The verdict in a word, for the table.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Passed => "holds",
@@ -41,12 +42,12 @@ impl Verdict {
     }
 }
 
-/// The least that is allowed where so much is expected.
+/// The minimum for an expected ratio.
 pub(super) fn least(expected: f64) -> f64 {
     expected / SLACK
 }
 
-/// What decides whether a run can be judged.
+/// The conditions that decide whether a run can be judged.
 pub(super) struct Conditions<'a> {
     pub(super) backend: &'a str,
     pub(super) optimized: bool,
@@ -54,11 +55,11 @@ pub(super) struct Conditions<'a> {
     pub(super) huge_pages: bool,
 }
 
-/// The backends whose ratios are known, in the order of the table's columns.
+/// The backends with expected ratios, in the order of the table's columns.
 pub(super) const BACKENDS: [&str; 2] = ["avx512", "avx2"];
 
 impl Conditions<'_> {
-    /// Which column of the table holds, or why none does.
+    /// The column of the table that applies, or the reason why none does.
     pub(super) fn column(&self) -> Result<usize, String> {
         if !self.optimized {
             return Err("this is an unoptimized build: `make bench-guard` builds another".to_owned());

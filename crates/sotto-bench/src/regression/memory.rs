@@ -15,13 +15,13 @@ use std::time::Duration;
 /// A kernel over memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kernel {
-    /// A byte matrix times words of so many planes.
+    /// A byte matrix times words of `planes` planes.
     Scan { planes: usize, queries: usize },
     /// Polynomials times selectors.
     Tiles { queries: usize },
     /// Records in bit slices, selected by bits.
     Select { queries: usize },
-    /// A row of each partition.
+    /// Sums of a row of each partition.
     Gather,
     /// The default shape of a kernel, against the best of all its shapes.
     DefaultShape { kernel: &'static str },
@@ -30,10 +30,10 @@ pub(super) enum Kernel {
 /// A prime of 50 bits.
 pub(super) const PRIME: u64 = 1125899904679937;
 
-/// Bytes of a record or row, where kernels have such.
+/// Bytes of a record or row, for kernels that have them.
 const RECORD: usize = 32;
 
-/// The memory that kernels go through, and who reads it.
+/// The memory that kernels process, and its plain reader.
 pub(super) struct ScanMemory {
     pub(super) reader: Reader,
     bytes: HugeBuffer,
@@ -41,10 +41,11 @@ pub(super) struct ScanMemory {
 }
 
 impl ScanMemory {
-    /// More than most last-level caches have.
+    /// Memory that is larger than most last-level caches.
     pub(super) fn new(options: &Options) -> Result<Self, BenchError> {
         let mut bytes = HugeBuffer::zeroed(if options.quick { 64 << 20 } else { 256 << 20 })?;
-        // Written to, since pages that never were are all the one zero page. Zeros, since some kernels take reduced words alone.
+        // Memory is written, since unwritten pages are all the one zero page. It is zeros, since
+        // some kernels take only reduced words.
         bytes.fill(0);
         Ok(ScanMemory { reader: Reader::new(1)?, bytes, turns: if options.quick { 3 } else { 11 } })
     }
@@ -57,9 +58,9 @@ impl ScanMemory {
         pages_of(&self.bytes).and_then(|pages| pages.kind()) == Some(PageKind::Huge)
     }
 
-    /// How many times faster than a plain read the kernel is; `None` if there is no such kernel.
+    /// The kernel's speed relative to a plain read; `None` if there is no such kernel.
     pub(super) fn ratio(&self, kernel: Kernel, defaults: &[KernelShape]) -> Option<f64> {
-        // Within the reader's only thread, so that both run on one core.
+        // Both run within the reader's only thread, and so on one core.
         self.reader.install(|| match kernel {
             Kernel::Scan { planes, queries } => {
                 Some(scan_rate(&self.reader, &self.bytes, self.turns, planes, queries).of_read_ratio)
@@ -138,7 +139,7 @@ impl ScanMemory {
     }
 }
 
-/// How many times the one time is in the other.
+/// The quotient of two times.
 pub(super) fn quotient(of: Duration, over: Duration) -> f64 {
     of.as_nanos() as f64 / over.as_nanos().max(1) as f64
 }

@@ -4,10 +4,10 @@ use crate::options::Watcher;
 use crate::report::Report;
 use crate::{BenchError, Options, load};
 
-/// The shipped definition that has the tables.
+/// The built-in definition that has the tables.
 pub(super) const DEFINITION: &str = "guard-schemes";
 
-/// Runs it.
+/// Runs the definition.
 pub(super) fn run(options: &Options, watcher: Watcher<'_>) -> Result<Report, BenchError> {
     crate::run(&load(DEFINITION)?, options, watcher)
 }
@@ -24,7 +24,7 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    /// Its value in a report; `None` if a line did not run.
+    /// The value of the figure in a report; `None` if a line did not run.
     pub(super) fn of(self, report: &Report) -> Option<f64> {
         let line = |title: &str| report.measured.iter().find(|measured| measured.way.title == title);
         let alone = |title| line(title)?.batches.first();

@@ -1,4 +1,4 @@
-//! The model's tier: what follows from parameters alone.
+//! The modeled tier: figures that follow from parameters alone.
 
 use super::{MeasuredCase, ModeledCase};
 

@@ -1,9 +1,9 @@
-//! What the lines of a table are called. Lines about one table of rows stand under its shape; a line on its own
-//! carries it.
+//! The names of a table's lines. Lines about one table of rows are under its shape; a line on its
+//! own includes it.
 
 use super::{FetchMethod, MeasuredCase, ModeledCase, TableFacts};
 
-/// A line: how, of which table, with how many threads.
+/// The facts that name a line: method, table, number of threads.
 pub(super) type LineFacts<'a> = (&'a FetchMethod, &'a TableFacts, usize);
 
 /// A line's name, and the heading above it where one is due.
@@ -12,22 +12,22 @@ pub(super) struct LineName {
     pub(super) name: String,
 }
 
-/// The names of what was measured.
+/// The names of measured cases.
 pub(super) fn measured(cases: &[MeasuredCase]) -> Vec<LineName> {
     of(cases.iter().map(line).collect())
 }
 
-/// What names a measured line.
+/// The facts that name a measured line.
 pub(super) fn line(case: &MeasuredCase) -> LineFacts<'_> {
     (&case.way, &case.table, case.threads_count)
 }
 
-/// The names of what was computed.
+/// The names of modeled cases.
 pub(super) fn modeled(cases: &[ModeledCase]) -> Vec<LineName> {
     of(cases.iter().map(|case| (&case.way, &case.table, 1)).collect())
 }
 
-/// Whether any table was measured in several ways.
+/// Whether any table was measured with several methods.
 pub(super) fn compares(cases: &[MeasuredCase]) -> bool {
     cases.windows(2).any(|pair| matches!(pair, [a, b] if a.table == b.table))
 }

@@ -1,11 +1,11 @@
-//! Lookups in a row: what a client sees that prepares once and asks many times.
+//! Consecutive lookups, as a client makes them that prepares once.
 
 use serde::Serialize;
 
-/// Lookups one after the other, with nothing in between, and what preparing for them costs each.
+/// Consecutive lookups with nothing in between, and their share of the preparation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesReport {
-    /// Lookups made, of random rows, each a new one.
+    /// Number of lookups, of random rows, each a new one.
     pub lookups_count: usize,
     /// Median time to make a query.
     pub query_ms: f64,
@@ -15,37 +15,38 @@ pub struct SeriesReport {
     pub recover_ms: f64,
     /// The sum of the three: client and server, nothing that travels.
     pub online_ms: f64,
-    /// Lookups a preparation is good for; 0 if for as many as one likes.
+    /// Number of lookups of one preparation; 0 if unlimited.
     pub budget_count: u64,
-    /// What the client keeps and must not lose, as it is written to disk.
+    /// Bytes of the client's durable state, as written to disk.
     pub state_bytes: u64,
-    /// The client's work before its first query.
+    /// Milliseconds of the client before its first query.
     pub prepare_ms: f64,
-    /// What travels before the first query, both ways.
+    /// Bytes before the first query, in both directions.
     pub prepare_bytes: u64,
-    /// What a server made for this client beforehand, where one does.
+    /// Costs of the hints that a server made for this client, where one does.
     pub supplied: Option<HintServerCost>,
-    /// A lookup with its share of the preparation; absent where preparing is good for any number of lookups.
+    /// Milliseconds of a lookup with its share of the preparation; absent where a preparation is
+    /// unlimited.
     pub amortized_ms: Option<f64>,
     /// Bytes of a lookup with its share of the preparation.
     pub amortized_bytes: Option<f64>,
 }
 
-/// Hints a server made to order.
+/// Costs of hints that a server made on request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HintServerCost {
-    /// How many orders.
+    /// Number of hint requests.
     pub orders_count: u64,
-    /// The server's work.
+    /// Milliseconds of the server.
     pub server_ms: f64,
-    /// Bytes of the orders.
+    /// Bytes of the hint requests.
     pub up_bytes: u64,
-    /// Bytes of what came back.
+    /// Bytes of the hint responses.
     pub down_bytes: u64,
 }
 
 impl HintServerCost {
-    /// Both ways.
+    /// Bytes in both directions.
     pub(crate) fn bytes(&self) -> u64 {
         self.up_bytes.saturating_add(self.down_bytes)
     }

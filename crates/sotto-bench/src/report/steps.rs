@@ -1,16 +1,16 @@
-//! An answer step by step, and when downloading the table would be as quick.
+//! An answer step by step, and the links on which downloading the table would be as quick.
 
 use super::{Batch, Traffic};
 use serde::{Deserialize, Serialize};
 
-/// Lookups of one case in one order, on some threads.
+/// Lookups of one case in one order of steps, on some threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepReport {
     /// The scheme's name for the order.
     pub order: String,
     /// Threads of the server.
     pub threads_count: usize,
-    /// How often this was repeated.
+    /// Number of repetitions.
     pub repeated_count: usize,
     /// Median time of all steps together.
     pub server_ms: f64,
@@ -22,26 +22,28 @@ pub struct StepReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// As the server calls it, or a publication.
+    /// The step's name, as the server or a publication gives it.
     pub name: String,
-    /// Median time.
+    /// Median time of the step.
     pub server_ms: f64,
 }
 
-/// On which links a lookup is quicker than downloading the table.
+/// The links on which a lookup is quicker than downloading the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BreakEven {
-    /// Work of client and server for a lookup.
+    /// Milliseconds of client and server for a lookup.
     pub work_ms: f64,
-    /// Queries and answers of a lookup.
+    /// Bytes of queries and answers of a lookup.
     pub moved_bytes: u64,
-    /// On links slower than this a lookup is quicker than the table.
+    /// Rate of a link below which a lookup is quicker than the table.
     pub below_mbit_per_s: f64,
-    /// The same where keys and artifacts travel with it.
+    /// Rate of a link below which the first lookup, with keys and artifacts, is quicker than the
+    /// table.
     pub first_below_mbit_per_s: f64,
 }
 
-/// The rate at which `table_bytes` take as long as `moved_bytes` and the work: `(n - c) / T`, as Dong and Chen count.
+/// The rate at which `table_bytes` take as long as `moved_bytes` and the work: `(n - c) / T`, as
+/// Dong and Chen define it.
 pub(crate) fn break_even(table_bytes: u64, moved_bytes: u64, work_ms: f64) -> f64 {
     let saved = table_bytes.saturating_sub(moved_bytes) as f64 * 8.0;
     if work_ms > 0.0 { saved / work_ms / 1e3 } else { 0.0 }

@@ -1,4 +1,5 @@
-//! A report as a drawing: own figures only. Time of one lookup, what batching adds, and proofs over the height of their trees.
+//! A report as a drawing, of measured figures only. Time of one lookup, the effect of batching, and
+//! proofs over the height of their trees.
 
 mod batches;
 mod canvas;
@@ -14,7 +15,7 @@ use canvas::{Canvas, HEIGHT_OF_HEAD, WIDTH};
 const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b"];
 
 impl Report {
-    /// An SVG image of what was measured.
+    /// An SVG image of the measured figures.
     pub fn svg(&self) -> String {
         let names: Vec<&str> = self.definitions.iter().map(|d| d.name.as_str()).collect();
         let mut canvas = Canvas::new();

@@ -4,7 +4,7 @@ use super::words::wrapped;
 use super::{Report, names, tables};
 use std::fmt::Write;
 
-/// The widest line of a report.
+/// Maximum width of a report's lines.
 pub(super) const WIDTH: usize = 110;
 
 const COMPARED: &str = "\

@@ -14,7 +14,7 @@ pub(super) use steps::{break_evens, published_break_evens, published_steps, step
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-/// Most stages that get a column.
+/// Maximum number of stages that get a column.
 const STAGES: usize = 6;
 
 /// A table whose columns after the first `names` hold numbers.
@@ -28,7 +28,7 @@ fn grid(header: &[&str], names: usize) -> Table {
     table
 }
 
-/// Adds a line, and above it the heading that is due.
+/// Adds a line, preceded by its heading if one is due.
 fn add(table: &mut Table, named: LineName, cells: impl IntoIterator<Item = String>) {
     if let Some(heading) = named.heading {
         table.add_row([heading]);
@@ -36,7 +36,7 @@ fn add(table: &mut Table, named: LineName, cells: impl IntoIterator<Item = Strin
     table.add_row(std::iter::once(named.name).chain(cells));
 }
 
-/// What a person compares schemes by, one line to a scheme: as the papers' own tables have it.
+/// The comparison of schemes, one line to a scheme, as in the papers' own tables.
 pub(super) fn compared(measured: &[MeasuredCase]) -> Table {
     let header = ["case", "s/GiB", "keys", "up", "down", "rate", "client", "server", "GB/s"];
     let mut table = grid(&header, 1);
@@ -58,7 +58,7 @@ pub(super) fn compared(measured: &[MeasuredCase]) -> Table {
     table
 }
 
-/// What a client does and has, and what the server holds for it.
+/// The work and the data of a client, and the server's data about it.
 pub(super) fn client(measured: &[MeasuredCase]) -> Table {
     let header = ["case", "keygen", "keys", "admit", "held", "query", "recover", "rate"];
     let mut table = grid(&header, 1);
@@ -84,7 +84,7 @@ pub(super) fn online(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&header, 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let mut named = Some(named);
-        // As the name, it is said once.
+        // Pages, like the name, are written once.
         let mut pages = case.held.as_ref().map(TablePlacement::word);
         for batch in &case.batches {
             let cells = [
@@ -97,7 +97,7 @@ pub(super) fn online(measured: &[MeasuredCase]) -> Table {
                 percent(batch.of_read_memory_ratio),
                 digits(batch.batching_ratio),
             ];
-            // The name is said once, before the first batch size.
+            // The name is written once, before the first batch size.
             let blank = || LineName { heading: None, name: String::new() };
             add(&mut table, named.take().unwrap_or_else(blank), cells);
         }
@@ -128,7 +128,7 @@ pub(super) fn traffic(measured: &[MeasuredCase]) -> Table {
                 if case.threads_count > 1 { format!(", {} thr", case.threads_count) } else { String::new() };
             table.add_row(line(&format!("{}{threads}", case.way.title), server_ms, &case.traffic));
         }
-        // What costs the same whatever the scheme is said once.
+        // Costs that do not depend on the scheme are written once.
         for baseline in &last.baselines {
             table.add_row(line(baseline.name, baseline.server_ms, &baseline.traffic));
         }
@@ -137,7 +137,7 @@ pub(super) fn traffic(measured: &[MeasuredCase]) -> Table {
 }
 
 pub(super) fn offline(measured: &[MeasuredCase]) -> Table {
-    // Stages are the scheme's own names, so the columns are those that came up.
+    // Stages have the scheme's own names, so the columns are the stages that occur.
     let mut stages: Vec<&str> = Vec::new();
     for stage in measured.iter().flat_map(|m| &m.offline.stages) {
         if !stages.contains(&stage.name.as_str()) && stages.len() < STAGES {
@@ -186,7 +186,7 @@ pub(super) fn updates(measured: &[MeasuredCase]) -> Table {
         measured.iter().filter_map(|case| Some((case, case.update.as_ref()?))).collect();
     let names = names::of(updated.iter().map(|(case, _)| names::line(case)).collect());
     for (named, (_, update)) in names.into_iter().zip(&updated) {
-        // Where clients hold nothing, there is nothing to move along.
+        // Where clients hold nothing, nothing moves to the next epoch.
         let held = |text: String| if update.held_bytes > 0 { text } else { "-".to_owned() };
         let cells = [
             update.changed_rows_count.to_string(),

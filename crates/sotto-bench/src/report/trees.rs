@@ -1,16 +1,16 @@
-//! Trees of hashes: what a run found of them, beside what others published.
+//! Trees of hashes: the results of a run, beside published figures.
 
 use serde::{Deserialize, Serialize};
 use sotto_tree::PerfectTree;
 
-/// Everything about trees.
+/// All results about trees.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Trees {
-    /// Measured in this run.
+    /// Lines that were measured in this run.
     pub measured: Vec<TreeMeasured>,
-    /// Published by others, of trees and kinds of figures of this run.
+    /// Published lines, of trees and kinds of figures of this run.
     pub published: Vec<PublishedTree>,
-    /// What did not run, and why.
+    /// Lines that did not run, with the reasons.
     pub skipped: Vec<TreeSkipped>,
 }
 
@@ -39,36 +39,36 @@ impl Tree {
     }
 }
 
-/// One tree, one way, and one scheme if any.
+/// The results for one tree, one method, and one scheme if any.
 #[derive(Debug, Clone, Serialize)]
 pub struct TreeMeasured {
-    /// Which tree.
+    /// The tree of the line.
     pub tree: Tree,
-    /// What the report calls this line.
+    /// Title of the line in the report.
     pub line: String,
-    /// `colors` or `buckets`.
+    /// Name of the method: `colors` or `buckets`.
     pub way: &'static str,
-    /// Which scheme, for proofs.
+    /// Name of the scheme, for proofs.
     pub scheme: Option<String>,
-    /// With which of its named sets, if one was named.
+    /// Name of the parameter set, if one was named.
     pub set: Option<String>,
-    /// Its literal parameters, for the first table.
+    /// The scheme's literal parameters, for the first table.
     pub params: Option<serde_json::Value>,
     /// Threads of the server.
     pub threads_count: usize,
-    /// How often each figure was taken.
+    /// Number of repetitions of each figure.
     pub repeated_count: usize,
-    /// Tables, for proofs.
+    /// Number of tables, for proofs.
     pub tables_count: u64,
-    /// Lookups of a proof.
+    /// Number of lookups of a proof.
     pub lookups_count: u64,
-    /// Rows of all tables, or places written down.
+    /// Number of rows of all tables, or of places written.
     pub written_rows_count: u64,
-    /// Rows compared with the tree's, those fetched for no proof among them; all were right.
+    /// Number of rows compared with the tree's, including dummies; all were right.
     pub checked_answers_count: u64,
-    /// Proofs verified.
+    /// Number of verified proofs.
     pub checked_proofs_count: u64,
-    /// Medians.
+    /// Medians of the figures.
     pub figures: TreeFigures,
 }
 
@@ -93,59 +93,60 @@ impl TreeMeasured {
     }
 }
 
-/// What is known of a tree's proofs. Each of these is a table of the papers, or half of one.
+/// The figures of a tree's proofs. Each of them is a table of the papers, or half of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeFigures {
-    /// All that building and asking need: a coloring, or a batch code's permutations.
+    /// Milliseconds of making what building and querying need: a coloring, or a batch code's
+    /// permutations.
     pub made_ms: Option<f64>,
-    /// The same, and where every node lies written down.
+    /// Milliseconds of making that and of writing the places of all nodes.
     pub setup_ms: Option<f64>,
-    /// Where a proof's rows lie, by steps that do not depend on the leaf.
+    /// Milliseconds of finding a proof's rows in constant time.
     pub index_ms: Option<f64>,
-    /// The same for a leaf that is no secret.
+    /// Milliseconds of finding a public leaf's rows.
     pub known_index_ms: Option<f64>,
-    /// The client: finding a proof's rows, and making the queries.
+    /// Milliseconds of the client: finding a proof's rows, and making the queries.
     pub query_ms: Option<f64>,
-    /// The client: reading the answers, and putting the proof together.
+    /// Milliseconds of the client: reading the answers, and assembling the proof.
     pub extract_ms: Option<f64>,
-    /// The server, for the slowest of the tables.
+    /// Milliseconds of the server, for the slowest of the tables.
     pub max_server_ms: Option<f64>,
-    /// The server, for all tables.
+    /// Milliseconds of the server, for all tables.
     pub total_server_ms: Option<f64>,
-    /// Artifacts and keys of all tables, before the first proof.
+    /// Bytes of artifacts and keys of all tables, before the first proof.
     pub once_bytes: Option<u64>,
-    /// Up, for a proof.
+    /// Bytes of queries, for a proof.
     pub up_bytes: Option<u64>,
-    /// Down, for a proof.
+    /// Bytes of answers, for a proof.
     pub down_bytes: Option<u64>,
 }
 
 /// A published line about one tree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedTree {
-    /// Which tree.
+    /// The tree of the line.
     pub tree: Tree,
-    /// As its source calls it.
+    /// The line's name in its source.
     pub line: String,
-    /// What it gives; fields the source does not give are absent, never estimated.
+    /// The published figures; fields that the source does not give are absent, never estimated.
     pub figures: TreeFigures,
-    /// The machine it was measured on.
+    /// The machine of the measurement.
     pub machine: String,
     /// Threads of the server.
     pub threads_count: u64,
-    /// Where it is printed.
+    /// Where the figures are printed.
     pub source: String,
 }
 
 /// A line that did not run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TreeSkipped {
-    /// Which tree.
+    /// The tree of the line.
     pub tree: Tree,
-    /// Which line.
+    /// Title of the line.
     pub line: String,
-    /// Why not, and what would change it.
+    /// The reason, and what would change it.
     pub reason: String,
 }
 
@@ -163,12 +164,12 @@ impl Trees {
 
 /// A question, and the figure that answers it.
 pub(super) struct Question {
-    /// As a heading has it.
+    /// The title as a heading.
     pub(super) title: &'static str,
-    /// What the figure is, in lines of the report.
+    /// The meaning of the figure, in lines of the report.
     pub(super) note: &'static str,
     pub(super) of: fn(&TreeFigures) -> Option<f64>,
-    /// Whether it is bytes; otherwise milliseconds.
+    /// Whether the figure is in bytes; otherwise it is in milliseconds.
     pub(super) bytes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Numbers for people. GiB is 2^30 bytes and GB 10^9, and both are spelt out.
+//! Formatting numbers for people. GiB is 2^30 bytes and GB 10^9, and both are spelled out.
 
 /// `121 MiB`, with three digits.
 pub(crate) fn bytes(n: u64) -> String {

@@ -1,4 +1,5 @@
-//! What the same lookup costs without the scheme. Without these two nobody can judge the price of privacy.
+//! Costs of the same lookup without the scheme. Without these two nobody can judge the price of
+//! privacy.
 
 use crate::machine::Reader;
 use crate::median::{Samples, ms};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Plain lookups timed together: one alone is too short for the clock.
 const PLAIN_LOOKUPS: usize = 1000;
 
-/// Downloading everything, and asking in the clear.
+/// The costs of downloading everything, and of a lookup in the clear.
 pub(super) fn of(
     plan: &PreparedCase<'_>,
     image: &[u8],

@@ -1,4 +1,4 @@
-//! One client asking one server, and every answer compared with the truth.
+//! One client that queries one server; every answer is compared with the truth.
 
 use super::steps::StepTimer;
 use crate::error::BenchError;
@@ -15,29 +15,29 @@ use std::time::{Duration, Instant};
 /// Bytes given to `absorb` at once, as a client reads them from the network.
 const CHUNK: usize = 1 << 20;
 
-/// A table that is open, with a client that is ready.
+/// An open table, with a prepared client.
 pub(super) struct BenchClient<'a> {
     plan: &'a PreparedCase<'a>,
     server: &'a dyn AnyServer,
     reader: &'a Reader,
     clock: Clock,
-    /// What a row must be.
+    /// The expected bytes of a row.
     truth: &'a dyn Fn(u64) -> Vec<u8>,
     client: Box<dyn AnyClient>,
     session: AnySession,
     pub(super) keys_bytes: u64,
-    /// How long the client took to get ready, artifacts and keys included.
+    /// Time of preparing the client, including artifacts and keys.
     pub(super) prepared: Duration,
-    /// Of that, making its keys and writing them down.
+    /// Time of making and encoding the keys, which `prepared` includes.
     pub(super) keygen: Duration,
-    /// How long the server took to admit them.
+    /// Time in which the server admitted the keys.
     pub(super) admitted: Duration,
-    /// What a server made for it, where one makes hints.
+    /// Costs of the hints that a server made for the client, where one does.
     pub(super) supplied: Option<HintServerCost>,
     pub(super) tally: ClientTotals,
 }
 
-/// What the client did, over all passes.
+/// Times of the client over all passes, and bytes of the last lookup.
 #[derive(Default)]
 pub(super) struct ClientTotals {
     pub(super) query: Samples,
@@ -49,20 +49,20 @@ pub(super) struct ClientTotals {
     pub(super) down: u64,
 }
 
-/// Rows that came back right, and what that took.
+/// Rows that were recovered right, and their times.
 #[derive(Default)]
 pub(super) struct TimedRows {
-    /// In the order in which they were asked for.
+    /// The rows in the order of the request.
     pub(super) rows: Vec<Vec<u8>>,
-    /// The client, making the queries.
+    /// Time in which the client made the queries.
     pub(super) query: Duration,
     /// The server's pass.
     pub(super) server: Duration,
-    /// The client, reading the answers.
+    /// Time in which the client read the answers.
     pub(super) recover: Duration,
 }
 
-/// One lookup on its way: the row, the queries per record and server, and what reads the answers.
+/// One open lookup: the row, the queries per record and server, and the pending secrets.
 struct OpenLookup {
     row: u64,
     tickets: Vec<AnyPending>,
@@ -107,27 +107,28 @@ impl<'a> BenchClient<'a> {
         })
     }
 
-    /// The same, timed by another clock.
+    /// The client, timed by another clock.
     pub(super) fn by(self, clock: Clock) -> Self {
         BenchClient { clock, ..self }
     }
 
-    /// The client, for what only some have.
+    /// The client itself, for optional abilities.
     pub(super) fn client(&mut self) -> &mut dyn AnyClient {
         self.client.as_mut()
     }
 
-    /// Asks another epoch of the table from now on. A session is a function of parameters and keys, so it stays.
+    /// Switches to another epoch of the table. A session is a function of parameters and keys, so
+    /// it stays.
     pub(super) fn turn_to(&mut self, server: &'a dyn AnyServer) {
         self.server = server;
     }
 
-    /// Asks for `rows`, answers them in one pass, checks them. Gives the server's time.
+    /// Queries `rows`, answers them in one pass, and checks them. Returns the server's time.
     pub(super) fn pass(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
         Ok(self.fetch(rows, rng)?.server)
     }
 
-    /// The same, with the rows that came.
+    /// Queries `rows`, answers them in one pass, and returns them with their times.
     pub(super) fn fetch(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<TimedRows, BenchError> {
         let label = self.plan.label.clone();
         let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
@@ -166,7 +167,8 @@ impl<'a> BenchClient<'a> {
         Ok(fetched)
     }
 
-    /// Asks for rows of different buckets, one of each and in their order, by one query; checks them.
+    /// Fetches rows of different buckets, one of each and in their order, by one query, and checks
+    /// them.
     pub(super) fn fetch_batch(
         &mut self,
         rows: &[u64],
@@ -220,12 +222,13 @@ impl<'a> BenchClient<'a> {
         Ok(TimedRows { rows: found, query, server, recover })
     }
 
-    /// The orders of steps that the server can be asked for, if it says its steps.
+    /// The orders of steps that the server supports, if it reports its steps.
     pub(super) fn orders(&self) -> Option<&'static [&'static str]> {
         Some(self.server.steps()?.orders())
     }
 
-    /// Asks for one row in one of the orders, in a pool of its own, and checks it. Gives the server's steps.
+    /// Fetches one row in one of the orders, in a pool of its own, and checks it. Returns the
+    /// server's steps.
     pub(super) fn by_steps(
         &mut self,
         row: u64,
@@ -274,8 +277,8 @@ impl<'a> BenchClient<'a> {
         Ok((OpenLookup { row, tickets, queries }, took))
     }
 
-    /// Asks the parts of the table for a row, and makes answers of their partials; checks it. Gives the time of one part's
-    /// partials, and that of joining, for one server.
+    /// Fetches a row from the parts of the table, joins their partial answers, and checks it.
+    /// Returns the time of one part's partial answers, and that of joining, for one server.
     pub(super) fn by_parts(
         &mut self,
         row: u64,
@@ -313,7 +316,7 @@ impl<'a> BenchClient<'a> {
         Ok((partial / servers, joining / servers))
     }
 
-    /// Reads an answer and compares it. Gives the row, and how long reading it took.
+    /// Reads an answer and compares it. Returns the row, and the time of reading it.
     fn check(
         &mut self,
         ask: OpenLookup,
@@ -340,7 +343,8 @@ impl<'a> BenchClient<'a> {
     }
 }
 
-/// Has the server make hints until no more are due. Gives what that took it, and the time the client spent on them.
+/// Has the server make hints until no more are due. Returns the server's costs, and the time that
+/// the client spent on them.
 fn upkeep(
     server: &dyn AnyServer,
     client: &mut dyn AnyClient,
@@ -366,7 +370,7 @@ fn upkeep(
     }
 }
 
-/// A client, and how long it took to absorb its artifacts.
+/// A client, and the time in which it absorbed its artifacts.
 fn prepare(plan: &PreparedCase<'_>, image: &dyn Image) -> sotto_core::Result<(Box<dyn AnyClient>, Duration)> {
     let mut rng = sotto_prg::system_rng().map_err(|_| Misuse::Rule("a client needs randomness"))?;
     let mut prepare = (plan.entry.prepare)(&plan.params, &mut rng)?;

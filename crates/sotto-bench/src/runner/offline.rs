@@ -1,4 +1,4 @@
-//! From rows to an image: the very file a server maps, written by the same writer.
+//! Encoding rows to an image: the very file that a server maps, written by the same writer.
 
 use super::records::Records;
 use super::stages::StageClock;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A finished image, open.
+/// A finished and opened image.
 pub(super) struct EncodedLine {
     pub(super) image: Arc<ImageFile>,
     pub(super) offline: OfflineCost,
@@ -71,7 +71,7 @@ pub(super) fn encode(
     Ok(EncodedLine { image, offline })
 }
 
-/// A catalog signed with a key that is thrown away: nobody but this process reads the image.
+/// Signs a catalog with a key that is dropped: only this process reads the image.
 pub(super) fn sign(
     plan: &PreparedCase<'_>,
     epoch: Epoch,

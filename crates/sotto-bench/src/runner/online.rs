@@ -1,5 +1,5 @@
-//! Asking and answering, timed. Server passes take turns with plain reads, so that both meet the same
-//! neighbors on a shared machine; and so do the lines of a case, for the same reason.
+//! Queries and answers, timed. Server passes take turns with plain reads, so that both meet the
+//! same neighbors on a shared machine; and so do the lines of a case, for the same reason.
 
 use super::client::BenchClient;
 use super::resident::ResidentServer;
@@ -19,7 +19,7 @@ use sotto_pages::{memory, pages_of};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything the lines of a case measure online.
+/// Measures the lines of a case online.
 pub(super) fn measure(
     lines: &[BenchLine<'_>],
     options: &Options,
@@ -67,18 +67,19 @@ pub(super) fn measure(
     Ok(measured)
 }
 
-/// Large enough not to lie in a cache, no larger than the table when that is larger than any cache.
+/// Bytes of a read buffer: too large for a cache, and no larger than the table when that is larger
+/// than any cache.
 fn read_buffer(options: &Options, table: usize) -> usize {
     let least: u64 = if options.quick { 64 << 20 } else { 256 << 20 };
     let wish = (table as u64).clamp(least, 1 << 30);
     wish.min(memory::available().map_or(u64::MAX, |free| free / 2)) as usize
 }
 
-/// A server that has its image open.
+/// A server with its open image.
 struct OpenLine {
     held: ResidentServer,
     open_ms: f64,
-    /// Memory it took, the whole image read once.
+    /// Memory that the server took after the whole image was read once.
     grown: Option<u64>,
 }
 
@@ -99,12 +100,12 @@ impl OpenLine {
     }
 }
 
-/// A line of a case, ready to be asked.
+/// A line of a case, ready for queries.
 struct LineRun<'a> {
     plan: &'a PreparedCase<'a>,
     table: &'a [u8],
     asking: BenchClient<'a>,
-    /// Memory that answering took on top of what was held before, at its highest.
+    /// Maximum memory that answering took in addition.
     grown: Option<u64>,
     batches: Vec<Batch>,
     series: Option<SeriesReport>,
@@ -128,7 +129,8 @@ fn turns(
     watcher: Watcher<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), BenchError> {
-    // The first pass meets cold caches and unmapped pages. It is checked like any other, not timed.
+    // The first pass meets cold caches and unmapped pages. It is checked like any other, but not
+    // timed.
     for seat in &mut *seats {
         let peak = PeakMemory::watch();
         seat.pass(batch, rng)?;
@@ -154,7 +156,7 @@ fn turns(
 }
 
 impl LineRun<'_> {
-    /// Asks for random rows, all in one pass.
+    /// Queries random rows, all in one pass.
     fn pass(&mut self, batch: usize, rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
         let rows: Vec<u64> = (0..batch).map(|_| rng.next_u64() % self.plan.packing.rows()).collect();
         self.asking.pass(&rows, rng)

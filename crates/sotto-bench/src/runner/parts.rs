@@ -1,4 +1,4 @@
-//! A table in parts, for a calibration: what one part takes for its partial, and what joining takes.
+//! A table in parts, for a calibration: the time of one part's partial answer, and of joining.
 
 use super::client::BenchClient;
 use super::sample::ns;
@@ -11,10 +11,10 @@ use sotto_plan::calibration::PartSample;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts that a table is cut into.
+/// Number of parts of the table.
 const PARTS: u32 = 4;
 
-/// How often; the shortest time counts.
+/// Number of repetitions; the shortest time counts.
 const TURNS: usize = 3;
 
 /// One section of an image, in memory.
@@ -30,7 +30,8 @@ impl Image for SectionImage {
     }
 }
 
-/// Measures the parts of a table; `None` if the scheme has none, or the table is too small for so many.
+/// Measures the parts of a table; `None` if the scheme has none, or the table is too small for this
+/// number.
 pub(super) fn sample(
     plan: &PreparedCase<'_>,
     image: &dyn Image,

@@ -11,10 +11,11 @@ pub(super) struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// Where a record starts in the table's bytes, and how many of them it holds.
+    /// The start of a record in the table's bytes, and the number of them that it holds.
     ///
-    /// [`Packing`] puts rows into records in order, so a record holds consecutive bytes of the table. The
-    /// checks of every answer go through [`Packing`] itself: if the two disagreed, no run would pass.
+    /// [`Packing`] puts rows into records in order, so a record holds consecutive bytes of the
+    /// table. The checks of every answer use [`Packing`] itself: if the two disagreed, no run would
+    /// pass.
     fn extent(&self, record: u64) -> (u64, usize) {
         let (width, size) = (self.packing.row_bytes(), self.packing.record_bytes());
         let parts = self.packing.records_per_row() as u64;
@@ -44,7 +45,7 @@ impl RecordSource for Records<'_> {
         }
         let (at, held) = self.extent(first);
         if held == size && self.packing.records_per_row() == 1 {
-            // Full records follow each other in the table as in the output.
+            // Full records are consecutive in the table as in the output.
             self.source.fill(at, out);
             return Ok(());
         }

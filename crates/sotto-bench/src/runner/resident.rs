@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub(super) struct ResidentServer {
     pub(super) image: Arc<ResidentImage>,
     pub(super) server: Box<dyn AnyServer>,
-    /// How long the scheme took to open it.
+    /// Time in which the scheme opened the image.
     pub(super) opening: Duration,
 }
 
@@ -34,12 +34,12 @@ impl ResidentServer {
         Ok(ResidentServer { image, server, opening: start.elapsed() })
     }
 
-    /// What answers are made from.
+    /// The bytes that answers are made from.
     pub(super) fn table(&self) -> &[u8] {
         scanned(self.image.file(), self.image.as_ref())
     }
 
-    /// Where it lies, for the report.
+    /// The placement of the table, for the report.
     pub(super) fn figures(&self) -> Option<report::TablePlacement> {
         self.image.residence().map(|residence| report::TablePlacement {
             held_bytes: residence.bytes,

@@ -1,5 +1,6 @@
-//! One scheme on one table, for a calibration: the shortest of several times, of a lookup alone, of lookups that share a pass,
-//! with all threads, and of the table in parts. Every answer is checked.
+//! Measuring one scheme on one table, for a calibration: the shortest of several times, of a single
+//! lookup, of lookups that share a pass, with all threads, and of the table in parts. Every answer
+//! is checked.
 
 use super::client::BenchClient;
 use super::offline;
@@ -17,10 +18,10 @@ use sotto_db::CopyBudget;
 use sotto_plan::CalibrationSample;
 use std::time::{Duration, Instant};
 
-/// Lookups that share a pass: as many as a server takes together unless told otherwise.
+/// Number of lookups that share a pass: the default of a server.
 const TOGETHER: usize = 4;
 
-/// A figure is the shortest of as many as fit into this time, of three at least.
+/// Time for repetitions of a figure, of at least three; the shortest counts.
 const TIME: Duration = Duration::from_millis(120);
 const MIN: usize = 2;
 const MAX: usize = 40;
@@ -77,7 +78,7 @@ pub(crate) fn sample(
     }))
 }
 
-/// The shortest pass of so many lookups, after one that is not counted.
+/// The shortest pass of `lookups` lookups, after one that is not counted.
 fn least(
     asking: &mut BenchClient<'_>,
     together: usize,
@@ -100,7 +101,7 @@ fn least(
     Ok(times.least())
 }
 
-/// Nanoseconds, and one at least: a clock may see no time in what is short.
+/// Nanoseconds, at least one: a clock may measure no time for short work.
 pub(super) fn ns(time: Duration) -> f64 {
     (time.as_nanos() as f64).max(1.0)
 }

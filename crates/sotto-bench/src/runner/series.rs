@@ -1,5 +1,5 @@
-//! Lookups one after the other. No other bytes are read in between, so that what a client and a server have in their
-//! caches is what they would have if they did nothing else; every lookup is of a new random row and makes a new query.
+//! Consecutive lookups. No other bytes are read in between, so the caches of client and server are
+//! as if they did nothing else; every lookup is of a new random row and makes a new query.
 
 use super::client::BenchClient;
 use crate::error::BenchError;
@@ -18,7 +18,7 @@ pub(super) fn measure(
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<SeriesReport>, BenchError> {
     let Some(lookups) = plan.case.series else { return Ok(None) };
-    // What the batches before have timed met caches that plain reads had emptied.
+    // The batches before were timed with caches that plain reads had emptied.
     asking.tally.query = Samples::default();
     asking.tally.recover = Samples::default();
     let mut server = Samples::default();
@@ -58,7 +58,7 @@ pub(super) fn measure(
     }))
 }
 
-/// What the client keeps: its state as written, or the artifacts it has to hold.
+/// Bytes of the client's data: its state as written, or the artifacts that it has to hold.
 fn state_bytes(asking: &mut BenchClient<'_>, plan: &PreparedCase<'_>) -> Result<u64, BenchError> {
     let Some(state) = asking.client().state() else { return Ok(plan.report.costs.artifact_bytes) };
     let mut count = Count(0);
@@ -70,7 +70,7 @@ fn state_bytes(asking: &mut BenchClient<'_>, plan: &PreparedCase<'_>) -> Result<
     Ok(count.0)
 }
 
-/// Counts what is written to it.
+/// A writer that counts its bytes.
 struct Count(u64);
 
 impl Write for Count {

@@ -1,4 +1,4 @@
-//! How long the stages of encoding took, learnt from the progress an encoder reports anyway.
+//! Times of the stages of encoding, from the progress that an encoder reports anyway.
 
 use crate::options::{Progress, Watcher};
 use crate::report::EncodeStage;
@@ -19,7 +19,7 @@ struct StageTotals {
 }
 
 impl StageTotals {
-    /// Gives the time since the last report to a stage.
+    /// Adds the time since the last report to a stage.
     fn turn(&mut self, stage: &'static str) {
         let now = Instant::now();
         let spent = now.saturating_duration_since(self.last);
@@ -48,7 +48,7 @@ impl<'a> StageClock<'a> {
         (self.watcher)(Progress { case: self.case, step: stage, done, total });
     }
 
-    /// Ends the last stage, and gives them all, in order.
+    /// Ends the last stage, and returns all of them, in order.
     pub(super) fn stop(&self) -> Vec<EncodeStage> {
         let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stage) = hands.current {
@@ -85,7 +85,7 @@ mod tests {
         sleep(MOMENT);
         let stages = clock.stop();
         assert_eq!(stages.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["layout", "hint", "sync"]);
-        // Sleeps are never shorter than asked for: two, three and one of them.
+        // Sleeps are never shorter than requested: two, three and one of them.
         for (stage, sleeps) in stages.iter().zip([2.0, 3.0, 1.0]) {
             assert!(stage.total_s >= sleeps * 0.002, "{stage:?}");
         }

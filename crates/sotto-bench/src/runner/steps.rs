@@ -1,4 +1,4 @@
-//! Lookups step by step. The server says when a step is done, and the clock is here.
+//! Lookups step by step. The server reports when a step is done, and the clock is here.
 
 use super::client::BenchClient;
 use crate::error::BenchError;
@@ -10,7 +10,7 @@ use crate::report::{Step, StepReport};
 use sotto_core::CryptoRng;
 use std::time::{Duration, Instant};
 
-/// The time since a step was done, for whichever is done next.
+/// A timer for steps: the time since the last step was done belongs to the next one.
 pub(super) struct StepTimer {
     last: Instant,
     pub(super) steps: Vec<(&'static str, Duration)>,
@@ -28,7 +28,7 @@ impl StepTimer {
         self.give(step, spent);
     }
 
-    /// The steps of another query of the same lookup.
+    /// Adds the steps of another query of the same lookup.
     pub(super) fn add(&mut self, other: &StepTimer) {
         other.steps.iter().for_each(|(step, spent)| self.give(step, *spent));
     }
@@ -41,7 +41,7 @@ impl StepTimer {
     }
 }
 
-/// One order on one number of threads, repeated.
+/// The repeated timing of one order on one number of threads.
 struct StepLine {
     order: String,
     threads: usize,
@@ -50,7 +50,7 @@ struct StepLine {
     steps: Vec<(&'static str, Samples)>,
 }
 
-/// Lookups in every order and on every number of threads the definition asks for, in turns.
+/// Times lookups in every order and on every number of threads of the definition, in turns.
 pub(super) fn measure(
     plan: &PreparedCase<'_>,
     asking: &mut BenchClient<'_>,
@@ -141,7 +141,7 @@ mod tests {
             sleep(Duration::from_millis(moments));
             laps.done(step);
         }
-        // Sleeps are never shorter than asked for.
+        // Sleeps are never shorter than requested.
         let [(a, first), (b, second)] = laps.steps.as_slice() else { panic!("two steps") };
         assert_eq!((*a, *b), ("a", "b"));
         assert!(*first >= Duration::from_millis(5) && *second >= Duration::from_millis(4));

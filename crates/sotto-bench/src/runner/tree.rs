@@ -1,12 +1,12 @@
-//! Trees of hashes: where their nodes lie, and proofs that are fetched privately and verified.
+//! Trees of hashes: the places of their nodes, and proofs that are fetched privately and verified.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `nodes` | a tree's hashes |
-//! | `stack` | the tables of a tree, and which of their rows a proof needs |
-//! | `setup` | where every node lies |
-//! | `index` | where the rows of one proof lie |
-//! | `groups` | which tables are asked by one query |
+//! | `stack` | the tables of a tree, and the rows of a proof |
+//! | `setup` | the places of all nodes |
+//! | `index` | the places of one proof's rows |
+//! | `groups` | the tables that one query asks |
 //! | `proofs` | whole proofs, by a scheme |
 
 mod groups;
@@ -85,7 +85,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Proofs by every scheme, from the same tables.
+    /// Measures proofs by every scheme, from the same tables.
     fn proofs(&mut self, way: ProofMethod) -> Result<(), BenchError> {
         let nodes = Nodes::new(self.shape);
         let stack = Stack::new(&nodes, way).map_err(|why| self.failed("laying a tree out", why))?;
@@ -107,7 +107,8 @@ impl Run<'_> {
         alone.map(|entry| self.case.by(entry.id.0)).collect()
     }
 
-    /// Why a tree is not run here, if it is not. What a scheme takes is for its tables' plans to say.
+    /// The reason why a tree is not run here, if any. The memory of a scheme is part of its tables'
+    /// plans.
     fn refusal(&self, way: ProofMethod) -> Option<String> {
         if self.case.full && !self.options.full {
             return Some("takes minutes: run with --full".to_owned());
@@ -119,7 +120,7 @@ impl Run<'_> {
             }
             (Measure::Setup, ProofMethod::Colors) => nodes.saturating_mul(4),
             (Measure::Setup, ProofMethod::Buckets) | (Measure::Index, _) => 0,
-            // The hashes, their tables, and the same again while a table is handed to an encoder.
+            // The hashes, their tables, and a copy while a table is passed to an encoder.
             (Measure::Proofs, ProofMethod::Colors) => nodes.saturating_mul(3 * 32),
             (Measure::Proofs, ProofMethod::Buckets) => {
                 let copies = stack::sizes(self.shape).map_or(1, |sizes| sizes.copies + 1);
@@ -129,7 +130,7 @@ impl Run<'_> {
         self.too_large(needed)
     }
 
-    /// The words for a tree that memory does not hold.
+    /// The refusal of a tree that does not fit the memory.
     fn too_large(&self, needed: u64) -> Option<String> {
         let needed = needed.saturating_add(MARGIN_BYTES);
         let available = memory::available().filter(|free| *free < needed)?;
@@ -145,7 +146,7 @@ impl Run<'_> {
         Tree::of(self.shape)
     }
 
-    /// What a way measured, with nothing in it yet.
+    /// Empty results for a method.
     fn found(&self, way: ProofMethod, title: String) -> TreeMeasured {
         TreeMeasured::new(self.named(), way.name(), title, self.repeats())
     }

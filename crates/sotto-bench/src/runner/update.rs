@@ -16,10 +16,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-/// Rows asked for in the new epoch: changed ones, and as many others.
+/// Rows to fetch in the new epoch: changed ones, and as many others.
 const CHECKED: usize = 4;
 
-/// Every byte of a changed row is its old one with these bits flipped, so that none stays the same.
+/// The bits of a changed row's bytes that are flipped, so that no byte stays the same.
 const FLIP: u8 = 0xa5;
 
 /// Changes rows, if the definition asks for it and the scheme can.
@@ -82,7 +82,8 @@ pub(super) fn measure(
     let open = |image| (plan.entry.server.open)(&plan.params, image).map_err(|why| fail("opening", why));
     let server = open(next.clone())?;
     let truth = |row| if changed.contains(&row) { changed_row(row) } else { source.row(row) };
-    // A client with hints of its own makes them of the old rows and follows; any other is made of the new image.
+    // A client with its own hints makes them from the old rows and applies the delta; any other is
+    // made from the new image.
     let (from, follows) = match plan.entry.state {
         Some(_) => (encoded.image.clone(), true),
         None => (next.clone(), false),
@@ -113,7 +114,7 @@ pub(super) fn measure(
     }))
 }
 
-/// Some of the rows, at random. A definition never asks for more than half of them.
+/// A random choice of rows. A definition never asks for more than half of them.
 fn choose(rows: u64, count: u64, rng: &mut dyn CryptoRng) -> BTreeSet<u64> {
     let mut chosen = BTreeSet::new();
     while (chosen.len() as u64) < count {

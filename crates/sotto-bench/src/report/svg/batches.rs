@@ -8,7 +8,7 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 270.0;
 const HEIGHT: f64 = 280.0;
 
-/// Draws from `top` down, if any case has more than one batch size; gives where it ends.
+/// Draws from `top` down, if any case has more than one batch size; returns the lower end.
 pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> f64 {
     let cases: Vec<(usize, &MeasuredCase)> =
         measured.iter().enumerate().filter(|(_, m)| m.batches.len() > 1).collect();

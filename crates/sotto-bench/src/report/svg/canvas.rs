@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// Width of every drawing.
 pub(super) const WIDTH: f64 = 880.0;
-/// Room for title and machine.
+/// Height of title and machine.
 pub(super) const HEIGHT_OF_HEAD: f64 = 76.0;
 
 /// Where a text stands in relation to its point.

@@ -9,7 +9,7 @@ const LEFT: f64 = 250.0;
 const RIGHT: f64 = WIDTH - 160.0;
 const ROW: f64 = 30.0;
 
-/// Draws from `top` down; gives where it ends.
+/// Draws from `top` down; returns the lower end.
 pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> f64 {
     canvas.heading(24.0, top + 22.0, "Server time of one lookup, milliseconds");
     canvas.small(

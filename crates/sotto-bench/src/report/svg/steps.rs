@@ -10,7 +10,7 @@ const LEFT: f64 = 330.0;
 const RIGHT: f64 = WIDTH - 110.0;
 const ROW: f64 = 26.0;
 
-/// Draws a panel for each table, since their times differ by factors; gives where it ends.
+/// Draws a panel for each table, since their times differ by factors; returns the lower end.
 pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], mut top: f64) -> f64 {
     for cases in measured.chunk_by(|a, b| a.table == b.table) {
         let lines: Vec<(&MeasuredCase, &StepReport)> =
@@ -67,7 +67,7 @@ fn panel(canvas: &mut Canvas, lines: &[(&MeasuredCase, &StepReport)], top: f64) 
     bottom + 34.0
 }
 
-/// Draws the rates below which lookups pay, on a logarithmic scale; gives where it ends.
+/// Draws the rates below which lookups pay, on a logarithmic scale; returns the lower end.
 pub(super) fn break_evens(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> f64 {
     let lines: Vec<(&MeasuredCase, f64)> = measured
         .iter()

@@ -9,7 +9,8 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = WIDTH - 250.0;
 const HEIGHT: f64 = 280.0;
 
-/// Draws a panel for each question that was answered for several heights, from `top` down; gives where it ends.
+/// Draws a panel for each question that was answered for several heights, from `top` down; returns
+/// the lower end.
 pub(super) fn draw(canvas: &mut Canvas, measured: &[TreeMeasured], mut top: f64) -> f64 {
     for question in QUESTIONS {
         top = panel(canvas, question, measured, top);

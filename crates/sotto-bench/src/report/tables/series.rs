@@ -1,4 +1,4 @@
-//! The grids of clients that prepare once and ask many times.
+//! The grids of clients that prepare once and make many lookups.
 
 use super::super::units::{bytes, decimal, time};
 use super::super::{MeasuredCase, PublishedRow, SeriesReport, names};
@@ -6,7 +6,7 @@ use super::{LineName, add, grid, source, sources};
 use comfy_table::Table;
 use sotto_core::ExpectOrDefault;
 
-/// What preparing takes of a client that asks many times afterwards.
+/// The costs of preparing a client that makes many lookups.
 pub(in crate::report) fn prepared(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "keeps", "travels", "client", "helper", "orders", "good for"], 1);
     for (named, series) in in_a_row(measured) {
@@ -24,7 +24,7 @@ pub(in crate::report) fn prepared(measured: &[MeasuredCase]) -> Table {
     table
 }
 
-/// Lookups one after the other, and their share of the preparation.
+/// Consecutive lookups, and their share of the preparation.
 pub(in crate::report) fn series(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "query", "server", "recover", "online", "each", "bytes each"], 1);
     for (named, series) in in_a_row(measured) {
@@ -52,7 +52,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Those of clients that prepare once.
+/// Published figures of clients that prepare once.
 pub(in crate::report) fn published_series(rows: &[PublishedRow]) -> Table {
     let header = ["scheme", "table", "keeps", "before", "prepare", "online", "travels", "each B", "source"];
     let mut table = grid(&header, 2);

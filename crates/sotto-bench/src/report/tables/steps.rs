@@ -61,7 +61,7 @@ pub(in crate::report) fn published_steps(rows: &[PublishedRow]) -> Table {
     table
 }
 
-/// On which links a lookup pays.
+/// The links on which a lookup pays.
 pub(in crate::report) fn break_evens(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "table", "moved", "work", "Mbit/s", "Mbit/s with keys"], 1);
     let cases: Vec<_> = measured.iter().filter_map(|case| Some((case, case.break_even.as_ref()?))).collect();
@@ -79,7 +79,7 @@ pub(in crate::report) fn break_evens(measured: &[MeasuredCase]) -> Table {
     table
 }
 
-/// The same by published times and bytes, where a publication has both.
+/// The links on which a lookup pays by published times and bytes, where a publication has both.
 pub(in crate::report) fn published_break_evens(rows: &[PublishedRow]) -> Option<Table> {
     let mut table = grid(&["scheme", "table", "moved", "server", "Mbit/s", "source"], 2);
     let (sources, mut some) = (sources(rows), false);

@@ -1,4 +1,4 @@
-//! Trees: a grid for each question, a column for each tree, ours above what others published.
+//! Trees: a grid for each question, a column for each tree, ours above published ones.
 
 use super::grid;
 use crate::report::trees::{PublishedTree, QUESTIONS, Question, Tree, TreeFigures, TreeMeasured, Trees};
@@ -6,10 +6,10 @@ use crate::report::units::{decimal, time};
 use comfy_table::Table;
 use sotto_core::ExpectOrDefault;
 
-/// Most trees side by side.
+/// Maximum number of trees side by side.
 const COLUMNS: usize = 7;
 
-/// A question answered.
+/// A question with its answers.
 pub(in crate::report) struct QuestionGrid {
     pub(in crate::report) title: String,
     pub(in crate::report) note: &'static str,
@@ -20,7 +20,7 @@ pub(in crate::report) struct QuestionGrid {
 /// A line's name, its tree and its figures.
 type Cell<'a> = (String, &'a Tree, &'a TreeFigures);
 
-/// All that was asked and answered.
+/// All questions with answers.
 pub(in crate::report) fn answered(trees: &Trees) -> Vec<QuestionGrid> {
     let sources = sources(&trees.published);
     let ours: Vec<Cell<'_>> = trees.measured.iter().map(|m| (name(m), &m.tree, &m.figures)).collect();
@@ -44,7 +44,7 @@ pub(in crate::report) fn answered(trees: &Trees) -> Vec<QuestionGrid> {
             }
         }
         columns.sort_by_key(|tree| (tree.arity_count, tree.height_count));
-        // Binary trees for themselves, and the others together.
+        // Binary trees are in grids of their own, and the others together.
         for kind in columns.chunk_by(|a, b| (a.arity_count == 2) == (b.arity_count == 2)) {
             for part in kind.chunks(COLUMNS) {
                 let Some(measured) = table(question, part, &ours) else { continue };
@@ -60,7 +60,7 @@ pub(in crate::report) fn answered(trees: &Trees) -> Vec<QuestionGrid> {
     all
 }
 
-/// A line is one name; what is not known stays blank. None if nothing is.
+/// The grid of a question, one line for each name; unknown figures stay blank. None if all are.
 fn table(question: &Question, columns: &[&Tree], cells: &[Cell<'_>]) -> Option<Table> {
     let header: Vec<&str> =
         std::iter::once("leaves").chain(columns.iter().map(|tree| tree.name.as_str())).collect();
@@ -110,7 +110,7 @@ fn source(row: &PublishedTree) -> String {
     format!("{}; {}, {threads}", row.source, row.machine)
 }
 
-/// How the tables of each stack are laid out: lookups, and rows read for one.
+/// The layout of each stack's tables: lookups, and rows read for one.
 pub(in crate::report) fn stacks(measured: &[TreeMeasured]) -> Table {
     let header = ["leaves", "way", "tables", "lookups", "rows in all", "of the nodes"];
     let mut table = grid(&header, 2);

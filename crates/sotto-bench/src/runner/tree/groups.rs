@@ -1,5 +1,5 @@
-//! The tables that one client asks: each by itself, or all that a proof visits once as the buckets of one, where a scheme asks
-//! those by one query.
+//! The tables that one client queries: each by itself, or all that a proof visits once as the
+//! buckets of one table, where a scheme queries those at once.
 
 use super::Run;
 use super::stack::Stack;
@@ -12,9 +12,9 @@ use std::ops::Range;
 
 /// Tables that are encoded as one.
 pub(super) struct Group<'a> {
-    /// Which of the stack's.
+    /// The numbers of the tables in the stack.
     tables: Range<usize>,
-    /// Their rows, one table after the other.
+    /// Rows of the tables, one table after the other.
     pub(super) rows: Cow<'a, [u8]>,
     pub(super) case: Case,
 }
@@ -23,7 +23,7 @@ pub(super) struct Group<'a> {
 pub(super) struct Groups<'a>(pub(super) Vec<Group<'a>>);
 
 impl<'a> Groups<'a> {
-    /// The groups for a scheme; or why it has no parameters.
+    /// The groups for a scheme, or the reason why it has no parameters.
     pub(super) fn of(
         run: &Run<'_>,
         stack: &'a Stack,
@@ -47,7 +47,7 @@ impl<'a> Groups<'a> {
         }
         let each = match PreparedCase::of(&case, run.schemes, run.options)? {
             CasePlan::NoFit(why) => return Ok(Err(why)),
-            // As many rows as the records of a bucket have room for.
+            // As many rows as fit the records of a bucket.
             CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
         };
         let mut rows = Vec::with_capacity(buckets * each as usize * ROW_BYTES);
@@ -69,7 +69,7 @@ impl Group<'_> {
         Some(bucket as u64 * (self.case.rows / self.case.buckets) + row)
     }
 
-    /// Queries of a proof.
+    /// Number of queries of a proof.
     pub(super) fn queries(&self, visits: &[usize]) -> u64 {
         let visits = visits.iter().filter(|visit| self.tables.contains(visit)).count() as u64;
         visits / self.case.buckets

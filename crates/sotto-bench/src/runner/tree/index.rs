@@ -1,4 +1,4 @@
-//! Where the rows of one proof lie, found by the client. On one thread.
+//! The places of one proof's rows, as the client finds them, on one thread.
 
 use super::nodes::Nodes;
 use super::{Run, stack};
@@ -55,14 +55,14 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
     Ok(found)
 }
 
-/// The median time of one proof's work, leaves being fresh for each.
+/// The median time of one proof's work, with fresh leaves for each.
 fn each(
     run: &Run<'_>,
     rng: &mut dyn CryptoRng,
     mut work: impl FnMut(u64, &mut dyn CryptoRng) -> Result<()>,
 ) -> Result<Duration> {
     let mut samples = Samples::default();
-    // Once more than is counted, for the caches.
+    // There is one more round than is counted, for the caches.
     for round in 0..=run.repeats() {
         let leaves: Vec<u64> = (0..TOGETHER).map(|_| rng.next_u64() % run.shape.leaves()).collect();
         let start = Instant::now();

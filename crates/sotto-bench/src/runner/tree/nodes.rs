@@ -1,5 +1,5 @@
-//! A tree's hashes: of a binary tree those of a log (RFC 6962), of another one random bytes, since what its nodes would be
-//! depends on a commitment that is not our matter.
+//! A tree's hashes: for a binary tree those of a log (RFC 6962), for another one random bytes,
+//! since its nodes would depend on a commitment that is out of scope.
 
 use super::SEED;
 use sotto_core::ExpectOrDefault;
@@ -7,10 +7,10 @@ use sotto_math::sha256;
 use sotto_tree::PerfectTree;
 use sotto_tree::log::{Hash, hash};
 
-/// All nodes of a perfect tree, but for the root.
+/// All nodes of a perfect tree except for the root.
 pub(super) struct Nodes {
     shape: PerfectTree,
-    /// Layer by layer from the top, from left to right.
+    /// Nodes layer by layer from the top, from left to right.
     all: Vec<Hash>,
     root: Hash,
 }
@@ -65,30 +65,30 @@ impl Nodes {
         self.all.get(first(self.shape, self.shape.height())..).expect_or_default("a tree has leaves")
     }
 
-    /// A node by its place among all.
+    /// A node by its number among all.
     pub(super) fn node(&self, place: u64) -> Hash {
         self.all.get(place as usize).copied().expect_or_default("a place is that of a node")
     }
 
-    /// The places of a leaf's path, from the root's child down.
+    /// The numbers of a leaf's path, from the root's child down.
     pub(super) fn path(shape: PerfectTree, leaf: u64) -> Vec<u64> {
         let (q, h) = (shape.arity(), shape.height());
         (1..=h).map(|layer| first(shape, layer) as u64 + leaf / q.pow((h - layer) as u32)).collect()
     }
 
-    /// The places of the siblings of a path in a binary tree, from the leaf's up.
+    /// The numbers of the siblings of a path in a binary tree, from the leaf's up.
     pub(super) fn siblings(shape: PerfectTree, leaf: u64) -> Vec<u64> {
-        // Every layer begins at an even place.
+        // Every layer begins at an even number.
         Self::path(shape, leaf).into_iter().rev().map(|place| place ^ 1).collect()
     }
 
-    /// The places of what proves a leaf.
+    /// The numbers of the nodes that prove a leaf.
     pub(super) fn proof(shape: PerfectTree, leaf: u64) -> Vec<u64> {
         if shape.arity() == 2 { Self::siblings(shape, leaf) } else { Self::path(shape, leaf) }
     }
 }
 
-/// Where a layer begins, 1 being that of the root's children.
+/// The number of a layer's first node; layer 1 is that of the root's children.
 fn first(shape: PerfectTree, layer: usize) -> usize {
     (1..layer).fold(0, |nodes, _| (nodes + 1) * shape.arity() as usize)
 }

@@ -25,7 +25,7 @@ struct GroupClient<'g, 'a> {
     asking: BenchClient<'a>,
 }
 
-/// A table that lies in memory.
+/// A table in memory.
 struct MemoryTable<'a>(&'a [u8]);
 
 impl RowBytes for MemoryTable<'_> {
@@ -41,7 +41,7 @@ impl RowBytes for MemoryTable<'_> {
     }
 }
 
-/// What a scheme measured on a stack; or the line and why it did not run.
+/// Measures a scheme on a stack; or returns the line and the reason why it did not run.
 pub(super) fn measure(
     run: &Run<'_>,
     nodes: &Nodes,
@@ -107,7 +107,8 @@ pub(super) fn measure(
             total: run.repeats() as u64 + 1,
         });
         let one = proof(run, nodes, stack, &name, &mut seats, &mut rng)?;
-        // The first meets cold caches and unmapped pages: it is checked like any other, and not timed.
+        // The first lookup meets cold caches and unmapped pages: it is checked like any other, but
+        // not timed.
         if done > 0 {
             times.push(&one);
         }
@@ -140,7 +141,7 @@ pub(super) fn measure(
     Ok(Ok(found))
 }
 
-/// What a row of a table must be.
+/// The expected row of a table.
 fn truth(table: &[u8]) -> impl Fn(u64) -> Vec<u8> + use<'_> {
     let width = sotto_layers::color_proof::ROW_BYTES;
     move |row| {
@@ -174,7 +175,8 @@ impl Times {
     }
 }
 
-/// The proof of a random leaf: planned, fetched table by table, put together, and compared with the tree.
+/// Fetches the proof of a random leaf: planned, fetched table by table, assembled, and compared
+/// with the tree.
 fn proof(
     run: &Run<'_>,
     nodes: &Nodes,

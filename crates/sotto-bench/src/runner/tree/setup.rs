@@ -1,4 +1,5 @@
-//! Where every node of a tree lies, written down: what the papers' programs compute first. On one thread.
+//! Writing the places of all nodes of a tree, which the papers' programs compute first, on one
+//! thread.
 
 use super::{Run, stack};
 use crate::definition::ProofMethod;
@@ -43,7 +44,7 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
     Ok(found)
 }
 
-/// The coloring made, and all numbers of all colors' nodes written down.
+/// Makes the coloring, and writes all numbers of all colors' nodes.
 fn colors(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
     let start = Instant::now();
     let coloring = Coloring::new(black_box(run.shape));
@@ -53,7 +54,8 @@ fn colors(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
     Ok((made, all, classes.iter().map(|class| class.len() as u64).sum()))
 }
 
-/// The code made, and the row at every place of every bucket found. They are not kept: nothing needs the list.
+/// Makes the code, and finds the row at every place of every bucket. The rows are not stored, since
+/// nothing needs the list.
 fn buckets(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
     let start = Instant::now();
     let code = stack::code(black_box(run.shape))?;

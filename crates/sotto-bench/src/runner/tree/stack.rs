@@ -1,4 +1,5 @@
-//! The tables of a tree, and which of their rows a proof needs: by colors (TreePIR), or by a batch code over all nodes.
+//! The tables of a tree, and the rows of a proof: by colors (TreePIR), or by a batch code over all
+//! nodes.
 
 use super::SEED;
 use super::nodes::Nodes;
@@ -13,24 +14,24 @@ use sotto_tree::coloring::destinations::Destinations;
 use sotto_tree::log::{CompleteSubtree, Hash, Peaks, proof};
 use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
-/// A tree laid out in tables of hashes.
+/// The tables of hashes of a tree.
 pub(super) struct Stack {
     way: ProofMethod,
     layer: ProofRows,
     tables: Vec<Vec<u8>>,
 }
 
-/// Which rows a proof needs.
+/// The rows that a proof needs.
 enum ProofRows {
     /// The siblings of a path in a binary tree.
     Siblings(ColorProof),
     /// The nodes of a path.
     Path(Coloring),
-    /// Either, each anywhere in its layer.
+    /// The siblings or nodes of a path, each anywhere in its layer.
     Batch(Box<BatchCode>),
 }
 
-/// What is remembered of a proof that is asked for.
+/// The secret plan of an open proof.
 pub(super) enum ProofPlan {
     Siblings(color_proof::Plan),
     Path(Vec<ColorSlot>),
@@ -42,7 +43,7 @@ pub(super) fn sizes(shape: PerfectTree) -> Result<CodeSizes, ParamsError> {
     CodeSizes::fit(shape.nodes(), shape.height())
 }
 
-/// The same, ready to be asked.
+/// The batch code for a path's nodes, with a seed.
 pub(super) fn code(shape: PerfectTree) -> Result<BatchCode> {
     let mut seed = [0; 32];
     SEED.stream("buckets", shape.nodes()).fill(&mut seed);
@@ -76,7 +77,7 @@ impl Stack {
         Ok(Stack { way, layer, tables })
     }
 
-    /// How it is laid out.
+    /// The method of the stack.
     pub(super) fn way(&self) -> ProofMethod {
         self.way
     }
@@ -142,7 +143,7 @@ impl Stack {
     }
 }
 
-/// Whether a proof is the leaf's.
+/// Whether a proof belongs to the leaf.
 pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
     let shape = nodes.shape();
     if shape.arity() != 2 {
@@ -155,9 +156,10 @@ pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
     proof::verify(&own, leaf, shape.leaves(), hashes, nodes.root()).is_ok()
 }
 
-/// Every hash to the color of its sibling, in the order in which a growing log would write them.
+/// Writes every hash to the color of its sibling, in the order in which a growing log would write
+/// them.
 fn siblings(nodes: &Nodes, coloring: &Coloring) -> Result<(Vec<Vec<u8>>, Peaks)> {
-    /// Layers that are looked up at a time.
+    /// Number of layers that are looked up at a time.
     const RUN: usize = 8;
     let run = RUN.min(nodes.shape().height() - 1);
     let destined = coloring.destinations(run)?;
@@ -184,7 +186,7 @@ fn siblings(nodes: &Nodes, coloring: &Coloring) -> Result<(Vec<Vec<u8>>, Peaks)>
     Ok((tables, peaks))
 }
 
-/// The buckets of a code, and the whole table after them if the code asks it.
+/// The buckets of a code, followed by the whole table if the code has spare lookups.
 fn buckets(nodes: &Nodes, code: &BatchCode) -> Result<Vec<Vec<u8>>> {
     let placement = Placement::new(code);
     let mut rows = vec![0; code.bucket_rows() as usize];

@@ -30,7 +30,7 @@ fn proofs_of_all_trees_by_both_ways_and_every_scheme_alone_come_back_right() {
     for m in measured {
         let height = m.tree.height_count;
         assert_eq!((m.checked_proofs_count, m.threads_count), (3, 2));
-        // The first is not timed, and every row is compared, those that nobody wanted too.
+        // The first lookup is not timed, and every row is compared, including dummies.
         assert_eq!(m.checked_answers_count, 3 * m.lookups_count, "{}", m.line);
         match (m.way, height) {
             ("colors", _) => {
