@@ -3,7 +3,8 @@
 use crate::harness::{Folder, Served, sotto};
 use serde_json::json;
 
-/// Of a table that is asked once for each, and of a stack that is asked once for all; together with rows.
+/// Bits of a table that is queried once for each, and of a stack that is queried once for all,
+/// together with rows.
 #[test]
 fn bits_are_those_of_the_file() {
     let folder = Folder::new();

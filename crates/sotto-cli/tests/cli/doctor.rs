@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What was found, of this level.
+/// The findings of a severity in the output of `sotto doctor`.
 fn found(outcome: &Outcome, level: &str) -> Vec<String> {
     let report: Value = serde_json::from_str(outcome.stdout.lines().last().unwrap()).unwrap();
     let all = report["findings"].as_array().unwrap();
@@ -80,8 +80,8 @@ impl Outcome {
     }
 }
 
-/// What stands in front of a server and does all wrong: it lets no body through, sets a cookie, tells another time, and passes on
-/// what is asked of anything.
+/// A faulty proxy in front of a server: it lets no body through, sets a cookie, shows another time,
+/// and ignores ranges.
 fn proxy(server: &str) -> String {
     let (listener, server) = (TcpListener::bind("127.0.0.1:0").unwrap(), server.replace("http://", ""));
     let url = format!("http://{}", listener.local_addr().unwrap());

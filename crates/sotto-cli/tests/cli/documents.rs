@@ -87,7 +87,7 @@ impl Ports {
     }
 }
 
-/// What a document's shell runs.
+/// The shell script of a document's commands.
 fn script(commands: &[String]) -> String {
     let mut ports = Ports::default();
     let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();

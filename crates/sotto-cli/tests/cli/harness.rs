@@ -13,7 +13,7 @@ pub(crate) fn program() -> &'static str {
     env!("CARGO_BIN_EXE_sotto")
 }
 
-/// What a finished command left.
+/// The result of a finished command.
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -80,17 +80,17 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// The same as text.
+    /// The path of a name in the folder, as text.
     pub(crate) fn text(&self, name: &str) -> String {
         self.at(name).to_str().unwrap().to_owned()
     }
 
-    /// Writes a file; gives its path.
-    /// The files of a folder in it.
+    /// The files in a subfolder.
     pub(crate) fn files(&self, name: &str) -> Vec<PathBuf> {
         std::fs::read_dir(self.at(name)).unwrap().map(|file| file.unwrap().path()).collect()
     }
 
+    /// Writes a file, and returns its path.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         std::fs::write(self.at(name), bytes).unwrap();
         self.text(name)
@@ -132,12 +132,12 @@ impl Served {
         Served::start_to(dirs, Stdio::inherit())
     }
 
-    /// The same, with its log in a place of its own.
+    /// Starts a server whose log goes to `log`.
     pub(crate) fn start_to(dirs: &[&str], log: Stdio) -> Self {
         Served::start_at("127.0.0.1:0", dirs, log)
     }
 
-    /// The same, at an address that a server had before.
+    /// Starts a server at an address that an earlier server had.
     pub(crate) fn start_at(listen: &str, dirs: &[&str], log: Stdio) -> Self {
         let mut child = Command::new(program())
             .arg("serve")
@@ -163,7 +163,7 @@ impl Served {
         self.ask_admin("POST /reload");
     }
 
-    /// What its own address answers to a request without a body.
+    /// The response of the admin address to a request without a body.
     pub(crate) fn ask_admin(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.admin.strip_prefix("http://").unwrap()).unwrap();
         let head = format!(

@@ -76,7 +76,7 @@ impl Scene {
         }
     }
 
-    /// What a server was asked, without the heads of the frames: these name an epoch.
+    /// The query requests to a server, without the heads of their frames, which name an epoch.
     fn asks(&self, server: usize) -> Vec<Vec<u8>> {
         self.relays[server].posted("/ask", query::HEAD_BYTES)
     }

@@ -106,7 +106,8 @@ fn keys_lie_in_sums_of_rows() {
     assert!(refused.code != 0 && refused.stderr.contains("adds no records up"), "{}", refused.stderr);
 }
 
-/// What people have: a list with a line that is no key, values over several lines, keys that begin with a hyphen.
+/// A typical list of keys: with an invalid line, values over several lines, and keys that begin
+/// with a hyphen.
 #[test]
 fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     let folder = Folder::new();

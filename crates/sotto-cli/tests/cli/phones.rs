@@ -51,7 +51,8 @@ impl World {
     }
 }
 
-/// What a flag needs is said by the build that lacks it, and its help does not offer the flag.
+/// A build without Oblivious HTTP reports what a flag needs, and does not offer the flag in its
+/// help.
 #[cfg(not(feature = "ohttp"))]
 #[test]
 fn a_build_without_oblivious_http_says_so() {

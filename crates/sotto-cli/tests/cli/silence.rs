@@ -91,7 +91,7 @@ impl Logs {
         })
     }
 
-    /// Another log of so many entries, signed by the same key.
+    /// Signs another log of this many entries with the same key.
     fn fork(&self, entries: u64) -> Logs {
         let folder = Folder::new();
         let log = folder.text("log");

@@ -66,7 +66,7 @@ impl RecordingIssuer {
         change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What came since the last time; requests for tokens that follow each other are counted.
+    /// The paths of requests since the last call; consecutive requests for tokens are counted.
     fn paths(&self) -> Vec<String> {
         let mut runs: Vec<(String, usize)> = Vec::new();
         for path in self.with(|seen| std::mem::take(&mut seen.paths)) {

@@ -59,7 +59,7 @@ impl Scene {
         assert_eq!(attached["attached"][0]["witness"], "witness.example/w1");
     }
 
-    /// What a client who demands the witness is told of row 7.
+    /// Looks up row 7 with a client that requires the witness.
     fn get(&self, server: &Served, cache: &str) -> Outcome {
         let args = ["get", "--server", &server.url, "--table", "words", "--row", "7"];
         let cache = self.text(cache);

@@ -32,7 +32,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: SourceLayout, items: u
     });
 }
 
-/// The same with tables of any scheme, and of any code for so many rows.
+/// Publishes a stack with tables of any scheme, and of any code for this many rows.
 pub(crate) fn publish_by(
     entry: &SchemeEntry,
     verified: RowProofs,
@@ -123,7 +123,7 @@ fn serve(folder: &Path) -> RunningServer {
     Server::start(&ServerConfig { reload_seconds: 0, ..base }).unwrap()
 }
 
-/// What asks went over the wire: to which table, and how many bytes.
+/// Query requests that were sent: the table of each, and the number of bytes.
 #[derive(Clone, Default)]
 struct Wire {
     asked: Arc<Mutex<Vec<(String, usize)>>>,

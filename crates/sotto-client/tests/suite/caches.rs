@@ -509,7 +509,8 @@ fn a_key_file_is_for_its_owner_only() {
     assert_ne!(fs::read(&file).unwrap(), before);
 }
 
-/// Whoever can write in a folder decides what is believed, and which hints and keys are used.
+/// A folder that others can write in is refused: they could decide what is believed, and which
+/// hints and keys are used.
 #[cfg(unix)]
 #[test]
 fn a_folder_that_others_can_write_in_is_not_used() {
@@ -547,8 +548,8 @@ fn several_at_once_register_once() {
     assert_eq!(all, 1);
 }
 
-/// What is remembered of a table is thrown away for a person's word, and for nothing less; what other tables have
-/// does not matter.
+/// A damaged cache entry of a table is discarded only if the caller pins a key; entries of other
+/// tables stay.
 #[test]
 fn damaged_memory_gives_way_to_a_pin() {
     let (server, dir) = (server(10, 2), dir());

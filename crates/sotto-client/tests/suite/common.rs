@@ -35,7 +35,7 @@ pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
 
 type Tamper = Box<dyn FnMut(&Request, Response) -> Result<Response, TransportError> + Send>;
 
-/// What a server holds.
+/// The state of a test server.
 pub struct World {
     pub key: SigningKey,
     pub catalog: Catalog,
@@ -411,7 +411,7 @@ impl Server {
         });
     }
 
-    /// What it was sent since the last time it was asked this.
+    /// The requests that were received since the last call.
     pub fn heard(&self) -> Vec<Request> {
         self.with(|world| std::mem::take(&mut world.log))
     }

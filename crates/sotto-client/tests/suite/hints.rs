@@ -20,7 +20,7 @@ fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
     Table::over_all(transports.into(), NAME).resolve(resolve).state_in_memory().open()
 }
 
-/// What each server was sent, but for the catalog: the last part of the path, and the body.
+/// The requests to each server other than for the catalog: the last part of the path, and the body.
 fn heard(server: &Server) -> Vec<(String, Vec<u8>)> {
     let posts = server.heard().into_iter().filter(|request| !request.body.is_empty());
     posts.map(|request| (request.path.rsplit('/').next().unwrap().to_owned(), request.body)).collect()

@@ -8,7 +8,7 @@ use sotto_core::Epoch;
 use sotto_wire::{SessionId, query};
 use std::time::Duration;
 
-/// What a server has heard: names of keys that queries came under, and `keys` for each registration.
+/// The requests to a server: names of the keys of queries, and `keys` for each registration.
 fn heard(server: &Server) -> Vec<String> {
     let told = server.heard().into_iter().filter_map(|request| match request.path.rsplit('/').next()? {
         "keys" => Some("keys".to_owned()),

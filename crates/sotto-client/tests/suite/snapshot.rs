@@ -17,7 +17,8 @@ fn moves_on(server: &Server) {
     });
 }
 
-/// What was refused, and what the server was sent after its catalog.
+/// Checks that opening was refused, and that the server received nothing after its catalog; returns
+/// the error.
 fn refused(server: &Server, outcome: Result<Table, ClientError>) -> ClientError {
     let error = outcome.map(drop).unwrap_err();
     let heard = server.heard();

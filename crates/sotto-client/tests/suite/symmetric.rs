@@ -137,7 +137,7 @@ impl World {
         *self.wire.tamper.lock().unwrap() = Some(Box::new(tamper));
     }
 
-    /// What was sent since the last time: the route and the bytes of each frame.
+    /// The frames sent since the last call: route and bytes of each.
     fn sent(&self) -> Vec<(String, Vec<u8>)> {
         let sent = std::mem::take(&mut *self.wire.sent.lock().unwrap());
         let route = |path: &str| path.rsplit('/').next().unwrap().to_owned();

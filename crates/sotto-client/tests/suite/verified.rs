@@ -73,7 +73,7 @@ impl Published {
         update_table(self.scheme, &self.dir().lock().unwrap(), &path, &options, &|_| ()).unwrap();
     }
 
-    /// Its servers.
+    /// Starts the servers of the table.
     fn serve(&self) -> Vec<RunningServer> {
         let start = |role| {
             let table = TableConfig { role: Some(role), ..TableConfig::dir(self.dir().path()) };

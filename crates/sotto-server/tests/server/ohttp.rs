@@ -31,7 +31,7 @@ impl Client {
         seal(&self.key, plain, &mut *self.rng).unwrap()
     }
 
-    /// What comes back for these bytes inside.
+    /// The decrypted response to these bytes inside a request.
     fn plain(&mut self, plain: &[u8]) -> Inner {
         let (sealed, pending) = self.seal(plain);
         inside(&relay(self.at, &sealed), pending)
@@ -59,7 +59,7 @@ fn request(method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Re
     }
 }
 
-/// What a relay does.
+/// Passes an encrypted request on, as a relay does.
 fn relay(at: SocketAddr, sealed: &[u8]) -> Response {
     let length = sealed.len().to_string();
     http::request(

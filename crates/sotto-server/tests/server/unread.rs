@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A row of this many bytes has a record for each KiB: 1 MiB of answers for 8 KiB of queries.
 const WIDE: u64 = 1 << 20;
 
-/// What is asked of such a row, so many KiB.
+/// The records to query for a row of this many KiB.
 fn records(kib: u64) -> Vec<u64> {
     (0..kib).collect()
 }

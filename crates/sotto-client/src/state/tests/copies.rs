@@ -138,7 +138,8 @@ fn a_damaged_database_does_no_harm() {
     assert!(good > 0 && refused + started > 0, "{good} good, {refused} refused, {started} started over");
 }
 
-/// The same in a process whose errors are read: the database's panics are said in our words, and not in its own.
+/// A damaged database in a process whose errors are read: the database's panics are reported as
+/// errors of the client, and not printed.
 #[test]
 fn a_damaged_database_is_not_heard_to_panic() {
     let child = std::process::Command::new(std::env::current_exe().unwrap())

@@ -89,7 +89,7 @@ fn a_thousand_lives_and_no_slot_twice() {
     assert!(resent > 100, "only {resent} requests were sent again");
 }
 
-/// The same with clients that are soon used up, and the next ones prepared in the background.
+/// Crashes of clients that are soon used up, while the next ones are prepared in the background.
 #[test]
 fn lives_with_many_clients() {
     let ahead = |scene: &Scene| {

@@ -53,7 +53,7 @@ impl Scene {
         })
     }
 
-    /// Both servers go on to the next epoch.
+    /// Moves both servers to the next epoch.
     fn go_on(&self, row: u64, byte: u8) {
         for server in &self.servers {
             server.with(|world| {

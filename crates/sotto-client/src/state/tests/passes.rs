@@ -1,4 +1,5 @@
-//! The next client, prepared in the background: asks go on meanwhile, a crash costs little, and no slot is used twice.
+//! Tests of the next client, prepared in the background: lookups go on meanwhile, a crash costs
+//! little, and no slot is used twice.
 
 use super::common::{self, boxed};
 use super::gate::{Gate, Gated, Leaping};
@@ -327,7 +328,7 @@ fn one_process_has_a_state_at_a_time() {
     gate.open(100);
 }
 
-/// Whoever comes later waits for its turn, and nobody fails.
+/// Of twenty threads that start at once, each waits for its turn, and none fails.
 #[test]
 fn twenty_at_once_take_turns() {
     let (scene, _gate) = scene();

@@ -10,7 +10,7 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What happens at the step that is to fail.
+/// The fault at the step that is to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The process dies: this step and all after it fail.
@@ -109,7 +109,8 @@ impl Sim {
         self.lock().dead
     }
 
-    /// What a backup program copies, and a restore puts back: files of the same names and places.
+    /// A copy as a backup program makes and a restore puts back: files of the same names and
+    /// identities.
     pub(crate) fn copy(&self) -> Sim {
         Sim(Arc::new(Mutex::new(self.lock().clone())))
     }
