@@ -41,7 +41,7 @@ pub enum ClientError {
     /// The catalog arrived damaged twice, and differently each time.
     #[error("the table's catalog was damaged on its way, twice: {why}")]
     CatalogDamaged {
-        /// What was wrong with it the second time.
+        /// Fault of the second one.
         why: String,
     },
     /// The server's frame is no answer to the request.

@@ -77,7 +77,7 @@ pub enum StartError {
     Tls {
         /// Path of the file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// The web page cannot be served.
@@ -85,7 +85,7 @@ pub enum StartError {
     Page {
         /// Path of the file or folder.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// State that outlives restarts cannot be used.
@@ -93,7 +93,7 @@ pub enum StartError {
     State {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
         /// What to do.
         fix: &'static str,

@@ -67,7 +67,7 @@ pub struct TableEpochParts {
     pub scheme: &'static SchemeEntry,
     /// Catalog with its signature.
     pub signed: SignedCatalog,
-    /// The same catalog, verified and parsed.
+    /// Catalog, verified and parsed.
     pub catalog: Catalog,
     /// What the scheme reports about the catalog's parameters.
     pub report: ParamsReport,

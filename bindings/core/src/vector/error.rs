@@ -24,7 +24,7 @@ pub enum VectorError {
     Damaged {
         /// Faulty part.
         what: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: &'static str,
     },
     /// The scheme is not part of this build.

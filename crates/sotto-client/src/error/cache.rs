@@ -37,7 +37,7 @@ pub enum CacheError {
     Memory {
         /// Path of the entry's file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
 }

@@ -58,7 +58,7 @@ pub enum StateError {
     Unusable {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// An earlier write failed, so memory and disk may differ.

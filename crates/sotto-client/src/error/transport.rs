@@ -11,7 +11,7 @@ pub enum TransportError {
     Address {
         /// Address that was given.
         url: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// No connection could be made.

@@ -72,7 +72,7 @@ pub enum WitnessError {
     /// The stored memory of the log is damaged.
     #[error("what was kept of the publisher's log cannot be read: {why}")]
     Kept {
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// More witnesses are required than were named.
