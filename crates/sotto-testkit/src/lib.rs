@@ -18,7 +18,7 @@
 //! # Ok::<(), sotto_core::Error>(())
 //! ```
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`cleartext`] | schemes **without privacy**, to test everything above the schemes |
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |

@@ -1,7 +1,9 @@
-//! Makes a browser's module and its JavaScript of what `sotto-web` was built to: `bindgen MODULE FOLDER`.
+//! Makes the WebAssembly module and its JavaScript from the build of `sotto-web`:
+//! `bindgen MODULE FOLDER`.
 //!
-//! It is what the command `wasm-bindgen` does. That one comes with a lock of its own, which registries do not always have whole;
-//! here the versions are those of the workspace, and fit the crate's.
+//! It does what the command `wasm-bindgen` does. That command comes with its own lock file, whose
+//! packages registries do not always have; here the versions are those of the workspace, and match
+//! the crate's.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

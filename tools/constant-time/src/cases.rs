@@ -1,6 +1,7 @@
-//! What is run, each under a name. A case looks something up and says what came of it, so that it cannot pass by doing nothing.
+//! The cases, each with a name. A case looks something up and reports the result, so that it cannot
+//! pass by doing nothing.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`control`] | what must be reported |
 //! | [`schemes`] | every registered scheme: query and recover |
@@ -36,18 +37,19 @@ use std::process::ExitCode;
 
 /// One case.
 pub(crate) struct Case {
-    /// Its name: where it belongs, and what it does.
+    /// Name of the case: where it belongs, and what it does.
     pub(crate) name: String,
-    /// How many rounds it has.
+    /// Number of rounds.
     rounds: usize,
     make: Box<dyn Fn() -> Round>,
 }
 
-/// One round of a case, by its number: what is written there for it, or other secrets of the same kind.
+/// One round of a case, by its number: with the secrets written there, or other secrets of the same
+/// kind.
 pub(crate) type Round = Box<dyn FnMut(usize)>;
 
 impl Case {
-    /// A case that makes what all its rounds need, which is not secret, and then as many rounds.
+    /// A case that makes the public data of all its rounds, and then runs them.
     fn new<R: FnMut(usize) + 'static>(
         name: impl Into<String>,
         rounds: usize,
@@ -56,7 +58,7 @@ impl Case {
         Case { name: name.into(), rounds, make: Box::new(move || Box::new(make())) }
     }
 
-    /// What all rounds need, made.
+    /// Makes the public data of all rounds.
     pub(crate) fn made(&self) -> Round {
         (self.make)()
     }
@@ -65,7 +67,7 @@ impl Case {
         (0..self.rounds).for_each(self.made());
     }
 
-    /// Whether it is there to be reported.
+    /// Whether the case is a control, which must be reported.
     pub(crate) fn is_control(&self) -> bool {
         self.name.starts_with(control::PREFIX)
     }
@@ -87,18 +89,18 @@ pub(crate) fn all() -> Vec<Case> {
     parts.into_iter().flatten().collect()
 }
 
-/// What is measured by the clock: every case, with controls of its own.
+/// The cases to time: every case, with controls of its own.
 pub(crate) fn for_the_clock() -> Vec<Case> {
     let cases = all().into_iter().filter(|case| !case.is_control());
     control::for_the_clock().into_iter().chain(cases).collect()
 }
 
-/// Whether a control for the clock is the one that depends on its secret.
+/// Whether a control for timing is the one that depends on its secret.
 pub(crate) fn leaks(case: &Case) -> bool {
     case.name == control::LEAKS
 }
 
-/// Runs one in this process.
+/// Runs one case in this process.
 pub(crate) fn run(name: &str) -> ExitCode {
     let Some(case) = all().into_iter().find(|case| case.name == name) else {
         eprintln!("there is no case {name}");
@@ -119,7 +121,7 @@ mod tests {
     use crate::trial::{self, Class};
     use sotto_testkit::rng::seeded;
 
-    /// Without Valgrind each is a lookup, and right.
+    /// Without Valgrind every case is a lookup, with the right result.
     #[test]
     fn every_case_finds_what_it_looks_up() {
         all().iter().for_each(Case::run);

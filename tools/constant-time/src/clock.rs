@@ -1,8 +1,10 @@
-//! Every case by the clock, with any kernels that this machine has (dudect: Reparaz, Balasch and Verbauwhede, *Dude, is my code
-//! constant time?*, DATE 2017). Advisory: other programs on the machine, and few measurements, hide what there is.
+//! Timing every case, with any kernels of this machine (dudect: Reparaz, Balasch and Verbauwhede,
+//! *Dude, is my code constant time?*, DATE 2017). Advisory: other programs on the machine, and few
+//! measurements, hide differences.
 //!
-//! Each measurement is of one class, by a coin: the secrets that are written in the case, or random ones. What both make before
-//! and after is the same. If their times do not have one mean, time depends on secrets.
+//! A coin decides the class of each measurement: the secrets that are written in the case, or
+//! random ones. The work before and after is the same for both. If their mean times differ, time
+//! depends on secrets.
 
 use crate::cases::{self, Case};
 use crate::trial::{self, Class};
@@ -21,8 +23,8 @@ const ENOUGH: usize = 10_000;
 const FIRST: usize = 1_000;
 const FIRST_PART: u32 = 10;
 
-/// Measures the cases whose names contain one of `wanted`, or all, for so long in all, and the controls in any case. Fails only
-/// if the controls do.
+/// Times the cases whose names contain one of `wanted`, or all, for `seconds` in total, and the
+/// controls in any case. Fails only if the controls do.
 pub(crate) fn run(seconds: u64, wanted: &[String]) -> ExitCode {
     let is_wanted = |case: &Case| {
         case.is_control() || wanted.is_empty() || wanted.iter().any(|part| case.name.contains(part))

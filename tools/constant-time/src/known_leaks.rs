@@ -1,18 +1,18 @@
-//! The list of what is known to depend on secrets, `known.txt`. It can only shrink: what is not on it fails the lane, and so
-//! does an entry that says more than was found.
+//! The list of known dependences on secrets, `known.txt`. It can only shrink: a dependence that is
+//! not on it fails the lane, and so does an entry that is not found.
 
 use crate::report::{LeakKind, LeakSite};
 use std::collections::{BTreeMap, BTreeSet};
 
 const LIST: &str = include_str!("../known.txt");
 
-/// How many lines of a function branch on secrets, and how many index by them.
+/// Numbers of lines of each function that branch on secrets, and that index by them.
 pub(crate) type KnownLeaks = BTreeMap<LeakSite, [usize; 2]>;
 
-/// What was reported: the lines of each place.
+/// The reported lines of each place.
 pub(crate) type ReportedLeaks = BTreeMap<LeakSite, BTreeSet<(LeakKind, u32)>>;
 
-/// The list.
+/// Reads the list.
 ///
 /// # Errors
 /// The first line that is no entry.
@@ -39,7 +39,7 @@ fn parse(text: &str) -> Result<KnownLeaks, String> {
     Ok(known)
 }
 
-/// What is found and not listed, and what is listed and not found, in words.
+/// The differences in words: found and not listed, or listed and not found.
 pub(crate) fn differences(known: &KnownLeaks, found: &ReportedLeaks) -> Vec<String> {
     let mut wrong = Vec::new();
     for (place, lines) in found {

@@ -1,4 +1,4 @@
-//! All cases with all kernels, side by side, and what of it is not on the list.
+//! Runs all cases with all kernels in parallel, and compares the reports with the list.
 
 use crate::cases::{self, Case};
 use crate::known_leaks::{self, ReportedLeaks};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What came of a case.
+/// The outcome of a case.
 struct Outcome {
     reports: Result<Vec<Report>, String>,
     took: Duration,
@@ -70,7 +70,8 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What is wrong with a control case: it must be reported as what its name says, in the function of that name.
+/// The fault of a control case: it must be reported as its name states, in the function of that
+/// name.
 fn unnoticed(name: &str, reports: &[Report]) -> Option<String> {
     let what = name.rsplit('/').next().unwrap_or(name);
     let is_it = |report: &Report| {

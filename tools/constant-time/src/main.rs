@@ -1,19 +1,21 @@
-//! Runs the client's half under Valgrind's memcheck, with its secrets marked as undefined memory: whatever branches on them,
-//! or indexes by them, is reported (the method of ctgrind, Langley 2010). README.md has the cases and what was found.
+//! Runs the client's half under Valgrind's memcheck, with its secrets marked as undefined memory:
+//! every branch on them, and every index by them, is reported (the method of ctgrind, Langley 2010).
+//! README.md has the cases and the findings.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`secret`] | what is marked, and a generator whose bytes are |
-//! | [`cases`] | what is run |
-//! | [`valgrind`] | a case in a process of its own, and what memcheck says of it |
-//! | [`known`] | the list of what is known to depend on secrets, and why |
+//! | [`secret`] | marking secrets, and a generator of secret bytes |
+//! | [`cases`] | the cases |
+//! | [`valgrind`] | a case in a process of its own, under memcheck |
+//! | [`report`] | the reports of memcheck |
+//! | [`known_leaks`] | the list of known dependences on secrets |
 //! | [`lane`] | all cases with all kernels, compared with the list |
-//!
 //! | [`trial`] | a case with other secrets, timed |
 //! | [`welch`] | whether times of two classes have one mean |
-//! | [`clock`] | all cases by the clock (dudect), for kernels that Valgrind cannot run |
+//! | [`clock`] | timing all cases (dudect), for kernels that Valgrind cannot run |
 //!
-//! Without arguments all of it under Valgrind; with names, or parts of names, these cases, and every report with its stack.
+//! Without arguments all cases run under Valgrind; with names, or parts of names, these cases, and
+//! every report is shown with its stack.
 #![forbid(unsafe_code)]
 
 #[allow(clippy::expect_used, reason = "a case that fails says so to the lane")]

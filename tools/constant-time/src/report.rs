@@ -1,24 +1,25 @@
-//! What memcheck says: its XML, of which a report is a kind and a stack.
+//! The reports of memcheck: its XML, of which a report is a kind and a stack.
 
 use std::fs;
 
-/// Where a report is from: the innermost function that is neither the standard library's nor the C library's.
+/// The place of a report: the innermost function that is neither the standard library's nor the C
+/// library's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LeakSite {
-    /// A file of the workspace, or of a crate that is built into it: without the crate's version, as that changes nothing.
+    /// The file of the workspace, or of a crate that is built into it, without the crate's version.
     pub(crate) file: String,
-    /// The function's own name.
+    /// Name of the function.
     pub(crate) function: String,
 }
 
-/// What depends on a secret.
+/// The kind of a dependence on a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LeakKind {
-    /// A branch.
+    /// A branch that depends on a secret.
     Branch,
-    /// An address.
+    /// An address that depends on a secret.
     Index,
-    /// What no secret should come near: a system call's argument, or memory that is not there.
+    /// A secret in a system call's argument, or in an invalid access.
     Other,
 }
 
@@ -31,7 +32,7 @@ impl LeakKind {
         }
     }
 
-    /// By memcheck's name for it.
+    /// The kind with memcheck's name.
     fn of(name: &str) -> Self {
         match name {
             "UninitCondition" => LeakKind::Branch,
@@ -52,7 +53,7 @@ pub(crate) struct Frame {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) kind: LeakKind,
-    /// The innermost first.
+    /// The frames of the stack, the innermost first.
     pub(crate) stack: Vec<Frame>,
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
             _ => {}
         }
         if let (Some(report), Some(kind)) = (&mut report, tag(text, "kind")) {
-            // What was not freed at the end, which says nothing of secrets, and which XML has whether it is wanted or not.
+            // Memory that was not freed at the end does not concern secrets; the XML always has it.
             is_leak = kind.starts_with("Leak_");
             report.kind = LeakKind::of(&kind);
         }
@@ -102,7 +103,7 @@ pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
     reports
 }
 
-/// What is in a tag that stands alone in its line.
+/// The content of a tag that is alone in its line.
 fn tag(text: &str, name: &str) -> Option<String> {
     let inner = text.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
     let inner = inner.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
@@ -124,8 +125,8 @@ fn listed(root: &str, path: &str) -> Option<String> {
     (!GLUE.contains(&name)).then(|| format!("{name}/{file}"))
 }
 
-/// The function that a line of a file is in, by the file itself: debug information calls it another name, or none, where
-/// it was inlined.
+/// The function that contains a line of a file, by the file itself: debug information gives another
+/// name, or none, where it was inlined.
 fn enclosing(path: &str, line: u32) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let above: Vec<&str> = text.lines().take(line as usize).collect();

@@ -1,7 +1,8 @@
-//! What is marked as secret, and what is public again. Without feature `valgrind` nothing is marked, and a case is a lookup.
+//! Marking values as secret, and as public again. Without feature `valgrind` nothing is marked, and
+//! a case is a lookup.
 //!
-//! Secret memory is *undefined* to memcheck, and so is whatever is computed from it. Sent bytes are made public before the
-//! other end reads them.
+//! Secret memory is *undefined* to memcheck, and so is everything computed from it. Sent bytes are
+//! made public before the other end reads them.
 
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use sotto_core::Record;

@@ -1,5 +1,6 @@
-//! One measurement of a case by the clock: with which secrets, and how long what depends on them took. Under Valgrind, and in
-//! tests, a case has the secrets that are written in it, and nothing is timed.
+//! One timed measurement of a case: its secrets, and the time of the code that depends on them.
+//! Under Valgrind, and in tests, a case has the secrets that are written in it, and nothing is
+//! timed.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -21,19 +22,21 @@ pub(crate) enum Class {
 
 struct Trial {
     class: Class,
-    /// What random secrets are drawn from.
+    /// The generator of random secrets.
     source: ChaCha20Rng,
     took: Duration,
 }
 
-/// Runs a case with secrets of a class, drawn from `source`, and gives how long its [timed] parts took.
+/// Runs a case with secrets of a class, drawn from `source`, and returns the time of its [timed]
+/// parts.
 pub(crate) fn run(class: Class, source: ChaCha20Rng, case: impl FnOnce()) -> Duration {
     TRIAL.set(Some(Trial { class, source, took: Duration::ZERO }));
     case();
     TRIAL.take().map_or(Duration::ZERO, |trial| trial.took)
 }
 
-/// One of two secrets, by the class of this trial. Both are made for either class: a cache does not tell them apart.
+/// One of two secrets, by the class of this trial. Both are made for either class, so that a cache
+/// does not distinguish them.
 fn either<T>(written: T, random: impl FnOnce(&mut ChaCha20Rng) -> T) -> T {
     TRIAL.with_borrow_mut(|trial| match trial {
         None => written,
@@ -44,17 +47,17 @@ fn either<T>(written: T, random: impl FnOnce(&mut ChaCha20Rng) -> T) -> T {
     })
 }
 
-/// A number that a case asks for: the one that is written there, or a random one below `below`.
+/// A number for a case: the written one, or a random one below `below`.
 pub(crate) fn pick(written: u64, below: u64) -> u64 {
     either(written, |source| source.next_u64() % below)
 }
 
-/// What a case draws its secrets from: always the same, or not.
+/// The generator of a case's secrets: always the same, or not.
 pub(crate) fn source(label: &str) -> ChaCha20Rng {
     either(seeded(label), ChaCha20Rng::from_rng)
 }
 
-/// A part of a case that has secrets, and whose time counts.
+/// Runs a part of a case that has secrets, and adds its time.
 pub(crate) fn timed<T>(part: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
     let out = black_box(part());

@@ -13,7 +13,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// All reports of a case.
 ///
 /// # Errors
-/// In words, if the case did not end well: then reports say nothing.
+/// In words, if the case did not end well: then its reports mean nothing.
 pub(crate) fn reports(case: &str, kernels: &str) -> Result<Vec<Report>, String> {
     let words = |error: io::Error| format!("valgrind: {error}");
     let root = std::path::Path::new(ROOT).canonicalize().map_err(words)?;

@@ -1,14 +1,15 @@
 //! Whether two classes of times have one mean: Welch's t-test, online, over all of them and over the faster ones.
 //!
-//! What other programs do to a machine makes some measurements long, and hides small differences. So the test is also made of the
-//! times below some percentile, for many percentiles, and of squared deviations, as dudect does (Reparaz, Balasch, Verbauwhede,
-//! DATE 2017, and its reference implementation).
+//! Other programs on a machine make some measurements long, and hide small differences. So the test
+//! is also made of the times below some percentile, for many percentiles, and of squared
+//! deviations, as dudect does (Reparaz, Balasch, Verbauwhede, DATE 2017, and its reference
+//! implementation).
 
 use crate::trial::Class;
 
 /// Tests over times below a percentile.
 const CROPS: usize = 100;
-/// The fewest measurements of each class of which a test is worth something.
+/// Minimum number of measurements of each class for a meaningful test.
 const MIN: f64 = 100.0;
 
 /// Sums of one class (Welford).
@@ -91,7 +92,7 @@ impl Battery {
         }
     }
 
-    /// The measurements that were tested.
+    /// Number of tested measurements.
     pub(crate) fn count(&self) -> usize {
         self.count
     }

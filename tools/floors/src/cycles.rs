@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A line for each crate or module some of whose children import each other in cycles, and how many do.
 const ALLOWED: &str = include_str!("../cycles.txt");
 
-/// Where a crate begins, whatever it is linked as.
+/// The root files of a crate.
 const ROOTS: &[&str] = &["src/lib.rs", "src/main.rs"];
 
 /// Every crate or module with more of its children in cycles than `cycles.txt` says, or with fewer.
@@ -62,7 +62,7 @@ fn parse(allowed: &str) -> BTreeMap<&str, usize> {
 #[derive(Debug)]
 struct Cycle {
     modules: BTreeSet<String>,
-    /// A shortest way from one of them back to it, with what is imported on it.
+    /// A shortest path from one of the modules back to it, with the imported names.
     shortest: String,
 }
 
@@ -88,7 +88,8 @@ fn find(edges: &Edges) -> Vec<Cycle> {
     cycles
 }
 
-/// What a module reaches by imports, nearest first, and from where each is reached.
+/// The modules that a module reaches by imports, nearest first, each with the module that it is
+/// reached from.
 fn reached<'a>(edges: &'a Edges, start: &'a str) -> BTreeMap<&'a str, &'a str> {
     let mut reached = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
@@ -103,7 +104,7 @@ fn reached<'a>(edges: &'a Edges, start: &'a str) -> BTreeMap<&'a str, &'a str> {
     reached
 }
 
-/// The way from a module of a cycle back to it: `a -> b (What) -> a (Other)`.
+/// The path from a module of a cycle back to it: `a -> b (What) -> a (Other)`.
 fn way_back(edges: &Edges, reached: &BTreeMap<&str, BTreeMap<&str, &str>>, start: &str) -> String {
     let mut way = String::new();
     let mut to = start;

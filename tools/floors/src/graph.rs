@@ -7,12 +7,12 @@ pub(crate) struct Graph {
     pub(crate) client_half: Vec<LinkedPackage>,
     /// Files of the whole workspace, from its folder on: code, manifests, and the documents that list schemes.
     pub(crate) files: Vec<Source>,
-    /// What a crate links that depends on the client alone, and names no feature.
+    /// Packages that a crate links which depends on the client alone, without features.
     pub(crate) first_lookup: Vec<LinkedPackage>,
 }
 
 impl Graph {
-    /// How many edges there are between crates of the workspace, tests aside.
+    /// Number of edges between crates of the workspace, tests aside.
     pub(crate) fn edges(&self) -> usize {
         self.crates.iter().map(|krate| krate.needs.len()).sum()
     }
@@ -24,7 +24,7 @@ pub(crate) struct Crate {
     pub(crate) name: String,
     /// The folder above it: `crates`, `schemes`, `tools`.
     pub(crate) folder: String,
-    /// Crates of the workspace that it is built from. What only its tests need is not here.
+    /// Crates of the workspace that it is built from, without those that only its tests need.
     pub(crate) needs: Vec<String>,
     /// Its root files: a library's `lib.rs`, a binary's `main.rs`.
     pub(crate) roots: Vec<Source>,

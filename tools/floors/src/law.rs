@@ -4,8 +4,8 @@
 use crate::graph::{Crate, Graph, Source};
 use std::fmt::Write;
 
-/// A line of the table: floor, what the floor is, and who lives on this line. Crates on one line do not
-/// know each other.
+/// A line of the table: floor, its purpose, and the crates on this line, which do not depend on
+/// each other.
 type LawLine = (&'static str, &'static str, &'static [&'static str]);
 
 const TABLE: &[LawLine] = &[
@@ -39,14 +39,16 @@ const TABLE: &[LawLine] = &[
 const OFF_THE_FLOORS: &[&str] =
     &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors", "bindgen"];
 
-/// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
+/// Crates that may opt out of the ban on unsafe code, and the only module of theirs that may do so.
 const UNSAFE: &[(&str, &str)] =
     &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs"), ("sotto-native", "src/abi")];
 
-/// Who lists every scheme. The conformance suite, the server, the command, benches and fuzz targets read its list.
+/// The crate that lists every scheme. The conformance suite, the server, the command, benches and
+/// fuzz targets read its list.
 const REGISTRY: &str = "sotto-registry";
 
-/// What a browser's half must never link: it would not run there, or it is the other half.
+/// Packages that the client's half must never link: they would not run in a browser, or are the
+/// other half.
 const NOT_ON_THE_CLIENT: &[&str] = &["axum", "tokio", "rayon", "sotto-db", "sotto-server", "sotto-testkit"];
 
 /// Every rule that is broken, in words.
@@ -75,13 +77,13 @@ pub(crate) fn broken(graph: &Graph) -> Vec<String> {
     broken
 }
 
-/// Whether a crate stands above the schemes, or is the vocabulary of all.
+/// Whether a crate is above the schemes, or is the vocabulary of all.
 pub(crate) fn knows_layers(krate: &Crate) -> bool {
     let schemes = TABLE.iter().position(|(_, _, names)| names.contains(&"schemes/*"));
     krate.name == "sotto-core" || is_off(&krate.name) || line_of(krate) > schemes
 }
 
-/// The line a crate lives on; `None` off the floors, or if nobody has placed it yet.
+/// The line of a crate; `None` off the floors, or if it is not placed yet.
 fn line_of(krate: &Crate) -> Option<usize> {
     TABLE.iter().position(|(_, _, names)| {
         names.contains(&krate.name.as_str()) || (krate.folder == "schemes" && names.contains(&"schemes/*"))
@@ -134,7 +136,7 @@ fn unsafety(krate: &Crate) -> Vec<String> {
     broken
 }
 
-/// Whether a file that is not of the room opts out for anything but the room itself.
+/// Whether a file outside the module opts out for anything but the module itself.
 fn opts_out_outside(source: &Source, room: &str) -> bool {
     let door = room.rsplit('/').next().unwrap_or(room).trim_end_matches(".rs");
     let door = format!("mod {door};");
@@ -168,7 +170,7 @@ fn client_half(graph: &Graph) -> Vec<String> {
     broken
 }
 
-/// The floors from the top down, with what each crate stands on.
+/// The floors from the top down, with the crates that each crate is built from.
 pub(crate) fn map(graph: &Graph) -> String {
     let mut map = String::new();
     for (index, (floor, what, _)) in TABLE.iter().enumerate().rev() {

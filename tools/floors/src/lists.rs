@@ -1,4 +1,5 @@
-//! Where schemes are named outside their folders: a scheme is its folder and the lines that are asked for here.
+//! The places that name schemes outside their folders: a scheme is its folder and the lines that
+//! are required here.
 
 use crate::graph::Graph;
 
@@ -6,7 +7,7 @@ const WORKSPACE: &str = "Cargo.toml";
 const REGISTRY: &str = "crates/sotto-registry/Cargo.toml";
 const LIST: &str = "crates/sotto-registry/src/schemes.rs";
 
-/// Every line that is missing where schemes are named, and every line that names one where none should be.
+/// Every missing line where schemes are named, and every line that names one where none should be.
 pub(crate) fn broken(graph: &Graph) -> Vec<String> {
     let schemes = graph.crates.iter().filter(|krate| krate.folder == "schemes");
     let schemes: Vec<&str> = schemes.map(|krate| krate.name.as_str()).collect();
@@ -56,7 +57,7 @@ fn has(graph: &Graph, path: &str, holds: impl Fn(&str) -> bool) -> bool {
     graph.files.iter().any(|file| file.path == path && file.text.lines().any(&holds))
 }
 
-/// Whether a line asks for features, and for one that is a scheme.
+/// Whether a line enables features, including one that is a scheme.
 fn lists(line: &str, scheme: &str) -> bool {
     let features = match (line.strip_prefix("sotto-registry = "), line.split_once("--features ")) {
         (Some(manifest), _) => manifest,

@@ -1,7 +1,7 @@
 //! `cargo run -p floors`: fails when a dependency edge points upward, and when another rule of the house is broken that a
 //! look at the files can tell.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`cycles`] | modules that import each other in a cycle |
 //! | [`modules`] | the modules of a crate and what they import from each other |

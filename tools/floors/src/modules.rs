@@ -30,7 +30,7 @@ struct Module {
     paths: BTreeSet<Path>,
 }
 
-/// Which modules import which, and a name that they import.
+/// The imports between modules, each with the imported names.
 pub(crate) type Edges = BTreeMap<(String, String), BTreeSet<String>>;
 
 impl Modules {
@@ -216,7 +216,8 @@ impl Modules {
         prefix.truncate(length);
     }
 
-    /// Notes a path that is written in a module, and returns it from the root on; `None` leads out of the crate.
+    /// Records a path that is written in a module, and returns it from the root on; `None` if it
+    /// leads out of the crate.
     fn refer(&mut self, module: &Path, written: &[&str]) -> Option<Path> {
         let (first, rest) = written.split_first()?;
         let mut absolute = match *first {

@@ -1,4 +1,4 @@
-//! What can be seen in the text of a file: how wide it is, which words it uses, how it reads bytes of others.
+//! Checks of the text of files: line width, words, and decoding of untrusted bytes.
 
 use crate::graph::{Crate, Graph, Source};
 
@@ -6,13 +6,13 @@ use crate::graph::{Crate, Graph, Source};
 const WIDTH: usize = 130;
 const LONG_WORD: usize = 100;
 
-/// What a file has whose bytes come from a peer or a file.
+/// The line of a file that decodes bytes of a peer or a file.
 const NO_INDEXING: &str = "#![deny(clippy::indexing_slicing)]";
 
-/// The same for a whole crate.
+/// The line of a crate that decodes such bytes everywhere.
 const NO_INDEXING_IN_CRATE: &str = "#![cfg_attr(not(test), deny(clippy::indexing_slicing))]";
 
-/// Files that parse such bytes and do not say so by `impl Wire`.
+/// Files that parse such bytes without `impl Wire`.
 const DECODERS: &[(&str, &[&str])] = &[
     ("sotto-math", &["src/bits.rs"]),
     ("sotto-lattice", &["src/bgv/wire.rs"]),
@@ -31,7 +31,7 @@ const DECODERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates in which it holds everywhere: most of what they do is reading bytes of others.
+/// Crates that mostly decode untrusted bytes, in which the rule holds everywhere.
 const DECODING_CRATES: &[&str] = &[
     "sotto-bench",
     "sotto-catalog",
@@ -47,10 +47,10 @@ const DECODING_CRATES: &[&str] = &[
     "sotto-wire",
 ];
 
-/// Its schemes in the clear decode for tests alone, which may panic.
+/// The test kit, whose schemes in the clear decode for tests alone, which may panic.
 const TESTKIT: &str = "sotto-testkit";
 
-/// Every rule that is broken, in words. `knows_layers` says which crates do.
+/// Every violated rule, in words. `knows_layers` tells which crates know layers.
 pub(crate) fn violations(graph: &Graph, knows_layers: impl Fn(&Crate) -> bool) -> Vec<String> {
     let mut broken: Vec<String> = graph.files.iter().flat_map(too_wide).collect();
     for krate in &graph.crates {

@@ -1,10 +1,10 @@
-//! Which lookups are recorded: one for each scheme of the registry.
+//! The lookups to record: one for each scheme of the registry.
 
 use sotto_core::{Goal, SchemeEntry};
 
-/// A table, and the row that is asked for.
+/// A table, and the row to request.
 pub(crate) struct Case {
-    /// Of the table and of the files.
+    /// Name of the table and of the files.
     pub(crate) name: String,
     pub(crate) entry: &'static SchemeEntry,
     pub(crate) rows: u64,
@@ -13,8 +13,8 @@ pub(crate) struct Case {
     pub(crate) goal: Goal,
 }
 
-/// Rows, bytes of each, and what parameters are chosen for. Small, so that hints and answers are; with more than one level where
-/// that takes little.
+/// Rows, bytes of a row, and the goal of parameters. Small, so that hints and answers are small;
+/// with more than one level where that takes little.
 fn shape(id: &str) -> (u64, usize, Goal) {
     match id {
         "dpf/1" | "dpf/2" => (1500, 8, Goal::ServerTime),
@@ -26,7 +26,7 @@ fn shape(id: &str) -> (u64, usize, Goal) {
 }
 
 impl Case {
-    /// All of them.
+    /// All cases.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         sotto_registry::SCHEMES.iter().map(|entry| Case::of(entry))
     }
@@ -36,7 +36,7 @@ impl Case {
         Case { name: entry.id.0.replace('/', "-"), entry, rows, row_bytes, row: rows * 7 / 10, goal }
     }
 
-    /// In a line.
+    /// A description of the case in a line.
     pub(crate) fn about(&self) -> String {
         format!("row {} of a table of {} rows of {} bytes", self.row, self.rows, self.row_bytes)
     }
@@ -47,7 +47,7 @@ impl Case {
         (0..bytes as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
     }
 
-    /// The row that is asked for.
+    /// The bytes of the requested row.
     pub(crate) fn value(&self) -> Vec<u8> {
         self.bytes().into_iter().skip(self.row as usize * self.row_bytes).take(self.row_bytes).collect()
     }

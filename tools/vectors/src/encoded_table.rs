@@ -1,4 +1,4 @@
-//! A case's table, encoded like any other, and its catalog signed anew without the time of day.
+//! A case's encoded table, with a catalog that is signed again without the time of day.
 
 use crate::Failure;
 use crate::cases::Case;
@@ -15,7 +15,7 @@ use sotto_server::{EpochSource, SourceError, TableEpoch};
 use std::fs;
 use std::sync::Arc;
 
-/// When every table of the vectors was made: on the first of January 2026.
+/// The time at which every table of the vectors was made: the first of January 2026.
 const CREATED: u64 = 1_767_225_600;
 
 /// An encoded table.
@@ -50,7 +50,7 @@ impl EncodedTable {
         Ok(EncodedTable { entry: case.entry, catalog, signed, image, role: 0, _folder: Arc::new(folder) })
     }
 
-    /// The same, for the server of this number.
+    /// The table for the server with this role.
     pub(crate) fn at(&self, role: u8) -> Self {
         EncodedTable { role, ..self.clone() }
     }
@@ -59,7 +59,7 @@ impl EncodedTable {
         self.signed.public_key()
     }
 
-    /// The parameters, as the scheme takes them.
+    /// The parameters in the form that the scheme takes.
     pub(crate) fn params(&self) -> Vec<u8> {
         self.catalog.params.to_string().into_bytes()
     }

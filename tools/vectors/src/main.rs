@@ -1,14 +1,15 @@
-//! Records the vectors of `spec/vectors` anew: all of them, or those that are named.
+//! Records the vectors of `spec/vectors` again: all of them, or the named ones.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `cases` | which lookups are recorded |
-//! | `shelf` | a case's table, encoded and signed |
-//! | `record` | it is served and asked, and what travels is written down |
-//! | `secrets` | what a client with another generator opens the answers with |
+//! | `cases` | the lookups to record |
+//! | `encoded_table` | a case's table, encoded and signed |
+//! | `record` | serving and querying the table, and writing down the messages |
+//! | `secrets` | the secrets with which a client with another generator opens the answers |
 //! | `write` | a vector's two files |
-//! | `seeds` | seeds that anybody can compute |
+//! | `seeds` | seeds that anyone can compute |
 //!
+//! All randomness has a seed, so the same sources give the same files.
 //! Whatever is random has a seed, so the same sources give the same files.
 #![forbid(unsafe_code)]
 
@@ -53,7 +54,7 @@ fn record_all(names: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where vectors lie.
+/// The folder of the vectors.
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors")
 }

@@ -1,4 +1,5 @@
-//! A lookup recorded: a small table encoded and served as any other, and every message of a client that asks it.
+//! Recording a lookup: a small table encoded and served like any other, and every message of a
+//! client that queries it.
 
 use crate::Failure;
 use crate::cases::Case;
@@ -16,7 +17,7 @@ use sotto_core::{Error, Misuse};
 use sotto_server::Server;
 use sotto_wire::{SessionId, query};
 
-/// Encodes a case's table, serves it, asks for its row, and gives the vector's two files.
+/// Encodes a case's table, serves it, fetches its row, and returns the vector's two files.
 pub(crate) fn record(case: &Case) -> Result<VectorFiles, Failure> {
     let shelf = EncodedTable::encode(case)?;
     let servers = u8::try_from(case.entry.servers)?;
@@ -89,7 +90,7 @@ impl RecordedExchange {
     }
 }
 
-/// The connections to a table's servers, and what went over them.
+/// The connections to a table's servers, and the recorded messages.
 struct RecordingTransport {
     transports: Vec<HttpTransport>,
     /// The id of each session as a vector has it, and as the server does. Servers draw ids at random, and vectors do not change

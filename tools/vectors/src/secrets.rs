@@ -1,7 +1,7 @@
-//! What a client with another generator opens the recorded answers with.
+//! The secrets with which a client with another generator opens the recorded answers.
 //!
-//! It is drawn here a second time, from the vector's seed, and used again: a secret that does not lead to the recorded request is
-//! not written.
+//! They are drawn here a second time, from the vector's seed, and used again: a secret that does
+//! not lead to the recorded request is not written.
 
 use crate::Failure;
 use crate::cases::Case;
@@ -16,7 +16,7 @@ use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor as Silent;
 use sotto_wire::{hints, query};
 
-/// Where the secrets of a recorded lookup come from.
+/// The source of the secrets of a recorded lookup.
 pub(crate) struct Secrets<'a> {
     pub(crate) case: &'a Case,
     pub(crate) shelf: &'a EncodedTable,
@@ -25,8 +25,8 @@ pub(crate) struct Secrets<'a> {
 }
 
 impl Secrets<'_> {
-    /// By the names that the scheme's page has; none for schemes whose answers are opened without any, and for those whose page
-    /// names none yet.
+    /// The secrets by their names on the scheme's page; none for schemes whose answers are opened
+    /// without any, and for those whose page names none yet.
     pub(crate) fn all(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
         let rng = &mut generator(&self.seed);
         let numbers =
@@ -42,7 +42,7 @@ impl Secrets<'_> {
         })
     }
 
-    /// What the client keeps while its query is open.
+    /// The state of the client while its query is open.
     fn state(&self) -> Result<Vec<u8>, Failure> {
         let (params, rng) = (self.shelf.params(), &mut generator(&self.seed));
         let mut prepare = (self.case.entry.prepare)(&params, rng)?;

@@ -1,4 +1,4 @@
-//! Seeds that anybody can compute.
+//! Seeds that anyone can compute.
 
 use sotto_catalog::Hex32;
 

@@ -41,7 +41,8 @@ fn recorded_again_they_are_the_same() {
     assert!(there.is_empty(), "vectors of no scheme: {there:?}");
 }
 
-/// What is changed is refused, or concerns nobody: words for people, another row of the record that came.
+/// A changed vector is refused, or the change is irrelevant: words for people, another row of the
+/// fetched record.
 #[test]
 fn damage_makes_no_other_row() {
     for name in ["dpf-1", "simplepir-1", "checklist-1"] {

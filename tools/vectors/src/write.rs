@@ -4,13 +4,14 @@ use sotto_binding::vector::{Body, MARK, NamedBytes, Pieces, Vector};
 use sotto_catalog::{Hex32, HexBytes};
 use std::collections::HashMap;
 
-/// The longest body that stands in the text.
+/// Maximum bytes of a body in the text.
 const MAX_HEX: usize = 600;
 
-/// The longest request that is there at all. It follows from the seed, and answers are opened without it.
+/// Maximum bytes of a request that is stored at all. It follows from the seed, and answers are
+/// opened without it.
 const MAX_REQUEST: usize = 80_000;
 
-/// Bodies of more than a quarter of a mebibyte that repeat themselves do so in pieces of so many bytes: rows of a hint.
+/// Bytes of a repeated piece, in bodies of more than a quarter of a mebibyte: rows of a hint.
 const PIECE: usize = 4096;
 const MAX_PLAIN: usize = 1 << 18;
 
@@ -22,18 +23,18 @@ pub(crate) struct VectorFiles {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What lies behind the text so far.
+/// The bytes after the text so far.
 #[derive(Default)]
 pub(crate) struct Writer {
     bytes: Vec<u8>,
-    /// Where bodies lie that are there already: servers of one table send the same catalog.
+    /// Offsets of the bodies that are stored already: servers of one table send the same catalog.
     places: HashMap<Hex32, u64>,
-    /// Where pieces begin, and which they are.
+    /// The offset of the pieces, and their numbers.
     pieces: Option<(usize, HashMap<[u8; PIECE], u8>)>,
 }
 
 impl Writer {
-    /// A body that is there.
+    /// The reference to a stored body.
     pub(crate) fn body(&mut self, body: &[u8]) -> Body {
         if body.len() <= MAX_HEX {
             return Body::Hex(HexBytes(body.to_vec()));
@@ -98,7 +99,7 @@ impl Writer {
 }
 
 impl VectorFiles {
-    /// Its files by their names.
+    /// The two files by their names.
     pub(crate) fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
         let behind = (!self.bytes.is_empty()).then(|| (format!("{}.bin", self.name), self.bytes.as_slice()));
         [(format!("{}.json", self.name), self.text.as_bytes())].into_iter().chain(behind)

@@ -1,4 +1,5 @@
-//! Who asks: tokens that are signed blindly, and requests that are sealed for a gateway.
+//! Anonymity of clients: tokens that are signed blindly, and requests that are sealed for a
+//! gateway.
 
 use super::Case;
 use crate::secret::{SecretRng, hide, show};
@@ -26,7 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A token: what is blinded, and by what, its issuer does not learn.
+/// A token: its issuer does not learn what is blinded, or with which blind.
 fn token(issuer: &IssuerKey) {
     let spki = issuer.public().spki();
     let listed = serde_json::json!([{ "token-type": 2, "token-key": URL_SAFE.encode(spki) }]);

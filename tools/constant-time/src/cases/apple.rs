@@ -84,7 +84,7 @@ fn post(service: &Service, store: &KeyCache, path: &str, mut body: Vec<u8>) -> B
     service.answer(&asked, store, &mut seeded("service")).expect("an answer").into()
 }
 
-/// The one value of an answer: whether there is one its reader learns, and how long it is.
+/// The single value of an answer: its reader learns whether there is one, and its length.
 fn only(mut values: Vec<Option<Vec<u8>>>) -> Option<Vec<u8>> {
     show(values.as_mut_slice());
     let mut value = values.pop().expect("one value");
@@ -94,7 +94,7 @@ fn only(mut values: Vec<Option<Vec<u8>>>) -> Option<Vec<u8>> {
     value
 }
 
-/// A table in so many shards; a key that is there, and one that is not.
+/// A table in `shards` shards; a key that is present, and one that is missing.
 fn keyword(shards: usize) -> impl FnMut(usize) {
     let (codec, keys) = (codec(), (0..KEYS).map(key).collect::<Vec<_>>());
     let shard = |s| {

@@ -1,5 +1,5 @@
-//! The blocking client around a scheme: from a wish to a request, and from the answer to the value. What it draws is not marked,
-//! as it draws that itself; what is wished for is.
+//! The blocking client around a scheme: from a lookup to a request, and from the answer to the
+//! value. Its random values are not marked, since it draws them itself; the lookup is.
 
 use super::Case;
 use super::server::{Server, server_of, value};
@@ -38,7 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A table whose server reads what it is sent as everybody could.
+/// A table whose server reads its public input.
 fn opened() -> Table {
     let server: Server = server_of("simplepir/1", ROWS, WIDE as u64);
     let transport = InProcessTransport::new(move |request: &Request| {

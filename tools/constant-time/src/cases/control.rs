@@ -9,9 +9,9 @@ use sotto_testkit::rng::seeded;
 use std::hint::black_box;
 use subtle::ConstantTimeEq;
 
-/// What these cases' names begin with.
+/// Prefix of the names of these cases.
 pub(super) const PREFIX: &str = "control/";
-/// The one that the clock must report.
+/// The control that timing must report.
 pub(super) const LEAKS: &str = "control/early-exit";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -23,7 +23,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Those for the clock: what stops at the first wrong byte, and what never does.
+/// The controls for timing: one stops at the first wrong byte, and one never does.
 pub(super) fn for_the_clock() -> Vec<Case> {
     let bytes = |mut source: ChaCha20Rng| {
         let mut bytes = vec![0; 4096];
@@ -45,7 +45,7 @@ pub(super) fn for_the_clock() -> Vec<Case> {
     ]
 }
 
-/// A branch: the two ways do what no mask can do.
+/// A branch whose two sides no mask can replace.
 #[inline(never)]
 fn branch(secret: u64) -> u64 {
     if secret & 1 == 1 {

@@ -1,4 +1,4 @@
-//! Layers above the schemes: what is asked for is secret, and so is what comes back.
+//! Layers above the schemes: the request is secret, and so are the fetched rows.
 
 use super::Case;
 use crate::secret::{SecretRng, hidden, hide, show, shown};
@@ -34,7 +34,8 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Asks a layer, and gives its reply. `row` has the bytes in a shard at a row, and learns what a server would not.
+/// Plans and assembles a request, and returns its reply. `row` returns the bytes in a shard at a
+/// row, and learns what a server would not.
 pub(super) fn ask<L: Layer>(
     layer: &L,
     request: &L::Request,
@@ -78,7 +79,7 @@ fn table(options: BuildOptions, entries: &[Entry]) -> (Keyword, Vec<Vec<u8>>) {
     (layout.finish().expect("all keys came"), rows)
 }
 
-/// What was found, and whether anything was: which its caller learns, who may.
+/// The value that was found, if any: the caller may learn whether it exists.
 fn found(mut reply: Option<Value>) -> Option<Vec<u8>> {
     show(&mut reply);
     reply.map(|value| {
@@ -101,7 +102,7 @@ fn spelled(form: KeyForm, text: impl Fn() -> Vec<u8>, bytes: fn(&[u8]) -> Vec<u8
         let mut key = text.clone();
         hide(key.as_mut_slice());
         let mut canonical = timed(|| form.canonical(&key));
-        // Whether it is a key its writer learns.
+        // The writer of a key learns whether it is one.
         show(&mut canonical);
         let mut canonical = canonical.expect("a key of its form");
         show(canonical.as_mut_slice());
@@ -124,7 +125,7 @@ fn keyword(options: BuildOptions, entries: Vec<Entry>) -> impl FnMut(usize) {
     let (keyword, rows) = table(options, &entries);
     let other = (b"no key".to_vec(), Vec::new());
     move |round| {
-        // Whether the key is there is for its reader to know, so all random ones are.
+        // The reader may learn whether the key is present, so all random ones are.
         let written = [3, 44, entries.len()][round];
         let at = pick(written as u64, entries.len() as u64) as usize;
         let (key, value) = entries.get(at).unwrap_or(&other);
@@ -158,7 +159,7 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
         hide(key.as_mut_slice());
         let rng = &mut SecretRng(source("layer"));
         let (first, plan) = timed(|| keyword.plan(&key, rng)).expect("a key");
-        // What a server would not learn.
+        // Values that a server would not learn.
         let (first, ones) = (shown(first[0]) as usize, shown(plan.row_mask().expect("a sum")));
         let added = |at| {
             let rows = (first..rows).take(128).filter(|row| ones >> (row - first) & 1 == 1);
@@ -206,8 +207,7 @@ pub(super) fn placed(placement: &Placement, bucket: usize, row: u64) -> usize {
     }
 }
 
-/// Several rows, two of them the same.
-/// A request of a code for so many rows.
+/// A request of a code for `items` rows, two of which are the same.
 fn batch(items: usize) -> impl FnMut(usize) {
     let code = BatchCode::new(CodeSizes::fit(200, items).expect("a batch"), &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);

@@ -57,7 +57,7 @@ impl Log {
     /// Verifies a proof of a secret leaf, and then once more in public.
     fn verify(&self, leaf: u64, mut proof: Vec<Hash>) {
         let (mut own, root) = (hidden(self.levels[0][leaf as usize]), self.peaks.root());
-        // How long it is its reader learns.
+        // The reader learns the length of the proof.
         show(&mut proof);
         let mut verified = timed(|| verify(&own, hidden(leaf), LEAVES, &proof, &root));
         show(&mut verified);

@@ -1,4 +1,5 @@
-//! Every registered scheme, as its clients use it: all that they draw is secret, and so is the record they ask for.
+//! Every registered scheme, as its clients use it: all their random values are secret, and so is
+//! the requested record.
 
 use super::Case;
 use crate::secret::{SecretRng, bytes_of, hidden, sent, show, shown};
@@ -11,11 +12,11 @@ use sotto_testkit::rng::seeded;
 /// A small table, of which all schemes make several records.
 const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fill::Random };
 
-/// Buckets of a table, and what each has: of some schemes several blocks.
+/// Number of a table's buckets, and their content: in some schemes several blocks.
 const BUCKETS: (u64, subject::Case) = (3, subject::Case { rows: 1600, row_bytes: 40, fill: Fill::Random });
 
-/// Sets that run what their scheme's others do not: a table of which SealPIR has several blocks, and answers that hold a
-/// ciphertext as digits; and FrodoPIR's dense matrix.
+/// Named sets that run code which their scheme's other sets do not: a table of which SealPIR has
+/// several blocks, and answers that hold a ciphertext as digits; and FrodoPIR's dense matrix.
 const NAMED: [(&str, &str, subject::Case); 2] = [
     ("sealpir/1", "seal", subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random }),
     ("simplepir/1", "frodo", TABLE),
@@ -44,7 +45,7 @@ fn lookup(table: Table) -> impl FnMut(usize) {
     assert!(records > 1, "{}: there is nothing to hide", entry.id);
     let (mut client, mut session) = prepared(&table);
     move |round| {
-        // How many lookups there were is no secret.
+        // The number of lookups is not secret.
         if shown(client.budget()) == Budget::Left(0) {
             (client, session) = prepared(&table);
         }
@@ -57,7 +58,7 @@ fn lookup(table: Table) -> impl FnMut(usize) {
         let answers: Result<Vec<_>, _> = sent(queries).iter().map(answer).collect();
         let answers = answers.expect("a client's own query is answered");
         let mut read = timed(|| client.recover(ticket, &answers));
-        // Whether it could be read its reader learns.
+        // The reader learns whether the answer was readable.
         show(&mut read);
         let read = read.expect("an honest answer is read");
         assert!(bytes_of(&read) == table.record(record), "{}: another record", entry.id);
@@ -120,7 +121,7 @@ fn sum(entry: &'static SchemeEntry) -> impl FnMut(usize) {
     }
 }
 
-/// Has all hints made that a client can order.
+/// Has all hints made that a client can request.
 fn stock(client: &mut dyn AnyClient, table: &Table) {
     let (Some(upkeep), Some(supplier)) = (client.upkeep(), table.server.supplier()) else { return };
     while let Some(order) = upkeep.order().expect("a client's own order") {
