@@ -1,13 +1,15 @@
 //! Encodes a table as the image of the next epoch.
 
+use crate::clock::unix_seconds;
 use crate::image::ImageWriter;
-use crate::key_rotation;
 use crate::layout::{LayoutSearch, RowProofs};
 use crate::parts::{self, FilteredSink, PiecesToWrite};
 use crate::progress::Watcher;
 use crate::rows_tree::{RecordsWithProofs, RowsTree};
 use crate::stored_rows::{self, RowsDraft};
+use crate::succession;
 use crate::table::{ConcatTable, PackedRecords, TableSource};
+pub use crate::thread_pool::in_pool;
 use crate::write_counts::{WriteCounts, draw_whitening_seed, literal};
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
@@ -19,7 +21,7 @@ use sotto_catalog::{
 };
 use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, TableShape};
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// Name of a table and options of its encoding.
 pub struct EncodeOptions<'a> {
@@ -247,7 +249,7 @@ pub fn encode_pieces(
     draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
     draft.terms(entry)?;
     let artifact_bytes = bytes_of(&draft);
-    let signed = key_rotation::sign(lock.dir(), &draft, options.key)?;
+    let signed = succession::sign(lock.dir(), &draft, options.key)?;
     // Changing a row of a keyword table requires the other keys in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
     let keep =
@@ -326,22 +328,10 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
         return Err(DbError::OtherTable { dir, found, wanted });
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
-    if found != given && !key_rotation::is_successor(lock.dir(), wanted, found, given)? {
+    if found != given && !succession::is_successor(lock.dir(), wanted, found, given)? {
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())
-}
-
-/// Runs `work` on a thread pool of its own if a number of threads is given. Schemes use the current
-/// pool.
-pub fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
-    let Some(threads) = threads else { return Ok(work()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-    Ok(pool.map_err(|e| DbError::Threads(e.to_string()))?.install(work))
-}
-
-pub(crate) fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Digest of rows that are not an artifact, for a scheme whose clients keep state derived from

@@ -19,7 +19,7 @@ mod lock;
 pub use keys::{KEY, OPRF_KEY};
 pub use lock::{LOCK, PartLock, WriteLock};
 
-use crate::{DbError, ImageFile, ImageProblem, PathKind, Result, StackDir};
+use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_core::Epoch;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -193,23 +193,6 @@ impl TableDir {
             return Err(DbError::NoEpoch { dir: self.path.clone(), epoch });
         };
         of_epoch(ImageFile::open(&path)?, epoch)
-    }
-
-    /// Opens the newest image.
-    ///
-    /// # Errors
-    /// [`DbError::Empty`], [`DbError::NotATable`], and the errors of [`ImageFile::open`].
-    pub fn open_latest(&self) -> Result<Arc<ImageFile>> {
-        let opened = match self.latest()? {
-            Some(epoch) => self.open_epoch(epoch),
-            None => Err(DbError::Empty { dir: self.path.clone() }),
-        };
-        opened.or_else(|error| PathKind::require_table(&self.path).and(Err(error)))
-    }
-
-    /// The stack that this table belongs to, if any.
-    pub fn stack(&self) -> Option<StackDir> {
-        self.path.canonicalize().ok()?.ancestors().nth(2).and_then(StackDir::find)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Errors of this crate, with whose fault they are and what to do.
 
-use crate::image::FileKind;
-use crate::ingest::IngestError;
-use crate::parts::PartProblem;
-use crate::table::BlockRule;
+pub mod ingest;
+pub(crate) mod part;
+
+use crate::file_kind::FileKind;
+use ingest::IngestError;
+use part::PartProblem;
 use sotto_catalog::{CatalogError, PublicKey};
 use sotto_core::Epoch;
 use sotto_oprf::OprfError;
@@ -375,19 +377,6 @@ pub enum ImageProblem {
 }
 
 impl DbError {
-    /// Error for a changes file that changes no row.
-    pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
-        let path = path.to_owned();
-        let why = match rule {
-            BlockRule::First => "no first key of one (--rule first)",
-            BlockRule::Most => "not most keys of one (--rule most)",
-        };
-        match partial_blocks {
-            0 => DbError::NoChanges { path },
-            blocks => DbError::PartOfBlocks { path, blocks, why },
-        }
-    }
-
     /// Wraps an error of the file system, and tells a full disk from other errors.
     pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();

@@ -20,7 +20,6 @@
 
 pub mod arrange;
 pub(crate) mod csv;
-pub mod error;
 pub(crate) mod index;
 pub(crate) mod jsonl;
 pub(crate) mod key;
@@ -38,6 +37,7 @@ pub mod survey;
 pub mod text;
 pub mod value;
 
+pub use crate::error::ingest as error;
 pub use arrange::{ArrangementLimits, CostModel, KeyArrangement, arrangement};
 pub use error::{ColumnName, IngestError, IngestProblem, LineUnit};
 pub use notes::{Notes, out_of_proportion};

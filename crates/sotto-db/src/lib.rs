@@ -60,9 +60,12 @@
 
 pub mod audit;
 pub mod batch;
+mod clock;
 pub mod encode;
 pub mod epoch;
 pub mod error;
+mod file_kind;
+mod files;
 pub mod image;
 pub mod ingest;
 pub mod inspect;
@@ -79,7 +82,9 @@ mod rows_tree;
 pub mod source_columns;
 pub mod stack;
 pub mod stored_rows;
+mod succession;
 pub mod table;
+mod thread_pool;
 pub mod update;
 pub mod write_counts;
 

@@ -4,10 +4,10 @@
 //! and the epoch in which it is written. Rows are masked once and stored in a temporary file, since
 //! an encoder may read them several times and each mask takes a scalar multiplication.
 
-use crate::encode::in_pool;
-use crate::ingest::index::temp_file;
+use crate::files::temp_file;
 use crate::progress::{ByteProgress, Watcher};
 use crate::table::{RawFile, TableSource};
+use crate::thread_pool::in_pool;
 use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::TableName;

@@ -17,14 +17,13 @@ mod cut;
 mod encode_part;
 mod join;
 mod open;
-mod problem;
 
+pub use crate::error::part::PartProblem;
 pub use cut::cut_image;
 pub(crate) use cut::{FilteredSink, check, cut_writer};
 pub use encode_part::{PartSummary, encode_part};
 pub(crate) use join::whole;
 pub use open::{open_part, open_parts, part_path};
-pub use problem::PartProblem;
 
 /// Pieces of a table that an encoder writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

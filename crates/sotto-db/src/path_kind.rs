@@ -3,8 +3,9 @@
 //! folders and name what they cannot use.
 
 use crate::image::ForeignImage;
-use crate::{DbError, Result, StackDir, TableDir};
+use crate::{DbError, ImageFile, Result, StackDir, TableDir};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Kind of what is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,5 +67,19 @@ impl PathKind {
             PathKind::Foreign(..) | PathKind::ForeignFile => Some("a table of Apple's private lookups"),
             PathKind::Missing | PathKind::Table(_) | PathKind::File => None,
         }
+    }
+}
+
+impl TableDir {
+    /// Opens the newest image.
+    ///
+    /// # Errors
+    /// [`DbError::Empty`], [`DbError::NotATable`], and the errors of [`ImageFile::open`].
+    pub fn open_latest(&self) -> Result<Arc<ImageFile>> {
+        let opened = match self.latest()? {
+            Some(epoch) => self.open_epoch(epoch),
+            None => Err(DbError::Empty { dir: self.path().to_owned() }),
+        };
+        opened.or_else(|error| PathKind::require_table(self.path()).and(Err(error)))
     }
 }

@@ -8,7 +8,7 @@
 //! published: what a killed run left out is written by the next one, and existing entries are not
 //! written twice.
 
-use crate::stack::{bounded, whole};
+use crate::files::{bounded, whole};
 use crate::{DbError, Result, StackDir, TableDir};
 use sotto_catalog::SigningKey;
 use sotto_tlog::appender::Appender;

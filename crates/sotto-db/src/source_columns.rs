@@ -116,7 +116,7 @@ impl WriteLock {
             return Ok(());
         }
         let mut temp = tempfile::Builder::new()
-            .prefix(crate::image::writer::TEMP_PREFIX)
+            .prefix(crate::files::TEMP_PREFIX)
             .permissions(fs::Permissions::from_mode(0o644))
             .tempfile_in(dir)
             .map_err(failed)?;

@@ -11,16 +11,14 @@
 //! DIR/write.lock             locked by the one process that writes
 //! ```
 
-use crate::image::writer::TEMP_PREFIX;
+use crate::files::{bounded, whole};
 use crate::progress::Watcher;
 use crate::table::TableSource;
-use crate::{DbError, Result, TableDir, key_rotation, stored_rows};
+use crate::{DbError, Result, TableDir, stored_rows, succession};
 use sotto_catalog::stack::{MAX_FILE_BYTES, StackFile};
 use sotto_catalog::{CatalogError, SignedStack, SigningKey, Stack, TableName};
 use sotto_core::Epoch;
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Name of the signed stack's file, which tells a stack's folder from a table's.
@@ -102,7 +100,7 @@ impl StackDir {
     /// # Errors
     /// [`DbError::Io`], [`DbError::Catalog`]. The stack is then unchanged.
     pub fn publish(&self, stack: &Stack, files: &[Vec<u8>], key: &SigningKey) -> Result<SignedStack> {
-        let signed = key_rotation::sign(&self.root()?, stack, key)?;
+        let signed = succession::sign(&self.root()?, stack, key)?;
         for file in &stack.files {
             let there = files.iter().find(|bytes| file.is(bytes));
             let bytes = there.ok_or(CatalogError::Disagree { what: "its public files" })?;
@@ -149,30 +147,9 @@ impl StackDir {
     }
 }
 
-/// Reads a file, and refuses one that is longer than `limit`.
-pub(crate) fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let failed = |e| DbError::io("reading the stack's folder", path, e);
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > limit {
-        let what = "a file of the stack";
-        return Err(CatalogError::TooLarge { what, bytes: bytes.len() as u64, limit }.into());
+impl TableDir {
+    /// The stack that this table belongs to, if any.
+    pub fn stack(&self) -> Option<StackDir> {
+        self.path().canonicalize().ok()?.ancestors().nth(2).and_then(StackDir::find)
     }
-    Ok(bytes)
-}
-
-/// Writes a file atomically, readable by everyone.
-pub(crate) fn whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |e| DbError::io("writing", path, e);
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .permissions(fs::Permissions::from_mode(0o644))
-        .tempfile_in(dir)
-        .map_err(failed)?;
-    temp.write_all(bytes).map_err(failed)?;
-    temp.as_file().sync_all().map_err(failed)?;
-    temp.persist(path).map_err(|e| failed(e.error))?;
-    fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed)
 }

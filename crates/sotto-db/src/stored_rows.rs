@@ -12,7 +12,7 @@
 //!     80          the rows, one after the other; number and width are in the catalog, or in its keyword layer
 //! ```
 
-use crate::image::writer::TEMP_PREFIX;
+use crate::files::TEMP_PREFIX;
 use crate::progress::{ByteProgress, Watcher};
 use crate::table::{TableSource, check_read};
 use crate::{DbError, Result, TableDir};

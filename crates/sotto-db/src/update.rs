@@ -9,7 +9,7 @@
 //! | `next_epoch` | writes the next epoch of a table with changed rows |
 //! | [`stack`] | updates the tables of a batch code |
 
-use crate::encode::{bytes_of, check_folder, in_pool};
+use crate::encode::{bytes_of, check_folder};
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::notes::of_partial_blocks;
 use crate::ingest::{ColumnSelector, Encoding, FileOptions};
@@ -18,6 +18,7 @@ use crate::parts::{self, PiecesToWrite};
 use crate::progress::Watcher;
 use crate::stored_rows::StoredRows;
 use crate::table::BlockRule;
+use crate::thread_pool::in_pool;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{ChangeSet, ChangeTarget};
 use next_epoch::{NextEpoch, can_revise, lifetime};

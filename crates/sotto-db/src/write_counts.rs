@@ -16,7 +16,7 @@
 //! several epochs counts once in each. If the file is missing, or of another epoch, the whole table
 //! counts as written, and the next change re-encodes it.
 
-use crate::stack::whole;
+use crate::files::whole;
 use crate::{DbError, Result, TableDir};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Catalog, Hex32, SigningKey};

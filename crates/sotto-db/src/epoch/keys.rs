@@ -2,7 +2,7 @@
 //! their owner.
 
 use super::{TableDir, WriteLock};
-use crate::image::writer::TEMP_PREFIX;
+use crate::files::TEMP_PREFIX;
 use crate::{DbError, Result};
 use sotto_catalog::SigningKey;
 use sotto_core::CryptoRng;

@@ -1,7 +1,7 @@
 //! Locks of a table's folder: one process writes to it, or several make parts of one epoch.
 
 use super::TableDir;
-use crate::image::writer::TEMP_PREFIX;
+use crate::files::TEMP_PREFIX;
 use crate::{DbError, Result};
 use sotto_core::Epoch;
 use std::fs::{self, File, OpenOptions, TryLockError};

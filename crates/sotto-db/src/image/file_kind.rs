@@ -1,21 +1,8 @@
-//! Kinds of image files: a whole image, or a piece of an image in parts.
+//! The numbers of a kind of image file in the header.
 
 use crate::ImageProblem;
+pub use crate::file_kind::FileKind;
 use sotto_core::PartIndex;
-use std::fmt;
-
-/// Kind of an image file: a whole image, a front, or a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum FileKind {
-    /// The whole image.
-    #[default]
-    Whole,
-    /// The front of an image in this many parts: the catalog and what clients fetch, without the
-    /// resident section.
-    Front(u32),
-    /// One part of the resident section.
-    Part(PartIndex),
-}
 
 impl FileKind {
     /// Numbers of this kind in the header: a part's number and the number of parts; a front is
@@ -34,24 +21,6 @@ impl FileKind {
             None if part != parts => Err(ImageProblem::Malformed { why: "it is a part that there is not" }),
             None if parts == 0 => Ok(FileKind::Whole),
             None => Ok(FileKind::Front(parts)),
-        }
-    }
-
-    /// Number of parts of the table, if this is the front of an image in parts.
-    pub fn parts(self) -> Option<u32> {
-        match self {
-            FileKind::Front(parts) => Some(parts),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for FileKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileKind::Whole => f.write_str("a whole image"),
-            FileKind::Front(parts) => write!(f, "the front of a table in {parts} parts"),
-            FileKind::Part(cut) => write!(f, "part {} of {}, counted from 0", cut.part(), cut.parts()),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::digest;
 use super::file_kind::FileKind;
 use super::header::{FilePart, FilePartEntry, HEADER_BYTES, ImageHeader};
 use super::mapped::MappedFile;
+use crate::files::TEMP_PREFIX;
 use crate::progress::{ByteProgress, Progress, ProgressUnit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
@@ -20,9 +21,6 @@ use std::sync::{PoisonError, RwLock};
 use tempfile::NamedTempFile;
 
 mod sink;
-
-/// Prefix of the temporary files of unfinished images.
-pub(crate) const TEMP_PREFIX: &str = ".encoding-";
 
 /// An image being written. If it is dropped before [`ImageWriter::finish`], nothing is left behind.
 pub struct ImageWriter<'a> {

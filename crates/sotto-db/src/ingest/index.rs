@@ -5,7 +5,7 @@ use super::options::{FileOptions, IndexOptions};
 use super::reader::ColumnReader;
 use super::value::{ValueLengths, lay};
 use super::{IngestedTable, Notes, SourceColumns};
-use crate::image::writer::TEMP_PREFIX;
+use crate::files::temp_file;
 use crate::progress::Watcher;
 use crate::table::RawFile;
 use crate::{DbError, Result};
@@ -109,15 +109,6 @@ fn lengths(
         lengths.add(value.len());
     }
     Ok(lengths)
-}
-
-/// Creates a temporary file, which the next encoder removes if this one is killed.
-pub(crate) fn temp_file(scratch: &Path) -> Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .suffix(".rows")
-        .tempfile_in(scratch)
-        .map_err(|e| DbError::io("creating a temporary file", scratch, e))
 }
 
 /// Writes rows into a file, and adjacent rows together.

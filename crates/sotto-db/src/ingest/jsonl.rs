@@ -1,7 +1,7 @@
 //! One JSON object or array per line.
 
+use super::error::ColumnSelector;
 use super::error::{ColumnName, IngestProblem};
-use super::options::ColumnSelector;
 use super::reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader};
 use super::source::{ReadCounts, SourceFile};
 use super::text::Text;

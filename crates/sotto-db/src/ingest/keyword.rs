@@ -3,10 +3,10 @@
 
 use super::arrange::arrange;
 use super::error::IngestProblem;
-use super::index::temp_file;
 use super::options::{FileOptions, KeywordOptions};
 use super::pairs::{KeyValueFile, LineError, PairColumns};
 use super::{IngestedTable, Notes};
+use crate::files::temp_file;
 use crate::progress::Watcher;
 use crate::table::{BandTable, RawFile, TableSource};
 use crate::{DbError, Result};

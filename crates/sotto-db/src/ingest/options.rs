@@ -3,12 +3,11 @@
 use super::arrange::CostModel;
 use super::error::LineUnit;
 use super::value::ValueOptions;
+pub use crate::error::ingest::ColumnSelector;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
-use std::convert::Infallible;
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -91,32 +90,6 @@ impl FromStr for SourceFormat {
             "jsonl" => Ok(SourceFormat::Jsonl),
             "parquet" => Ok(SourceFormat::Parquet),
             _ => Err("a format is one of csv, jsonl, parquet"),
-        }
-    }
-}
-
-/// Number or name of a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ColumnSelector {
-    /// Number of the column, from 1.
-    Number(usize),
-    /// Name of the column.
-    Name(String),
-}
-
-impl FromStr for ColumnSelector {
-    type Err = Infallible;
-    /// Parses digits as a number, and anything else as a name.
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(text.parse().map_or_else(|_| ColumnSelector::Name(text.to_owned()), ColumnSelector::Number))
-    }
-}
-
-impl fmt::Display for ColumnSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ColumnSelector::Number(number) => write!(f, "{number}"),
-            ColumnSelector::Name(name) => f.write_str(name),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads Apache Parquet files, one row group after the other, without Arrow.
 
+use super::error::ColumnSelector;
 use super::error::{ColumnName, IngestProblem};
-use super::options::ColumnSelector;
 use super::reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader, only};
 use ::parquet::basic::Compression;
 use ::parquet::data_type::Decimal;

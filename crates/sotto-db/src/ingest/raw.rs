@@ -38,7 +38,7 @@ pub(crate) fn build(
     };
     let table = if compressed {
         let (mut source, counts) = SourceFile::open(path).map_err(read)?;
-        let temp = super::index::temp_file(scratch)?;
+        let temp = crate::files::temp_file(scratch)?;
         let failed = |e| DbError::io("decompressing", temp.path(), e);
         let mut block = vec![0; 1 << 20];
         let mut bytes = 0;

@@ -4,11 +4,11 @@
 use super::cut::{FilteredSink, PieceSource, check};
 use super::open::part_exists;
 use super::part_path;
-use crate::encode::in_pool;
 use crate::image::ImageWriter;
 use crate::progress::Watcher;
 use crate::rows_tree::{RecordsWithProofs, RowsTree};
 use crate::table::{ConcatTable, PackedRecords, TableSource};
+use crate::thread_pool::in_pool;
 use crate::{DbError, ImageFile, Result};
 use serde::Serialize;
 use sotto_core::{Epoch, PartIndex, SchemeEntry, Sink};

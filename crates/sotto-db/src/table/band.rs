@@ -2,8 +2,8 @@
 //! every row.
 
 use super::{RawFile, TableSource};
-use crate::ingest::error::IngestError;
-use crate::ingest::index::temp_file;
+use crate::error::ingest::IngestError;
+use crate::files::temp_file;
 use crate::progress::{ByteProgress, Watcher};
 use crate::{DbError, Result};
 use rayon::prelude::*;

@@ -278,6 +278,21 @@ impl RangeChanges {
     }
 }
 
+impl DbError {
+    /// Error for a changes file that changes no row.
+    pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
+        let path = path.to_owned();
+        let why = match rule {
+            BlockRule::First => "no first key of one (--rule first)",
+            BlockRule::Most => "not most keys of one (--rule most)",
+        };
+        match partial_blocks {
+            0 => DbError::NoChanges { path },
+            blocks => DbError::PartOfBlocks { path, blocks, why },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

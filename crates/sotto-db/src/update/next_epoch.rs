@@ -3,13 +3,15 @@
 use super::UpdateOptions;
 use super::changes::RowChanges;
 use super::strips::SolvedStrips;
-use crate::encode::{in_pool, publish, rows_digest, unix_seconds};
+use crate::clock::unix_seconds;
+use crate::encode::{publish, rows_digest};
 use crate::image::ImageWriter;
-use crate::key_rotation;
 use crate::parts::PiecesToWrite;
 use crate::progress::Watcher;
 use crate::rows_tree::{TreeUpdate, TreeUpdater, write_tree};
 use crate::stored_rows::{self, ChangedRows, RowsDraft, StoredRows};
+use crate::succession;
+use crate::thread_pool::in_pool;
 use crate::write_counts::{EditedRecords, after_changes, draw_whitening_seed};
 use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
 use sotto_catalog::{Catalog, LayerEntry, Packing, rows_root};
@@ -143,7 +145,7 @@ impl NextEpoch<'_> {
         catalog.created = unix_seconds();
         catalog.expires = lifetime.map(|lifetime| catalog.created.saturating_add(lifetime));
         catalog.terms(entry)?;
-        let signed = key_rotation::sign(lock.dir(), &catalog, options.key)?;
+        let signed = succession::sign(lock.dir(), &catalog, options.key)?;
         let keep = |old| {
             let path = lock.dir().rows_path(catalog.epoch);
             stored_rows::keep(path, catalog.digest()?, &ChangedRows { old, rows }, watch)

@@ -7,7 +7,8 @@
 use super::changes::{self, ChangeTarget, RowChanges};
 use super::next_epoch::{NextEpoch, WrittenEpoch, lifetime};
 use super::{ChangeCounts, UpdateOptions, keys};
-use crate::encode::{bytes_of, unix_seconds};
+use crate::clock::unix_seconds;
+use crate::encode::bytes_of;
 use crate::ingest::Notes;
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::notes::of_partial_blocks;
@@ -15,7 +16,7 @@ use crate::parts::PiecesToWrite;
 use crate::progress::{ByteProgress, Watcher, silent};
 use crate::stored_rows::{ChangedRows, StoredRows};
 use crate::table::BlockRule;
-use crate::{DbError, ImageFile, Result, StackDir, TableDir, key_rotation};
+use crate::{DbError, ImageFile, Result, StackDir, TableDir, succession};
 use serde::Serialize;
 use sotto_catalog::stack::Shard;
 use sotto_catalog::{BatchAccess, CatalogError, Stack};
@@ -107,7 +108,7 @@ pub fn read_stack_update<'a>(
     let (signed, before) = dir.read()?;
     let (found, given) = (signed.public_key(), options.key.public());
     let is_rotated = found != given;
-    if is_rotated && !key_rotation::is_successor(&dir.root()?, &before.stack, found, given)? {
+    if is_rotated && !succession::is_successor(&dir.root()?, &before.stack, found, given)? {
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
     let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;

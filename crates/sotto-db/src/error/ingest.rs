@@ -1,9 +1,10 @@
 //! Errors of source data: file, line, column, problem and remedy.
 
-use super::options::ColumnSelector;
 use sotto_layers::keyword::{BuildError, KeyError};
+use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 /// Error in source data that breaks a rule.
 #[derive(Debug)]
@@ -352,6 +353,32 @@ impl fmt::Display for ColumnName {
             (Some(number), Some(name)) => write!(f, "{number} ({name:?})"),
             (Some(number), None) => write!(f, "{number}"),
             (None, name) => write!(f, "{:?}", name.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// Number or name of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnSelector {
+    /// Number of the column, from 1.
+    Number(usize),
+    /// Name of the column.
+    Name(String),
+}
+
+impl FromStr for ColumnSelector {
+    type Err = Infallible;
+    /// Parses digits as a number, and anything else as a name.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| ColumnSelector::Name(text.to_owned()), ColumnSelector::Number))
+    }
+}
+
+impl fmt::Display for ColumnSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnSelector::Number(number) => write!(f, "{number}"),
+            ColumnSelector::Name(name) => f.write_str(name),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Problems of a part of a table.
 
-use crate::image::FileKind;
+use crate::file_kind::FileKind;
 use sotto_core::Epoch;
 
 /// Problem of a part of a table. Parts are counted from 0.
