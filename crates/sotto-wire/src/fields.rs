@@ -1,6 +1,6 @@
 //! Reads fixed fields from the front of a peer's bytes.
 
-use crate::FrameError;
+use crate::frame_error::FrameError;
 
 /// A cursor that returns arrays and never panics.
 pub(crate) struct FieldReader<'a>(&'a [u8]);

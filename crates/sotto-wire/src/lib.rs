@@ -43,6 +43,7 @@ pub mod answer;
 pub mod evaluate;
 mod fields;
 pub mod frame;
+mod frame_error;
 pub mod hints;
 pub mod keys;
 pub mod problem;

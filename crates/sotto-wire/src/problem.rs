@@ -1,7 +1,6 @@
 //! Refusals: the body of every response that is not a success. It is one JSON problem: a stable
 //! code for programs, a message and a fix for people, and the epoch to move to where that helps.
 
-use crate::sizes::MAX_PROBLEM_BYTES;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Epoch, ExpectOrDefault};
 
@@ -145,6 +144,9 @@ impl Code {
         }
     }
 }
+
+/// Largest size in bytes of a refusal that a client reads.
+pub const MAX_PROBLEM_BYTES: u64 = 4 << 10;
 
 /// Body of a refusal.
 ///

@@ -1,5 +1,6 @@
 //! Largest sizes of bodies, which follow from a table's parameters before the first byte arrives.
 
+pub use crate::problem::MAX_PROBLEM_BYTES;
 use crate::{answer, keys, query, stream};
 use sotto_core::Costs;
 
@@ -14,9 +15,6 @@ pub const MAX_ANSWERS_BYTES: u64 = 64 << 20;
 /// Largest size in bytes of a catalog that a client reads. Chunk digests of a 4 GiB artifact take
 /// 256 KiB.
 pub const MAX_CATALOG_BYTES: u64 = 16 << 20;
-
-/// Largest size in bytes of a refusal that a client reads.
-pub const MAX_PROBLEM_BYTES: u64 = 4 << 10;
 
 /// Largest size in bytes of a list of tables that a client reads.
 pub const MAX_TABLES_BYTES: u64 = 1 << 20;
