@@ -1,10 +1,13 @@
 //! The catalog: everything that a client must know of a table before its first query.
 //! [`table_terms`] compares it with its scheme.
 
+mod layers;
 pub mod table_terms;
 
 use crate::document::{self, Document, json};
+pub use crate::layer::LayerEntry;
 use crate::row_form::{self, RowForm};
+pub use crate::rows_root::MAX_ROWS;
 use crate::symmetric::{self, SymmetricLayer};
 use crate::{
     ArtifactEntry, BitPosition, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName,
@@ -20,9 +23,6 @@ pub const FORMAT: &str = "sotto-catalog/1";
 
 /// Largest size of a catalog's text in bytes.
 pub const MAX_CATALOG_BYTES: usize = 4 << 20;
-
-/// Largest number of rows of a table.
-pub const MAX_ROWS: u64 = 1 << 40;
 
 /// Largest size of a row in bytes.
 pub const MAX_ROW_BYTES: u64 = 1 << 30;
@@ -84,16 +84,6 @@ pub struct Catalog {
     /// copy that is kept alive is then refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
-}
-
-/// Name and parameters of a layer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LayerEntry {
-    /// Name of the layer, with its version.
-    pub name: String,
-    /// Parameters of the layer.
-    pub params: serde_json::Value,
 }
 
 /// A small table of newest changes that accompanies a large one.

@@ -1,6 +1,6 @@
 //! Errors of catalogs, with whose fault they are and what to do.
 
-use crate::PublicKey;
+use crate::public_key::PublicKey;
 
 /// Why a catalog, a signature or a key was refused.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,8 @@
 //! Signing keys, public keys, and their text forms.
 
 use crate::hex::decode;
+use crate::public_key::PUBLIC_PREFIX;
+pub use crate::public_key::PublicKey;
 use crate::{CatalogError, Hex32, Hex64, Result};
 use ed25519_dalek::Signer;
 use sotto_core::CryptoRng;
@@ -8,16 +10,11 @@ use std::fmt;
 use std::str::FromStr;
 use zeroize::{Zeroize, Zeroizing};
 
-const PUBLIC_PREFIX: &str = "sotto-pk:";
 const SECRET_PREFIX: &str = "sotto-sk:";
 const FILE_HEADER: &str = "# sotto signing key, version 1. Whoever reads this file can publish in your name.";
 
 /// Key derivation context of whitening seeds.
 const MASK_CONTEXT: &str = "sotto 2026 table mask v1";
-
-/// An Ed25519 public key. Text form: `sotto-pk:` and 64 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PublicKey(pub Hex32);
 
 /// An Ed25519 signing key. Wiped on drop; it does not print itself.
 pub struct SigningKey(ed25519_dalek::SigningKey);
@@ -106,18 +103,6 @@ impl PublicKey {
         let key = key.map_err(|_| CatalogError::BadSignature)?;
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
         key.verify_strict(message, &signature).map_err(|_| CatalogError::BadSignature)
-    }
-}
-
-impl fmt::Display for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PUBLIC_PREFIX}{}", self.0)
-    }
-}
-
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
     }
 }
 

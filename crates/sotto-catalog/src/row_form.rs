@@ -9,7 +9,8 @@
 //! Encoders and clients both use this module, so that a lookup returns what was encoded, byte for
 //! byte.
 
-use crate::{Catalog, CatalogError, LayerEntry, Result, TableKind, ValueKind};
+use crate::ValueKind;
+use crate::layer::LayerEntry;
 use serde::{Deserialize, Serialize};
 use sotto_core::{ExpectOrDefault, PeerMisbehaved};
 use std::io::{self, Write};
@@ -19,14 +20,14 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 pub const NAME: &str = "length/1";
 
 /// Largest size of a length in bytes.
-const MAX_LENGTH_BYTES: u8 = 4;
+pub(crate) const MAX_LENGTH_BYTES: u8 = 4;
 
 /// Parameters of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(crate) struct Params {
     /// Bytes of the length: as few as the longest value needs.
-    bytes: u8,
+    pub(crate) bytes: u8,
 }
 
 /// Form of values in rows. A form from [`Catalog::row_form`] fits the table's rows.
@@ -66,30 +67,6 @@ impl RowForm {
     /// Bytes of a row that do not belong to the value.
     pub fn overhead(self) -> u64 {
         if let RowForm::Length(bytes) = self { bytes.into() } else { 0 }
-    }
-
-    /// Form of a catalog's rows, without their masks.
-    pub(crate) fn of(catalog: &Catalog, item_bytes: u64) -> Result<Self> {
-        let Some(layer) = catalog.layers.iter().find(|layer| layer.name == NAME) else {
-            let is_text = catalog.value == ValueKind::Text && catalog.kind != TableKind::Keyword;
-            return Ok(if is_text { RowForm::Text } else { RowForm::Whole });
-        };
-        let params: Params = serde_json::from_value(layer.params.clone())
-            .map_err(|e| CatalogError::malformed("layer of lengths", &e))?;
-        let form = RowForm::Length(params.bytes);
-        let longest = item_bytes.checked_sub(form.overhead()).filter(|longest| *longest > 0);
-        let fits =
-            |longest: &u64| params.bytes <= MAX_LENGTH_BYTES && RowForm::for_lengths_up_to(*longest) == form;
-        if longest.filter(fits).is_none() {
-            let why = "a length of 1 to 4 bytes, no longer than the longest value needs";
-            return Err(CatalogError::invalid("layers", why));
-        }
-        if let TableKind::Range { empty, .. } = &catalog.kind
-            && longest.is_some_and(|longest| empty.0.len() as u64 > longest)
-        {
-            return Err(CatalogError::invalid("kind.empty", "the empty value is longer than a value"));
-        }
-        Ok(form)
     }
 
     /// Writes a value into a row of `width` bytes. `None` if the value is too long; it is then

@@ -19,6 +19,9 @@ use sotto_core::{Misuse, PeerMisbehaved, Record};
 use std::hint::black_box;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
+/// Largest number of rows of a table.
+pub const MAX_ROWS: u64 = 1 << 40;
+
 /// Bytes of a tree node.
 pub const NODE_BYTES: usize = 32;
 
@@ -168,7 +171,7 @@ impl RowsRoot {
 
     pub(crate) fn check(&self, rows: u64) -> Result<()> {
         let refuse = |why: &str| Err(CatalogError::invalid("rows_root", why));
-        if !(1..=crate::catalog::MAX_ROWS).contains(&self.leaf_rows) {
+        if !(1..=MAX_ROWS).contains(&self.leaf_rows) {
             return refuse("a leaf has 1 to 2^40 rows");
         }
         if self.path.is_some_and(|path| path > MAX_LEVELS) {

@@ -1,10 +1,10 @@
 //! The layer of a symmetric table: its rows are masked, and each is opened by one evaluation of an
 //! oblivious function.
 
-use crate::{Catalog, CatalogError, Hex32, LayerEntry, Result, TableKind};
+use crate::Hex32;
+use crate::layer::LayerEntry;
 use serde::{Deserialize, Serialize};
-use sotto_core::ParamsError;
-use sotto_oprf::{OVERHEAD_BYTES, PublicKey, SUITE};
+use sotto_oprf::{PublicKey, SUITE};
 
 /// Name of the layer in a catalog.
 pub const NAME: &str = "oprf/1";
@@ -33,28 +33,5 @@ impl SymmetricLayer {
     pub fn layer(key: &PublicKey) -> LayerEntry {
         let params = Params { suite: SUITE.to_owned(), public_key: (*key.bytes()).into() };
         LayerEntry { name: NAME.to_owned(), params: serde_json::json!(params) }
-    }
-
-    /// Reads the layer of a catalog.
-    pub(crate) fn of(catalog: &Catalog, layer: &LayerEntry) -> Result<Self> {
-        let params: Params = serde_json::from_value(layer.params.clone())
-            .map_err(|e| CatalogError::malformed("layer of masks", &e))?;
-        if params.suite != SUITE {
-            let why = format!("masked with a function of another suite than {SUITE}");
-            return Err(CatalogError::invalid("layers", why));
-        }
-        let refused =
-            |e: sotto_oprf::OprfError| ParamsError::Field { field: "public_key", why: e.to_string() };
-        let key = PublicKey::from_bytes(params.public_key.0)
-            .map_err(|e| CatalogError::Params(refused(e).into()))?;
-        let item_bytes = catalog.row_bytes.checked_sub(OVERHEAD_BYTES as u64).filter(|bytes| *bytes > 0);
-        let narrow = || CatalogError::invalid("row_bytes", "a masked row has at least 25 bytes");
-        let item_bytes = item_bytes.ok_or_else(narrow)?;
-        if let TableKind::Range { empty, .. } = &catalog.kind
-            && empty.0.len() as u64 > item_bytes
-        {
-            return Err(CatalogError::invalid("kind.empty", "the empty value is longer than a row"));
-        }
-        Ok(SymmetricLayer { key, item_bytes })
     }
 }
