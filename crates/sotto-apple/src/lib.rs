@@ -47,6 +47,7 @@ pub mod drbg;
 #[cfg(feature = "image")]
 pub mod image;
 pub mod key_cache;
+mod key_store;
 pub mod keys;
 pub mod keyword;
 pub mod length_prefix;

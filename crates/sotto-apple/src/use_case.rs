@@ -2,13 +2,13 @@
 
 use crate::codec::Codec;
 use crate::config::{self, ConfigDialect, ConfigDigest, ConfigExtras, id, key_config};
+use crate::key_store::{KeyStore, StoredKeys};
 use crate::keyword::table::Shard;
 use crate::proto::{
     EncryptedIndices, EvaluationKey, EvaluationKeyConfig, EvaluationKeyMetadata, PirConfig, PirRequest,
     PirResponse, SerializedEvaluationKey,
 };
 use crate::refusal::{LACKING, NO_KEYS, Refusal, refused};
-use crate::service::{KeyStore, StoredKeys};
 use crate::sets::{ParamsSet, WeakParams};
 use crate::symmetric::OTHER_KEY;
 use crate::{keys, lookup};
