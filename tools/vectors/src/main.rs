@@ -15,6 +15,7 @@
 
 mod cases;
 mod encoded_table;
+mod exchange;
 mod record;
 mod secrets;
 mod seeds;

@@ -4,10 +4,11 @@
 use crate::Failure;
 use crate::cases::Case;
 use crate::encoded_table::EncodedTable;
+use crate::exchange::RecordedExchange;
 use crate::secrets::Secrets;
 use crate::seeds::derived;
 use crate::write::{VectorFiles, Writer};
-use sotto_binding::vector::{self, Exchange, FORMAT, Vector, VectorError, VectorKey, generator, lookup};
+use sotto_binding::vector::{FORMAT, Vector, VectorError, VectorKey, generator, lookup};
 use sotto_catalog::HexBytes;
 use sotto_client::ClientError;
 use sotto_client::session::SetupConfig;
@@ -66,28 +67,6 @@ pub(crate) fn record(case: &Case) -> Result<VectorFiles, Failure> {
         secrets,
     };
     Ok(writer.finish(&case.name, &vector)?)
-}
-
-/// A request that was sent, and its response.
-pub(crate) struct RecordedExchange {
-    pub(crate) server: u8,
-    pub(crate) request: Request,
-    pub(crate) response: Response,
-}
-
-impl RecordedExchange {
-    fn written(&self, writer: &mut Writer) -> Exchange {
-        let RecordedExchange { server, request, response } = self;
-        Exchange {
-            server: *server,
-            method: vector::method(request.method).to_owned(),
-            path: request.path.clone(),
-            range: request.range.as_ref().map(vector::range),
-            request: (!request.body.is_empty()).then(|| writer.request(&request.body)),
-            status: response.status,
-            response: writer.body(&response.body),
-        }
-    }
 }
 
 /// The connections to a table's servers, and the recorded messages.

@@ -6,7 +6,7 @@
 use crate::Failure;
 use crate::cases::Case;
 use crate::encoded_table::EncodedTable;
-use crate::record::RecordedExchange;
+use crate::exchange::RecordedExchange;
 use sotto_binding::vector::generator;
 use sotto_catalog::Hex32;
 use sotto_core::RecordIndex;
