@@ -45,7 +45,7 @@ pub(crate) fn in_turns(
     (works.median(), others.median())
 }
 
-/// How long some work takes.
+/// The time of some work.
 pub(crate) fn timed(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();

@@ -33,7 +33,7 @@ pub struct PublishedRow {
     pub up_bytes: Option<u64>,
     /// Bytes of answers, per lookup.
     pub down_bytes: Option<u64>,
-    /// Both directions, where the source prints only their sum.
+    /// Bytes in both directions, where the source prints only their sum.
     pub total_bytes: Option<u64>,
     /// Bytes that a client stores which prepares once and makes many lookups.
     pub storage_bytes: Option<u64>,
@@ -45,7 +45,7 @@ pub struct PublishedRow {
     pub steps: Vec<Step>,
     /// The machine of the measurement.
     pub machine: String,
-    /// Where the figures are printed.
+    /// The publication that has the figures.
     pub source: String,
     /// Whether narrower rows are packed into its rows.
     pub packs: bool,

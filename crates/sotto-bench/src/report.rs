@@ -171,7 +171,7 @@ pub struct MeasuredCase {
 pub struct TablePlacement {
     /// Bytes that answers are made from.
     pub held_bytes: u64,
-    /// Where the table was: `file`: mapped; `memory`: a copy.
+    /// The location of the table: `file`: mapped; `memory`: a copy.
     pub place: &'static str,
     /// The kind of its pages, where the system reports it: `huge`, `small`, or the share of huge
     /// ones.

@@ -1,4 +1,4 @@
-//! What the yardstick of the BGV-PIR paper takes, for tables of 2^25, 2^30 and 2^35 bits:
+//! Times the yardstick of the BGV-PIR paper, for tables of 2^25, 2^30 and 2^35 bits:
 //! `cargo run --release -p sotto-bgvpir --example residues`.
 //!
 //! One multiplication modulo N is timed, and a small table answered for real beside what that foretells.

@@ -1,4 +1,4 @@
-//! What each step of an answer takes: medians, every record compared with the table's.
+//! Times each step of an answer: medians, every record compared with the table's.
 //!
 //! `cargo run --release -p sotto-bgvpir --example steps -- SET LOG2_BITS ROW_BYTES [THREADS] [LOOKUPS]`
 

@@ -24,10 +24,12 @@ pub struct Set {
 /// The level at which trees are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruning {
-    /// Wherever it costs least, with leaves of any length. Without a named set, the best of these
+    /// Pruning wherever it costs least, with leaves of any length. Without a named set, the best of
+    /// these
     /// is taken.
     ByCost,
-    /// As in the paper: lengths are powers of two, halved level by level, down to the first level
+    /// Pruning as in the paper: lengths are powers of two, halved level by level, down to the first
+    /// level
     /// whose leaves fit a cycle.
     Halving,
     /// No pruning: leaves of two.

@@ -1,4 +1,4 @@
-//! What hints and lookups cost:
+//! Measures the costs of hints and lookups:
 //! `cargo run --release -p sotto-checklist --example checklist-lookups -- [ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS]]]]]`.
 //!
 //! AGE is how many lookups the key has made before those that are timed.

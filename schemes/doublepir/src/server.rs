@@ -79,7 +79,7 @@ impl sotto_core::Server<DoublePir> for Server {
 }
 
 impl PartServer {
-    /// Both passes, for eight queries at once.
+    /// Computes both passes, for eight queries at once.
     pub(crate) fn passes(&self, queries: &[Query]) -> Vec<PassOutput> {
         queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
     }

@@ -1,4 +1,4 @@
-//! What hints and lookups cost with one server, or with two:
+//! Measures the costs of hints and lookups with one server, or with two:
 //! `cargo run --release -p sotto-s3pir --example s3pir-lookups -- [ROWS [ROW_BYTES [LOOKUPS [AGE [THREADS [two]]]]]]`.
 //!
 //! AGE is how many lookups the key has made before those that are timed.

@@ -1,4 +1,5 @@
-//! What verifying costs: `simplepir/1` and `verisimplepir/1` on the same table, in turns, on one thread:
+//! Measures the cost of verification: `simplepir/1` and `verisimplepir/1` on one table, in turns,
+//! on one thread:
 //! `cargo run --release -p sotto-simplepir --example verified -- [ROWS [ROW_BYTES]]`.
 //!
 //! Bytes in to bytes out, medians; every answer is checked. A refusal is of an answer with one bit flipped: `verisimplepir/1`

@@ -121,13 +121,13 @@ mod tests {
     use crate::trial::{self, Class};
     use sotto_testkit::rng::seeded;
 
-    /// Without Valgrind every case is a lookup, with the right result.
+    /// Every case without Valgrind is a lookup, with the right result.
     #[test]
     fn every_case_finds_what_it_looks_up() {
         all().iter().for_each(Case::run);
     }
 
-    /// With any secrets too.
+    /// Every case has the right result with random secrets too.
     #[test]
     fn every_case_finds_random_things() {
         for case in for_the_clock() {

@@ -9,7 +9,7 @@ fn krate(files: &[(&str, &str)]) -> Crate {
     Crate { name: "house".into(), sources: files.iter().map(source).collect(), ..Crate::default() }
 }
 
-/// What modules directly below a module import, as `from -> to name`.
+/// Imports of modules directly below a module, as `from -> to name`.
 fn edges(files: &[(&str, &str)], parent: &[&str]) -> Vec<String> {
     let krate = krate(files);
     let modules = Modules::read(&krate.sources[0], &krate.sources);
@@ -22,7 +22,7 @@ fn edges(files: &[(&str, &str)], parent: &[&str]) -> Vec<String> {
 
 const ROOT: &str = "mod a;\npub(crate) mod b;\nmod c;\npub use b::{B, deep::Deep as Low};\npub use c::*;\n";
 
-/// What file `a` imports with such a text, where `b` and `c` import nothing.
+/// Imports of file `a` with this text, where `b` and `c` import nothing.
 fn imports(text: &str) -> Vec<String> {
     let b = "pub struct B; pub mod deep;";
     let c = "pub enum C {}\npub use self::inner::I;\nmod inner { pub struct I; }";

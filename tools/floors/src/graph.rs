@@ -26,7 +26,7 @@ pub(crate) struct Crate {
     pub(crate) folder: String,
     /// Crates of the workspace that it is built from, without those that only its tests need.
     pub(crate) needs: Vec<String>,
-    /// Its root files: a library's `lib.rs`, a binary's `main.rs`.
+    /// Root files: a library's `lib.rs`, a binary's `main.rs`.
     pub(crate) roots: Vec<Source>,
     /// Every file under `src` and `tests`.
     pub(crate) sources: Vec<Source>,

@@ -62,7 +62,7 @@ fn broken(graph: &graph::Graph) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    /// What `make floors` says in full; here it is one test among all.
+    /// The rules of `make floors`, as one test among all.
     #[test]
     fn this_workspace_keeps_the_law() {
         let graph = super::workspace::read().unwrap();

@@ -46,7 +46,7 @@ impl Modules {
         self.modules.iter().filter(|(_, module)| !module.children.is_empty()).map(|(path, _)| path.as_slice())
     }
 
-    /// What the modules directly below `parent` import from each other.
+    /// The imports between the modules directly below `parent`.
     pub(crate) fn edges(&self, parent: &[String]) -> Edges {
         let mut edges = Edges::new();
         for (from, module) in &self.modules {
@@ -273,7 +273,7 @@ fn branches<'a, 'b>(body: &'b [&'a str]) -> Vec<&'b [&'a str]> {
     body.split(split).filter(|branch| !branch.is_empty()).collect()
 }
 
-/// How many tokens belong to the path that these begin with.
+/// Number of tokens of the path that these begin with.
 fn path_length(tokens: &[&str]) -> usize {
     let mut length = 1;
     while let Some(["::", name, ..]) = tokens.get(length..) {
@@ -290,7 +290,7 @@ fn is_for_tests(attribute: &[&str]) -> bool {
     matches!(attribute, ["[", "cfg", "(", "test", ..] | ["[", "cfg", "(", "all", "(", "test", ..])
 }
 
-/// What follows a group in brackets, which the first token opens.
+/// The tokens after a group in brackets, which the first token opens.
 fn skip_group<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
@@ -306,7 +306,7 @@ fn skip_group<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
     &[]
 }
 
-/// What follows an item, a field or a statement, from the bracket of its first attribute on.
+/// The tokens after an item, a field or a statement, from the bracket of its first attribute on.
 fn skip_item<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
     let mut rest = skip_group(tokens);
     while let ["#", attribute @ ..] = rest {
@@ -406,7 +406,7 @@ fn block_comment_length(rest: &str) -> usize {
     at
 }
 
-/// How long the string is that a text begins with: plain, of bytes, of C, or raw.
+/// Length of the string that a text begins with: plain, of bytes, of C, or raw.
 fn string_length(rest: &str) -> Option<usize> {
     let prefix = rest.find(|c: char| !['b', 'c', 'r'].contains(&c)).filter(|length| *length <= 2)?;
     let raw = rest.get(..prefix)?.contains('r');

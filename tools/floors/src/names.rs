@@ -67,7 +67,7 @@ fn parse(words: &str) -> BTreeMap<(Kind, &str), usize> {
     left
 }
 
-/// What a line declares, and its name.
+/// The kind and the name of a line's declaration.
 fn declaration(line: &str) -> Option<(Kind, &str)> {
     let line = line.trim_start();
     let line = match line.strip_prefix("pub(") {

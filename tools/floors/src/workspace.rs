@@ -92,7 +92,7 @@ fn read_sources(home: &Utf8Path, folder: &Utf8Path, into: &mut Vec<Source>) -> F
     Ok(())
 }
 
-/// What `sotto-client` without features and every scheme's client half link for wasm32.
+/// Packages that `sotto-client` without features and every scheme's client half link for wasm32.
 ///
 /// `cargo metadata` resolves features for the whole workspace at once, so a server elsewhere in it would
 /// show up here; `cargo tree -p` resolves them for just these packages.

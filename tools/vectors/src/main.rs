@@ -10,7 +10,6 @@
 //! | `seeds` | seeds that anyone can compute |
 //!
 //! All randomness has a seed, so the same sources give the same files.
-//! Whatever is random has a seed, so the same sources give the same files.
 #![forbid(unsafe_code)]
 
 mod cases;

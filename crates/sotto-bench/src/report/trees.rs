@@ -135,7 +135,7 @@ pub struct PublishedTree {
     pub machine: String,
     /// Threads of the server.
     pub threads_count: u64,
-    /// Where the figures are printed.
+    /// The publication that has the figures.
     pub source: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a scheme with one server defines, and the scheme built from it.
+//! The trait that a scheme with one server implements, and the scheme built from it.
 
 use super::client::{AnswerEffect, Client, OpenQuery};
 use super::hints::{Hint, Hints};

@@ -1,4 +1,4 @@
-//! What a scheme with two servers defines, and the scheme built from it.
+//! The trait that a scheme with two servers implements, and the scheme built from it.
 
 use super::{
     Answer, Client, DraftQuery, FamilyReport, Hint, KeyedSets, Params, Prepare, Set, TreeNumber, TreeScratch,

@@ -47,7 +47,7 @@ pub struct BuildOptions {
 /// The space of a slot for a value. A longer value is refused, never truncated or spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueWidth {
-    /// As long as the longest value of the data.
+    /// The length of the longest value of the data.
     Longest,
     /// At most this many bytes, so that longer values can come later.
     UpTo(u32),

@@ -1,4 +1,4 @@
-//! Both matrices of an open image, and the first pass.
+//! The two matrices of an open image, and the first pass.
 
 use super::{FRESH_BITS, TwoPassLayout};
 use crate::lwe::ring::round;
@@ -7,7 +7,7 @@ use sotto_core::{Image, RecordSource, Result, Section};
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::Arc;
 
-/// Both matrices, or some rows of each, from the start of a section on.
+/// The two matrices of a table, or some rows of each, from the start of a section on.
 pub struct TwoPassTables {
     cut: TwoPassLayout,
     first: Matrix,

@@ -10,7 +10,8 @@ use sotto_silent::lwe::ring::{N, Q, Ring, switch};
 use sotto_silent::two_pass::bound::{WordNoise, variances_and_margin};
 use sotto_testkit::rng::seeded;
 
-/// What an answer's words are off by, as fractions of 2^32: the first `rows` of the second matrix, and the fresh ones.
+/// Errors of an answer's words, as fractions of 2^32: the first `rows` of the second matrix, and
+/// the fresh ones.
 fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows: usize) -> [Vec<i32>; 2] {
     let (_, answer, record) = table.lookup(client, index, label);
     assert_eq!(record, table.row(index), "{label}");

@@ -9,7 +9,7 @@ pub(crate) use sotto_testkit::vectors::bytes;
 /// Bits of the words of both queries, of an answer, and of masks.
 pub(crate) type Bits = [u8; 4];
 
-/// As wide as they can be.
+/// The maximum numbers of bits.
 pub(crate) const WIDEST: Bits = [32, 32, 32, 32];
 
 pub(crate) fn literal([record_bytes, records, blocks]: [u64; 3], bits: Bits) -> ParamsLiteral {

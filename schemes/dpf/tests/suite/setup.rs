@@ -60,7 +60,7 @@ pub(crate) fn client(params: &Params) -> Client {
     Client::begin(params, &mut seeded("prepare")).unwrap().finish().unwrap()
 }
 
-/// Both keys for an index, as bytes.
+/// The two keys for an index, as bytes.
 pub(crate) fn keys(params: &Params, index: u64, label: &str) -> [Vec<u8>; 2] {
     let (TwoServers(a, b), _) = client(params).query(RecordIndex(index), &mut seeded(label)).unwrap();
     [bytes(params, &a), bytes(params, &b)]

@@ -79,7 +79,7 @@ fn the_bits_that_one_level_corrects_are_independent_of_the_index_together() {
     }
 }
 
-/// What differs between the two keys of a query is the root, and nothing else.
+/// The two keys of a query differ in the root, and in nothing else.
 #[test]
 fn both_keys_hold_the_same_words() {
     let params = params(5000, 8);

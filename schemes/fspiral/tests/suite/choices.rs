@@ -1,4 +1,4 @@
-//! What is chosen for a table: the sizes and goals that are promised.
+//! Parameters that are selected for a table: sizes and goals.
 
 use sotto_core::{Goal, Params as _, ParamsReport, TableShape};
 use sotto_cube::{Params, TableForm};

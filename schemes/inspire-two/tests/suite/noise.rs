@@ -57,13 +57,13 @@ fn phases(
     phase.iter().step_by(apart).take(body.len()).map(|x| *x as f64).collect()
 }
 
-/// How far a phase is from what a number stands for.
+/// Distance of a phase from that of a number.
 fn error(phase: f64, number: f64) -> f64 {
     let q = Q as f64;
     (phase - number * q / 65536.0 + q / 2.0).rem_euclid(q) - q / 2.0
 }
 
-/// What is in both layers besides the numbers: of the first, of masks, and of bodies.
+/// Errors of both layers: of the first, of masks, and of bodies.
 fn noise(table: &Table, queries: u64) -> [Errors; 3] {
     let ring = ring().unwrap();
     let params = &table.params;
@@ -106,7 +106,7 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
     errors
 }
 
-/// What the formulas give for numbers of this mean square, in place of the largest.
+/// Errors that the formulas predict for numbers of this mean square, in place of the largest.
 fn predicted(samples: usize, words: usize, square: f64, bits: MessageBits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);

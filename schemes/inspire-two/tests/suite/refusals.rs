@@ -1,4 +1,4 @@
-//! What a server and a client refuse, and whose fault it is.
+//! Refusals of servers and clients, and the party at fault.
 
 use crate::setup::{Table, bytes, literal};
 use sotto_core::{
@@ -150,7 +150,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
     }
 }
 
-/// The same image, with its answer for several strangers at once.
+/// An image that answers several foreign queries in one pass.
 #[test]
 fn strangers_share_the_passes() {
     let table = table();

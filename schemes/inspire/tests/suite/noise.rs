@@ -55,7 +55,7 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
     (squares / count, largest)
 }
 
-/// What the formulas give for uniform numbers, of which t are turned and added up.
+/// Errors that the formulas predict for uniform numbers, of which t are rotated and added.
 fn predicted(words: u64, places: u64, bits: MessageBits, selector: [u32; 2]) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let (log2_q, t) = ((Q as f64).log2(), places as f64);

@@ -1,4 +1,4 @@
-//! What a server and a client refuse, and whose fault it is.
+//! Refusals of servers and clients, and the party at fault.
 
 use crate::setup::{literal, table};
 use sotto_core::{

@@ -1,4 +1,4 @@
-//! What is refused: the published sets, and what is another scheme's.
+//! Refused parameters: the published sets, and those of another scheme.
 
 use sotto_core::{Error, Params as _, ParamsError, TableShape};
 use sotto_cube::{Literal, Params, TableForm, Upload, rings};

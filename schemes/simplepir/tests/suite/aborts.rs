@@ -12,7 +12,7 @@ use sotto_testkit::rng::seeded;
 
 /// Words of answers here have no bits cut off: a host can answer as finely as it likes.
 const BITS: u32 = 26;
-/// What one unit of a byte is worth in a word.
+/// The value of one unit of a byte in a word.
 const STEP: u32 = 1 << (BITS - 8);
 
 /// A table of random bytes.
@@ -40,7 +40,7 @@ fn answer(table: &Table, words: &[u32]) -> Answer {
     Answer::take(&table.params, &bytes).unwrap()
 }
 
-/// What comes of a lookup of a host's answer, unverified.
+/// The result of a lookup with a host's answer, unverified.
 fn read(client: &mut Client, index: u64, label: &str, host: impl FnOnce(Query) -> Answer) -> Vec<u8> {
     let (OneServer(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
     client.recover(pending, OneServer(host(query))).unwrap().bytes().to_vec()

@@ -7,7 +7,7 @@ use sotto_silent::lwe::bound;
 use sotto_silent::lwe::ring::{N, Q, SIGMA};
 use sotto_testkit::rng::seeded;
 
-/// What is left of each answer word without mask and message, as a fraction of 2^32.
+/// The error of each answer word, without mask and message, as a fraction of 2^32.
 pub(crate) fn noise(table: &Table, index: u64, label: &str) -> Vec<i32> {
     let (_, answer, record) = table.lookup(&mut table.client(), index, label);
     assert_eq!(record, table.record(index), "{label}");

@@ -92,7 +92,7 @@ fn the_later_of_two_changes_wins() {
     check(&old, &[change(3, 0, &[1, 2, 3, 4, 5]), change(3, 2, &[9]), change(3, 1, &[7, 7])]);
 }
 
-/// Of a dense matrix rows of the hint are made anew once an eighth of the table changes.
+/// Hint rows of a dense matrix are computed from scratch once an eighth of the table changes.
 #[test]
 fn many_changes_of_a_dense_matrix() {
     let old = dense(70, 40);

@@ -49,7 +49,7 @@ fn noise(table: &Table, queries: u64) -> (f64, f64) {
     (squares / count, largest)
 }
 
-/// What the formulas give for numbers of this mean square, in place of the largest.
+/// Errors that the formulas predict for numbers of this mean square, in place of the largest.
 fn predicted(words: u64, square: f64, bits: MessageBits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);

@@ -17,7 +17,7 @@ use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
 use sotto_ypir::client::Client;
 
-/// What an answer's numbers are off by, in units of 1 modulo q: the packed ones, and the fresh ones.
+/// Errors of an answer's numbers, in units of 1 modulo q: the packed ones, and the fresh ones.
 fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f64>; 2] {
     let ring = ring().unwrap();
     let (_, answer, record) = table.lookup(client, index, label);
@@ -54,7 +54,8 @@ fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f6
     [packed, (0..table.params.literal().record_bytes).flat_map(|_| part(1)).collect()]
 }
 
-/// What the formulas give for numbers of this mean square, in place of the largest, where roundings are uniform.
+/// Errors that the formulas predict for numbers of this mean square, in place of the largest, with
+/// uniform roundings.
 fn predicted(words: u64, bits: MessageBits) -> [f64; 2] {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);

@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Refused tables, messages and images, with their errors.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
 use sotto_core::{

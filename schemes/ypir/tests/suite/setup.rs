@@ -8,7 +8,7 @@ use sotto_ypir::params::{PUBLIC_SEEDS, ParamsLiteral, SETS};
 /// Bits of the words of both queries, of keys, and of masks and bodies.
 pub(crate) type Bits = [u8; 5];
 
-/// As wide as they can be.
+/// The maximum numbers of bits.
 pub(crate) const WIDEST: Bits = [32, 50, 50, 37, 37];
 
 pub(crate) fn literal([record_bytes, records, blocks]: [u64; 3], bits: Bits) -> ParamsLiteral {

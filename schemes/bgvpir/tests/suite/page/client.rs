@@ -11,7 +11,7 @@ pub(crate) struct Client {
     /// q_0, q_1, ... of keys, the last being P.
     limbs: Vec<Limb>,
     secret: Vec<i64>,
-    /// Its values modulo each prime.
+    /// Values of the secret modulo each prime.
     s: Vec<Vec<u64>>,
     rng: rand_chacha::ChaCha20Rng,
 }

@@ -33,7 +33,7 @@ pub(crate) fn coefficients(is_pow2: bool, slots: &[u64]) -> Vec<u64> {
     out.iter().map(|c| c ^ last).collect()
 }
 
-/// What a slot of a polynomial holds.
+/// The value of a polynomial's slot.
 pub(crate) fn slot(is_pow2: bool, coefficients: &[u64], slot: usize) -> u64 {
     let filled = coefficients.iter().enumerate().filter(|(_, c)| **c != 0);
     if is_pow2 {
