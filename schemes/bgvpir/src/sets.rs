@@ -25,12 +25,10 @@ pub struct Set {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruning {
     /// Pruning wherever it costs least, with leaves of any length. Without a named set, the best of
-    /// these
-    /// is taken.
+    /// these is taken.
     ByCost,
     /// Pruning as in the paper: lengths are powers of two, halved level by level, down to the first
-    /// level
-    /// whose leaves fit a cycle.
+    /// level whose leaves fit a cycle.
     Halving,
     /// No pruning: leaves of two.
     Not,
