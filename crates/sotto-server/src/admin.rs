@@ -11,7 +11,6 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-pub(crate) use guard::AdminHosts;
 use sotto_wire::{Code, Problem};
 use std::sync::Arc;
 

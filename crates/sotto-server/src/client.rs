@@ -117,15 +117,15 @@ pub(crate) struct ClientId(pub(crate) [u8; 16]);
 
 /// Computes client ids from addresses, with a secret key.
 #[derive(Clone)]
-pub(super) struct ClientHasher([u8; 32]);
+pub(crate) struct ClientHasher([u8; 32]);
 
 impl ClientHasher {
-    pub(super) fn new(key: [u8; 32]) -> Self {
+    pub(crate) fn new(key: [u8; 32]) -> Self {
         ClientHasher(key)
     }
 
     /// The id of a network. For 64 bits, and for IPv4, it is the id of its client.
-    pub(super) fn network(&self, network: Network) -> ClientId {
+    pub(crate) fn network(&self, network: Network) -> ClientId {
         let mut hasher = self.keyed();
         match network.address {
             IpAddr::V4(address) => hasher.update(&address.octets()),
@@ -139,13 +139,13 @@ impl ClientHasher {
 
     /// The client that stores keys: a customer's network of 56 bits counts once, since keys are
     /// stored for long.
-    pub(super) fn client(&self, peer: Peer) -> ClientId {
+    pub(crate) fn client(&self, peer: Peer) -> ClientId {
         let site = peer.networks().find(|network| network.bits == 56);
         self.network(site.unwrap_or(peer.customer()))
     }
 
     /// The id of a name in a context, which does not reveal the name without the key.
-    pub(super) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
+    pub(crate) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
         let mut hasher = self.keyed();
         // Longer than any address, and of a fixed length before the name.
         hasher.update(matter).update(name.as_bytes());

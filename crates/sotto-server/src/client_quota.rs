@@ -3,9 +3,10 @@
 //! the previous one is answered would have the server to itself, or all rows of a symmetric table.
 
 use crate::StartError;
+use crate::client::{ClientId, Peer};
 use crate::rate_limiter::{Rate, RateLimiter};
 use crate::refusal::Refusal;
-use crate::sessions::{ClientId, CountStore, Peer};
+use crate::sessions::CountStore;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

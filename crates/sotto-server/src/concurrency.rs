@@ -2,8 +2,8 @@
 //! memory or seconds of work, and a limit per client, so that no client takes all; the IPv6
 //! networks that a provider assigns to one customer have twice and four times as much.
 
+use crate::client::{Network, Peer};
 use crate::refusal::Refusal;
-use crate::sessions::{Network, Peer};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::Code;
 use std::collections::HashMap;

@@ -5,8 +5,7 @@ mod apple;
 mod ohttp;
 
 use crate::StartError;
-use crate::listen::SendRate;
-use crate::routes::origins::is_origin;
+use crate::origins::is_origin;
 pub use apple::{AppleConfig, AppleKeys, TokenConfig};
 pub use ohttp::OhttpConfig;
 use serde::Deserialize;
@@ -410,6 +409,15 @@ impl ServerConfig {
     pub(crate) fn send_rate(&self) -> SendRate {
         SendRate { grace: self.idle_timeout(), bytes_per_second: self.min_send_bytes_per_second }
     }
+}
+
+/// The slowest rate at which responses may be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SendRate {
+    /// Maximum time for which nothing at all may be read.
+    pub(crate) grace: Duration,
+    /// Minimum bytes read per second beyond that time.
+    pub(crate) bytes_per_second: u64,
 }
 
 #[cfg(test)]

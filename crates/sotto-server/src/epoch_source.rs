@@ -1,9 +1,8 @@
 //! Where the epochs of a table come from.
 
+pub use crate::source_error::SourceError;
 use crate::{PastEpoch, TableEpoch};
-use sotto_catalog::CatalogError;
 use sotto_core::Epoch;
-use sotto_db::DbError;
 use std::sync::Arc;
 
 /// A source of the epochs of one table.
@@ -26,57 +25,5 @@ pub trait EpochSource: Send + Sync + 'static {
     /// The epochs before `newest` on a delta chain to it, the latest first; none by default.
     fn past(&self, _newest: Epoch) -> Vec<Arc<PastEpoch>> {
         Vec::new()
-    }
-}
-
-/// Why an epoch was refused.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SourceError {
-    /// The epoch cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
-    /// The folder or file of the epoch cannot be read.
-    #[error(transparent)]
-    Disk(Box<DbError>),
-    /// The file is not a valid image.
-    #[error("{0}")]
-    Damaged(String),
-    /// The catalog is not valid, or its parameters are refused.
-    #[error("the catalog is refused: {0}")]
-    Catalog(#[from] CatalogError),
-    /// The scheme refuses the epoch.
-    #[error("the scheme refuses it: {0}")]
-    Scheme(#[from] sotto_core::Error),
-    /// The scheme is not part of this build.
-    #[error("its scheme is {0}, which this build does not have; build with it, or encode with another")]
-    UnknownScheme(String),
-    /// The scheme has no server of this role.
-    #[error(
-        "its scheme {scheme} asks {servers} server(s), counted from 0, and this one is set up as server {role}; set `role` for it"
-    )]
-    Role {
-        /// Id of the scheme.
-        scheme: String,
-        /// Number of servers that the scheme needs.
-        servers: u32,
-        /// Role of this server.
-        role: u8,
-    },
-    /// The table is symmetric, and the key that evaluates for its clients is missing, or is another
-    /// one.
-    #[error("it is symmetric, and the key that opens its rows is needed: {0}")]
-    OprfKey(String),
-    /// The parts of the epoch contradict each other.
-    #[error("the image contradicts itself: {0}; encode it again")]
-    Inconsistent(String),
-}
-
-impl From<DbError> for SourceError {
-    fn from(error: DbError) -> Self {
-        match error {
-            DbError::Image { .. } => SourceError::Damaged(error.to_string()),
-            error => SourceError::Disk(Box::new(error)),
-        }
     }
 }

@@ -5,112 +5,15 @@
 
 use crate::opening::Opening;
 use crate::served_table::ServedTable;
-use crate::table_epoch::StaticFile;
-use crate::{EpochSource, PastEpoch, SourceError, StartError, TableEpoch};
-use sotto_catalog::Hex32;
-use sotto_core::Epoch;
+use crate::{EpochSource, SourceError, StartError};
 use sotto_wire::routes::TableList;
-use sotto_wire::{Code, FrameError, FrameHeader, Problem, hints};
+use sotto_wire::{Code, Problem};
 use std::sync::Arc;
 
 /// Bytes of images that are verified before a server answers at all, and while a reload waits:
 /// about a second of a disk. The rest is read in the background, and its table is not ready until
 /// then.
 pub(crate) const PATIENCE: u64 = 256 << 20;
-
-/// The live epochs of a table: the newest, and the previous one for clients that have not moved
-/// yet.
-pub(crate) struct LiveEpochs {
-    newest: Arc<TableEpoch>,
-    previous: Option<Arc<TableEpoch>>,
-    /// Epochs before the newest that clients with state pass through, the previous one included.
-    past: Vec<Arc<PastEpoch>>,
-}
-
-impl LiveEpochs {
-    pub(crate) fn new(
-        newest: Arc<TableEpoch>,
-        previous: Option<Arc<TableEpoch>>,
-        past: Vec<Arc<PastEpoch>>,
-    ) -> Self {
-        LiveEpochs { newest, previous, past }
-    }
-
-    pub(crate) fn newest(&self) -> &Arc<TableEpoch> {
-        &self.newest
-    }
-
-    pub(crate) fn previous(&self) -> Option<&Arc<TableEpoch>> {
-        self.previous.as_ref()
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<TableEpoch>> {
-        std::iter::once(&self.newest).chain(&self.previous)
-    }
-
-    pub(crate) fn find(&self, epoch: Epoch) -> Option<&Arc<TableEpoch>> {
-        self.all().find(|live| live.pin().epoch == epoch)
-    }
-
-    /// A past epoch of a delta chain.
-    pub(crate) fn find_past(&self, epoch: Epoch) -> Option<&Arc<PastEpoch>> {
-        self.past.iter().find(|past| past.epoch() == epoch)
-    }
-
-    /// The file of the artifact with this digest.
-    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<StaticFile> {
-        let live = self.all().find_map(|live| live.artifact(digest));
-        live.or_else(|| self.past.iter().find_map(|past| past.artifact(digest)))
-    }
-
-    /// The epoch of the table that a frame is for.
-    ///
-    /// # Errors
-    /// The problem that names where to go.
-    pub(crate) fn admit(&self, pin: &FrameHeader) -> Result<&Arc<TableEpoch>, Problem> {
-        let newest = self.newest.pin().epoch;
-        // Every epoch is served in one role, so a frame for another server is refused whatever its
-        // epoch.
-        let role = self.newest.pin().server;
-        if pin.server != role {
-            let error = FrameError::Server { got: pin.server, want: role };
-            return Err(Problem::new(error.code(), error.to_string()));
-        }
-        let Some(live) = self.find(pin.epoch) else {
-            let (code, when) = match pin.epoch > newest {
-                true => (Code::EpochAhead, "not served yet"),
-                false => (Code::StaleEpoch, "not served any more"),
-            };
-            return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
-        };
-        match live.pin().check(pin) {
-            // Checked last, since it concerns this server, and the other checks the frame.
-            Ok(()) => {
-                live.check().map(|()| live).map_err(|code| Problem::new(code, "the table's image is lost"))
-            }
-            Err(error) => Err(Problem::new(error.code(), error.to_string()).with_epoch(newest)),
-        }
-    }
-
-    /// Maximum length of a query request and of a registration over all live epochs.
-    pub(crate) fn max_body(&self) -> (u64, u64) {
-        self.all()
-            .map(|live| (live.sizes().max_query_frame_bytes(), live.sizes().keys_frame_bytes()))
-            .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
-    }
-
-    /// Maximum length of a hint request over all live epochs.
-    pub(crate) fn max_order(&self) -> u64 {
-        let bytes =
-            |live: &Arc<TableEpoch>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
-        hints::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)
-    }
-
-    /// Maximum length of a stream request over all live epochs.
-    pub(crate) fn max_stream(&self) -> u64 {
-        self.all().map(|live| live.sizes().stream_bytes()).max().unwrap_or(0)
-    }
-}
 
 /// Every table of a server.
 pub(crate) struct ServedTables(Vec<Arc<ServedTable>>);
@@ -160,7 +63,7 @@ impl ServedTables {
 
     /// The names of all tables, and the role of this server in those whose schemes have several.
     pub(crate) fn list(&self) -> TableList {
-        let role = |slot: &Arc<ServedTable>| Some((slot.name(), slot.live_now()?.newest.role()?));
+        let role = |slot: &Arc<ServedTable>| Some((slot.name(), slot.live_now()?.newest().role()?));
         let mut tables: Vec<_> =
             self.0.iter().filter(|slot| slot.is_named()).map(|slot| slot.name()).collect();
         tables.sort_unstable();

@@ -1,6 +1,6 @@
 //! Why a server did not start, and what to do.
 
-use crate::SourceError;
+use crate::source_error::SourceError;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -3,12 +3,12 @@
 
 use crate::StartError;
 use crate::TableEpoch;
+use crate::client::Peer;
 use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
 use crate::concurrency::Permit;
 use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
-use crate::sessions::Peer;
 use crate::time_budget::TimeBudget;
 use sotto_core::{Error, ExpectOrDefault};
 use sotto_wire::{Code, hints};

@@ -42,6 +42,8 @@
 //! | `part_answering` | a table in parts, all of which are in this process |
 //! | [`past_epoch`] | older epochs: their catalogs, and their rows deltas |
 //! | `opening` | responses and progress while tables are opened |
+//! | `live_epochs` | the live epochs of one table |
+//! | `gauges` | gauges that are computed when metrics are read |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`served_table`] | how epochs of a table go live: found, opened, verified |
 //! | `scheduler` | query requests of many clients, answered in one pass over the data |
@@ -49,6 +51,7 @@
 //! | `hint_queue` | hint requests, answered by a thread of their own |
 //! | `low_priority` | threads that yield to the passes, for clients' keys |
 //! | `rate_limiter` | a burst, and a rate over time, for each client |
+//! | `client` | client identities: addresses, networks, and their keyed hashes |
 //! | `client_quota` | quotas of each client: hints, evaluations, registrations; across restarts if necessary |
 //! | `time_budget` | the time that is spent on the tables, charged to clients |
 //! | `database` | embedded databases in the state directory |
@@ -74,9 +77,11 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod admin;
+mod admin_hosts;
 pub mod apple;
 mod backup;
 mod body;
+mod client;
 mod client_quota;
 mod clock;
 mod concurrency;
@@ -86,8 +91,10 @@ mod epoch_files;
 pub mod epoch_source;
 mod epochs;
 pub mod error;
+mod gauges;
 mod hint_queue;
 mod listen;
+mod live_epochs;
 mod logs;
 mod low_priority;
 mod memory;
@@ -95,16 +102,19 @@ mod metrics;
 #[cfg(feature = "ohttp")]
 mod ohttp;
 mod opening;
+mod origins;
 mod part_answering;
 pub mod past_epoch;
 mod rate_limiter;
 mod refusal;
+mod route_refusal;
 mod routes;
 mod scheduler;
 pub mod served_table;
 pub mod server;
 mod service;
 mod sessions;
+mod source_error;
 mod stacks;
 mod static_site;
 pub mod table_epoch;
@@ -115,7 +125,7 @@ pub use config::{
     AppleConfig, AppleKeys, BatchConfig, OhttpConfig, Residency, ScanConfig, ServerConfig, SessionConfig,
     TableConfig, TlsConfig, TokenConfig,
 };
-pub use epoch_source::{EpochSource, SourceError};
+pub use epoch_source::EpochSource;
 pub use error::StartError;
 pub use listen::SelfSignedCertificate;
 #[doc(hidden)]
@@ -125,4 +135,5 @@ pub use past_epoch::PastEpoch;
 pub use served_table::TableStatus;
 pub use server::{RunningServer, Server, ShutdownReport};
 pub use sessions::coordinator;
+pub use source_error::SourceError;
 pub use table_epoch::TableEpoch;

@@ -5,7 +5,7 @@
 //! each other requester, however many those have.
 
 use crate::StartError;
-use crate::sessions::Requester;
+use crate::client::Requester;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,7 +123,7 @@ fn give_way() {
 #[cfg(test)]
 mod tests {
     use super::LowPriorityPool;
-    use crate::sessions::Requester::Token;
+    use crate::client::Requester::Token;
     use std::sync::{Arc, Mutex};
 
     #[test]

@@ -5,8 +5,8 @@
 //! network may hold a fixed multiple of what is free after that. So a client that is alone has most
 //! of the memory, many have equal parts, and something is left for a new client at any time.
 
+use crate::client::{Network, Peer};
 use crate::refusal::Refusal;
-use crate::sessions::{Network, Peer};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;

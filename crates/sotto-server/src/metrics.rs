@@ -1,16 +1,13 @@
 //! Counts by table, route and outcome. The label types below are the allow-list: no row, key,
 //! session or address can become a label, because there is none for it.
 
-mod apple;
-mod placement;
+pub(crate) mod apple;
+pub(crate) mod placement;
 mod sample;
 
-use crate::apple::AppleServer;
-use crate::epochs::ServedTables;
-use crate::sessions::Sessions;
 use apple::AppleMetrics;
 use placement::PlacementLabel;
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -29,16 +26,16 @@ pub(crate) struct RequestLabel {
 
 /// Label with a table's name, which is always one of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ByTable {
-    table: String,
+pub(crate) struct ByTable {
+    pub(crate) table: String,
 }
 
 /// Label of one of a table's live epochs: `newest` or `previous`. The epoch's number is the gauge's
 /// value, so that old epochs leave no series behind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct EpochLabel {
-    table: String,
-    which: &'static str,
+pub(crate) struct EpochLabel {
+    pub(crate) table: String,
+    pub(crate) which: &'static str,
 }
 
 /// Why a session was evicted from memory or from the disk.
@@ -69,13 +66,13 @@ struct ScopeLabel {
 
 /// Label of the medium that keys are stored in: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct MediumLabel {
-    place: &'static str,
+pub(crate) struct MediumLabel {
+    pub(crate) place: &'static str,
 }
 
 /// All metrics of a server.
 pub(crate) struct Metrics {
-    registry: Registry,
+    pub(crate) registry: Registry,
     requests: Family<RequestLabel, Counter>,
     asks: Family<ByTable, Counter>,
     queries: Family<ByTable, Counter>,
@@ -96,13 +93,13 @@ pub(crate) struct Metrics {
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,
-    live: Family<EpochLabel, Gauge>,
-    served: Family<ByTable, Gauge>,
-    lying: Family<PlacementLabel, Gauge>,
-    roles: Family<ByTable, Gauge>,
-    sessions: Family<ByTable, Gauge>,
-    admitted: Family<ByTable, Gauge>,
-    session_bytes: Family<MediumLabel, Gauge>,
+    pub(crate) live: Family<EpochLabel, Gauge>,
+    pub(crate) served: Family<ByTable, Gauge>,
+    pub(crate) lying: Family<PlacementLabel, Gauge>,
+    pub(crate) roles: Family<ByTable, Gauge>,
+    pub(crate) sessions: Family<ByTable, Gauge>,
+    pub(crate) admitted: Family<ByTable, Gauge>,
+    pub(crate) session_bytes: Family<MediumLabel, Gauge>,
     evictions: Family<EvictionLabel, Counter>,
     refused_epochs: Counter,
     /// Number of sessions loaded from disk into memory.
@@ -293,48 +290,5 @@ impl Metrics {
 
     pub(crate) fn epoch_refused(&self) {
         self.refused_epochs.inc();
-    }
-
-    /// The exposition text; gauges of tables and sessions are computed now.
-    pub(crate) fn exposition(
-        &self,
-        tables: &ServedTables,
-        sessions: &Sessions,
-        apple: Option<&AppleServer>,
-    ) -> String {
-        if let Some(apple) = apple {
-            self.apple.look(apple);
-        }
-        let counts = sessions.counts(|owner| owner.table.to_string());
-        let (memory, disk) = sessions.bytes();
-        for (place, bytes) in [("memory", memory), ("disk", disk)] {
-            self.session_bytes
-                .get_or_create(&MediumLabel { place })
-                .set(i64::try_from(bytes).unwrap_or(i64::MAX));
-        }
-        for slot in tables.all() {
-            let table = slot.name();
-            let live = slot.live_now();
-            let served = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
-            self.served.get_or_create(&ByTable { table: table.clone() }).set(i64::from(served));
-            let Some(live) = live else { continue };
-            self.lies(&table, &live);
-            let epoch = |which, epoch: u64| {
-                let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
-                self.live.get_or_create(&EpochLabel { table: table.clone(), which }).set(epoch);
-            };
-            let role = i64::from(live.newest().pin().server);
-            self.roles.get_or_create(&ByTable { table: table.clone() }).set(role);
-            epoch("newest", live.newest().pin().epoch.0);
-            epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
-            let count = counts.get(&table).copied().unwrap_or_default();
-            self.sessions.get_or_create(&ByTable { table: table.clone() }).set(count.sessions as i64);
-            self.admitted.get_or_create(&ByTable { table }).set(count.in_memory as i64);
-        }
-        let mut out = String::new();
-        match text::encode(&mut out, &self.registry) {
-            Ok(()) => out,
-            Err(_) => String::new(),
-        }
     }
 }

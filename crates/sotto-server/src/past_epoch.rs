@@ -4,9 +4,9 @@
 //! Clients with state advance from epoch to epoch along these (`spec/artifacts.md`). Nothing of
 //! them is resident: the files are mapped, and only the requested parts are read.
 
-use crate::table_epoch::{Retirement, StaticFile};
+use crate::table_epoch::{Retirement, StaticFile, etag};
 use bytes::Bytes;
-use sotto_catalog::{Hex32, SignedCatalog};
+use sotto_catalog::Hex32;
 use sotto_core::{Artifact, Epoch, Section};
 use sotto_db::{ImageFile, TableDir};
 use std::sync::Arc;
@@ -71,10 +71,3 @@ impl PastEpoch {
 }
 
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
-
-/// The entity tag of a catalog. Its signature identifies its bytes as well as a digest would, and
-/// is available.
-pub(crate) fn etag(signed: &SignedCatalog) -> String {
-    let signature = signed.signature.to_string();
-    format!("\"{}\"", signature.get(..32).unwrap_or(&signature))
-}

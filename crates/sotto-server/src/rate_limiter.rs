@@ -2,8 +2,8 @@
 //! stored (GCRA, ITU-T I.371). Periods do not begin and end at fixed times, so there is no edge of
 //! a period to wait for.
 
+use crate::client::ClientId;
 use crate::clock::nanos;
-use crate::sessions::ClientId;
 use std::collections::HashMap;
 use std::time::Duration;
 

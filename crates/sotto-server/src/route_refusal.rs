@@ -37,7 +37,7 @@ pub(crate) struct ForeignRefusal {
 
 /// Outcome of a request, for the metrics.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OutcomeLabel(pub(super) &'static str);
+pub(crate) struct OutcomeLabel(pub(crate) &'static str);
 
 impl<T: Into<Refusal>> From<T> for RouteRefusal {
     fn from(refusal: T) -> Self {
@@ -48,7 +48,7 @@ impl<T: Into<Refusal>> From<T> for RouteRefusal {
 impl RouteRefusal {
     /// The name of the outcome in the metrics.
     #[cfg(feature = "ohttp")]
-    pub(super) fn outcome(&self) -> &'static str {
+    pub(crate) fn outcome(&self) -> &'static str {
         match self {
             RouteRefusal::Problem(refusal) => refusal.0.code.text(),
             RouteRefusal::Foreign(theirs) => theirs.outcome,
@@ -56,13 +56,13 @@ impl RouteRefusal {
     }
 
     /// A refusal in another protocol's format with this status, text and name in the metrics.
-    pub(super) fn theirs(status: u16, why: String, outcome: &'static str) -> Self {
+    pub(crate) fn theirs(status: u16, why: String, outcome: &'static str) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         RouteRefusal::Foreign(Box::new(ForeignRefusal { status, why, outcome, headers: Vec::new() }))
     }
 
     /// Adds a header to the response.
-    pub(super) fn saying(mut self, name: HeaderName, value: impl Into<HeaderValue>) -> Self {
+    pub(crate) fn saying(mut self, name: HeaderName, value: impl Into<HeaderValue>) -> Self {
         if let RouteRefusal::Foreign(theirs) = &mut self {
             theirs.headers.push((name, value.into()));
         }

@@ -17,7 +17,6 @@
 //! | [`page`] | the files of a web page, if there is one |
 //! | [`tokens`] | tokens of Privacy Pass: the issuer's routes |
 //! | [`session`] | the session that a frame names: none, in memory, or on disk |
-//! | [`refusal`] | refusals in the format of another protocol |
 
 mod apple;
 mod artifacts;
@@ -27,11 +26,10 @@ mod keys;
 mod logs;
 #[cfg(feature = "ohttp")]
 mod ohttp;
-pub(crate) mod origins;
+mod origins;
 mod page;
 mod query;
 mod range;
-pub(crate) mod refusal;
 mod session;
 mod stacks;
 mod stream;
@@ -40,10 +38,10 @@ mod tags;
 mod tokens;
 
 use crate::body::BodyReader;
+use crate::client::Peer;
 use crate::memory::{BodyMemory, MemoryPermit};
 use crate::refusal::Refusal;
 use crate::service::Service;
-use crate::sessions::Peer;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
@@ -143,7 +141,8 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
     let span = tracing::debug_span!("request", route, outcome = tracing::field::Empty);
     let response = next.run(request).instrument(span.clone()).await;
     let ours = response.extensions().get::<Code>().map(|code| code.text());
-    let apples = || response.extensions().get::<refusal::OutcomeLabel>().map(|outcome| outcome.0);
+    let apples =
+        || response.extensions().get::<crate::route_refusal::OutcomeLabel>().map(|outcome| outcome.0);
     let outcome = ours.or_else(apples).unwrap_or("ok");
     span.record("outcome", outcome);
     service.metrics.request(route, outcome);

@@ -29,10 +29,10 @@ mod step_job;
 mod stream_job;
 mod worker;
 
+use crate::client::Peer;
 use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
-use crate::sessions::Peer;
 use crate::time_budget::TimeBudget;
 use crate::{ServerConfig, StartError, TableEpoch};
 use queue::Queue;

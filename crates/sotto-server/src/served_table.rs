@@ -7,7 +7,7 @@
 
 mod reading;
 
-use crate::epochs::LiveEpochs;
+use crate::live_epochs::LiveEpochs;
 use crate::refusal::Refusal;
 use crate::{EpochSource, SourceError, TableEpoch};
 use arc_swap::ArcSwapOption;

@@ -1,8 +1,9 @@
 //! The state that all routes share.
 
-use crate::admin::AdminHosts;
+use crate::admin_hosts::AdminHosts;
 use crate::apple::use_cases::ReloadOutcome as LookedCase;
 use crate::apple::{AppleServer, UseCaseSource};
+use crate::client::Peer;
 use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
 use crate::concurrency::{Capacity, ConcurrencyLimit};
@@ -14,12 +15,12 @@ use crate::low_priority::LowPriorityPool;
 use crate::memory::{MemoryBudget, MemoryPermit};
 use crate::metrics::Metrics;
 use crate::opening::Opening;
+use crate::origins::AllowedOrigins;
 use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
-use crate::routes::origins::AllowedOrigins;
 use crate::scheduler::{Scheduler, SchedulerLimits};
 use crate::served_table::{ReloadOutcome, ServedTable};
-use crate::sessions::{self, Peer, Sessions};
+use crate::sessions::{self, Sessions};
 use crate::stacks::ServedStacks;
 use crate::static_site::StaticSite;
 use crate::time_budget::TimeBudget;

@@ -4,7 +4,6 @@
 //! | module | contents |
 //! |---|---|
 //! | [`table`] | the sessions, and the order of eviction; no I/O, no clock |
-//! | [`client`] | client identities, by network address |
 //! | [`count_store`] | names, time and storage for counts per client |
 //! | [`store`] | keys on disk, in one file |
 //! | [`entry`] | the bytes that describe a stored session |
@@ -21,17 +20,16 @@
 //! recently used session of the client that has the most is evicted, so that nobody's registrations
 //! displace another client's keys.
 
-mod client;
 pub mod coordinator;
 mod count_store;
 mod entry;
 mod store;
 mod table;
 
-pub(crate) use client::{ClientId, Network, Peer, Requester};
 pub(crate) use count_store::CountStore;
 pub(crate) use table::{SessionCounts, SessionOwner, SessionPlace};
 
+use crate::client::{ClientHasher, ClientId, Peer};
 use crate::client_quota::ClientQuota;
 use crate::clock::{self, Clock};
 use crate::database::{CopyTo, DatabaseError};
@@ -39,7 +37,6 @@ use crate::metrics::{EvictionReason, Metrics};
 use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
 use crate::{SessionConfig, StartError};
-use client::ClientHasher;
 use rand_core::Rng;
 use sotto_core::AnySession;
 use sotto_prg::EntropyError;

@@ -2,8 +2,9 @@
 
 mod files;
 
+use crate::clock;
 use crate::sessions::SessionOwner;
-use crate::{SourceError, clock, past_epoch};
+use crate::source_error::SourceError;
 use bytes::Bytes;
 use files::EpochFiles;
 use sotto_catalog::{Catalog, Hex32, Packing, PublicKey, SignedCatalog, SymmetricLayer, TableName};
@@ -132,7 +133,7 @@ impl TableEpoch {
         Ok(TableEpoch {
             scheme,
             key: signed.public_key(),
-            etag: past_epoch::etag(&signed),
+            etag: etag(&signed),
             signed: Bytes::from(signed.to_bytes()),
             pin,
             sizes,
@@ -362,6 +363,13 @@ impl std::fmt::Debug for TableEpoch {
             servers => write!(f, ", server {} of {servers})", self.pin.server),
         }
     }
+}
+
+/// The entity tag of a catalog. Its signature identifies its bytes as well as a digest would, and
+/// is available.
+pub(crate) fn etag(signed: &SignedCatalog) -> String {
+    let signature = signed.signature.to_string();
+    format!("\"{}\"", signature.get(..32).unwrap_or(&signature))
 }
 
 #[cfg(test)]

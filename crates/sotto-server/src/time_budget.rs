@@ -3,12 +3,13 @@
 //! client whose time is used up waits until there is more.
 
 use crate::ScanConfig;
+use crate::client::Peer;
 use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
 use crate::metrics::Metrics;
 use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
-use crate::sessions::{CountStore, Peer};
+use crate::sessions::CountStore;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

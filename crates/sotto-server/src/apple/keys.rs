@@ -6,11 +6,12 @@
 //! and a user's new keys replace the old ones.
 
 use crate::StartError;
+use crate::client::Peer;
 use crate::config::AppleKeys;
 use crate::database::CopyTo;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
-use crate::sessions::{self, CountStore, Peer, SessionCounts, SessionOwner, SessionPlace, Sessions};
+use crate::sessions::{self, CountStore, SessionCounts, SessionOwner, SessionPlace, Sessions};
 use sotto_apple::config::ConfigDigest;
 use sotto_apple::service::{DecodeKeys, KeyStore, StoredKeys};
 use sotto_core::ParamsDigest;

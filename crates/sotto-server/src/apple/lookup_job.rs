@@ -1,12 +1,12 @@
 //! A request for lookups and evaluations, answered step by step between the passes: each is one
 //! turn of its requester, and turns of others come in between.
 
+use crate::client::{Peer, Requester};
 use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
-use crate::routes::refusal::RouteRefusal;
+use crate::route_refusal::RouteRefusal;
 use crate::scheduler::StepWork;
-use crate::sessions::{Peer, Requester};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_apple::proto::Response;
 use sotto_apple::service::{RequestPart, responses};

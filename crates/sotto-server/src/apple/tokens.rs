@@ -7,13 +7,14 @@
 
 use super::fixed_time::in_fixed_time;
 use super::token_ledger::TokenLedger;
+use crate::client::{Peer, Requester};
 use crate::client_quota::ClientQuota;
 use crate::config::TokenConfig;
 use crate::database::CopyTo;
 use crate::low_priority::LowPriorityPool;
 use crate::rate_limiter::Rate;
-use crate::routes::refusal::RouteRefusal;
-use crate::sessions::{CountStore, Peer, Requester};
+use crate::route_refusal::RouteRefusal;
+use crate::sessions::CountStore;
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
 use sotto_pass::issuer::{GrantedSignature, IssuerError, VerifiedToken};

@@ -3,8 +3,8 @@
 //! by holding connections open. An IPv6 network counts with all that its provider assigned to the
 //! same customer.
 
+use crate::client::{Network, Peer};
 use crate::metrics::Metrics;
-use crate::sessions::{Network, Peer};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

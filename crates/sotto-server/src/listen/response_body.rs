@@ -10,7 +10,8 @@
 //! connection.
 
 use super::connections::RequestGuard;
-use super::send_time::{SendRate, SendTime};
+use super::send_time::SendTime;
+use crate::config::SendRate;
 use crate::memory::{BodyMemory, MemoryPermit};
 use axum::body::Body;
 use bytes::Bytes;
@@ -219,7 +220,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::super::connections::Connections;
     use super::*;
-    use crate::sessions::Peer;
+    use crate::client::Peer;
     use http_body::Body as _;
     use std::time::Duration;
 

@@ -1,16 +1,8 @@
 //! The time for which a peer may keep bytes of a response waiting: a fixed time, and more with each
 //! byte that it reads.
 
+use crate::config::SendRate;
 use std::time::Duration;
-
-/// The slowest rate at which responses may be read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SendRate {
-    /// Maximum time for which nothing at all may be read.
-    pub(crate) grace: Duration,
-    /// Minimum bytes read per second beyond that time.
-    pub(crate) bytes_per_second: u64,
-}
 
 /// The time that a peer has left. It grows with the bytes that the peer reads, and never beyond the
 /// fixed time: a peer that reads fast at first cannot pause for long later.

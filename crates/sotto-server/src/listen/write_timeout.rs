@@ -5,7 +5,8 @@
 //! that reads a byte now and then, so the deadline moves with the bytes that are read. This wraps
 //! the stream below TLS, since TLS accepts some bytes whether or not they are sent.
 
-use super::send_time::{SendRate, SendTime};
+use super::send_time::SendTime;
+use crate::config::SendRate;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,7 +1,6 @@
 //! Metrics of Apple's private lookups, by use case: labels are the names of served use cases, and
 //! no user's.
 
-use crate::apple::AppleServer;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -14,8 +13,8 @@ use sotto_apple::service::{Refusal, RequestPart};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ByUseCase {
-    use_case: String,
+pub(crate) struct ByUseCase {
+    pub(crate) use_case: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -26,8 +25,8 @@ struct Outcome {
 
 /// Label of the medium that keys are stored in: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Medium {
-    place: &'static str,
+pub(crate) struct Medium {
+    pub(crate) place: &'static str,
 }
 
 /// Metrics of Apple's private lookups.
@@ -39,10 +38,10 @@ pub(crate) struct AppleMetrics {
     seconds: Family<ByUseCase, Histogram>,
     bytes_in: Family<ByUseCase, Counter>,
     bytes_out: Family<ByUseCase, Counter>,
-    configurations: Family<ByUseCase, Gauge>,
-    keys: Family<ByUseCase, Gauge>,
-    keys_in_memory: Family<ByUseCase, Gauge>,
-    key_bytes: Family<Medium, Gauge>,
+    pub(crate) configurations: Family<ByUseCase, Gauge>,
+    pub(crate) keys: Family<ByUseCase, Gauge>,
+    pub(crate) keys_in_memory: Family<ByUseCase, Gauge>,
+    pub(crate) key_bytes: Family<Medium, Gauge>,
 }
 
 impl AppleMetrics {
@@ -110,23 +109,5 @@ impl AppleMetrics {
         };
         let counted = if is_evaluation { &self.evaluations } else { &self.lookups };
         counted.get_or_create(&Outcome { use_case: by.use_case, outcome }).inc();
-    }
-
-    /// Sets the gauges to the current values.
-    pub(super) fn look(&self, apple: &AppleServer) {
-        let gauge = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let (memory, disk) = apple.keys.bytes();
-        for (place, bytes) in [("memory", memory), ("disk", disk)] {
-            self.key_bytes.get_or_create(&Medium { place }).set(gauge(bytes));
-        }
-        let (live, counts) = (apple.shelf.live(), apple.keys.counts());
-        for (name, all) in live.use_cases() {
-            let by = ByUseCase { use_case: name.to_owned() };
-            let newest = all.first().and_then(|newest| counts.get(newest.key_id()));
-            let count = newest.copied().unwrap_or_default();
-            self.configurations.get_or_create(&by).set(gauge(all.len() as u64));
-            self.keys.get_or_create(&by).set(gauge(count.sessions as u64));
-            self.keys_in_memory.get_or_create(&by).set(gauge(count.in_memory as u64));
-        }
     }
 }

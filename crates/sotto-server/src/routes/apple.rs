@@ -6,15 +6,15 @@
 //! verified before its body is read, and spent once the body has arrived: an interrupted request
 //! costs none.
 
-use super::refusal::RouteRefusal;
 use super::tokens::{authorization, tokens};
 use super::{holding, opened, whole};
 use crate::apple::AppleServer;
 use crate::apple::lookup_job::LookupJob;
+use crate::client::{Peer, Requester};
 use crate::clock;
 use crate::memory::MemoryPermit;
+use crate::route_refusal::RouteRefusal;
 use crate::service::Service;
-use crate::sessions::{Peer, Requester};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};

@@ -5,11 +5,11 @@
 use super::{octets, opened};
 use crate::TableEpoch;
 use crate::body::BodyReader;
+use crate::client::Peer;
 use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
 use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::sessions::Peer;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;

@@ -5,13 +5,13 @@
 //! faults in the decrypted request are answered inside. For the routes the client is the relay:
 //! limits of one client are the relay's, and tokens limit what one user may request.
 
-use super::refusal::RouteRefusal;
 use super::{FromGateway, opened, whole};
+use crate::client::Peer;
 use crate::memory::BodyMemory;
 use crate::ohttp::Gateway;
 use crate::refusal::Refusal;
+use crate::route_refusal::RouteRefusal;
 use crate::service::Service;
-use crate::sessions::Peer;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};

@@ -2,11 +2,11 @@
 
 use super::{holding, octets, opened, session};
 use crate::body::BodyReader;
+use crate::client::Peer;
 use crate::refusal::Refusal;
 use crate::scheduler::StreamJob;
 use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::sessions::Peer;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;

@@ -6,11 +6,11 @@
 //! | `GET /token-key-for-user-token` | the key of the user's tier |
 //! | `POST /issue` | a blind signature |
 
-use super::refusal::RouteRefusal;
 use super::{octets, opened};
 use crate::apple::tokens::Tokens;
+use crate::client::Peer;
+use crate::route_refusal::RouteRefusal;
 use crate::service::Service;
-use crate::sessions::Peer;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};

@@ -7,7 +7,7 @@
 use super::queue::QueuedQuery;
 use super::step_job::InterleavedJob;
 use crate::TableEpoch;
-use crate::sessions::Requester;
+use crate::client::Requester;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 

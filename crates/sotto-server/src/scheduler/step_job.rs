@@ -1,7 +1,7 @@
 //! Jobs that take turns with the passes: a unit of a stream, or a step of other work, at a time.
 
 use super::stream_job::{QueuedStream, StreamReadiness};
-use crate::sessions::{Peer, Requester};
+use crate::client::{Peer, Requester};
 use sotto_wire::Code;
 use std::time::{Duration, Instant};
 

@@ -3,9 +3,9 @@
 
 use super::queue::Queue;
 use crate::TableEpoch;
+use crate::client::Peer;
 use crate::concurrency::Permit;
 use crate::memory::MemoryPermit;
-use crate::sessions::Peer;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_core::{AnyExpandedQuery, AnySession};

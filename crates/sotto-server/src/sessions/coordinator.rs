@@ -6,9 +6,9 @@
 //! are in one [`KeyStore`]; each process that computes with them has a [`SessionCache`] of those
 //! that it has admitted.
 
-use super::client::{ClientId, Peer};
 use super::table::{NewSession, SessionLimits, SessionOwner, SessionPlace, SessionTable};
 use super::{Sessions, now};
+use crate::client::{ClientId, Peer};
 use crate::concurrency::{Capacity, ConcurrencyLimit, Permit};
 use crate::memory::{MemoryBudget, MemoryPermit};
 use crate::metrics::Metrics;

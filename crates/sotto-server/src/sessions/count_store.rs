@@ -1,9 +1,9 @@
 //! The basis of counts per client: client ids, the time, and storage for counts that outlive the
 //! process.
 
-use super::client::{ClientHasher, ClientId, Network, Peer};
 use super::store::SessionStore;
 use crate::StartError;
+use crate::client::{ClientHasher, ClientId, Network, Peer};
 use crate::clock::Clock;
 use crate::database::DatabaseError;
 use crate::metrics::Metrics;

@@ -1,7 +1,7 @@
 //! The bytes that describe a stored session, as in `spec/wire.md`, under "Keys at rest".
 
-use super::client::ClientId;
 use super::table::SessionOwner;
+use crate::client::ClientId;
 use sotto_catalog::TableName;
 use sotto_core::ParamsDigest;
 

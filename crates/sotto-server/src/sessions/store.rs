@@ -5,9 +5,9 @@
 //! keys, and a use of a session rewrites a hundred bytes and not its keys. The database is
 //! transactional: a server that is killed leaves the last complete state.
 
-use super::client::ClientId;
 use super::entry::StoredSession;
 use crate::StartError;
+use crate::client::ClientId;
 use crate::database::{
     ABOUT, CopyTo, DatabaseError, DatabaseFile, DatabaseFormat, claim, copy_table, fresh, guarded,
 };

@@ -3,9 +3,9 @@
 
 mod usage;
 
-use super::client::ClientId;
 use super::entry::StoredSession;
 use crate::SessionConfig;
+use crate::client::ClientId;
 use crate::metrics::EvictionReason;
 use sotto_core::{AnySession, ParamsDigest};
 use sotto_wire::SessionId;

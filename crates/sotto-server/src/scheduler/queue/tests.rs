@@ -1,8 +1,9 @@
 use super::super::step_job::{StepJob, StepWork};
 use super::*;
 use crate::ScanConfig;
+use crate::client::Peer;
 use crate::memory::MemoryBudget;
-use crate::sessions::{CountStore, Peer};
+use crate::sessions::CountStore;
 use crate::table_epoch::tests::clear_table;
 use sotto_wire::{SessionId, query};
 

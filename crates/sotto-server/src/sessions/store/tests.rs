@@ -1,5 +1,5 @@
 use super::*;
-use crate::sessions::client::ClientId;
+use crate::client::ClientId;
 use crate::sessions::tests::owner;
 
 const FILE: &str = "sessions.redb";

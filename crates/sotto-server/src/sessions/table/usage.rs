@@ -1,7 +1,7 @@
 //! Usage of a limited resource by client, and the order of eviction: the least recently used
 //! session of the client that has the most. The search takes no longer if there are many sessions.
 
-use crate::sessions::client::ClientId;
+use crate::client::ClientId;
 use sotto_wire::SessionId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
