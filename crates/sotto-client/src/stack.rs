@@ -82,7 +82,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub struct Stack {
     from: StackBuilder,
     document: Document,
-    /// Signed bytes of [`Self::document`].
+    /// Signed bytes of the document.
     signed: Vec<u8>,
     key: PublicKey,
     trust: Trust,
