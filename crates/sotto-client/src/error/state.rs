@@ -90,7 +90,7 @@ impl StateError {
             StateError::Full { .. } => "state-full",
             StateError::NotPrivate { .. } => NOT_PRIVATE,
             StateError::Io { .. } => "state-io",
-            StateError::WrongState { .. } => "state-of-another",
+            StateError::WrongState { .. } => "wrong-state",
             StateError::Unusable { .. } => "state-unusable",
             StateError::Broken => "state-broken",
             StateError::NotBuilt => "state-not-built",

@@ -189,7 +189,7 @@ mod tests {
         let (far, secure, here) = ("http://192.0.2.1", "https://192.0.2.2", "http://127.0.0.1:1");
         for urls in [[far, secure], [secure, far], [here, far], [secure, "http://[2001:db8::1]:80/b"]] {
             let error = reached(&urls, false).unwrap_err();
-            assert_eq!((error.code(), error.fault()), ("plaintext", Fault::Caller), "{urls:?}");
+            assert_eq!((error.code(), error.fault()), ("insecure-plaintext", Fault::Caller), "{urls:?}");
             assert!(
                 error.to_string().starts_with("http://") && error.to_string().contains("not https"),
                 "{error}"

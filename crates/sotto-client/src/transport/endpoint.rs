@@ -156,7 +156,7 @@ mod tests {
         assert!(check(&["https://a.example", "https://b.example"], false).is_ok());
         let code = |outcome: Result<(), ClientError>| outcome.unwrap_err().code();
         assert_eq!(code(check(&["https://a.example", "https://A.example:443/x"], true)), "same-endpoint");
-        assert_eq!(code(check(&["https://a.example", "http://b.example"], false)), "plaintext");
+        assert_eq!(code(check(&["https://a.example", "http://b.example"], false)), "insecure-plaintext");
         assert!(check(&["https://a.example", "http://b.example"], true).is_ok());
         assert_eq!(code(check(&["a.example"], false)), "bad-address");
     }

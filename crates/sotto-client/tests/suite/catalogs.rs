@@ -127,7 +127,7 @@ fn two_catalogs_of_one_epoch_convict_their_publisher() {
         server.table().cache_dir(dir.path()).pin(pin).open().map(drop).unwrap_err(),
     ];
     for error in errors {
-        assert_eq!(error.code(), "two-catalogs");
+        assert_eq!(error.code(), "equivocation");
         let said = error.to_string();
         let paths: Vec<_> = said.split_whitespace().filter(|word| word.starts_with('/')).collect();
         let kept: Vec<_> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
@@ -157,7 +157,7 @@ fn schemes_this_client_cannot_speak_are_named() {
     let server = server(10, 2);
     server.with(|world| world.catalog.scheme = "enigma/1".to_owned());
     assert_eq!(refused(&server), "unknown-scheme");
-    assert_eq!(refused(&server_of("clear-two/1", 10, 2)), "number-of-servers");
+    assert_eq!(refused(&server_of("clear-two/1", 10, 2)), "server-count");
 }
 
 #[test]

@@ -397,7 +397,7 @@ fn a_client_that_could_not_follow_is_discarded() {
     assert!(matches!(refused, ClientError::ClientDiscarded { epoch: Epoch(1) }), "{refused:?}");
     assert_eq!(
         session.recover(made, &responses).unwrap_err().code(),
-        "discarded",
+        "client-discarded",
         "half of it is of another epoch"
     );
     let again = SessionSetup::after_session(server.config(), &session);

@@ -329,6 +329,6 @@ fn a_streamed_row_is_compared_with_what_was_signed_once_it_is_there() {
         world.image = world.image.with(Section::Resident, &bytes);
     });
     let (code, handed_on) = stream_of(&mut table, 1).unwrap_err();
-    assert_eq!((code, handed_on.len()), ("unproven", 5000));
+    assert_eq!((code, handed_on.len()), ("row-proof-invalid", 5000));
     assert_eq!(stream_of(&mut table, 0).unwrap(), value(0, 5000));
 }

@@ -70,14 +70,14 @@ fn both_are_asked_at_once() {
 fn a_table_has_as_many_servers_as_its_scheme_asks() {
     let [first, second] = pair(10, 2);
     let error = table_of(&[&first]).open().map(drop).unwrap_err();
-    assert_eq!((error.code(), error.fault()), ("number-of-servers", Fault::Caller));
+    assert_eq!((error.code(), error.fault()), ("server-count", Fault::Caller));
     assert!(error.to_string().contains("asks 2 server(s)"), "{error}");
     let error = table_of(&[&first, &second, &second]).open().map(drop).unwrap_err();
-    assert_eq!(error.code(), "number-of-servers");
+    assert_eq!(error.code(), "server-count");
     let (one, other) = (server(10, 2), server(10, 2));
     one.heard();
     let error = table_of(&[&one, &other]).open().map(drop).unwrap_err();
-    assert_eq!(error.code(), "number-of-servers");
+    assert_eq!(error.code(), "server-count");
     assert_eq!((one.heard().len(), other.heard().len()), (1, 0), "one catalog says it all");
     let error = table_of(&[]).open().map(drop).unwrap_err();
     assert_eq!(error.code(), "bad-address");

@@ -137,7 +137,7 @@ fn who_demands_proofs_is_given_no_table_without() {
     let kept = tempfile::tempdir().unwrap();
     let Err(error) = client(&servers, &kept).open() else { panic!("a table without proofs") };
     assert!(matches!(error, ClientError::NoRowProofs { .. }), "{error}");
-    assert_eq!(error.code(), "not-verified");
+    assert_eq!(error.code(), "no-row-proofs");
 }
 
 type Lie = Arc<Mutex<Box<dyn FnMut(&Request, Response) -> Response + Send>>>;
@@ -186,7 +186,10 @@ fn a_host_that_changes_a_bit_of_an_answer_is_found_out() {
         let mut table = deceived(&servers, servers.len() - 1, lie.clone());
         let refused = table.get(3).unwrap_err();
         // Some schemes notice by themselves that such bytes are no answer.
-        assert!(matches!(refused.code(), "unproven" | "unreadable" | "bad-answer"), "{id}: {refused}");
+        assert!(
+            matches!(refused.code(), "row-proof-invalid" | "unreadable" | "bad-answer"),
+            "{id}: {refused}"
+        );
         *lie.lock().unwrap() = Box::new(|_, response| response);
         assert_eq!(table.get(3).unwrap(), value(3, 0), "{id}");
     }
@@ -226,7 +229,9 @@ fn what_makes_a_client_give_up_is_one_servers_own_share() {
                 let differed = *differs.lock().unwrap();
                 match &outcome {
                     Ok(found) => assert!(!differed && *found == value(row, 0), "{id}: row {row}"),
-                    Err(error) => assert!(differed && error.code() == "unproven", "{id}: row {row}: {error}"),
+                    Err(error) => {
+                        assert!(differed && error.code() == "row-proof-invalid", "{id}: row {row}: {error}")
+                    }
                 }
                 aborts += u32::from(outcome.is_err());
                 asked += 1;
@@ -250,5 +255,5 @@ fn rows_of_a_batch_are_all_read_before_one_is_refused() {
     })));
     let mut table = deceived(&servers, 1, lie);
     let refused = table.get_many(&[1, 2, 3]).unwrap_err();
-    assert_eq!((refused.code(), *asked.lock().unwrap()), ("unproven", 3));
+    assert_eq!((refused.code(), *asked.lock().unwrap()), ("row-proof-invalid", 3));
 }
