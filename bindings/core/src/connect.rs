@@ -36,8 +36,8 @@ pub trait Listener: Send + Sync {
     }
 
     /// Reports an event that went well, was repaired, or continues, in a sentence.
-    fn event(&self, told: &str) {
-        let _ = told;
+    fn event(&self, text: &str) {
+        let _ = text;
     }
 }
 
@@ -49,10 +49,10 @@ pub fn open(
     servers: &Servers,
     name: &str,
     options: Options,
-    hearer: Option<Arc<dyn Listener>>,
+    listener: Option<Arc<dyn Listener>>,
 ) -> Result<TableOrStack, BindingError> {
     error::name(name)?;
-    let to = Connection { servers: servers.clone(), how: Arc::new(ParsedOptions::of(options)?), hearer };
+    let to = Connection { servers: servers.clone(), how: Arc::new(ParsedOptions::of(options)?), listener };
     let missing = match to.table(name) {
         Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
         Err(missing) if is_missing(&missing) => missing,
@@ -75,13 +75,13 @@ fn is_missing(error: &ClientError) -> bool {
 struct Connection {
     servers: Servers,
     how: Arc<ParsedOptions>,
-    hearer: Option<Arc<dyn Listener>>,
+    listener: Option<Arc<dyn Listener>>,
 }
 
 /// Configures a table's builder and a stack's in the same way.
 macro_rules! opened {
     ($how:expr, $builder:expr) => {{
-        let mut builder = $builder.max_wait($how.patience);
+        let mut builder = $builder.max_wait($how.max_wait);
         #[cfg(feature = "http")]
         {
             builder = builder.timeout($how.timeout);
@@ -110,7 +110,7 @@ impl Connection {
         let builder = match &self.servers {
             #[cfg(feature = "http")]
             Servers::Urls(urls) => Table::connect_all(&strs(urls), name),
-            Servers::Custom(carriers) => Table::over_all(self.patient(carriers), name),
+            Servers::Custom(transports) => Table::over_all(self.with_retries(transports), name),
         };
         opened!(self.how, self.configure(builder))
     }
@@ -119,25 +119,25 @@ impl Connection {
         let builder = match &self.servers {
             #[cfg(feature = "http")]
             Servers::Urls(urls) => Stack::connect_all(&strs(urls), name),
-            Servers::Custom(carriers) => {
-                let (to, carriers) = (self.clone(), Arc::clone(carriers));
-                Stack::over(name, move || Ok(to.patient(&carriers)))
+            Servers::Custom(transports) => {
+                let (to, transports) = (self.clone(), Arc::clone(transports));
+                Stack::over(name, move || Ok(to.with_retries(&transports)))
             }
         };
         let each = self.clone();
         opened!(self.how, builder.configure(move |builder| each.configure(builder)))
     }
 
-    fn patient(&self, carriers: &TransportFactory) -> Vec<Box<dyn Transport>> {
-        let policy = RetryPolicy { patience: self.how.patience, ..RetryPolicy::default() };
-        let wait = |carrier| Box::new(RetryTransport::new(carrier, policy)) as Box<dyn Transport>;
-        carriers().into_iter().map(wait).collect()
+    fn with_retries(&self, transports: &TransportFactory) -> Vec<Box<dyn Transport>> {
+        let policy = RetryPolicy { patience: self.how.max_wait, ..RetryPolicy::default() };
+        let wait = |transport| Box::new(RetryTransport::new(transport, policy)) as Box<dyn Transport>;
+        transports().into_iter().map(wait).collect()
     }
 
     fn configure(&self, builder: TableBuilder) -> TableBuilder {
         let builder = self.how.configure(builder);
-        let Some(hearer) = &self.hearer else { return builder };
-        let (far, happened) = (Arc::clone(hearer), Arc::clone(hearer));
+        let Some(listener) = &self.listener else { return builder };
+        let (far, happened) = (Arc::clone(listener), Arc::clone(listener));
         builder
             .progress(move |at: Progress| far.progress(stage(at.stage), at.done, at.total))
             .events(move |event: TableEvent| happened.event(&event.to_string()))
@@ -156,7 +156,7 @@ fn stage(stage: Stage) -> &'static str {
         Stage::Waiting => "waiting",
         Stage::Artifact(Artifact::Rows) => "rows",
         Stage::Artifact(_) => "hint",
-        Stage::NextClient => "ahead",
+        Stage::NextClient => "next-client",
         Stage::Keys => "keys",
         Stage::Hints => "hints",
         Stage::Row => "row",

@@ -14,19 +14,19 @@ pub struct LookupCost {
     /// Epoch that was queried.
     pub epoch: u64,
     /// Number of rows or keys that were requested.
-    pub wanted: usize,
+    pub requested: usize,
     /// Number of rows that were queried, including dummy rows that fill a round up.
-    pub lookups: usize,
+    pub padded_lookups: usize,
     /// Number of requests to each server.
     pub rounds: usize,
     /// Bytes sent.
     pub up: u64,
     /// Bytes received.
     pub down: u64,
-    /// Bytes sent before the first lookup: keys.
-    pub once_up: u64,
-    /// Bytes received before the first lookup: the catalog and the hint.
-    pub once_down: u64,
+    /// Bytes sent so far to open the table: keys.
+    pub setup_up: u64,
+    /// Bytes received so far to open the table: the catalog and the hint.
+    pub setup_down: u64,
     /// Seconds of the whole call, measured below the language's own work.
     pub total: f64,
     /// Seconds to make the queries.
@@ -40,11 +40,11 @@ pub struct LookupCost {
     /// Seconds that the slowest server reports for requests in its queue, if it does.
     pub queued: Option<f64>,
     /// Number of rows that the servers saw opened, in a symmetric table.
-    pub opened: u64,
+    pub rows_opened: u64,
     /// What the servers saw, in words.
     pub leakage: String,
     /// First bytes of the first query, as the first server saw them.
-    pub seen: Vec<u8>,
+    pub query_prefix: Vec<u8>,
 }
 
 /// What servers know of a table's lookups apart from their cost.
@@ -63,12 +63,12 @@ pub(crate) struct Observation<'a> {
 
 impl LookupCost {
     /// A cost of zero, for this number of requested rows or keys.
-    pub(crate) fn of(wanted: usize) -> Self {
-        LookupCost { wanted, ..LookupCost::default() }
+    pub(crate) fn of(requested: usize) -> Self {
+        LookupCost { requested, ..LookupCost::default() }
     }
 
     /// Sets the duration of the call.
-    pub(crate) fn took(&mut self, time: Duration) {
+    pub(crate) fn set_total(&mut self, time: Duration) {
         self.total = time.as_secs_f64();
     }
 
@@ -95,17 +95,17 @@ impl LookupCost {
     fn add(&mut self, last: &LookupStats, times: Times) {
         self.epoch = last.epoch.0;
         self.rounds += last.requests as usize;
-        self.lookups += last.rows;
+        self.padded_lookups += last.rows;
         self.up += last.up;
         self.down += last.down;
         if let Some(opened) = last.evaluations {
-            self.opened += opened.count;
+            self.rows_opened += opened.count;
             self.up += opened.up;
             self.down += opened.down;
         }
         self.take(times);
-        if self.seen.is_empty() {
-            self.seen.clone_from(&last.query_prefix);
+        if self.query_prefix.is_empty() {
+            self.query_prefix.clone_from(&last.query_prefix);
         }
     }
 
@@ -122,44 +122,47 @@ impl LookupCost {
         add(&mut self.queued, times.queued);
     }
 
-    /// Adds the cost of openings so far.
-    pub(crate) fn add_once(&mut self, stats: &Stats) {
+    /// Adds the traffic of opening so far.
+    pub(crate) fn add_setup(&mut self, stats: &Stats) {
         for traffic in [stats.catalog, stats.artifacts, stats.keys, stats.hint_requests, stats.streams] {
-            self.once_up += traffic.up;
-            self.once_down += traffic.down;
+            self.setup_up += traffic.up;
+            self.setup_down += traffic.down;
         }
     }
 
     /// Describes what the servers saw.
-    pub(crate) fn tell(mut self, seen: &Observation<'_>) -> Self {
-        let &Observation { table, servers, is_stack, has_keys, hides_count } = seen;
+    pub(crate) fn with_leakage(mut self, observation: &Observation<'_>) -> Self {
+        let &Observation { table, servers, is_stack, has_keys, hides_count } = observation;
         let who = if servers > 1 { format!("Each of {servers} servers") } else { "The server".to_owned() };
         let requests = match self.rounds {
             1 => "one request".to_owned(),
             rounds => format!("{rounds} requests"),
         };
-        let rows = match (is_stack, self.lookups) {
+        let rows = match (is_stack, self.padded_lookups) {
             (true, _) => "to every table of the stack".to_owned(),
             (_, 1) => "for one row of".to_owned(),
             (_, rows) => format!("for {rows} rows of"),
         };
         let count = if hides_count { ", nor how many of those were" } else { "" };
-        let mut told = format!(
+        let mut leakage = format!(
             "{who} saw {requests} {rows} {table}, epoch {}, from this address at this time. It did not see which rows or \
              keys were wanted{count}, nor whether the table has them",
             self.epoch
         );
         if servers > 1 {
-            told.push_str(", as long as the servers do not put together what they saw");
+            leakage.push_str(", as long as the servers do not put together what they saw");
         }
-        told.push('.');
+        leakage.push('.');
         if has_keys {
-            told.push_str(" It knows requests under the same keys for one client's.");
+            leakage.push_str(" It knows requests under the same keys for one client's.");
         }
-        if self.opened > 0 {
-            told.push_str(&format!(" It also saw that {} rows were opened, and not which.", self.opened));
+        if self.rows_opened > 0 {
+            leakage.push_str(&format!(
+                " It also saw that {} rows were opened, and not which.",
+                self.rows_opened
+            ));
         }
-        self.leakage = told;
+        self.leakage = leakage;
         self
     }
 }

@@ -26,15 +26,15 @@ pub struct Options {
     /// Folder for the durable states of clients whose hints are used up.
     pub state: Option<PathBuf>,
     /// Folder for rollback counters, which expose an old copy of a state.
-    pub anchor: Option<PathBuf>,
+    pub rollback_dir: Option<PathBuf>,
     /// Whether a durable state may be in memory alone.
     pub in_memory: bool,
     /// Whether to register keys for this opening alone.
     pub fresh_keys: bool,
     /// Whether to refuse a table without row proofs.
-    pub verified: bool,
+    pub require_row_proofs: bool,
     /// Maximum wait in seconds for a busy server, or for another process that has the state open.
-    pub patience: f64,
+    pub max_wait: f64,
     /// Maximum duration of one request in seconds.
     #[cfg(feature = "http")]
     pub timeout: f64,
@@ -54,11 +54,11 @@ impl Default for Options {
             cache: None,
             key_file: None,
             state: None,
-            anchor: None,
+            rollback_dir: None,
             in_memory: false,
             fresh_keys: false,
-            verified: false,
-            patience: 120.0,
+            require_row_proofs: false,
+            max_wait: 120.0,
             #[cfg(feature = "http")]
             timeout: 60.0,
             #[cfg(feature = "http")]
@@ -74,7 +74,7 @@ impl Default for Options {
 pub(crate) struct ParsedOptions {
     pub(crate) pin: Option<PublicKey>,
     pub(crate) snapshot: Option<Hex32>,
-    pub(crate) patience: Duration,
+    pub(crate) max_wait: Duration,
     #[cfg(feature = "http")]
     pub(crate) timeout: Duration,
     pub(crate) rest: Options,
@@ -95,7 +95,7 @@ impl ParsedOptions {
         Ok(ParsedOptions {
             pin,
             snapshot,
-            patience: seconds("patience", options.patience)?,
+            max_wait: seconds("max_wait", options.max_wait)?,
             #[cfg(feature = "http")]
             timeout: seconds("timeout", options.timeout)?,
             rest: options,
@@ -104,14 +104,14 @@ impl ParsedOptions {
 
     /// Sets the options that a table has and a stack does not.
     pub(crate) fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
-        builder = builder.max_wait(self.patience);
+        builder = builder.max_wait(self.max_wait);
         if let Some(file) = &self.rest.key_file {
             builder = builder.key_file(file);
         }
         if let Some(dir) = &self.rest.state {
             builder = builder.state_dir(dir);
         }
-        if let Some(dir) = &self.rest.anchor {
+        if let Some(dir) = &self.rest.rollback_dir {
             builder = builder.anchor_dir(dir);
         }
         if self.rest.in_memory {
@@ -120,7 +120,7 @@ impl ParsedOptions {
         if self.rest.fresh_keys {
             builder = builder.max_keys_age(Duration::ZERO);
         }
-        if self.rest.verified {
+        if self.rest.require_row_proofs {
             builder = builder.require_row_proofs();
         }
         builder

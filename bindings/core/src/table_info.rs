@@ -40,7 +40,6 @@ pub struct TableInfo {
     /// Whether it is a stack, whose rounds hide the number of lookups.
     pub stack: bool,
     /// Maximum number of rows or keys in one request; more are looked up in several.
-    #[serde(rename = "most")]
     pub max_batch: usize,
     /// Number of queries left before hints have to be made again; `None` for any number.
     pub budget: Option<u64>,

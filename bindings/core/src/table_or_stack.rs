@@ -44,29 +44,29 @@ impl TableOrStack {
     /// once all queries were made.
     pub fn rounds(
         &mut self,
-        wanted: &[Lookup<'_>],
+        lookups: &[Lookup<'_>],
         batch: usize,
     ) -> Result<(LookupOutcome, LookupCost), BindingError> {
         if !(1..=MAX_OF_A_BATCH).contains(&batch) {
             let fix = format!("give one of 1 to {MAX_OF_A_BATCH}");
             return Err(BindingError::misuse(format!("a batch of {batch} is none"), fix));
         }
-        let (mut wishes, mut cost) = (wanted.to_vec(), LookupCost::of(wanted.len()));
+        let (mut padded, mut cost) = (lookups.to_vec(), LookupCost::of(lookups.len()));
         let start = Instant::now();
         let mut each = match self {
             TableOrStack::Table(table) => {
-                wishes.resize(wishes.len().div_ceil(batch).max(1) * batch, Lookup::Row(0));
-                table.get_each(&wishes)?
+                padded.resize(padded.len().div_ceil(batch).max(1) * batch, Lookup::Row(0));
+                table.get_each(&padded)?
             }
-            TableOrStack::Stack(batch) => batch.get_each(&wishes)?,
+            TableOrStack::Stack(batch) => batch.get_each(&padded)?,
         };
-        cost.took(start.elapsed());
+        cost.set_total(start.elapsed());
         match self {
             TableOrStack::Table(table) => cost.add_table(table),
             TableOrStack::Stack(batch) => cost.add_stack(batch),
         }
-        each.truncate(wanted.len());
-        Ok((each, self.told(cost, batch > 1)))
+        each.truncate(lookups.len());
+        Ok((each, self.with_leakage(cost, batch > 1)))
     }
 
     /// Checks for a newer epoch. Returns whether there was one. Each round of a stack follows its
@@ -82,18 +82,18 @@ impl TableOrStack {
     }
 
     /// Describes what the servers saw of the lookups.
-    fn told(&self, mut cost: LookupCost, is_padded: bool) -> LookupCost {
+    fn with_leakage(&self, mut cost: LookupCost, is_padded: bool) -> LookupCost {
         let tables = match self {
             TableOrStack::Table(table) => std::slice::from_ref(table.as_ref()),
             TableOrStack::Stack(batch) => batch.stack().tables(),
         };
-        tables.iter().for_each(|table| cost.add_once(&table.stats()));
+        tables.iter().for_each(|table| cost.add_setup(&table.stats()));
         let (name, is_stack) = match self {
             TableOrStack::Table(table) => (table.catalog().table.as_str(), false),
             TableOrStack::Stack(batch) => (batch.stack().document().stack.as_str(), true),
         };
         let first = tables.first();
-        cost.tell(&Observation {
+        cost.with_leakage(&Observation {
             table: name,
             servers: first.map_or(1, |table| table.catalog().servers),
             is_stack,

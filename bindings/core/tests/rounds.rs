@@ -21,13 +21,13 @@ mod common {
 
 const ROWS: u64 = 300;
 
-fn carried(server: &Server) -> Servers {
+fn servers_of(server: &Server) -> Servers {
     let server = server.clone();
     Servers::Custom(Arc::new(move || vec![boxed(server.transport())]))
 }
 
 fn opened(server: &Server) -> TableOrStack {
-    open(&carried(server), NAME, Options::default(), None).unwrap()
+    open(&servers_of(server), NAME, Options::default(), None).unwrap()
 }
 
 /// Bytes of each query request that the server has received so far.
@@ -42,14 +42,14 @@ fn a_round_does_not_show_how_much_was_wanted() {
     let mut table = opened(&server);
     let mut shapes = Vec::new();
     for wanted in [&[][..], &[7], &[1, 2, 3], &[0, 0, ROWS - 1, 5, 6, 7, 8, 9]] {
-        let wishes: Vec<_> = wanted.iter().copied().map(Lookup::Row).collect();
+        let lookups: Vec<_> = wanted.iter().copied().map(Lookup::Row).collect();
         let before = asks(&server).len();
-        let (each, cost) = table.rounds(&wishes, 8).unwrap();
-        let rows: Vec<_> = each.into_iter().map(|granted| granted.unwrap().value.unwrap()).collect();
+        let (each, cost) = table.rounds(&lookups, 8).unwrap();
+        let rows: Vec<_> = each.into_iter().map(|result| result.unwrap().value.unwrap()).collect();
         assert!(
             rows.iter().zip(wanted).all(|(got, row)| *got == value(*row, 8)) && rows.len() == wanted.len()
         );
-        assert_eq!((cost.wanted, cost.lookups), (wanted.len(), 8));
+        assert_eq!((cost.requested, cost.padded_lookups), (wanted.len(), 8));
         assert!(
             cost.leakage.contains("8 rows of squares") && cost.leakage.contains("nor how many"),
             "{cost:?}"
@@ -72,14 +72,23 @@ fn a_row_past_the_end_is_asked_for_and_is_an_error_then() {
 }
 
 #[test]
-fn costs_and_facts_have_stable_names() {
+fn costs_and_table_info_have_stable_names() {
     let server = server_of("simplepir/1", ROWS, 8);
     let mut table = opened(&server);
     let (_, cost) = table.rounds(&[Lookup::Row(3)], 1).unwrap();
     let cost = serde_json::to_value(&cost).unwrap();
-    for name in
-        ["epoch", "wanted", "lookups", "rounds", "up", "down", "once_up", "once_down", "leakage", "seen"]
-    {
+    for name in [
+        "epoch",
+        "requested",
+        "padded_lookups",
+        "rounds",
+        "up",
+        "down",
+        "setup_up",
+        "setup_down",
+        "leakage",
+        "query_prefix",
+    ] {
         assert!(!cost[name].is_null(), "{name}");
     }
     let about = serde_json::to_value(table.about().unwrap()).unwrap();
@@ -94,17 +103,17 @@ fn faults_say_whose_they_are() {
         open(servers, name, options, None).map(drop).unwrap_err().kind
     };
     let options = Options::default;
-    let to = carried(&server);
+    let to = servers_of(&server);
     assert_eq!(kind(&to, "no name", options()), ErrorKind::Misuse);
     assert_eq!(kind(&to, NAME, Options { pin: Some("pk".to_owned()), ..options() }), ErrorKind::Misuse);
-    assert_eq!(kind(&to, NAME, Options { patience: f64::NAN, ..options() }), ErrorKind::Misuse);
+    assert_eq!(kind(&to, NAME, Options { max_wait: f64::NAN, ..options() }), ErrorKind::Misuse);
     let other = server_of("simplepir/1", ROWS, 16).with(|world| {
         world.key = sotto_catalog::SigningKey::generate(&mut sotto_testkit::rng::seeded("somebody else"));
         world.pin().to_string()
     });
     assert_eq!(kind(&to, NAME, Options { pin: Some(other), ..options() }), ErrorKind::Peer);
     server.tamper(|_, _| Err(TransportError::Lost("cut".to_owned())));
-    assert_eq!(kind(&to, NAME, Options { patience: 0.0, ..options() }), ErrorKind::Network);
+    assert_eq!(kind(&to, NAME, Options { max_wait: 0.0, ..options() }), ErrorKind::Network);
     server.tamper(|_, _| Err(TransportError::Timeout("late".to_owned())));
     assert_eq!(kind(&to, NAME, options()), ErrorKind::Timeout);
     let panicked = guarded::<(), sotto_binding::BindingError>(|| panic!("of a bug")).unwrap_err();
@@ -124,7 +133,7 @@ fn a_hearer_is_told_how_far_an_opening_is() {
     }
     let server = server_of("simplepir/1", ROWS, 8);
     let heard = Arc::new(StageListener::default());
-    open(&carried(&server), NAME, Options::default(), Some(heard.clone())).unwrap();
+    open(&servers_of(&server), NAME, Options::default(), Some(heard.clone())).unwrap();
     let mut stages = heard.0.lock().unwrap().clone();
     stages.dedup();
     assert_eq!(stages, ["catalog", "hint", "ready"]);
@@ -133,7 +142,7 @@ fn a_hearer_is_told_how_far_an_opening_is() {
 #[test]
 fn options_are_read_from_json_and_unknown_ones_are_refused() {
     let read = |json: &str| serde_json::from_str::<Options>(json);
-    assert_eq!(read(r#"{"pin": "x", "patience": 3}"#).unwrap().patience, 3.0);
+    assert_eq!(read(r#"{"pin": "x", "max_wait": 3}"#).unwrap().max_wait, 3.0);
     assert!(read(r#"{"pinn": "x"}"#).unwrap_err().to_string().contains("pinn"));
     // No connection is opened here, so an option for connections is unknown.
     assert_eq!(read(r#"{"timeout": 3}"#).is_ok(), cfg!(feature = "http"));

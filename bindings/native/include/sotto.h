@@ -1,6 +1,6 @@
 /* sotto.h: rows of somebody else's table, without telling them which. bindings/native/README.md says how.
  *
- * The library opens no socket: a function of the caller's carries every request. It writes to no folder that the caller does not name.
+ * The library opens no socket: a function of the caller's sends every request. It writes to no folder that the caller does not name.
  * Every function may be called by any thread, and none by a callback but those of the reply. */
 
 #ifndef SOTTO_H
@@ -123,7 +123,7 @@ const char *sotto_version(void);
 // Opens a table, or a stack: fetches its catalog, and once what its scheme needs. `config` is a JSON object with `servers`,
 // `table` and options; the README lists them.
 //
-// `transport` carries every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
+// `transport` sends every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
 // may be null. Both are given `context`, and may be called by threads of the library's, where a table has several servers by
 // several at once; each must return, and throw nothing.
 //
@@ -159,12 +159,12 @@ int32_t sotto_get_row(SottoTable table, uint64_t row, SottoBuffer *value, SottoE
 int32_t sotto_get_key(SottoTable table, const uint8_t *key, size_t key_len, SottoBuffer *value, SottoError *error);
 
 // Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
-// and neither how many were wanted nor which. `wishes` is a JSON list of numbers and texts. Read the values with
+// and neither how many lookups there were nor which. `lookups` is a JSON list of numbers and texts. Read the values with
 // `sotto_value_at`.
 //
 // # Safety
-// `wishes` points to `wishes_len` bytes, `values` to one, and `error` to one or is null.
-int32_t sotto_get_many(SottoTable table, const uint8_t *wishes, size_t wishes_len, SottoBuffer *values, SottoError *error);
+// `lookups` points to `lookups_len` bytes, `values` to one, and `error` to one or is null.
+int32_t sotto_get_many(SottoTable table, const uint8_t *lookups, size_t lookups_len, SottoBuffer *values, SottoError *error);
 
 // One of the values that `sotto_get_many` gave: `SOTTO_OK`, and where its bytes lie within `values`; `SOTTO_ABSENT` for a key
 // that the table does not have; `SOTTO_MISUSE` if there are not so many.

@@ -41,9 +41,9 @@ pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
         serde_json::from_value(Value::Object(all)).map_err(|error| wrong(&error.to_string()))?;
     // By default the rollback counter is in the user's home. This library writes only where the
     // caller says.
-    if options.state.is_some() && options.anchor.is_none() {
+    if options.state.is_some() && options.rollback_dir.is_none() {
         return Err(wrong(
-            "a \"state\" needs an \"anchor\": a second folder, by which a copy of it is noticed",
+            "a \"state\" needs a \"rollback_dir\": a second folder, whose counter exposes an old copy of it",
         ));
     }
     Ok(Config { servers, table, batch, options })

@@ -1,5 +1,5 @@
 //! The C library `libsotto`: `sotto.h` over the code that all bindings share. It opens no socket;
-//! the caller carries every request.
+//! the caller sends every request.
 //!
 //! | module | contents |
 //! |---|---|

@@ -20,7 +20,7 @@ pub(crate) enum ParsedLookup {
 
 impl ParsedLookup {
     /// The lookup to make.
-    pub(crate) fn wish(&self) -> Lookup<'_> {
+    pub(crate) fn as_lookup(&self) -> Lookup<'_> {
         match self {
             ParsedLookup::Row(row) => Lookup::Row(*row),
             ParsedLookup::Key(key) => Lookup::Key(key),
@@ -45,12 +45,12 @@ impl ParsedLookup {
         let parsed = json.and_then(|json| {
             let fix = "give a list of rows and keys, such as [7, \"ann@example.com\"]";
             let list: Vec<Value> = serde_json::from_slice(json).map_err(|error| {
-                BindingError::misuse(format!("what is wanted is no JSON list: {error}"), fix)
+                BindingError::misuse(format!("the lookups are no JSON list: {error}"), fix)
             })?;
             match list.len() <= MAX {
                 true => Ok(list),
                 false => Err(BindingError::misuse(
-                    format!("{} wishes at once, {MAX} are the most", list.len()),
+                    format!("{} lookups in one call, at most {MAX} are allowed", list.len()),
                     fix,
                 )),
             }

@@ -31,21 +31,21 @@ pub(crate) struct OpenTable {
 /// Opens a table, and returns its number.
 pub(crate) fn open(
     json: &[u8],
-    carry: Arc<dyn CallbackFns>,
-    hearer: Option<Arc<dyn Listener>>,
+    callbacks: Arc<dyn CallbackFns>,
+    listener: Option<Arc<dyn Listener>>,
 ) -> Result<u64, BindingError> {
     let config::Config { servers, table, batch, options } = config::parse(json)?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
-    let carriers = move || {
+    let transports = move || {
         let each = (0..).zip(&servers).map(|(server, origin)| {
-            let (carry, cancelled) = (Arc::clone(&carry), Arc::clone(&flag));
-            Box::new(CallbackTransport { server, origin: origin.clone(), carry, cancelled })
+            let (callbacks, cancelled) = (Arc::clone(&callbacks), Arc::clone(&flag));
+            Box::new(CallbackTransport { server, origin: origin.clone(), callbacks, cancelled })
                 as Box<dyn Transport>
         });
         each.collect()
     };
-    let opened = sotto_binding::open(&Servers::Custom(Arc::new(carriers)), &table, options, hearer);
+    let opened = sotto_binding::open(&Servers::Custom(Arc::new(transports)), &table, options, listener);
     let opened = opened.map_err(|fault| unless_cancelled(fault, &cancelled))?;
     let state = OpenTable { opened: Some(opened), batch, last: None };
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -83,24 +83,28 @@ impl OpenTable {
     }
 
     /// Makes one lookup by itself.
-    pub(crate) fn one(&mut self, wanted: ParsedLookup) -> Result<Option<Vec<u8>>, BindingError> {
-        Ok(self.ask(&[wanted], 1)?.pop().flatten())
+    pub(crate) fn one(&mut self, lookup: ParsedLookup) -> Result<Option<Vec<u8>>, BindingError> {
+        Ok(self.look_up(&[lookup], 1)?.pop().flatten())
     }
 
     /// Makes several lookups, in rounds that are filled up.
-    pub(crate) fn many(&mut self, wanted: &[ParsedLookup]) -> Result<Vec<Option<Vec<u8>>>, BindingError> {
-        self.ask(wanted, self.batch)
+    pub(crate) fn many(&mut self, parsed: &[ParsedLookup]) -> Result<Vec<Option<Vec<u8>>>, BindingError> {
+        self.look_up(parsed, self.batch)
     }
 
-    fn ask(&mut self, wanted: &[ParsedLookup], batch: usize) -> Result<Vec<Option<Vec<u8>>>, BindingError> {
-        let wishes: Vec<_> = wanted.iter().map(ParsedLookup::wish).collect();
-        let (each, cost) = self.opened()?.rounds(&wishes, batch)?;
+    fn look_up(
+        &mut self,
+        parsed: &[ParsedLookup],
+        batch: usize,
+    ) -> Result<Vec<Option<Vec<u8>>>, BindingError> {
+        let lookups: Vec<_> = parsed.iter().map(ParsedLookup::as_lookup).collect();
+        let (each, cost) = self.opened()?.rounds(&lookups, batch)?;
         self.last = Some(cost);
-        let granted = wanted.iter().zip(each).map(|(wanted, granted)| match wanted {
+        let values = parsed.iter().zip(each).map(|(parsed, result)| match parsed {
             ParsedLookup::Invalid(fault) => Err(fault.clone()),
-            _ => Ok(granted?.value),
+            _ => Ok(result?.value),
         });
-        granted.collect()
+        values.collect()
     }
 }
 

@@ -12,24 +12,24 @@ pub(crate) enum CallbackError {
     Cancelled,
 }
 
-/// Carries a request to one of the servers.
+/// The caller's functions: they send a request to one of the servers.
 pub(crate) trait CallbackFns: Send + Sync {
     /// # Errors
     /// [`CallbackError`].
-    fn carry(&self, server: u32, request: &Request) -> Result<Response, CallbackError>;
+    fn call(&self, server: u32, request: &Request) -> Result<Response, CallbackError>;
 }
 
 /// A transport to one server.
 pub(crate) struct CallbackTransport {
     pub(crate) server: u32,
     pub(crate) origin: String,
-    pub(crate) carry: Arc<dyn CallbackFns>,
+    pub(crate) callbacks: Arc<dyn CallbackFns>,
     pub(crate) cancelled: Arc<AtomicBool>,
 }
 
 impl Transport for CallbackTransport {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        let response = self.carry.carry(self.server, request).map_err(|failed| match failed {
+        let response = self.callbacks.call(self.server, request).map_err(|failed| match failed {
             CallbackError::Transport(error) => error,
             // Not reported as a loss, which would be retried.
             CallbackError::Cancelled => {

@@ -41,13 +41,13 @@ static const char *pin, *other_pin, *snapshot, *scratch;
 /* What a table's callbacks are given. */
 struct way {
   uint16_t port;
-  struct carrier *carrier;
+  struct helper *helper;
   atomic_int asks;
   int lies, cancels, calls_back, inside, ready;
   SottoTable table;
 };
 
-static int32_t carry(void *context, const SottoRequest *asked, SottoReply *reply) {
+static int32_t send_request(void *context, const SottoRequest *asked, SottoReply *reply) {
   struct way *way = context;
   struct request request = {.body = (uint8_t *)asked->body, .body_len = asked->body_len};
   struct response response = {0};
@@ -65,8 +65,8 @@ static int32_t carry(void *context, const SottoRequest *asked, SottoReply *reply
     sotto_error_free(&error);
     CHECK(sotto_close(way->table, NULL) == SOTTO_MISUSE, "closed from within");
   }
-  const char *why = "the carrier gave up";
-  int failed = way->carrier ? carrier_call(way->carrier, &request, &response)
+  const char *why = "the helper gave up";
+  int failed = way->helper ? helper_call(way->helper, &request, &response)
                             : http_call(way->port, &request, &response, &why);
   if (failed) {
     sotto_reply_error(reply, why);
@@ -104,7 +104,7 @@ static SottoError error;
 
 static int32_t open_at(struct way *way, const char *json, SottoTable *table) {
   sotto_error_free(&error);
-  int32_t status = sotto_open((const uint8_t *)json, strlen(json), carry, far, way, table, &error);
+  int32_t status = sotto_open((const uint8_t *)json, strlen(json), send_request, far, way, table, &error);
   if (status == SOTTO_OK) way->table = *table;
   return status;
 }
@@ -135,11 +135,11 @@ static void row_is(SottoTable table, uint64_t row) {
   CHECK(value.data == NULL && error.json == NULL, "something is left");
 }
 
-static void key_is(SottoTable table, const char *key, const char *wanted) {
+static void key_is(SottoTable table, const char *key, const char *expected) {
   SottoBuffer value;
   int32_t status = sotto_get_key(table, (const uint8_t *)key, strlen(key), &value, &error);
-  CHECK(status == (wanted ? SOTTO_OK : SOTTO_ABSENT), "%s: %d", key, status);
-  if (wanted) CHECK(value.len == strlen(wanted) && memcmp(value.data, wanted, value.len) == 0, "%.*s", (int)value.len, value.data);
+  CHECK(status == (expected ? SOTTO_OK : SOTTO_ABSENT), "%s: %d", key, status);
+  if (expected) CHECK(value.len == strlen(expected) && memcmp(value.data, expected, value.len) == 0, "%.*s", (int)value.len, value.data);
   sotto_free(&value);
 }
 
@@ -170,7 +170,7 @@ static void finds_rows_and_keys(void) {
 
   CHECK(sotto_last(words, &json, &error) == SOTTO_OK, "%s", error.json);
   CHECK(memmem(json.data, json.len, "\"leakage\":\"The server saw one request", 37), "%.*s", (int)json.len, json.data);
-  CHECK(memmem(json.data, json.len, "\"wanted\":3,", 11), "%.*s", (int)json.len, json.data);
+  CHECK(memmem(json.data, json.len, "\"requested\":3,", 14), "%.*s", (int)json.len, json.data);
   sotto_free(&json);
   CHECK(sotto_about(words, &json, &error) == SOTTO_OK, "%s", error.json);
   CHECK(memmem(json.data, json.len, "\"trust\":\"pinned\"", 16) && memmem(json.data, json.len, snapshot, 64), "%.*s", (int)json.len, json.data);
@@ -205,9 +205,9 @@ static void wrong_configurations(void) {
       "", "{", "[]", "7", "null", "{}", "{\"servers\":[],\"table\":\"words\"}", "{\"servers\":[\"here\"]}",
       "{\"servers\":\"here\",\"table\":\"words\"}", "{\"servers\":[\"here\"],\"table\":7}",
       "{\"servers\":[\"here\"],\"table\":\"No Name\"}", "{\"servers\":[\"here\"],\"table\":\"words\",\"pim\":\"x\"}",
-      "{\"servers\":[\"here\",\"here\"],\"table\":\"words\"}", "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":NaN}",
-      "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":1e999}", "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":1e300}",
-      "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":-1}", "{\"servers\":[\"here\"],\"table\":\"words\",\"state\":\"/tmp/x\"}",
+      "{\"servers\":[\"here\",\"here\"],\"table\":\"words\"}", "{\"servers\":[\"here\"],\"table\":\"words\",\"max_wait\":NaN}",
+      "{\"servers\":[\"here\"],\"table\":\"words\",\"max_wait\":1e999}", "{\"servers\":[\"here\"],\"table\":\"words\",\"max_wait\":1e300}",
+      "{\"servers\":[\"here\"],\"table\":\"words\",\"max_wait\":-1}", "{\"servers\":[\"here\"],\"table\":\"words\",\"state\":\"/tmp/x\"}",
       "{\"servers\":[\"here\"],\"table\":\"words\",\"batch\":-1}", "{\"servers\":[\"\"],\"table\":\"words\"}", "\xff\xfe"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) refused(wrong[i], SOTTO_MISUSE, "misuse");
   char *deep = malloc(60001);
@@ -227,12 +227,12 @@ static void null_pointers_and_closed_tables(void) {
   const uint8_t *bytes = (const uint8_t *)json;
   SottoTable table;
   sotto_error_free(&error);
-  CHECK(sotto_open(NULL, 5, carry, NULL, &way, &table, &error) == SOTTO_MISUSE, "no configuration");
+  CHECK(sotto_open(NULL, 5, send_request, NULL, &way, &table, &error) == SOTTO_MISUSE, "no configuration");
   sotto_error_free(&error);
   CHECK(sotto_open(bytes, strlen(json), NULL, NULL, &way, &table, &error) == SOTTO_MISUSE, "no transport");
   sotto_error_free(&error);
-  CHECK(sotto_open(bytes, strlen(json), carry, NULL, &way, NULL, NULL) == SOTTO_MISUSE, "no place for the table");
-  CHECK(sotto_open(bytes, strlen(json), carry, NULL, &way, &table, NULL) == SOTTO_OK, "neither error nor progress are needed");
+  CHECK(sotto_open(bytes, strlen(json), send_request, NULL, &way, NULL, NULL) == SOTTO_MISUSE, "no place for the table");
+  CHECK(sotto_open(bytes, strlen(json), send_request, NULL, &way, &table, NULL) == SOTTO_OK, "neither error nor progress are needed");
   SottoBuffer value = {0};
   int asks = way.asks;
   CHECK(sotto_get_key(table, NULL, 3, &value, NULL) == SOTTO_MISUSE, "no key");
@@ -255,7 +255,7 @@ static void null_pointers_and_closed_tables(void) {
   CHECK(sotto_about(0, &value, NULL) == SOTTO_MISUSE && sotto_last(~0ull, &value, NULL) == SOTTO_MISUSE, "no table");
 }
 
-static void silence_tells_nothing(void) {
+static void no_silent_abort(void) {
   struct way way = {.port = port};
   SottoTable table = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
   struct { const char *list; int32_t status; } wrong[] = {
@@ -280,7 +280,7 @@ static void silence_tells_nothing(void) {
 
 static void servers_that_vanish_and_lie(void) {
   struct way way = {.port = port};
-  const char *json = "{\"servers\":[\"here\"],\"table\":\"hashes\",\"patience\":0.2}";
+  const char *json = "{\"servers\":[\"here\"],\"table\":\"hashes\",\"max_wait\":0.2}";
   SottoTable table = opened(&way, json);
   SottoBuffer value;
   way.port = 1;
@@ -335,7 +335,7 @@ static void storage(void) {
   }
 
   /* Hints that are used up, in folders that the caller names. */
-  const char *spent = "{\"servers\":[\"here\"],\"table\":\"spent\",\"state\":\"%s\",\"anchor\":\"%s/anchor\"}";
+  const char *spent = "{\"servers\":[\"here\"],\"table\":\"spent\",\"state\":\"%s\",\"rollback_dir\":\"%s/rollback\"}";
   way.asks = 0;
   CHECK(open_at(&way, "{\"servers\":[\"here\"],\"table\":\"spent\"}", &table) == SOTTO_MISUSE, "%s", error.json);
   CHECK(strcmp(error.code, "state-needed") == 0, "%s", error.json);
@@ -396,9 +396,9 @@ static int status_of(void (*work)(void)) {
   return status;
 }
 
-static struct carrier carrier;
+static struct helper helper;
 static void looks_up_by_pipes(void) {
-  struct way way = {.carrier = &carrier};
+  struct way way = {.helper = &helper};
   SottoTable table = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
   row_is(table, 7);
   CHECK(way.asks == 1, "%d asks", way.asks);
@@ -410,10 +410,10 @@ static void looks_up_by_sockets(void) {
 }
 
 static void opens_no_socket(void) {
-  CHECK(carrier_start(&carrier, port) == 0, "no carrier");
+  CHECK(helper_start(&helper, port) == 0, "no helper");
   int status = status_of(looks_up_by_pipes);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a lookup without sockets ended with %x", (unsigned)status);
-  carrier_stop(&carrier);
+  helper_stop(&helper);
   /* The same with a transport that opens one: the ban is real. */
   status = status_of(looks_up_by_sockets);
   CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "the ban did not hold: %x", (unsigned)status);
@@ -476,7 +476,7 @@ int main(int count, char **given) {
   pins_and_snapshots();
   wrong_configurations();
   null_pointers_and_closed_tables();
-  silence_tells_nothing();
+  no_silent_abort();
   servers_that_vanish_and_lie();
   storage();
   several_threads();

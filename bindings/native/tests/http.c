@@ -98,16 +98,16 @@ int http_call(uint16_t port, const struct request *request, struct response *res
   return 0;
 }
 
-int carrier_start(struct carrier *carrier, uint16_t port) {
+int helper_start(struct helper *helper, uint16_t port) {
   int there[2], back[2];
   if (pipe(there) || pipe(back)) return -1;
-  carrier->pid = fork();
-  if (carrier->pid != 0) {
+  helper->pid = fork();
+  if (helper->pid != 0) {
     close(there[0]);
     close(back[1]);
-    carrier->to = there[1];
-    carrier->from = back[0];
-    return carrier->pid < 0 ? -1 : 0;
+    helper->to = there[1];
+    helper->from = back[0];
+    return helper->pid < 0 ? -1 : 0;
   }
   close(there[1]);
   close(back[0]);
@@ -125,15 +125,15 @@ int carrier_start(struct carrier *carrier, uint16_t port) {
   _exit(0);
 }
 
-int carrier_call(struct carrier *carrier, const struct request *request, struct response *response) {
-  if (write_all(carrier->to, request, sizeof *request) || write_all(carrier->to, request->body, request->body_len)) return -1;
-  if (read_all(carrier->from, response, sizeof *response)) return -1;
+int helper_call(struct helper *helper, const struct request *request, struct response *response) {
+  if (write_all(helper->to, request, sizeof *request) || write_all(helper->to, request->body, request->body_len)) return -1;
+  if (read_all(helper->from, response, sizeof *response)) return -1;
   response->body = malloc(response->body_len + 1);
-  return read_all(carrier->from, response->body, response->body_len) || response->status == 0 ? -1 : 0;
+  return read_all(helper->from, response->body, response->body_len) || response->status == 0 ? -1 : 0;
 }
 
-void carrier_stop(struct carrier *carrier) {
-  close(carrier->to);
-  close(carrier->from);
-  waitpid(carrier->pid, NULL, 0);
+void helper_stop(struct helper *helper) {
+  close(helper->to);
+  close(helper->from);
+  waitpid(helper->pid, NULL, 0);
 }

@@ -28,12 +28,12 @@ struct response {
 int http_call(uint16_t port, const struct request *request, struct response *response, const char **why);
 
 /* The same, done by another process at the other end of two pipes: for a process that may open no socket. */
-struct carrier {
+struct helper {
   int to, from;
   int pid;
 };
-int carrier_start(struct carrier *carrier, uint16_t port);
-int carrier_call(struct carrier *carrier, const struct request *request, struct response *response);
-void carrier_stop(struct carrier *carrier);
+int helper_start(struct helper *helper, uint16_t port);
+int helper_call(struct helper *helper, const struct request *request, struct response *response);
+void helper_stop(struct helper *helper);
 
 #endif

@@ -42,7 +42,7 @@ pub extern "C" fn sotto_version() -> *const c_char {
 /// Opens a table, or a stack: fetches its catalog, and once what its scheme needs. `config` is a JSON object with `servers`,
 /// `table` and options; the README lists them.
 ///
-/// `transport` carries every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
+/// `transport` sends every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
 /// may be null. Both are given `context`, and may be called by threads of the library's, where a table has several servers by
 /// several at once; each must return, and throw nothing.
 ///
@@ -68,8 +68,8 @@ pub unsafe extern "C" fn sotto_open(
         *table = 0;
         let transport = transport.ok_or_else(|| null("transport"))?;
         let callbacks = Arc::new(Callbacks::new(transport, progress, context));
-        let hearer = progress.is_some().then(|| Arc::clone(&callbacks) as _);
-        *table = tables::open(config?, callbacks, hearer)?;
+        let listener = progress.is_some().then(|| Arc::clone(&callbacks) as _);
+        *table = tables::open(config?, callbacks, listener)?;
         Ok(SOTTO_OK)
     };
     // SAFETY: the caller promises it of `error`.
@@ -118,22 +118,22 @@ pub unsafe extern "C" fn sotto_get_key(
 }
 
 /// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
-/// and neither how many were wanted nor which. `wishes` is a JSON list of numbers and texts. Read the values with
+/// and neither how many lookups there were nor which. `lookups` is a JSON list of numbers and texts. Read the values with
 /// `sotto_value_at`.
 ///
 /// # Safety
-/// `wishes` points to `wishes_len` bytes, `values` to one, and `error` to one or is null.
+/// `lookups` points to `lookups_len` bytes, `values` to one, and `error` to one or is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sotto_get_many(
     table: SottoTable,
-    wishes: *const u8,
-    wishes_len: usize,
+    lookups: *const u8,
+    lookups_len: usize,
     values: *mut SottoBuffer,
     error: *mut SottoError,
 ) -> i32 {
-    // SAFETY: the caller promises it of `wishes`.
-    let wanted = ParsedLookup::list(unsafe { bytes("wishes", wishes, wishes_len, MAX_LIST) });
-    let work = |state: &mut OpenTable| Ok(Some(values::encode(&state.many(&wanted)?)));
+    // SAFETY: the caller promises it of `lookups`.
+    let parsed = ParsedLookup::list(unsafe { bytes("lookups", lookups, lookups_len, MAX_LIST) });
+    let work = |state: &mut OpenTable| Ok(Some(values::encode(&state.many(&parsed)?)));
     // SAFETY: the caller promises it of `values` and `error`.
     unsafe { fill(table, values, error, work) }
 }
@@ -254,12 +254,12 @@ unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, Bindi
 /// As for `fill`.
 unsafe fn one(
     table: SottoTable,
-    wanted: ParsedLookup,
+    lookup: ParsedLookup,
     value: *mut SottoBuffer,
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises it.
-    unsafe { fill(table, value, error, |state| state.one(wanted)) }
+    unsafe { fill(table, value, error, |state| state.one(lookup)) }
 }
 
 /// Fills a buffer with the result of work on a table.

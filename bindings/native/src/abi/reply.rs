@@ -98,7 +98,7 @@ impl Callbacks {
 }
 
 impl CallbackFns for Callbacks {
-    fn carry(&self, server: u32, request: &Request) -> Result<Response, CallbackError> {
+    fn call(&self, server: u32, request: &Request) -> Result<Response, CallbackError> {
         let path = CString::new(request.path.as_str());
         let path = path.map_err(|error| TransportError::Protocol(error.to_string()))?;
         // HTTP ranges include the last byte.
