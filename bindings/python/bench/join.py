@@ -31,7 +31,7 @@ def main(scheme: str, rows: int, wanted: int) -> None:
     data = {address(i): f"value {i:010}" for i in range(rows)}
     with tempfile.TemporaryDirectory() as folder:
         def encode(name: str, batch: int | None) -> sotto.Encoded:
-            made = sotto.encode(data, Path(folder) / name, form="email", scheme=scheme, batch=batch, verified=False)
+            made = sotto.encode(data, Path(folder) / name, key_form="email", scheme=scheme, batch=batch, row_proofs=False)
             shape = f"{made.rows} rows of {made.row_bytes} B"
             print(f"{name}: encoded in {made.seconds:.1f} s, {shape}, fails at most 2^{made.failure_log2:.1f}")
             return made
@@ -55,7 +55,7 @@ def main(scheme: str, rows: int, wanted: int) -> None:
                     costs.append(table.last)
                 cost = costs[-1]
                 print(
-                    f"{scheme}: {wanted} keys of {rows} in {cost.rounds} round, {cost.lookups} lookups: "
+                    f"{scheme}: {wanted} keys of {rows} in {cost.rounds} round, {cost.padded_lookups} lookups: "
                     f"{statistics.median(times):.2f} s (opened in {opened:.2f} s), {cost.up} B up, {cost.down} B down"
                 )
                 together = statistics.median(cost.server or 0 for cost in costs)

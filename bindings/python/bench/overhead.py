@@ -2,7 +2,7 @@
 
     python bindings/python/bench/overhead.py
 
-Rust takes its own time around each lookup (`Cost.total`), at the same places as a program in Rust would. The rest is Python's: the
+Rust takes its own time around each lookup (`LookupCost.total`), at the same places as a program in Rust would. The rest is Python's: the
 call, its arguments, the values, the cost.
 """
 

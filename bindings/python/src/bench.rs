@@ -14,16 +14,16 @@ pub(crate) fn bench(
     quick: bool,
     full: bool,
     scratch: Option<PathBuf>,
-    told: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     work(py, move || {
         let definition = sotto_bench::load(&definition).map_err(sotto_bench::BenchError::from)?;
         let options = Options { threads, quick, full, commit: None, scratch };
         let report = sotto_bench::run(&definition, &options, &|at| {
-            let Some(told) = &told else { return };
+            let Some(progress) = &progress else { return };
             Python::try_attach(|py| {
-                if let Err(error) = told.call1(py, (at.to_string(), at.done, at.total)) {
-                    error.write_unraisable(py, Some(told.bind(py)));
+                if let Err(error) = progress.call1(py, (at.to_string(), at.done, at.total)) {
+                    error.write_unraisable(py, Some(progress.bind(py)));
                 }
             });
         });

@@ -38,20 +38,20 @@ pub(crate) struct Options {
     row: Option<ColumnRef>,
     start: Option<ColumnRef>,
     end: Option<ColumnRef>,
-    keys: String,
+    key_type: String,
     block: u64,
-    form: String,
+    key_form: String,
     encoding: String,
     row_bytes: Option<usize>,
-    room: u64,
+    headroom: u64,
     scheme: String,
     batch: Option<usize>,
-    partitions: Option<u32>,
+    parts: Option<u32>,
     part: Option<ColumnRef>,
     lookups: u64,
     goal: Option<String>,
     set: Option<String>,
-    verified: Option<bool>,
+    row_proofs: Option<bool>,
     signing_key: Option<PathBuf>,
     again: bool,
     threads: Option<usize>,
@@ -142,11 +142,11 @@ impl Options {
         let is_index = !matches!(source.layout, SourceLayout::Keyword(_) | SourceLayout::Range(_));
         let options = EncodeOptions {
             // Key tables have their headroom in the layout.
-            headroom: if is_index { self.room } else { 0 },
+            headroom: if is_index { self.headroom } else { 0 },
             lookups_per_client: self.lookups,
             goal,
             set: self.set.clone(),
-            verified: match (self.verified, self.batch) {
+            verified: match (self.row_proofs, self.batch) {
                 (Some(true), _) => RowProofs::Yes,
                 // The tables of a stack are queried together, so the cost of proofs is added many
                 // times.
@@ -191,12 +191,12 @@ impl Options {
     /// What is written of the table.
     fn pieces(&self) -> Result<EncodeTarget, PyFault> {
         let no_part = || PyFault::misuse("there is no such part", "give a number from 0 on, or \"front\"");
-        if self.batch.is_some() && self.partitions.is_some() {
-            return Err(PyFault::misuse("a stack is not cut", "leave batch or partitions out"));
+        if self.batch.is_some() && self.parts.is_some() {
+            return Err(PyFault::misuse("a stack is not cut", "leave batch or parts out"));
         }
-        match (self.partitions, &self.part) {
+        match (self.parts, &self.part) {
             (None, None) => Ok(EncodeTarget::Pieces(PiecesToWrite::Whole)),
-            (None, Some(_)) => Err(PyFault::misuse("a part of how many?", "give partitions")),
+            (None, Some(_)) => Err(PyFault::misuse("a part of how many?", "give parts")),
             (Some(parts), None) => Ok(EncodeTarget::Pieces(PiecesToWrite::All(parts))),
             (Some(parts), Some(ColumnRef::Name(name))) if name == "front" => {
                 Ok(EncodeTarget::Pieces(PiecesToWrite::Front(parts)))
@@ -251,15 +251,16 @@ impl Options {
             return Ok(SourceLayout::Raw { row_bytes, value });
         }
         if let Some(key) = column(&self.key) {
-            let form: KeyForm = self.form.parse().map_err(|why| PyFault::misuse(why, "give another form"))?;
+            let form: KeyForm =
+                self.key_form.parse().map_err(|why| PyFault::misuse(why, "give another form"))?;
             let (lookups_per_client, set) = (self.lookups, self.set.clone());
             let costing = Some(CostModel { entry, lookups_per_client, goal, set, batch: self.batch });
-            let (value, room) = (column(&self.value), self.room);
+            let (value, room) = (column(&self.value), self.headroom);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
             // As in the `sotto` command: sums of rows prove none of them, and batch codes fetch
             // rows.
-            let bands = match (self.verified, self.batch) {
+            let bands = match (self.row_proofs, self.batch) {
                 (Some(true), _) | (_, Some(_)) => BandPolicy::Never,
                 (Some(false), _) => BandPolicy::IfCheaper,
                 _ => BandPolicy::IfNoRowProofs,
@@ -285,7 +286,7 @@ impl Options {
         };
         // Ranges of prefixes, or of single keys.
         let end = column(&self.end).unwrap_or_else(|| start.clone());
-        let key = match self.keys.as_str() {
+        let key = match self.key_type.as_str() {
             "ipv4" => KeyKind::Ipv4,
             "u32" => KeyKind::U32,
             "u64" => KeyKind::U64,

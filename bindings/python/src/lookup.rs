@@ -45,12 +45,12 @@ impl PyLookup {
     }
 
     /// Parses a row index or the text of a key, where `None` is a dummy lookup.
-    pub(crate) fn or_nothing(item: &Bound<'_, PyAny>) -> Self {
+    pub(crate) fn or_padding(item: &Bound<'_, PyAny>) -> Self {
         if item.is_none() { PyLookup::Padding } else { PyLookup::of(item) }
     }
 
     /// The lookup to make.
-    pub(crate) fn wish(&self) -> Lookup<'_> {
+    pub(crate) fn as_lookup(&self) -> Lookup<'_> {
         match self {
             PyLookup::Row(row) => Lookup::Row(*row),
             PyLookup::Key(key) => Lookup::Key(key),

@@ -8,7 +8,7 @@ use sotto_binding::{Listener, Options, Servers};
 use sotto_client::transport::Transport;
 use std::sync::Arc;
 
-/// Opens a table, or a stack if there is no table of that name: at addresses, or over functions that carry requests.
+/// Opens a table, or a stack if there is no table of that name: at addresses, or over functions that send requests.
 #[pyfunction]
 pub(crate) fn connect(
     py: Python<'_>,
@@ -21,18 +21,18 @@ pub(crate) fn connect(
     let raised = RaisedError::default();
     let servers = match transports.is_empty() {
         true => Servers::Urls(urls),
-        false => carried(urls, transports, raised.clone()),
+        false => callbacks(urls, transports, raised.clone()),
     };
     let opened = work(py, || {
-        let told = progress.map(|told| Arc::new(PyListener(told)) as Arc<dyn Listener>);
-        let opened = sotto_binding::open(&servers, &table, options, told);
+        let listener = progress.map(|listener| Arc::new(PyListener(listener)) as Arc<dyn Listener>);
+        let opened = sotto_binding::open(&servers, &table, options, listener);
         opened.map_err(|fault| PyFault::from(fault).because(raised.take()))
     })?;
     Ok(Table::new(opened, raised))
 }
 
 /// Servers that are reached by the caller's functions.
-fn carried(urls: Vec<String>, calls: Vec<Py<PyAny>>, raised: RaisedError) -> Servers {
+fn callbacks(urls: Vec<String>, calls: Vec<Py<PyAny>>, raised: RaisedError) -> Servers {
     Servers::Custom(Arc::new(move || {
         let calls: Vec<_> = Python::attach(|py| calls.iter().map(|call| call.clone_ref(py)).collect());
         let each = (0..).zip(calls).map(|(server, call)| {

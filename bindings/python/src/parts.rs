@@ -159,18 +159,18 @@ impl Part {
     fn answer_many(
         &self,
         py: Python<'_>,
-        asks: Vec<(Option<PyRef<'_, Session>>, Vec<u8>)>,
+        queries: Vec<(Option<PyRef<'_, Session>>, Vec<u8>)>,
     ) -> PyResult<Vec<Option<Py<PyBytes>>>> {
-        let sessions = asks.iter().map(|(session, _)| of(session.as_deref(), self.keyless.as_ref()));
+        let sessions = queries.iter().map(|(session, _)| of(session.as_deref(), self.keyless.as_ref()));
         let sessions = sessions.collect::<Result<Vec<_>, PyFault>>()?;
-        let queries: Vec<Vec<u8>> = asks.into_iter().map(|(_, query)| query).collect();
+        let queries: Vec<Vec<u8>> = queries.into_iter().map(|(_, query)| query).collect();
         let partials = work(py, || {
-            let asks: Vec<(&AnySession, &[u8])> = sessions
+            let pairs: Vec<(&AnySession, &[u8])> = sessions
                 .iter()
                 .zip(&queries)
                 .map(|(session, query)| (session.as_ref(), &query[..]))
                 .collect();
-            let made = self.pool.install(|| self.server.answer_many(&asks));
+            let made = self.pool.install(|| self.server.answer_many(&pairs));
             // A partial answer from a file that was changed meanwhile is discarded.
             self.file.check()?;
             let one = |made: sotto_core::Result<Vec<u8>>| match made {
@@ -249,7 +249,7 @@ impl Front {
 
     /// Bytes of the longest query request.
     #[getter]
-    fn ask_bytes(&self) -> u64 {
+    fn max_query_frame_bytes(&self) -> u64 {
         self.sizes.max_query_frame_bytes()
     }
 
@@ -311,7 +311,7 @@ impl Front {
         self.pin.check(&head.pin).map_err(bad_frame)?;
         if head.count > self.sizes.max_queries {
             let most = self.sizes.max_queries;
-            let message = format!("{} queries in one ask, at most {most} are allowed", head.count);
+            let message = format!("{} queries in one request, at most {most} are allowed", head.count);
             return Err(refused(&Problem::new(Code::TooLarge, message)).into());
         }
         let queries = head.queries(frame, self.sizes.query_bytes as usize).map_err(bad_frame)?;

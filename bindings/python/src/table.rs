@@ -57,12 +57,12 @@ impl Table {
         wanted: &[PyLookup],
         batch: usize,
     ) -> PyResult<(LookupOutcome, LookupCost)> {
-        let wishes: Vec<Lookup<'_>> = wanted.iter().map(PyLookup::wish).collect();
-        self.with(py, |opened| Ok(opened.rounds(&wishes, batch)?))
+        let lookups: Vec<Lookup<'_>> = wanted.iter().map(PyLookup::as_lookup).collect();
+        self.with(py, |opened| Ok(opened.rounds(&lookups, batch)?))
     }
 
     /// The description of the table.
-    pub(crate) fn facts(&self, py: Python<'_>) -> PyResult<TableInfo> {
+    pub(crate) fn info(&self, py: Python<'_>) -> PyResult<TableInfo> {
         self.with(py, |opened| Ok(opened.about()?))
     }
 }
@@ -71,22 +71,22 @@ impl Table {
 impl Table {
     /// The value of each row (an int) or key (a str), or `None` for a key that the table does not
     /// have.
-    fn ask<'py>(
+    fn look_up<'py>(
         &self,
         py: Python<'py>,
-        items: Vec<Bound<'py, PyAny>>,
+        lookups: Vec<Bound<'py, PyAny>>,
         batch: usize,
     ) -> PyResult<(Vec<Option<Bound<'py, PyBytes>>>, LookupCost)> {
-        let wanted: Vec<PyLookup> = items.iter().map(PyLookup::of).collect();
+        let wanted: Vec<PyLookup> = lookups.iter().map(PyLookup::of).collect();
         let (each, cost) = self.rounds(py, &wanted, batch)?;
-        let granted = wanted.into_iter().zip(each).map(|(wanted, granted)| match wanted {
+        let results = wanted.into_iter().zip(each).map(|(wanted, result)| match wanted {
             PyLookup::Invalid(error) => Err(error),
             _ => {
-                let granted = granted.map_err(PyFault::from)?;
-                Ok(granted.value.map(|value| PyBytes::new(py, &value)))
+                let result = result.map_err(PyFault::from)?;
+                Ok(result.value.map(|value| PyBytes::new(py, &value)))
             }
         });
-        Ok((granted.collect::<PyResult<_>>()?, cost))
+        Ok((results.collect::<PyResult<_>>()?, cost))
     }
 
     /// A column of values for a column of keys: a name, and Arrow data or a list. A null, or a key
@@ -99,10 +99,10 @@ impl Table {
         into: &str,
         batch: usize,
     ) -> PyResult<(Column, LookupCost)> {
-        let about = self.facts(py)?;
+        let about = self.info(py)?;
         let mut wanted: Vec<PyLookup> = match keys {
             Keys::Stream(table) => keys_of(table, on)?,
-            Keys::List(items) => items.iter().map(PyLookup::or_nothing).collect(),
+            Keys::List(items) => items.iter().map(PyLookup::or_padding).collect(),
         };
         for item in &mut wanted {
             match item {
@@ -115,11 +115,11 @@ impl Table {
         }
         let (each, cost) = self.rounds(py, &wanted, batch)?;
         let mut values = Vec::with_capacity(wanted.len());
-        for (wanted, granted) in wanted.into_iter().zip(each) {
-            values.push(match (wanted, granted) {
+        for (wanted, result) in wanted.into_iter().zip(each) {
+            values.push(match (wanted, result) {
                 (PyLookup::Invalid(error), _) => return Err(error),
                 (PyLookup::Padding, _) => None,
-                (_, Ok(granted)) => granted.value,
+                (_, Ok(result)) => result.value,
                 // A key in another form than the table's is missing from it.
                 (PyLookup::Key(_), Err(ClientError::Catalog(CatalogError::NoSuchRow { .. }))) => None,
                 (_, Err(error)) => return Err(PyFault::from(error).into()),
@@ -130,7 +130,7 @@ impl Table {
 
     /// The current description of the table.
     fn about(&self, py: Python<'_>) -> PyResult<TableInfo> {
-        self.facts(py)
+        self.info(py)
     }
 
     /// Checks for a newer epoch. Returns whether there was one.

@@ -31,15 +31,15 @@ pub(crate) struct PyTransport {
 
 impl Transport for PyTransport {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        let carried = Python::try_attach(|py| {
-            self.carry(py, request).map_err(|error| {
+        let outcome = Python::try_attach(|py| {
+            self.send(py, request).map_err(|error| {
                 let said = error.to_string();
                 let is_late = error.is_instance_of::<PyTimeoutError>(py);
                 self.raised.put(error);
                 if is_late { TransportError::Timeout(said) } else { TransportError::Lost(said) }
             })
         });
-        let response = carried.ok_or_else(|| TransportError::Lost("Python is ending".to_owned()))??;
+        let response = outcome.ok_or_else(|| TransportError::Lost("Python is ending".to_owned()))??;
         if response.is_success() && response.body.len() as u64 > request.limit {
             return Err(TransportError::TooLarge { limit: request.limit });
         }
@@ -52,7 +52,7 @@ impl Transport for PyTransport {
 }
 
 impl PyTransport {
-    fn carry(&self, py: Python<'_>, request: &Request) -> PyResult<Response> {
+    fn send(&self, py: Python<'_>, request: &Request) -> PyResult<Response> {
         let method = match request.method {
             Method::Get => "GET",
             Method::Post => "POST",

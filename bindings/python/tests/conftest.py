@@ -36,7 +36,7 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder: Path = tmp_path_factory.mktemp("tables")
     words = sotto.encode(WORDS, folder / "words")
-    mails = sotto.encode(MAILS, folder / "mails", form="email")
+    mails = sotto.encode(MAILS, folder / "mails", key_form="email")
     squares = sotto.encode((square(row) for row in range(ROWS)), folder / "squares")
     with sotto.serve([words, mails, squares]) as server:
         yield World(server, words, mails, squares)

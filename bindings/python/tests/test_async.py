@@ -40,7 +40,7 @@ def test_the_callers_stack_carries_all(world: World) -> None:
         table = await sotto.aconnect("https://nowhere.invalid", "mails", world.mails.pin, transport=transport)
         assert await table.aget(key="user3@example.com") == MAILS["user3@example.com"]
         assert await table.aget_many(["user4@example.com", "nobody@x.y"]) == [MAILS["user4@example.com"], None]
-        assert table.last is not None and table.last.lookups % 16 == 0
+        assert table.last is not None and table.last.padded_lookups % 16 == 0
         assert table.last.server is not None
         assert not await table.arefresh()
         for blocked in (lambda: table.get(key="user3@example.com"), table.refresh):
@@ -117,10 +117,10 @@ def test_a_transport_that_fails(world: World) -> None:
 
     async def main() -> None:
         with pytest.raises(sotto.NetworkError) as raised:
-            await sotto.aconnect("here", "words", transport=broken, patience=0.1)
+            await sotto.aconnect("here", "words", transport=broken, max_wait=0.1)
         assert isinstance(raised.value.__cause__, OSError)
         with pytest.raises(sotto.TimeoutError):
-            await sotto.aconnect("here", "words", transport=stalls, timeout=0.2, patience=0.1)
+            await sotto.aconnect("here", "words", transport=stalls, timeout=0.2, max_wait=0.1)
 
     asyncio.run(main())
     with pytest.raises(sotto.MisuseError, match="aconnect"):

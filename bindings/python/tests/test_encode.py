@@ -18,13 +18,13 @@ def looked_up(encoded: sotto.Encoded, items: list[Any]) -> list[bytes | None]:
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("email,phone\nann@example.com,555-0101\nbob@example.com,555-0102\n")
-    people = sotto.encode(file, tmp_path / "people", key="email", value="phone", form="email", row_bytes=12, room=10)
+    people = sotto.encode(file, tmp_path / "people", key="email", value="phone", key_form="email", row_bytes=12, headroom=10)
     assert looked_up(people, ["Ann@Example.com", "zoe@example.com"]) == [b"555-0101", None]
     by_row = sotto.encode(file, tmp_path / "rows", value=2, header=True)
     assert looked_up(by_row, [0, 1]) == [b"555-0101", b"555-0102"]
     ranges = tmp_path / "ranges.csv"
     ranges.write_text("first,last,who\n1.0.0.0,1.0.0.255,AU\n8.8.0.0,8.8.255.255,US\n")
-    countries = sotto.encode(ranges, tmp_path / "ip", start="first", end="last", value="who", keys="ipv4", block=65536)
+    countries = sotto.encode(ranges, tmp_path / "ip", start="first", end="last", value="who", key_type="ipv4", block=65536)
     assert looked_up(countries, ["8.8.8.8", "1.0.0.1"])[0] == b"US"
     raw = tmp_path / "hashes.bin"
     raw.write_bytes(bytes(range(256)) * 4)
@@ -38,7 +38,7 @@ def test_frames(tmp_path: Path, package: str) -> None:
     made = pytest.importorskip(package)
     columns: dict[str, list[Any]] = {"mail": ["a@x.y", "b@x.y"], "secret": [b"\x00\x01", b"long\xff"], "name": ["Ann", "Bob"]}
     frame = made.table(columns) if package == "pyarrow" else made.DataFrame(columns)
-    by_key = sotto.encode(frame, tmp_path / "bykey", key="mail", value="secret", form="email")
+    by_key = sotto.encode(frame, tmp_path / "bykey", key="mail", value="secret", key_form="email")
     assert looked_up(by_key, ["a@X.y", "b@x.y", "c@x.y"]) == [b"\x00\x01", b"long\xff", None]
     by_row = sotto.encode(frame, tmp_path / "byrow", value="name")
     assert looked_up(by_row, [1, 0]) == [b"Bob", b"Ann"]
@@ -119,9 +119,9 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 def test_a_stack_brings_many_keys_in_one_round(tmp_path: Path) -> None:
     mails = {f"user{i}@example.com": f"555-{i:04}" for i in range(400)}
-    stack = sotto.encode(mails, tmp_path / "mails", form="email", batch=12)
+    stack = sotto.encode(mails, tmp_path / "mails", key_form="email", batch=12)
     with sotto.serve(stack) as server, server.connect("mails", stack.pin) as table:
-        assert table.about.stack and table.about.most == 12 and stack.failure_log2 <= -40
+        assert table.about.stack and table.about.max_batch == 12 and stack.failure_log2 <= -40
         wanted = ["user7@example.com", "nobody@example.com", "USER399@example.com"]
         assert table.get_many(wanted) == [b"555-0007", None, b"555-0399"]
         assert table.last is not None
@@ -129,11 +129,11 @@ def test_a_stack_brings_many_keys_in_one_round(tmp_path: Path) -> None:
         assert table.get_many([f"user{i}@example.com" for i in range(12)])[11] == b"555-0011"
         assert few == (table.last.rounds, table.last.up, table.last.down) and few[0] == 1
     with pytest.raises(sotto.MisuseError, match="again=True"):
-        sotto.encode(mails, tmp_path / "mails", form="email", batch=12)
-    again = sotto.encode(mails, tmp_path / "mails", form="email", batch=12, again=True)
+        sotto.encode(mails, tmp_path / "mails", key_form="email", batch=12)
+    again = sotto.encode(mails, tmp_path / "mails", key_form="email", batch=12, again=True)
     assert (again.epoch, again.pin) == (2, stack.pin)
     with pytest.raises(sotto.Error):
-        sotto.encode(mails, tmp_path / "none", form="email", batch=5000)
+        sotto.encode(mails, tmp_path / "none", key_form="email", batch=5000)
 
 
 def test_a_table_is_not_replaced_by_mistake(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_table_is_not_replaced_by_mistake(tmp_path: Path) -> None:
 def test_what_is_odd_about_data_is_noted_or_refused(tmp_path: Path) -> None:
     file = tmp_path / "c.tsv"
     file.write_text("network\tcc\n1.0.0.0/16\tAU\n8.8.0.0/16\tUS\n", encoding="utf-8-sig")
-    countries = sotto.encode(file, tmp_path / "ip", start="network", value="cc", keys="ipv4", block=65536)
+    countries = sotto.encode(file, tmp_path / "ip", start="network", value="cc", key_type="ipv4", block=65536)
     assert countries.notes == ()
     # An address is one with dots or as a number, and an int is a row.
     keys = ["8.8.8.8", str(0x08080808), 0x0808, str(0x0808)]
@@ -172,7 +172,7 @@ def test_a_column_of_integers_has_keys_where_the_table_has_any(tmp_path: Path) -
     pandas = pytest.importorskip("pandas")
     file = tmp_path / "r.csv"
     file.write_text("1.0.0.0/16,AU\n8.8.0.0/16,US\n")
-    countries = sotto.encode(file, tmp_path / "ip", start=1, value=2, keys="ipv4", block=65536)
+    countries = sotto.encode(file, tmp_path / "ip", start=1, value=2, key_type="ipv4", block=65536)
     with sotto.serve(countries) as server:
         table = server.connect("ip", countries.pin)
         joined = sotto.join(pandas.DataFrame({"address": [0x08080808, 0x0100]}), table, on="address", into="cc")

@@ -112,13 +112,13 @@ def test_no_time(world: World, timeout: float) -> None:
 def test_the_server_is_gone(tmp_path: Path) -> None:
     encoded = sotto.encode({"a": "1"}, tmp_path / "gone")
     with sotto.serve(encoded) as server:
-        table = server.connect("gone", encoded.pin, patience=0.5)
+        table = server.connect("gone", encoded.pin, max_wait=0.5)
         assert table.get(key="a") == b"1"
     with pytest.raises(ConnectionError) as raised:
         table.get(key="a")
     assert isinstance(raised.value, sotto.NetworkError) and raised.value.fix
     with pytest.raises(sotto.NetworkError):
-        sotto.connect(server.url, "gone", patience=0.5)
+        sotto.connect(server.url, "gone", max_wait=0.5)
     with pytest.raises(sotto.MisuseError, match="ended"):
         server.reload()
 
@@ -129,7 +129,7 @@ def test_a_server_that_stalls(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         with pytest.raises(TimeoutError) as raised:
-            sotto.connect(f"http://127.0.0.1:{port}", "words", timeout=0.3, patience=0.1)
+            sotto.connect(f"http://127.0.0.1:{port}", "words", timeout=0.3, max_wait=0.1)
     assert isinstance(raised.value, sotto.TimeoutError)
 
 
@@ -165,20 +165,20 @@ def test_a_transport_that_raises(world: World) -> None:
         raise KeyError("no way out")
 
     with pytest.raises(sotto.NetworkError) as raised:
-        sotto.connect("here", "words", transport=broken, patience=0.1)
+        sotto.connect("here", "words", transport=broken, max_wait=0.1)
     assert isinstance(raised.value.__cause__, KeyError)
 
     def odd(method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
         return "nothing of use"
 
     with pytest.raises(sotto.NetworkError):
-        sotto.connect("here", "words", transport=odd, patience=0.1)
+        sotto.connect("here", "words", transport=odd, max_wait=0.1)
 
     def interrupted(method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sotto.connect("here", "words", transport=interrupted, patience=0.1)
+        sotto.connect("here", "words", transport=interrupted, max_wait=0.1)
 
 
 def test_a_closed_table(world: World) -> None:

@@ -22,7 +22,7 @@ def test_polars(world: World) -> None:
     joined = sotto.join(frame, table, on="who", into="phone", batch=8)
     assert joined.columns == ["who", "n", "phone"]
     assert joined["phone"].to_list() == VALUES and joined["phone"].dtype == polars.Binary
-    assert table.last is not None and table.last.wanted == 6 and "how many" in table.last.leakage
+    assert table.last is not None and table.last.requested == 6 and "how many" in table.last.leakage
     with pytest.raises(TypeError, match="collect"):
         sotto.join(frame.lazy(), table, on="who")
 
@@ -83,7 +83,7 @@ def test_what_the_server_sees(world: World) -> None:
         sotto.join(polars.DataFrame({"who": polars.Series(keys, dtype=polars.String)}), table, on="who", batch=8)
         cost = table.last
         assert cost is not None
-        seen.add((cost.rounds, cost.lookups, cost.up, cost.down))
+        seen.add((cost.rounds, cost.padded_lookups, cost.up, cost.down))
     assert len(seen) == 1
 
 
@@ -91,7 +91,7 @@ def test_a_thousand_keys_in_one_round(tmp_path: Path) -> None:
     """A stack for as many has one table, and one request to it is all that is sent."""
     polars = pytest.importorskip("polars")
     people = {f"user{i}@example.com": f"value {i}" for i in range(3000)}
-    encoded = sotto.encode(people, tmp_path / "people", form="email", batch=1000, scheme="vbpir")
+    encoded = sotto.encode(people, tmp_path / "people", key_form="email", batch=1000, scheme="vbpir")
     assert encoded.failure_log2 <= -40
     wanted = [f"user{i * 7}@example.com" for i in range(1000)]
     with sotto.serve(encoded) as server, server.connect("people", encoded.pin) as table:
@@ -101,7 +101,7 @@ def test_a_thousand_keys_in_one_round(tmp_path: Path) -> None:
             assert joined["people"].to_list() == [people.get(key) for key in keys]
             cost = table.last
             assert cost is not None
-            seen.add((cost.rounds, cost.lookups, cost.up, cost.down))
+            seen.add((cost.rounds, cost.padded_lookups, cost.up, cost.down))
         assert len(seen) == 1 and seen.pop()[0] == 1
     with pytest.raises(sotto.ParamsError, match="4096"):
         sotto.encode(people, tmp_path / "more", batch=5000)

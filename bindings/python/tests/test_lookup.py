@@ -51,13 +51,13 @@ def test_cost(world: World) -> None:
     table.get(7)
     cost = table.last
     assert cost is not None
-    assert (cost.wanted, cost.lookups, cost.rounds, cost.epoch) == (1, 1, 1, 1)
-    assert cost.up > 0 and cost.down > 0 and cost.once_down > 0
+    assert (cost.requested, cost.padded_lookups, cost.rounds, cost.epoch) == (1, 1, 1, 1)
+    assert cost.up > 0 and cost.down > 0 and cost.setup_down > 0
     assert 0 < cost.query and 0 < cost.round_trip and 0 < cost.recover
     assert cost.server is not None and cost.server < cost.round_trip
     assert "one request for one row of squares, epoch 1" in cost.leakage
     assert "did not see which" in cost.leakage and "how many" not in cost.leakage
-    assert len(cost.seen) > 0
+    assert len(cost.query_prefix) > 0
 
 
 @pytest.mark.parametrize("name,items", [("squares", [5, 6, 7]), ("mails", ["user1@example.com", "x@y.z"])])
@@ -68,19 +68,19 @@ def test_rounds_are_filled_up(world: World, name: str, items: list[int | str]) -
     for asked in ([], items[:1], items, items * 5, ["nobody@example.com"] if name == "mails" else [0] * 16):
         table.get_many(asked)
         cost = table.last
-        assert cost is not None and cost.wanted == len(asked)
+        assert cost is not None and cost.requested == len(asked)
         assert "nor how many of those were" in cost.leakage
-        seen.add((cost.rounds, cost.lookups, cost.up, cost.down))
+        seen.add((cost.rounds, cost.padded_lookups, cost.up, cost.down))
     assert len(seen) == 1
     table.get_many(items * 6, batch=4)
     cost = table.last
     assert cost is not None
-    assert cost.lookups % 4 == 0 and cost.lookups >= len(items) * 6
+    assert cost.padded_lookups % 4 == 0 and cost.padded_lookups >= len(items) * 6
 
 
 def test_more_than_a_request_holds(world: World) -> None:
     table = world.open("squares")
-    most = table.about.most
+    most = table.about.max_batch
     rows = [row % ROWS for row in range(most + 1)]
     assert table.get_many(rows) == [square(row) for row in rows]
     assert table.last is not None and table.last.rounds == 2

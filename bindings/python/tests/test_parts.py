@@ -66,7 +66,7 @@ class Ingress:
 @pytest.mark.parametrize("scheme", ["simplepir", "fspiral"])
 def test_an_ingress_in_python(tmp_path: Path, scheme: str) -> None:
     rows = [square(row) * 8 for row in range(ROWS)]
-    made = sotto.encode(rows, tmp_path / "cut", scheme=scheme, partitions=PARTS)
+    made = sotto.encode(rows, tmp_path / "cut", scheme=scheme, parts=PARTS)
     ingress = Ingress(tmp_path / "cut")
     assert [(part.part, part.parts) for part in ingress.parts] == [(0, 2), (1, 2)]
     assert {part.digest for part in ingress.parts} == {ingress.front.digest}
@@ -82,7 +82,7 @@ def test_part_by_part_and_again(tmp_path: Path) -> None:
     rows = [square(row) * 8 for row in range(ROWS)]
 
     def encode(part: int | str) -> sotto.Encoded:
-        return sotto.encode(rows, tmp_path / "apart", partitions=PARTS, part=part)
+        return sotto.encode(rows, tmp_path / "apart", parts=PARTS, part=part)
 
     encode("front")
     with pytest.raises(sotto.Error, match="part 0 of the table is missing"):

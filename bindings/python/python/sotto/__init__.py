@@ -28,14 +28,15 @@ from ._self_test import Replayed, self_test
 from ._serve import Server, serve
 from ._sotto import (
     Column,
-    Cost,
     Front,
     KeyStore,
+    LookupCost,
     Part,
     RequestAdmission,
     RequestPermit,
     Session,
     SessionCache,
+    TableInfo,
     __version__,
     problem,
 )
@@ -43,11 +44,11 @@ from ._table import Table
 
 __all__ = [
     "Column",
-    "Cost",
     "Encoded",
     "Error",
     "Front",
     "KeyStore",
+    "LookupCost",
     "MisuseError",
     "NetworkError",
     "ParamsError",
@@ -62,6 +63,7 @@ __all__ = [
     "SessionCache",
     "StorageError",
     "Table",
+    "TableInfo",
     "TimeoutError",
     "UnreadableError",
     "__version__",

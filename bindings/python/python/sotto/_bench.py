@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Any, Union
 
 from . import _sotto
-from ._progress import Told
+from ._progress import ProgressFn
 
 
 def bench(
@@ -17,15 +17,15 @@ def bench(
     full: bool = False,
     threads: int | None = None,
     scratch: Union[str, PathLike[str], None] = None,
-    told: Told | None = None,
+    progress: ProgressFn | None = None,
 ) -> list[dict[str, Any]]:
     """Measures schemes as `sotto bench` does, every answer checked; a row for each case: `polars.DataFrame(sotto.bench())`.
 
     `definition`: the name of one that ships with sotto, or a file of TOML. `quick`: fewer repetitions. `full`: the large cases too.
-    `told(what, done, total)` is told where it is. Units are in the names: `_ms`, `_bytes`, `_gb_per_s`.
+    `progress(what, done, total)` is called as it goes on. Units are in the names: `_ms`, `_bytes`, `_gb_per_s`.
     """
     folder = None if scratch is None else fspath(scratch)
-    report = json.loads(_sotto.bench(fspath(definition), threads, quick, full, folder, told))
+    report = json.loads(_sotto.bench(fspath(definition), threads, quick, full, folder, progress))
     return [_flat(case) for case in report["measured"]]
 
 

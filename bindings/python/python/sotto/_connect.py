@@ -9,13 +9,13 @@ from os import PathLike, fspath
 from typing import Any, Union
 
 from . import _sotto
-from ._carry import AsyncCarrier, AsyncTransport, Transport, is_async
 from ._errors import MisuseError
-from ._progress import Progress, Told, told
+from ._progress import Progress, ProgressFn, progress_fn
 from ._table import BATCH, Table
+from ._transport import AsyncTransport, AsyncTransportFn, TransportFn, is_async
 
 Path = Union[str, "PathLike[str]"]
-AnyTransport = Union[Transport, AsyncTransport]
+AnyTransportFn = Union[TransportFn, AsyncTransportFn]
 
 
 def connect(
@@ -28,15 +28,15 @@ def connect(
     cache: Path | None = None,
     state: Path | None = None,
     in_memory: bool = False,
-    verified: bool = False,
+    require_row_proofs: bool = False,
     fresh_keys: bool = False,
     timeout: float = 60.0,
-    patience: float = 120.0,
+    max_wait: float = 120.0,
     trust_root: Path | None = None,
     insecure_plaintext: bool = False,
     key_file: Path | None = None,
-    anchor: Path | None = None,
-    transport: Transport | Sequence[Transport] | None = None,
+    rollback_dir: Path | None = None,
+    transport: TransportFn | Sequence[TransportFn] | None = None,
     progress: Progress = False,
 ) -> Table:
     """Opens a table, or a stack: fetches its catalog and what its scheme needs once.
@@ -49,20 +49,20 @@ def connect(
     `batch`: what `get_many` fills its rounds up to.
     `cache`: a folder that keeps hints and keys from run to run. Without it each opening fetches them anew.
     `state`: a folder for hints that are used up by asking, which must not be copied; `in_memory`: they are lost with the process.
-    `verified`: refuses a table whose rows cannot be verified one by one. Where they can, they are in any case.
+    `require_row_proofs`: refuses a table whose rows cannot be verified one by one. Where they can, they are in any case.
     `fresh_keys`: registers keys for this opening alone, so that the server cannot tie it to another by its keys.
-    `timeout`: the longest one request may take, in seconds; `patience`: how long a busy server is waited for.
+    `timeout`: the longest one request may take, in seconds; `max_wait`: how long a busy server is waited for.
     `trust_root`: a PEM file whose certificates are trusted instead of the web's.
-    `transport`: carries requests instead of sotto's own connections, a function for each server:
+    `transport`: sends requests instead of sotto's own connections, a function for each server:
         `transport(method, path, headers, body) -> (status, headers, body)`. `url` then only names the server for the cache.
     `progress`: `True` for bars of tqdm, or a function `(stage, done, total)`.
     """
-    carried = _transports(transport)
-    if any(is_async(each) for each in carried):
+    transports = _transports(transport)
+    if any(is_async(each) for each in transports):
         raise MisuseError(
             "the transport has to be awaited", "misuse", "await sotto.aconnect(...) instead of sotto.connect(...)"
         )
-    rust = _open(_urls(url), table, carried, _options(locals()), told(progress))
+    rust = _open(_urls(url), table, transports, _options(locals()), progress_fn(progress))
     return Table(rust, batch)
 
 
@@ -76,47 +76,47 @@ async def aconnect(
     cache: Path | None = None,
     state: Path | None = None,
     in_memory: bool = False,
-    verified: bool = False,
+    require_row_proofs: bool = False,
     fresh_keys: bool = False,
     timeout: float = 60.0,
-    patience: float = 120.0,
+    max_wait: float = 120.0,
     trust_root: Path | None = None,
     insecure_plaintext: bool = False,
     key_file: Path | None = None,
-    anchor: Path | None = None,
-    transport: AnyTransport | Sequence[AnyTransport] | None = None,
+    rollback_dir: Path | None = None,
+    transport: AnyTransportFn | Sequence[AnyTransportFn] | None = None,
     progress: Progress = False,
 ) -> Table:
     """As `connect`, to be awaited. A `transport` may be a coroutine function, which then runs on this loop."""
     options = _options(locals())
-    carrier = AsyncCarrier(timeout)
-    carried: list[Any] = []
+    async_transport = AsyncTransport(timeout)
+    transports: list[Any] = []
     has_async = False
     for each in _transports(transport):
         has_async |= is_async(each)
-        carried.append(carrier.over(each) if is_async(each) else each)
-    carrier.loop = asyncio.get_running_loop()
+        transports.append(async_transport.over(each) if is_async(each) else each)
+    async_transport.loop = asyncio.get_running_loop()
     # A thread of its own: those that the loop lends may all be wanted by what carries the requests.
     worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
     try:
-        opening = (_urls(url), table, carried, options, told(progress))
-        rust = await carrier.loop.run_in_executor(worker, _open, *opening)
+        opening = (_urls(url), table, transports, options, progress_fn(progress))
+        rust = await async_transport.loop.run_in_executor(worker, _open, *opening)
     except BaseException:
         worker.shutdown(wait=False)
         raise
-    return Table(rust, batch, carrier if has_async else None, worker)
+    return Table(rust, batch, async_transport if has_async else None, worker)
 
 
-_PATHS = ("cache", "state", "trust_root", "key_file", "anchor")
+_PATHS = ("cache", "state", "trust_root", "key_file", "rollback_dir")
 _OPTIONS = (
     *_PATHS,
     "pin",
     "snapshot",
     "in_memory",
-    "verified",
+    "require_row_proofs",
     "fresh_keys",
     "timeout",
-    "patience",
+    "max_wait",
     "insecure_plaintext",
 )
 
@@ -130,13 +130,13 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _open(
-    urls: list[str], table: str, carried: list[Any], options: dict[str, Any], progress: Told | None
+    urls: list[str], table: str, transports: list[Any], options: dict[str, Any], progress: ProgressFn | None
 ) -> _sotto.Table:
-    if carried and len(urls) != len(carried):
+    if transports and len(urls) != len(transports):
         raise MisuseError(
-            f"{len(urls)} addresses and {len(carried)} transports", "misuse", "give a transport for each address"
+            f"{len(urls)} addresses and {len(transports)} transports", "misuse", "give a transport for each address"
         )
-    return _sotto.connect(urls, table, carried, options, progress)
+    return _sotto.connect(urls, table, transports, options, progress)
 
 
 def _urls(url: str | Sequence[str]) -> list[str]:

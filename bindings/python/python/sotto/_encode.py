@@ -52,22 +52,22 @@ def encode(
     row: Column | None = None,
     start: Column | None = None,
     end: Column | None = None,
-    keys: str = "u64",
+    key_type: str = "u64",
     block: int = 1,
-    form: str = "text",
+    key_form: str = "text",
     format: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
     row_bytes: int | None = None,
-    room: int = 0,
+    headroom: int = 0,
     batch: int | None = None,
-    partitions: int | None = None,
+    parts: int | None = None,
     part: int | str | None = None,
     scheme: str = "simplepir",
     lookups: int = 1000,
     goal: str | None = None,
     set: str | None = None,
-    verified: bool | None = None,
+    row_proofs: bool | None = None,
     signing_key: Path | None = None,
     again: bool = False,
     threads: int | None = None,
@@ -81,20 +81,20 @@ def encode(
       * a mapping of keys to values: a table that is asked by key,
       * rows, as `bytes` or `str`: a table that is asked by row number.
 
-    With `key` the table is asked by key, in the spelling `form` says: text, domain, email, ip, md5 (also NTLM), sha1, sha256,
-    phone. With `start` and `end` it is asked by any of a range of `keys`: u64, u32 or ipv4; with `start` alone by single keys, or
-    by addresses of prefixes (192.0.2.0/24). Otherwise it is asked by row number.
+    With `key` the table is asked by key, in the spelling `key_form` says: text, domain, email, ip, md5 (also NTLM), sha1, sha256,
+    phone. With `start` and `end` it is asked by any of a range of keys of `key_type`: u64, u32 or ipv4; with `start`
+    alone by single keys, or by addresses of prefixes (192.0.2.0/24). Otherwise it is asked by row number.
     `header`: whether the first line of a CSV file names its columns; it does if one is asked for by name.
     `encoding`: how values of a file are written: text, hex, base64, u8, u16, u32, u64, raw.
-    `row_bytes`: the longest value there may be; `room`: how many more rows or keys updates may add.
+    `row_bytes`: the longest value there may be; `headroom`: how many more rows or keys updates may add.
     `batch`: makes a stack of several tables, one round of which brings up to so many rows, or the values of so many keys (up to
     4096, or 2048 if each lies in two rows). A large one wants a scheme that has all buckets in one table: vbpir, pirana, fastpir,
     sealpir.
-    `partitions`: cuts the table into so many parts and a front, which `sotto.Part` and `sotto.Front` open. `part`: makes this one
+    `parts`: cuts the table into so many parts and a front, which `sotto.Part` and `sotto.Front` open. `part`: makes this one
     alone: `"front"` first, and then each part by its number, from 0 on, of the same data with the same arguments, several at once.
     One that is there and whole is left as it is.
     `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
-    `verified`: whether rows prove themselves; `None` if that adds at most a tenth.
+    `row_proofs`: whether rows prove themselves; `None` if that adds at most a tenth.
     `again`: makes the next epoch of the table that is there.
     """
     out = AnyPath(fspath(out))
@@ -105,22 +105,22 @@ def encode(
         "row": row,
         "start": start,
         "end": end,
-        "keys": keys,
+        "key_type": key_type,
         "block": block,
-        "form": form,
+        "key_form": key_form,
         "format": format,
         "header": header,
         "encoding": encoding or "text",
         "row_bytes": row_bytes,
-        "room": room,
+        "headroom": headroom,
         "batch": batch,
-        "partitions": partitions,
+        "parts": parts,
         "part": part,
         "scheme": scheme,
         "lookups": lookups,
         "goal": goal,
         "set": set,
-        "verified": verified,
+        "row_proofs": row_proofs,
         "signing_key": None if signing_key is None else fspath(signing_key),
         "again": again,
         "threads": threads,

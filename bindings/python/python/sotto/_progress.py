@@ -7,24 +7,24 @@ from typing import Any, Union
 
 from ._errors import MisuseError
 
-Told = Callable[[str, int, int], object]
-"""`told(stage, done, total)`, in bytes; `total` is 0 where it is not known."""
-Progress = Union[bool, Told]
+ProgressFn = Callable[[str, int, int], object]
+"""`progress(stage, done, total)`, in bytes; `total` is 0 where it is not known."""
+Progress = Union[bool, ProgressFn]
 
 _WORDS = {
     "catalog": "fetching the catalog",
     "waiting": "waiting for another download",
     "hint": "fetching the hint",
     "rows": "streaming rows",
-    "ahead": "streaming rows for the next hints",
+    "next-client": "streaming rows for the next hints",
     "keys": "sending keys",
     "hints": "waiting for hints",
     "row": "fetching the row",
 }
 
 
-def told(progress: Progress) -> Told | None:
-    """Whom to tell: tqdm, if that was asked for."""
+def progress_fn(progress: Progress) -> ProgressFn | None:
+    """The function that reports progress: bars of tqdm for `True`."""
     if progress is False:
         return None
     if progress is not True:

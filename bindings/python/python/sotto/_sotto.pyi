@@ -8,7 +8,7 @@ __version__: str
 """The version of the package."""
 
 @final
-class About:
+class TableInfo:
     """What an open table says of itself, as it is now."""
 
     @property
@@ -40,23 +40,23 @@ class About:
     @property
     def stack(self) -> bool: ...
     @property
-    def most(self) -> int: ...
+    def max_batch(self) -> int: ...
     @property
     def budget(self) -> int | None: ...
 
 @final
-class Cost:
+class LookupCost:
     """What a lookup cost. Bytes are those of bodies, to and from all servers; times are in seconds."""
 
     @property
     def epoch(self) -> int:
         """The epoch that was asked."""
     @property
-    def wanted(self) -> int:
-        """How many rows or keys were wanted."""
+    def requested(self) -> int:
+        """How many rows or keys were requested."""
     @property
-    def lookups(self) -> int:
-        """How many rows were asked for, those included that fill a round up."""
+    def padded_lookups(self) -> int:
+        """How many rows were looked up, padding included."""
     @property
     def rounds(self) -> int:
         """Requests, to each server."""
@@ -67,10 +67,10 @@ class Cost:
     def down(self) -> int:
         """Bytes received."""
     @property
-    def once_up(self) -> int:
+    def setup_up(self) -> int:
         """Bytes sent so far to open the table: keys."""
     @property
-    def once_down(self) -> int:
+    def setup_down(self) -> int:
         """Bytes received so far to open the table: the catalog, the hint."""
     @property
     def total(self) -> float:
@@ -91,10 +91,10 @@ class Cost:
     def queued(self) -> float | None:
         """What it says requests waited for them."""
     @property
-    def opened(self) -> int:
+    def rows_opened(self) -> int:
         """Rows that the servers saw opened, in a symmetric table."""
     @property
-    def seen(self) -> bytes:
+    def query_prefix(self) -> bytes:
         """The first bytes of the first query, as the first server saw them."""
     @property
     def leakage(self) -> str:
@@ -111,9 +111,9 @@ class Column:
 
 @final
 class Table:
-    def ask(self, items: Sequence[int | str], batch: int) -> tuple[list[bytes | None], Cost]: ...
-    def join(self, keys: object, on: str, into: str, batch: int) -> tuple[Column, Cost]: ...
-    def about(self) -> About: ...
+    def look_up(self, lookups: Sequence[int | str], batch: int) -> tuple[list[bytes | None], LookupCost]: ...
+    def join(self, keys: object, on: str, into: str, batch: int) -> tuple[Column, LookupCost]: ...
+    def about(self) -> TableInfo: ...
     def refresh(self) -> bool: ...
     def close(self) -> None: ...
 
@@ -150,7 +150,7 @@ class Part:
     def partial_bytes(self) -> int: ...
     def admit(self, keys: bytes) -> Session:
         """Admits a client's keys, as `Front.keys` reads them: once at every part."""
-    def answer_many(self, asks: Sequence[tuple[Session | None, bytes]]) -> list[bytes | None]:
+    def answer_many(self, queries: Sequence[tuple[Session | None, bytes]]) -> list[bytes | None]:
         """Partials of many clients' queries, in one pass; `None` for what is no query. The session is `None` where a scheme has no keys."""
 
 @final
@@ -180,8 +180,8 @@ class Front:
     def answer_bytes(self) -> int:
         """An answer to one query."""
     @property
-    def ask_bytes(self) -> int:
-        """The largest body of an ask."""
+    def max_query_frame_bytes(self) -> int:
+        """The largest body of a query request."""
     @property
     def keys_bytes(self) -> int:
         """The body of a registration; 0 if the scheme has no keys."""
@@ -195,11 +195,11 @@ class Front:
     def admit(self, keys: bytes) -> Session:
         """Admits keys, for `join`."""
     def queries(self, frame: bytes) -> tuple[bytes, list[bytes]]:
-        """The id of the session that the body of an ask names (16 bytes, zeros where there are no keys), and its queries."""
+        """The id of the session that the body of a query request names (16 bytes, zeros where there are no keys), and its queries."""
     def join(self, session: Session | None, query: bytes, partials: Sequence[bytes]) -> bytes:
         """The answer that the partials of all parts make, in their order: the bytes that the whole table gives."""
     def answers(self, answers: Sequence[bytes]) -> bytes:
-        """The body of the response to an ask: an answer to each query, in order."""
+        """The body of the response to a query request: an answer to each query, in order."""
 
 @final
 class RequestAdmission:
@@ -269,7 +269,7 @@ def bench(
     quick: bool,
     full: bool,
     scratch: str | None,
-    told: Callable[[str, int, int], object] | None,
+    progress: Callable[[str, int, int], object] | None,
 ) -> str: ...
 def connect(
     urls: Sequence[str],

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, SupportsIndex, TypeVar, overload
 
 from . import _sotto
-from ._carry import AsyncCarrier
 from ._errors import MisuseError
+from ._transport import AsyncTransport
 
 T = TypeVar("T")
 
@@ -31,13 +31,13 @@ class Table:
         self,
         rust: _sotto.Table,
         batch: int,
-        carrier: AsyncCarrier | None = None,
+        async_transport: AsyncTransport | None = None,
         worker: ThreadPoolExecutor | None = None,
     ) -> None:
         self._rust = rust
         self._batch = batch
-        self._carrier = carrier
-        self._last: _sotto.Cost | None = None
+        self._async_transport = async_transport
+        self._last: _sotto.LookupCost | None = None
         self._worker = worker
 
     # What is looked up.
@@ -50,22 +50,22 @@ class Table:
     def get(self, *, key: str | int) -> bytes | None: ...
     def get(self, row: Any = None, *, key: Any = None) -> bytes | None:
         """The row of this number; or the value of a key, `None` if the table does not have it. The server sees no difference."""
-        return self._ask([_wanted(row, key)], 1)[0]
+        return self._look_up([_lookup(row, key)], 1)[0]
 
-    def get_many(self, items: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
+    def get_many(self, lookups: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
         """Several rows, or the values of several keys, in as few rounds as they fit in.
 
-        It is filled up to a multiple of `batch`, so the server sees how many batches there were, and not how many were wanted. What
+        It is filled up to a multiple of `batch`, so the server sees how many batches there were, and not how many were requested. What
         does not fit one request takes several. A stack hides the number by itself.
         """
-        return self._ask(_items(items), self._batch if batch is None else batch)
+        return self._look_up(_lookups(lookups), self._batch if batch is None else batch)
 
-    def _ask(self, items: list[Any], batch: int) -> list[bytes | None]:
+    def _look_up(self, lookups: list[Any], batch: int) -> list[bytes | None]:
         self._refuse_waiting()
-        return self._ask_here(items, batch)
+        return self._look_up_here(lookups, batch)
 
-    def _ask_here(self, items: list[Any], batch: int) -> list[bytes | None]:
-        values, self._last = self._rust.ask(items, batch)
+    def _look_up_here(self, lookups: list[Any], batch: int) -> list[bytes | None]:
+        values, self._last = self._rust.look_up(lookups, batch)
         return values
 
     def _join_here(self, keys: object, on: str, into: str, batch: int) -> _sotto.Column:
@@ -73,7 +73,7 @@ class Table:
         return column
 
     def _refuse_waiting(self) -> None:
-        if self._carrier is not None:
+        if self._async_transport is not None:
             raise MisuseError(
                 "this table's transport is asynchronous, and cannot be waited for here",
                 "misuse",
@@ -90,12 +90,12 @@ class Table:
     async def aget(self, *, key: str | int) -> bytes | None: ...
     async def aget(self, row: Any = None, *, key: Any = None) -> bytes | None:
         """As `get`."""
-        return (await self._run(partial(self._ask_here, [_wanted(row, key)], 1)))[0]
+        return (await self._run(partial(self._look_up_here, [_lookup(row, key)], 1)))[0]
 
-    async def aget_many(self, items: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
+    async def aget_many(self, lookups: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
         """As `get_many`."""
         return await self._run(
-            partial(self._ask_here, _items(items), self._batch if batch is None else batch)
+            partial(self._look_up_here, _lookups(lookups), self._batch if batch is None else batch)
         )
 
     async def arefresh(self) -> bool:
@@ -105,8 +105,8 @@ class Table:
     async def _run(self, call: Callable[[], T]) -> T:
         """Runs it in a thread of this table's, while the loop goes on and carries its requests."""
         loop = asyncio.get_running_loop()
-        if self._carrier is not None:
-            self._carrier.loop = loop
+        if self._async_transport is not None:
+            self._async_transport.loop = loop
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
         return await loop.run_in_executor(self._worker, call)
@@ -114,12 +114,12 @@ class Table:
     # What there is to know of it.
 
     @property
-    def last(self) -> _sotto.Cost | None:
+    def last(self) -> _sotto.LookupCost | None:
         """What the last lookup cost, and what the server saw of it; `None` before the first."""
         return self._last
 
     @property
-    def about(self) -> _sotto.About:
+    def about(self) -> _sotto.TableInfo:
         """What the table is, as it is now."""
         return self._rust.about()
 
@@ -198,7 +198,7 @@ class Table:
         return f"<sotto.Table {about.name!r}, epoch {about.epoch}, {about.rows} rows, {asked}, {about.scheme}>"
 
 
-def _wanted(row: Any, key: Any) -> Any:
+def _lookup(row: Any, key: Any) -> Any:
     if (row is None) == (key is None):
         raise TypeError("get() takes a row, or key=...: one of them")
     return row if key is None else _key(key)
@@ -214,7 +214,7 @@ def _key(key: Any) -> Any:
         return key
 
 
-def _items(items: Iterable[int | str]) -> list[Any]:
-    if isinstance(items, (str, bytes)):
-        raise TypeError(f"get_many() takes rows or keys, not one {type(items).__name__}: put it into a list")
-    return list(items)
+def _lookups(lookups: Iterable[int | str]) -> list[Any]:
+    if isinstance(lookups, (str, bytes)):
+        raise TypeError(f"get_many() takes rows or keys, not one {type(lookups).__name__}: put it into a list")
+    return list(lookups)
