@@ -30,8 +30,8 @@ for (let round = 0; round < 5; round += 1) {
   await timed("open", () => call(open, "connect", "ip-country"));
   const country = await timed("first", word);
   await timed("next", word);
-  const { once_down, up, down } = await call(open, "last", "ip-country");
-  console.log(JSON.stringify({ country, cold_ms: times.open + times.first, ...times, once_down, up, down }));
+  const { setup_down, up, down } = await call(open, "last", "ip-country");
+  console.log(JSON.stringify({ country, cold_ms: times.open + times.first, ...times, setup_down, up, down }));
   await context.close();
 }
 page.close();

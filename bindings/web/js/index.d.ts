@@ -1,8 +1,8 @@
 /** Where the servers are: one address, or one for each server the table's scheme asks, server 0 first. */
 export type Urls = string | URL | readonly (string | URL)[];
 
-/** What is wanted: a row by its number, or the value of a key. */
-export type Item = number | bigint | { readonly key: string };
+/** A row by its number, or the value of a key. */
+export type Lookup = number | bigint | { readonly key: string };
 
 export interface Options {
   /** The publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and no other afterwards. */
@@ -14,11 +14,11 @@ export interface Options {
   /** Registers keys for this opening alone, where a scheme has keys. */
   freshKeys?: boolean;
   /** Refuses a table whose rows cannot be verified one by one. */
-  verified?: boolean;
+  requireRowProofs?: boolean;
   /** Seconds one request may take: 60 unless said otherwise. */
   timeout?: number;
   /** Seconds to wait for a busy server, or for another tab: 120 unless said otherwise. */
-  patience?: number;
+  maxWait?: number;
   /** Which build to load, to spare the look at the catalog that finds it. */
   family?: "linear" | "silent" | "cube" | "slots" | "hints" | "split";
   /** Whether several servers may be asked without TLS. */
@@ -26,20 +26,20 @@ export interface Options {
   /** Hears how far an opening is. */
   onProgress?: (progress: Progress) => void;
   /** Hears what happens: a wait, a state that went along, storage that is not there. */
-  onEvent?: (told: string) => void;
+  onEvent?: (text: string) => void;
   /** Gives up the opening. */
   signal?: AbortSignal;
 }
 
 export interface Progress {
-  readonly stage: "catalog" | "waiting" | "rows" | "hint" | "ahead" | "keys" | "hints" | "row" | "ready";
+  readonly stage: "catalog" | "waiting" | "rows" | "hint" | "next-client" | "keys" | "hints" | "row" | "ready";
   readonly done: number;
   /** 0 if it is not known. */
   readonly total: number;
 }
 
 /** What a table is. */
-export interface About {
+export interface TableInfo {
   readonly name: string;
   readonly epoch: number;
   readonly rows: number;
@@ -53,31 +53,31 @@ export interface About {
   readonly trust: "pinned" | "remembered" | "first-use";
   readonly verified: boolean;
   readonly stack: boolean;
-  readonly most: number;
+  readonly max_batch: number;
   readonly budget: number | null;
 }
 
 /** What a lookup cost. Bytes are those of bodies, to and from all servers; times are seconds. */
-export interface Cost {
+export interface LookupCost {
   readonly epoch: number;
-  readonly wanted: number;
-  readonly lookups: number;
+  readonly requested: number;
+  readonly padded_lookups: number;
   readonly rounds: number;
   readonly up: number;
   readonly down: number;
-  readonly once_up: number;
-  readonly once_down: number;
+  readonly setup_up: number;
+  readonly setup_down: number;
   readonly total: number;
   readonly query: number;
   readonly round_trip: number;
   readonly recover: number;
   readonly server: number | null;
   readonly queued: number | null;
-  readonly opened: number;
+  readonly rows_opened: number;
   /** What the servers saw, in words. */
   readonly leakage: string;
   /** The first bytes of the first query, as the first server saw them. */
-  readonly seen: Uint8Array;
+  readonly query_prefix: Uint8Array;
 }
 
 export interface CallOptions {
@@ -88,12 +88,12 @@ export interface CallOptions {
 /** An open table. Its lookups are made one after the other, in a worker of its own. */
 export class Table implements AsyncDisposable {
   private constructor();
-  readonly about: About;
-  readonly last: Cost | undefined;
+  readonly about: TableInfo;
+  readonly last: LookupCost | undefined;
   get(row: number | bigint, options?: CallOptions): Promise<Uint8Array>;
-  get(item: { readonly key: string }, options?: CallOptions): Promise<Uint8Array | null>;
+  get(lookup: { readonly key: string }, options?: CallOptions): Promise<Uint8Array | null>;
   /** `batch` is what rounds are filled up to a multiple of: 16 unless said otherwise. */
-  getMany(items: Iterable<Item>, options?: CallOptions & { batch?: number }): Promise<(Uint8Array | null)[]>;
+  getMany(lookups: Iterable<Lookup>, options?: CallOptions & { batch?: number }): Promise<(Uint8Array | null)[]>;
   refresh(options?: CallOptions): Promise<boolean>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

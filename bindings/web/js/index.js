@@ -1,12 +1,12 @@
 // Rows of somebody else's table, without telling them which. See README.md.
 
 import { MisuseError, RowError, fault, raised } from "./errors.js";
-import { Remote } from "./remote.js";
+import { WorkerClient } from "./worker_client.js";
 
 export * from "./errors.js";
 
-const MOST = 2n ** 64n;
-const USUAL = { timeout: 60, patience: 120 };
+const ROWS_LIMIT = 2n ** 64n;
+const DEFAULTS = { timeout: 60, maxWait: 120 };
 
 /** Opens a table, or a stack of that name: at one address, or at one for each server its scheme asks, server 0 first. */
 export async function connect(urls, table, options = {}) {
@@ -19,12 +19,12 @@ export async function connect(urls, table, options = {}) {
 export async function selfTest(vector, { signal } = {}) {
   const isBytes = vector instanceof Uint8Array || vector instanceof ArrayBuffer;
   if (!isBytes) throw wrong("a vector is bytes", "give one of spec/vectors: its text, and behind it the bytes of the file beside it");
-  const remote = new Remote();
+  const worker = new WorkerClient();
   try {
-    const { row } = await remote.call("selfTest", { vector: new Uint8Array(vector) }, signal);
+    const { row } = await worker.call("selfTest", { vector: new Uint8Array(vector) }, signal);
     return row;
   } finally {
-    remote.end();
+    worker.end();
   }
 }
 
@@ -33,7 +33,7 @@ const SECRET = Symbol("made by connect");
 /** An open table. Its lookups are made one after the other, in a worker of its own. */
 export class Table {
   #spec;
-  #remote;
+  #worker;
   #about;
   #last;
   #closed = false;
@@ -41,7 +41,7 @@ export class Table {
   constructor(secret, spec, options) {
     if (secret !== SECRET) throw new MisuseError("a table is made by connect()", { code: "misuse", fault: "misuse" });
     this.#spec = spec;
-    this.#remote = new Remote(options);
+    this.#worker = new WorkerClient(options);
   }
 
   /** What the table is, as the last call found it. */
@@ -59,21 +59,21 @@ export class Table {
   }
 
   /** A row by its number, or the value of `{ key }`, which is `null` if the table does not have the key. */
-  async get(item, { signal } = {}) {
-    const [value] = await this.getMany([item], { batch: 1, signal });
+  async get(lookup, { signal } = {}) {
+    const [value] = await this.getMany([lookup], { batch: 1, signal });
     return value;
   }
 
   /** Several rows or keys in one round, filled up to a multiple of `batch`, so that their number is not seen. */
-  async getMany(items, { batch = 16, signal } = {}) {
-    const wanted = Array.from(items, wantedOf);
+  async getMany(lookups, { batch = 16, signal } = {}) {
+    const parsed = Array.from(lookups, parse);
     if (!Number.isSafeInteger(batch) || batch < 1 || batch > 65536) {
       throw wrong(`a batch of ${String(batch)} is none`, "give one of 1 to 65536");
     }
-    const { values, cost } = await this.#call("ask", { wanted: wanted.map(({ wish }) => wish), batch }, signal);
-    this.#last = Object.freeze({ ...cost, seen: Uint8Array.from(cost.seen) });
-    // Silence tells nothing: what can be no row or key was asked for like anything else.
-    const bad = wanted.find(({ error }) => error);
+    const { values, cost } = await this.#call("lookUp", { lookups: parsed.map(({ lookup }) => lookup), batch }, signal);
+    this.#last = Object.freeze({ ...cost, query_prefix: Uint8Array.from(cost.query_prefix) });
+    // No silent abort: what can be no row or key was looked up like anything else.
+    const bad = parsed.find(({ error }) => error);
     if (bad) throw bad.error;
     return values;
   }
@@ -87,12 +87,12 @@ export class Table {
   /** Closes it. Asked again, it throws. */
   async close() {
     if (this.#closed) return;
-    const closing = this.#remote.isRunning && this.#call("close", {});
+    const closing = this.#worker.isRunning && this.#call("close", {});
     this.#closed = true;
     try {
       await closing;
     } finally {
-      this.#remote.end(fault("misuse", "closed", "the table is closed", "open it again, with connect()"));
+      this.#worker.end(fault("misuse", "closed", "the table is closed", "open it again, with connect()"));
     }
   }
 
@@ -102,7 +102,7 @@ export class Table {
 
   async #call(op, what, signal) {
     if (this.#closed) throw raised(fault("misuse", "closed", "the table is closed", "open it again, with connect()"));
-    const value = await this.#remote.call(op, { spec: this.#spec, ...what }, signal);
+    const value = await this.#worker.call(op, { spec: this.#spec, ...what }, signal);
     this.#about = value.about ? Object.freeze(value.about) : this.#about;
     return value;
   }
@@ -110,38 +110,38 @@ export class Table {
 
 const wrong = (message, fix) => new MisuseError(message, { code: "misuse", fix, fault: "misuse" });
 
-/** What is asked for, and what is wrong with it once everything was asked. */
-function wantedOf(item) {
-  if (typeof item === "number" || typeof item === "bigint") return row(item);
-  const key = item?.key;
+/** What the worker looks up, and what is wrong with it once everything was sent. */
+function parse(lookup) {
+  if (typeof lookup === "number" || typeof lookup === "bigint") return row(lookup);
+  const key = lookup?.key;
   if (typeof key === "string") {
-    if (isWellFormed(key)) return { wish: { key } };
-    return { wish: null, error: wrong("a key holds half a character (a surrogate)", "give whole characters") };
+    if (isWellFormed(key)) return { lookup: { key } };
+    return { lookup: null, error: wrong("a key holds half a character (a surrogate)", "give whole characters") };
   }
-  const error = wrong(`a row is a number and a key is { key: text }, not ${typeof item}`, "give one of the two");
-  return { wish: null, error };
+  const error = wrong(`a row is a number and a key is { key: text }, not ${typeof lookup}`, "give one of the two");
+  return { lookup: null, error };
 }
 
 function row(number) {
   const isWhole = typeof number === "bigint" || Number.isSafeInteger(number);
-  if (isWhole && number >= 0 && BigInt(number) < MOST) return { wish: { row: String(number) } };
+  if (isWhole && number >= 0 && BigInt(number) < ROWS_LIMIT) return { lookup: { row: String(number) } };
   const about = { code: "misuse", fix: "give a row of the table", fault: "row" };
-  return { wish: null, error: new RowError("a row's number is whole, from 0 on, and below the number of rows", about) };
+  return { lookup: null, error: new RowError("a row's number is whole, from 0 on, and below the number of rows", about) };
 }
 
 const isWellFormed = (text) => text.isWellFormed?.() ?? !/\p{Surrogate}/u.test(text);
 
-const KNOWN = new Set([
-  "pin", "state", "keep", "freshKeys", "verified", "timeout", "patience", "family", "insecurePlaintext",
+const OPTIONS = new Set([
+  "pin", "state", "keep", "freshKeys", "requireRowProofs", "timeout", "maxWait", "family", "insecurePlaintext",
   "onProgress", "onEvent", "signal",
 ]);
 
 /** What was said, as the worker takes it. */
 function specOf(urls, table, options) {
-  const other = Object.keys(options).find((name) => !KNOWN.has(name));
-  if (other) throw wrong(`there is no option ${other}`, `options are ${[...KNOWN].join(", ")}`);
-  const { timeout, patience } = { ...USUAL, ...options };
-  for (const [name, seconds] of Object.entries({ timeout, patience })) {
+  const other = Object.keys(options).find((name) => !OPTIONS.has(name));
+  if (other) throw wrong(`there is no option ${other}`, `options are ${[...OPTIONS].join(", ")}`);
+  const { timeout, maxWait } = { ...DEFAULTS, ...options };
+  for (const [name, seconds] of Object.entries({ timeout, maxWait })) {
     if (!(typeof seconds === "number" && seconds >= 0 && seconds < 1e6)) {
       throw wrong(`${name} is no length of time: ${String(seconds)}`, "give a number of seconds, such as 60");
     }
@@ -163,8 +163,8 @@ function specOf(urls, table, options) {
       pin: options.pin ?? null,
       in_memory: options.state === "memory",
       fresh_keys: options.freshKeys === true,
-      verified: options.verified === true,
-      patience,
+      require_row_proofs: options.requireRowProofs === true,
+      max_wait: maxWait,
     },
   };
 }

@@ -1,14 +1,14 @@
 // What is kept of one table, and whose turn it is: one tab has it at a time, and gives it up when another one wants it.
 //
 //     sotto/<hash of servers and table>/files/     hints, keys, what was seen, the state     one pool
-//     sotto/<hash of servers and table>/anchors/   how far the state was                     another one
+//     sotto/<hash of servers and table>/anchors/   its rollback counter                        another one
 //
 // A Web Lock of that name says whose it is; the browser releases it with the worker that has it, however that ends.
 
-import { Pool, PoolSpent } from "./pool.js";
+import { FilePool, FilePoolExhausted } from "./file_pool.js";
 
 /** What the client calls its folders. */
-export const FOLDERS = { cache: "files/cache", state: "files/state", anchor: "anchors" };
+export const FOLDERS = { cache: "files/cache", state: "files/state", rollback: "anchors" };
 
 /** Free files that are there before each call. A lookup makes four at most; opening a stack makes some for each table. */
 const SPARE = 8;
@@ -49,14 +49,14 @@ export class Storage {
   }
 
   /** Takes the turn, and waits for it so many milliseconds. Gives whether it could. */
-  async take(patience, onWaiting) {
+  async take(maxWait, onWaiting) {
     if (this.isHeld) return true;
     const lock = `sotto:${this.#name}`;
     let got = await this.#request(lock, { ifAvailable: true });
     if (!got) {
       onWaiting();
       this.#channel.postMessage("wanted");
-      got = await this.#request(lock, { signal: AbortSignal.timeout(patience) });
+      got = await this.#request(lock, { signal: AbortSignal.timeout(maxWait) });
     }
     if (!got) return false;
     this.#release = got;
@@ -86,9 +86,9 @@ export class Storage {
     const sotto = await root.getDirectoryHandle("sotto", { create: true });
     const own = await sotto.getDirectoryHandle(this.#name, { create: true });
     const folder = (name) => own.getDirectoryHandle(name, { create: true });
-    const files = await Pool.open(await folder("files"), SPARE);
+    const files = await FilePool.open(await folder("files"), SPARE);
     try {
-      this.#pools = { files, anchors: await Pool.open(await folder("anchors"), 2) };
+      this.#pools = { files, anchors: await FilePool.open(await folder("anchors"), 2) };
     } catch (error) {
       files.close();
       throw error;
@@ -150,7 +150,7 @@ export class Storage {
     try {
       this.#pool(name).make(name);
     } catch (error) {
-      this.#ranOut ||= error instanceof PoolSpent;
+      this.#ranOut ||= error instanceof FilePoolExhausted;
       throw error;
     }
   };

@@ -46,9 +46,9 @@ const OPS = {
     await opened(spec);
     return { about: about() };
   },
-  async ask({ spec, wanted, batch }) {
+  async lookUp({ spec, lookups, batch }) {
     await opened(spec);
-    const [values, cost] = told(() => open.ask(JSON.stringify(wanted), batch));
+    const [values, cost] = told(() => open.lookUp(JSON.stringify(lookups), batch));
     return { values, cost: JSON.parse(cost), about: about() };
   },
   async refresh({ spec }) {
@@ -118,7 +118,7 @@ async function opened(spec) {
 }
 
 function folders({ in_memory }) {
-  const state = in_memory ? { in_memory } : { state: FOLDERS.state, anchor: FOLDERS.anchor };
+  const state = in_memory ? { in_memory } : { state: FOLDERS.state, rollback_dir: FOLDERS.rollback };
   return withoutCache ? state : { cache: FOLDERS.cache, ...state };
 }
 
@@ -128,7 +128,7 @@ const isCache = ({ code }) => ["cache-full", "cache-io"].includes(code);
 async function ready(spec) {
   needed();
   storage = storage === undefined ? await place(spec) : storage;
-  if (storage && !(await storage.take(spec.options.patience * 1000, () => say("event", WAITING)))) {
+  if (storage && !(await storage.take(spec.options.max_wait * 1000, () => say("event", WAITING)))) {
     throw fault("storage", "state-busy", "another tab has this table, and does not give it up", "close the other tab");
   }
   if (wasm) return;

@@ -129,7 +129,7 @@ function answered(text, found, { about, last }) {
   at("value").className = found === null || !said ? "none" : long ? "long" : "";
   at("checked").textContent = about.verified ? "It was compared with what the publisher signed." : "";
   at("answer").hidden = false;
-  const now = { asked: text, seen: last.seen, up: last.up };
+  const now = { asked: text, prefix: last.query_prefix, up: last.up };
   at("shown").hidden = false;
   shown = [now, shown[0]];
   show.queries(...shown);

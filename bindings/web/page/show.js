@@ -25,29 +25,29 @@ const color = (text) => [1, 3, 5].map((i) => Number.parseInt(text.trim().slice(i
 
 /** The bytes that left, beside those of the lookup before. */
 export function queries(now, before) {
-  const name = ({ asked, seen, up }) => `${seen.length < up ? `the first ${bytes(seen.length)} of ` : ""}${bytes(up)}, for ${asked}`;
-  draw(at("query"), now.seen);
-  at("query").setAttribute("aria-label", `The ${bytes(now.seen.length)} of the query as dots, which look random`);
+  const name = ({ asked, prefix, up }) => `${prefix.length < up ? `the first ${bytes(prefix.length)} of ` : ""}${bytes(up)}, for ${asked}`;
+  draw(at("query"), now.prefix);
+  at("query").setAttribute("aria-label", `The ${bytes(now.prefix.length)} of the query as dots, which look random`);
   at("query-caption").textContent = `This lookup: ${name(now)}`;
   at("earlier").hidden = !before;
   if (before) {
-    draw(at("before"), before.seen);
-    at("before").setAttribute("aria-label", `The ${bytes(before.seen.length)} of the lookup before, as dots, which look random too`);
+    draw(at("before"), before.prefix);
+    at("before").setAttribute("aria-label", `The ${bytes(before.prefix.length)} of the lookup before, as dots, which look random too`);
     at("before-caption").textContent = `The one before: ${name(before)}`;
   }
   at("differ").textContent = difference(now, before);
   const lines = [];
-  const head = hex(now.seen.subarray(0, SHOWN));
+  const head = hex(now.prefix.subarray(0, SHOWN));
   for (let i = 0; i < head.length; i += 16) lines.push(`${i.toString(16).padStart(4, "0")}  ${head.slice(i, i + 16).join(" ")}`);
-  at("hex").textContent = lines.join("\n") + (now.seen.length > SHOWN ? `\n… and ${count(now.seen.length - SHOWN)} more` : "");
+  at("hex").textContent = lines.join("\n") + (now.prefix.length > SHOWN ? `\n… and ${count(now.prefix.length - SHOWN)} more` : "");
 }
 
 function difference(now, before) {
   if (!before) return "A dot for each byte. Look the same up again: other bytes will leave.";
-  if (before.seen.length !== now.seen.length) return "Two tables, or two settings of one: their queries have other sizes.";
+  if (before.prefix.length !== now.prefix.length) return "Two tables, or two settings of one: their queries have other sizes.";
   let same = 0;
-  for (let i = 0; i < now.seen.length; i += 1) same += now.seen[i] === before.seen[i];
-  const share = ((1 - same / now.seen.length) * 100).toFixed(1);
+  for (let i = 0; i < now.prefix.length; i += 1) same += now.prefix[i] === before.prefix[i];
+  const share = ((1 - same / now.prefix.length) * 100).toFixed(1);
   const question = now.asked === before.asked ? "The question was the same" : "The question was another one";
   return `${question}, and ${share} % of the bytes differ. Whoever sees both cannot tell whether they ask for one thing or for two.`;
 }
@@ -71,7 +71,7 @@ function bars(list, lines) {
 export function cost(cost, about) {
   const size = (name, amount, other) => ({ name, amount, said: bytes(amount), other });
   const whole = about.rows * about.row_bytes;
-  const once = cost.once_up + cost.once_down;
+  const once = cost.setup_up + cost.setup_down;
   const left = whole - once;
   bars(at("bytes"), [
     size("this lookup, up", cost.up),

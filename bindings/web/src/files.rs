@@ -1,4 +1,4 @@
-//! Files of the browser's own file system, opened by the worker beforehand (`js/pool.js`).
+//! Files of the browser's own file system, opened by the worker beforehand (`js/file_pool.js`).
 
 use crate::host::{ask, with};
 use sotto_client::files::HostFiles;

@@ -32,8 +32,8 @@ enum JsLookup {
 impl JsLookup {
     /// The lookup to make. An invalid row is queried as row 0, and the worker's caller reports the
     /// error afterwards.
-    fn wish(wanted: &Option<JsLookup>) -> Lookup<'_> {
-        match wanted {
+    fn as_lookup(parsed: &Option<JsLookup>) -> Lookup<'_> {
+        match parsed {
             Some(JsLookup::Key(key)) => Lookup::Key(key),
             Some(JsLookup::Row(row)) => Lookup::Row(row.parse().unwrap_or(0)),
             None => Lookup::Row(0),
@@ -56,17 +56,17 @@ impl Table {
     pub fn open(to: &str, options: &str) -> Result<Table, JsValue> {
         let to: TableAddress = read(to)?;
         let options: Options = read(options)?;
-        let apart = endpoint::check(&to.urls, to.insecure_plaintext);
-        apart.map_err(|error| told(&BindingError::from(error)))?;
+        let checked = endpoint::check(&to.urls, to.insecure_plaintext);
+        checked.map_err(|error| told(&BindingError::from(error)))?;
         let urls = to.urls;
-        let carriers = move || {
+        let transports = move || {
             let each = (0..).zip(&urls);
             each.map(|(server, url)| {
                 Box::new(WorkerTransport { server, origin: url.clone() }) as Box<dyn Transport>
             })
             .collect()
         };
-        let servers = Servers::Custom(Arc::new(carriers));
+        let servers = Servers::Custom(Arc::new(transports));
         let opened = sotto_binding::open(&servers, &to.table, options, Some(Arc::new(PageListener)));
         Ok(Table { opened: opened.map_err(|fault| told(&fault))? })
     }
@@ -84,16 +84,17 @@ impl Table {
     ///
     /// # Errors
     /// An error, as JSON.
-    pub fn ask(&mut self, wanted: &str, batch: usize) -> Result<Array, JsValue> {
-        let wanted: Vec<Option<JsLookup>> = read(wanted)?;
-        let wishes: Vec<_> = wanted.iter().map(JsLookup::wish).collect();
-        let (each, cost) = self.opened.rounds(&wishes, batch).map_err(|fault| told(&fault))?;
+    #[wasm_bindgen(js_name = lookUp)]
+    pub fn look_up(&mut self, lookups: &str, batch: usize) -> Result<Array, JsValue> {
+        let parsed: Vec<Option<JsLookup>> = read(lookups)?;
+        let lookups: Vec<_> = parsed.iter().map(JsLookup::as_lookup).collect();
+        let (each, cost) = self.opened.rounds(&lookups, batch).map_err(|fault| told(&fault))?;
         let values = Array::new();
-        for (wanted, granted) in wanted.iter().zip(each) {
-            let value = match (wanted, granted) {
+        for (parsed, result) in parsed.iter().zip(each) {
+            let value = match (parsed, result) {
                 // An invalid lookup is an error, whatever row 0 contains.
                 (None, _) => None,
-                (_, Ok(granted)) => granted.value,
+                (_, Ok(result)) => result.value,
                 (_, Err(error)) => return Err(told(&BindingError::from(error))),
             };
             values.push(&value.map_or(JsValue::NULL, |value| Uint8Array::from(value.as_slice()).into()));

@@ -1,4 +1,4 @@
-//! Requests carried by the worker, which blocks for each, and throws an error if no response
+//! Requests sent by the worker, which blocks for each, and throws an error if no response
 //! arrives.
 
 use crate::host::{Thrown, thrown, with};
@@ -19,7 +19,7 @@ impl Transport for WorkerTransport {
         };
         let range = request.range.clone().unwrap_or_default();
         let (first, end) = (range.start as f64, range.end as f64);
-        let none = || Err(TransportError::Protocol("nobody carries requests here".to_owned()));
+        let none = || Err(TransportError::Protocol("no worker sends requests here".to_owned()));
         let outcome = with(None, |host| {
             Some(host.request(
                 self.server,

@@ -50,10 +50,10 @@ globalThis.lookups = {
   get: (name, item) =>
     outcome(async () => {
       const row = bytes(await tables.get(name).get(item));
-      return { row, last: { ...tables.get(name).last, seen: undefined } };
+      return { row, last: { ...tables.get(name).last, query_prefix: undefined } };
     }),
   word: (name, key) => outcome(async () => text(await tables.get(name).get({ key }))),
-  many: (name, items, options) => outcome(async () => (await tables.get(name).getMany(items, options)).map(text)),
+  many: (name, lookups, options) => outcome(async () => (await tables.get(name).getMany(lookups, options)).map(text)),
   refresh: (name) => outcome(() => tables.get(name).refresh()),
   close: (name) => outcome(() => tables.get(name).close()),
   last: (name) => tables.get(name).last,

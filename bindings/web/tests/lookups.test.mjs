@@ -36,7 +36,7 @@ test("a first lookup, by key", async () => {
   assert.equal(await call(open, "word", "words", "sotto"), "under");
   assert.equal(await call(open, "word", "words", "basso"), null);
   const last = await call(open, "last", "words");
-  assert.ok(last.up > 1000 && last.down > 100 && last.once_down > 10_000, JSON.stringify(last));
+  assert.ok(last.up > 1000 && last.down > 100 && last.setup_down > 10_000, JSON.stringify(last));
   assert.match(last.leakage, /The server saw one request .* did not see which rows or keys were wanted/);
 });
 
@@ -98,7 +98,7 @@ test("a wrong pin, a table that is not there, addresses that are none", async ()
 });
 
 test("a server that stalls, and one that is gone and comes back", async () => {
-  await call(open, "connect", "words", { pin: words.pin, timeout: 1, patience: 1 });
+  await call(open, "connect", "words", { pin: words.pin, timeout: 1, maxWait: 1 });
   page.faults.push({ on: ({ path }) => path.endsWith("/ask"), stall: true });
   const stalled = await call(open, "word", "words", "sotto");
   assert.deepEqual([stalled.error, stalled.code], ["TimeoutError", "timeout"]);
@@ -144,7 +144,7 @@ test("a call is given up, and the next one goes on", async () => {
 test("pages of other origins need the server's leave", async () => {
   const [closed, leave] = [await serve([words]), await serve([words], ["--allow-origin", page.origin])];
   try {
-    const refused = await call(open, "connect", "words", { pin: words.pin, keep: false, patience: 0 }, [closed.url]);
+    const refused = await call(open, "connect", "words", { pin: words.pin, keep: false, maxWait: 0 }, [closed.url]);
     assert.equal(refused.code, "no-connection");
     assert.match(refused.message, /--allow-origin/);
     const allowed = await call(open, "connect", "words", { pin: words.pin, keep: false }, [leave.url]);

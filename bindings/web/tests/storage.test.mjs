@@ -48,12 +48,12 @@ test("after a reload the hint comes from storage, and the key is remembered", as
 });
 
 test("a server that comes back finds the table open", async () => {
-  await call(open, "connect", hint.name, { pin: hint.pin, patience: 1 });
+  await call(open, "connect", hint.name, { pin: hint.pin, maxWait: 1 });
   page.faults.push({ on: () => true, cut: true });
   await open.reload();
   await open.addScriptTag({ type: "module", url: "/tests/lookups.js" });
   await open.waitForFunction(() => globalThis.lookups);
-  const gone = await call(open, "connect", hint.name, { patience: 1 });
+  const gone = await call(open, "connect", hint.name, { maxWait: 1 });
   assert.deepEqual([gone.error, gone.code], ["NetworkError", "no-connection"]);
   page.faults.length = 0;
   await call(open, "connect", hint.name);
@@ -100,7 +100,7 @@ test("storage that was wiped is filled again", async () => {
   assert.deepEqual(usedTwice(readsOf(page)), []);
 });
 
-test("an old copy of a state is noticed by its anchor", async () => {
+test("an old copy of a state is noticed by its rollback counter", async () => {
   await call(open, "connect", spent.name, { pin: spent.pin });
   await asked(open, spent, 1);
   await call(open, "close", spent.name);
@@ -117,7 +117,7 @@ test("an old copy of a state is noticed by its anchor", async () => {
   assert.deepEqual(usedTwice(readsOf(page)), []);
 });
 
-test("an old copy with its anchor is not noticed, and this test would see it", async () => {
+test("an old copy with its rollback counter is not noticed, and this test would see it", async () => {
   await call(open, "connect", spent.name, { pin: spent.pin });
   await asked(open, spent, 1);
   await call(open, "close", spent.name);

@@ -1,5 +1,5 @@
 // Compiled and never run: what `js/index.d.ts` promises a program.
-import { NetworkError, SottoError, UnreadableError, connect, selfTest, type Cost } from "@sotto/client";
+import { NetworkError, SottoError, UnreadableError, connect, selfTest, type LookupCost } from "@sotto/client";
 
 export async function phone(address: string): Promise<string | undefined> {
   const table = await connect(["https://a.example", "https://b.example"], "people", {
@@ -10,7 +10,7 @@ export async function phone(address: string): Promise<string | undefined> {
     const value: Uint8Array | null = await table.get({ key: address });
     const row: Uint8Array = await table.get(7n);
     const many: (Uint8Array | null)[] = await table.getMany([1, { key: address }], { batch: 4 });
-    const cost: Cost | undefined = table.last;
+    const cost: LookupCost | undefined = table.last;
     console.log(row.length, many.length, cost?.leakage, table.about.epoch);
     return value ? new TextDecoder().decode(value) : undefined;
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Pool, PoolSpent, crc32 } from "../js/pool.js";
+import { FilePool, FilePoolExhausted, crc32 } from "../js/file_pool.js";
 
 class Killed extends Error {}
 
@@ -84,7 +84,7 @@ const put = (pool, name, content) => {
 
 async function prepared() {
   const folder = new Folder();
-  const pool = await Pool.open(folder, 3);
+  const pool = await FilePool.open(folder, 3);
   put(pool, "kept", "kept");
   put(pool, "state", "old");
   put(pool, "gone", "gone");
@@ -110,7 +110,7 @@ for (const loses of [false, true]) {
         finished = false;
         kills += 1;
       }
-      const again = await Pool.open(folder.survived(), 0);
+      const again = await FilePool.open(folder.survived(), 0);
       const state = text(again, "state");
       assert.ok(["old", "new"].includes(state), state);
       assert.equal(text(again, "kept"), "kept");
@@ -127,9 +127,9 @@ for (const loses of [false, true]) {
 }
 
 test("a pool that has no free file says so, and grows", async () => {
-  const pool = await Pool.open(new Folder(), 1);
+  const pool = await FilePool.open(new Folder(), 1);
   put(pool, "a", "1");
-  assert.throws(() => pool.make("b"), PoolSpent);
+  assert.throws(() => pool.make("b"), FilePoolExhausted);
   await pool.reserve(2);
   put(pool, "b", "2");
   assert.deepEqual([text(pool, "a"), text(pool, "b"), pool.size], ["1", "2", 2]);
@@ -137,7 +137,7 @@ test("a pool that has no free file says so, and grows", async () => {
 });
 
 test("what a file held is not in the next one of its place", async () => {
-  const pool = await Pool.open(new Folder(), 1);
+  const pool = await FilePool.open(new Folder(), 1);
   put(pool, "secret", "a long secret");
   pool.remove("secret");
   pool.make("other");

@@ -2,7 +2,7 @@
 
 import { fault, raised } from "./errors.js";
 
-export class Remote {
+export class WorkerClient {
   #onProgress;
   #onEvent;
   #worker;

@@ -18,14 +18,14 @@ const MOST_NAME = 1024;
 const MAGIC = 0x6c6f_6f70;
 
 /** There is no free file left. The pool has to grow, which takes an await. */
-export class PoolSpent extends Error {
-  name = "PoolSpent";
+export class FilePoolExhausted extends Error {
+  name = "FilePoolExhausted";
 }
 
 const failed = (name, message) => Object.assign(new Error(message), { name });
 const missing = (name) => failed("NotFoundError", `there is no file ${name}`);
 
-export class Pool {
+export class FilePool {
   #folder;
   #free = [];
   #named = new Map();
@@ -34,7 +34,7 @@ export class Pool {
 
   /** Opens the pool in a folder of the browser's file system, with so many free files at least. */
   static async open(folder, spare) {
-    const pool = new Pool();
+    const pool = new FilePool();
     pool.#folder = folder;
     const names = [];
     for await (const [name, handle] of folder.entries()) if (handle.kind === "file") names.push(name);
@@ -127,7 +127,7 @@ export class Pool {
     if (this.#named.has(name)) return;
     if (new TextEncoder().encode(name).length > MOST_NAME) throw failed("TypeError", "the name is too long");
     const file = this.#free.pop();
-    if (!file) throw new PoolSpent("no free file is open");
+    if (!file) throw new FilePoolExhausted("no free file is open");
     try {
       // What another file left there must not become this one's.
       file.handle.truncate(BODY);
