@@ -7,18 +7,19 @@ public struct Options: Encodable {
     public var cache: String?
     public var keyFile: String?
     public var state: String?
-    public var anchor: String?
+    public var rollbackDir: String?
     public var inMemory = false
-    public var verified = false
+    public var requireRowProofs = false
     public var freshKeys = false
-    public var patience = 120.0
+    public var maxWait = 120.0
     public var batch = 16
 
     public init() {}
 
     enum CodingKeys: String, CodingKey {
-        case snapshot, cache, state, anchor, verified, patience, batch
-        case keyFile = "key_file", inMemory = "in_memory", freshKeys = "fresh_keys"
+        case snapshot, cache, state, batch
+        case keyFile = "key_file", rollbackDir = "rollback_dir", inMemory = "in_memory"
+        case requireRowProofs = "require_row_proofs", freshKeys = "fresh_keys", maxWait = "max_wait"
     }
 }
 
@@ -45,7 +46,7 @@ public struct Response {
     }
 }
 
-/// Carries a request, and waits for the response, as `httpTransport` does. One of the caller's own follows no redirect (it would take
+/// Sends a request, and waits for the response, as `httpTransport` does. One of the caller's own follows no redirect (it would take
 /// the query to somebody else), sends and keeps no cookie, adds no header that differs between callers, and caches nothing. Throws `URLError.timedOut` if none came in time, `CancellationError` to end the call.
 public typealias Transport = @Sendable (Request) throws -> Response
 
@@ -64,16 +65,16 @@ public struct SottoFault: Error, CustomStringConvertible {
 }
 
 /// What a lookup cost, and what the server saw of it.
-public struct Cost: Decodable {
+public struct LookupCost: Decodable {
     public let epoch: UInt64
-    public let wanted, lookups, rounds: Int
-    public let up, down, onceUp, onceDown: UInt64
+    public let requested, paddedLookups, rounds: Int
+    public let up, down, setupUp, setupDown: UInt64
     public let total, query, roundTrip, recover: Double
     public let leakage: String
 }
 
 /// What a table is.
-public struct About: Decodable {
+public struct TableInfo: Decodable {
     public let name, snapshot, scheme, kind, value, signer, trust: String
     public let epoch, rows, rowBytes: UInt64
     public let keyForm: String?
@@ -81,8 +82,8 @@ public struct About: Decodable {
     public let budget: UInt64?
 }
 
-/// One that is wanted.
-public enum Wish: Encodable {
+/// A row or a key to look up.
+public enum Lookup: Encodable {
     case row(UInt64), key(String)
 
     public func encode(to encoder: Encoder) throws {
@@ -97,7 +98,7 @@ public enum Wish: Encodable {
 /// An open table. Any thread may ask it; lookups of one table are made one after the other.
 public final class Table: @unchecked Sendable {
     private let number: SottoTable
-    private let carrier: Carrier
+    private let box: TransportBox
 
     /// Opens a table, or a stack. `servers` are the addresses of the scheme's servers, in the order of their roles.
     public init(_ servers: [String], _ table: String, pin: String? = nil, options: Options = Options(), transport: @escaping Transport) throws {
@@ -116,12 +117,12 @@ public final class Table: @unchecked Sendable {
         encoder.nonConformingFloatEncodingStrategy =
             .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
         let config = [UInt8](try encoder.encode(Config(servers: servers, table: table, pin: pin, options: options)))
-        let carrier = Carrier(transport)
+        let box = TransportBox(transport)
         var number: SottoTable = 0
         try checked { error in
-            sotto_open(config, config.count, carry, nil, Unmanaged.passUnretained(carrier).toOpaque(), &number, &error)
+            sotto_open(config, config.count, call, nil, Unmanaged.passUnretained(box).toOpaque(), &number, &error)
         }
-        (self.number, self.carrier) = (number, carrier)
+        (self.number, self.box) = (number, box)
     }
 
     deinit { sotto_close(number, nil) }
@@ -140,12 +141,12 @@ public final class Table: @unchecked Sendable {
     }
 
     /// Several rows and keys in one round, which is filled up to a multiple of `batch`.
-    public func getMany(_ wishes: [Wish]) throws -> [Data?] {
-        let json = [UInt8](try JSONEncoder().encode(wishes))
+    public func getMany(_ lookups: [Lookup]) throws -> [Data?] {
+        let json = [UInt8](try JSONEncoder().encode(lookups))
         var values = SottoBuffer(data: nil, len: 0)
         try checked { error in sotto_get_many(number, json, json.count, &values, &error) }
         defer { sotto_free(&values) }
-        return wishes.indices.map { index in
+        return lookups.indices.map { index in
             var data: UnsafePointer<UInt8>?
             var length = 0
             guard sotto_value_at(&values, index, &data, &length) == SOTTO_OK else { return nil }
@@ -154,10 +155,10 @@ public final class Table: @unchecked Sendable {
     }
 
     /// What the last lookup cost; nil before the first.
-    public var last: Cost? { get throws { try decoded { sotto_last(number, &$0, &$1) } } }
+    public var last: LookupCost? { get throws { try decoded { sotto_last(number, &$0, &$1) } } }
 
     /// What the table is, as it is now.
-    public var about: About? { get throws { try decoded { sotto_about(number, &$0, &$1) } } }
+    public var about: TableInfo? { get throws { try decoded { sotto_about(number, &$0, &$1) } } }
 
     /// Looks for a newer epoch, and gives whether there was one.
     @discardableResult public func refresh() throws -> Bool {
@@ -192,14 +193,14 @@ private func checked(_ call: (inout SottoError) -> Int32) throws -> Int32 {
 }
 
 /// A transport behind the header's callback.
-private final class Carrier {
+private final class TransportBox {
     let transport: Transport
     init(_ transport: @escaping Transport) { self.transport = transport }
 }
 
-private func carry(context: UnsafeMutableRawPointer?, asked: UnsafePointer<SottoRequest>?, reply: OpaquePointer?) -> Int32 {
+private func call(context: UnsafeMutableRawPointer?, asked: UnsafePointer<SottoRequest>?, reply: OpaquePointer?) -> Int32 {
     guard let context, let asked = asked?.pointee else { return SOTTO_NETWORK }
-    let carrier = Unmanaged<Carrier>.fromOpaque(context).takeUnretainedValue()
+    let box = Unmanaged<TransportBox>.fromOpaque(context).takeUnretainedValue()
     var headers: [String: String] = [:]
     if let range = asked.range { headers["range"] = String(cString: range) }
     if let type = asked.content_type { headers["content-type"] = String(cString: type) }
@@ -208,7 +209,7 @@ private func carry(context: UnsafeMutableRawPointer?, asked: UnsafePointer<Sotto
         server: Int(asked.server), method: String(cString: asked.method), path: String(cString: asked.path),
         headers: headers, body: body, limit: asked.limit)
     do {
-        let response = try carrier.transport(request)
+        let response = try box.transport(request)
         sotto_reply_status(reply, response.status)
         for (name, value) in response.headers { sotto_reply_header(reply, name, value) }
         let bytes = [UInt8](response.body)

@@ -14,7 +14,7 @@ final class SottoTests: XCTestCase {
         XCTAssertEqual(try table["sotto"], Data("under".utf8))
         XCTAssertNil(try table["basso"])
         XCTAssertEqual(try table.getMany([.key("voce"), .key("basso")]), [Data("voice".utf8), nil])
-        XCTAssertEqual(try table.last?.wanted, 2)
+        XCTAssertEqual(try table.last?.requested, 2)
         XCTAssertEqual(try table.about?.trust, "pinned")
     }
 

@@ -27,7 +27,7 @@ class HttpTransport(
     /** The longest one request may take, its body included. */
     private val timeout: Duration = Duration.ofSeconds(60),
 ) : Transport {
-    override fun carry(request: Request): Response {
+    override fun call(request: Request): Response {
         val address = try {
             URI(url.trimEnd('/') + request.path)
         } catch (error: java.net.URISyntaxException) {

@@ -29,7 +29,7 @@ internal interface NativeLibrary : Library {
 
     fun sotto_get_key(table: Long, key: ByteArray, length: SizeT, value: NativeBuffer, error: NativeError): Int
 
-    fun sotto_get_many(table: Long, wishes: ByteArray, length: SizeT, values: NativeBuffer, error: NativeError): Int
+    fun sotto_get_many(table: Long, lookups: ByteArray, length: SizeT, values: NativeBuffer, error: NativeError): Int
 
     fun sotto_last(table: Long, json: NativeBuffer, error: NativeError): Int
 

@@ -11,18 +11,18 @@ data class Options(
     val cache: String? = null,
     /** Where the key that encrypts kept keys lies, if not in the cache. */
     val keyFile: String? = null,
-    /** A folder for hints that are used up by asking, which must not be copied; it needs an [anchor]. */
+    /** A folder for hints that are used up by asking, which must not be copied; it needs a [rollbackDir]. */
     val state: String? = null,
-    /** A second folder, by which a copy of the state is noticed. */
-    val anchor: String? = null,
+    /** A second folder, whose rollback counter exposes a copy of the state. */
+    val rollbackDir: String? = null,
     /** Whether such hints may lie in memory alone, and be lost with the process. */
     val inMemory: Boolean = false,
     /** Whether a table is refused whose rows cannot be verified one by one. */
-    val verified: Boolean = false,
+    val requireRowProofs: Boolean = false,
     /** Whether keys are registered for this opening alone, so that the server cannot tie it to another. */
     val freshKeys: Boolean = false,
     /** How many seconds a busy server is waited for. */
-    val patience: Double = 120.0,
+    val maxWait: Double = 120.0,
     /** What [Table.getMany] fills its rounds up to. */
     val batch: Int = 16,
     /** Is told how far an opening is: a stage, bytes that are there, and bytes in all or 0. */
@@ -75,14 +75,14 @@ object Sotto {
             .putOpt("cache", options.cache)
             .putOpt("key_file", options.keyFile)
             .putOpt("state", options.state)
-            .putOpt("anchor", options.anchor)
+            .putOpt("rollback_dir", options.rollbackDir)
             .put("in_memory", options.inMemory)
-            .put("verified", options.verified)
+            .put("require_row_proofs", options.requireRowProofs)
             .put("fresh_keys", options.freshKeys)
             .put("batch", options.batch)
         // JSON has no NaN: as text it is refused, with the name of the option.
-        val patience = options.patience
-        config.put("patience", if (patience.isFinite()) patience else patience.toString())
-        return Table.open(config.toString(), Carrier(transports, options.progress))
+        val maxWait = options.maxWait
+        config.put("max_wait", if (maxWait.isFinite()) maxWait else maxWait.toString())
+        return Table.open(config.toString(), TransportBox(transports, options.progress))
     }
 }

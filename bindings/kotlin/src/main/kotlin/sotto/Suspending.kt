@@ -19,4 +19,4 @@ suspend fun Table.row(row: Long): ByteArray = runInterruptible(Dispatchers.IO) {
 suspend fun Table.find(key: String): ByteArray? = runInterruptible(Dispatchers.IO) { get(key) }
 
 /** As [Table.getMany]. */
-suspend fun Table.findMany(items: Iterable<Any?>): List<ByteArray?> = runInterruptible(Dispatchers.IO) { getMany(items) }
+suspend fun Table.findMany(lookups: Iterable<Any?>): List<ByteArray?> = runInterruptible(Dispatchers.IO) { getMany(lookups) }

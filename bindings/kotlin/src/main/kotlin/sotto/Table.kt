@@ -13,7 +13,7 @@ import java.nio.charset.CharacterCodingException
  *
  * [close] it, or `use` it.
  */
-class Table private constructor(private val number: Long, private val carrier: Carrier) : AutoCloseable {
+class Table private constructor(private val number: Long, private val transports: TransportBox) : AutoCloseable {
     /** The row of this number. */
     operator fun get(row: Long): ByteArray =
         value { value, error -> Native.library.sotto_get_row(number, row, value, error) } ?: ByteArray(0)
@@ -28,26 +28,27 @@ class Table private constructor(private val number: Long, private val carrier: C
     }
 
     /**
-     * Several rows (numbers) and keys (texts) in one round, which is filled up to a multiple of [Options.batch]: the server sees how
-     * many batches, and neither how many were wanted nor which. What is neither is asked for like anything else, and refused afterwards.
+     * Several rows (numbers) and keys (texts) in one round, which is padded to a multiple of [Options.batch]: the server sees how many
+     * batches, and neither how many lookups there were nor which. What is neither is looked up like anything else, and refused
+     * afterwards.
      */
-    fun getMany(items: Iterable<Any?>): List<ByteArray?> {
-        val wishes = JSONArray(items.map { if (it is String || it is Long || it is Int) it else JSONObject.NULL })
-        val bytes = wishes.toString().toByteArray()
+    fun getMany(lookups: Iterable<Any?>): List<ByteArray?> {
+        val list = JSONArray(lookups.map { if (it is String || it is Long || it is Int) it else JSONObject.NULL })
+        val bytes = list.toString().toByteArray()
         val all = value { values, error -> Native.library.sotto_get_many(number, bytes, SizeT(bytes.size.toLong()), values, error) }
         return values(all ?: ByteArray(0))
     }
 
     /** What the last lookup cost, and what the server saw of it; null before the first. */
-    val last: Cost?
-        get() = json { json, error -> Native.library.sotto_last(number, json, error) }?.let { cost(JSONObject(it)) }
+    val last: LookupCost?
+        get() = json { json, error -> Native.library.sotto_last(number, json, error) }?.let { lookupCost(JSONObject(it)) }
 
     /** What the table is, as it is now. */
-    val about: About
-        get() = about(JSONObject(json { json, error -> Native.library.sotto_about(number, json, error) }))
+    val about: TableInfo
+        get() = tableInfo(JSONObject(json { json, error -> Native.library.sotto_about(number, json, error) }))
 
     /** Looks for a newer epoch, and gives whether there was one. Lookups do that by themselves when the old one ends. */
-    fun refresh(): Boolean = called(carrier) { Native.library.sotto_refresh(number, it) } == NEWER
+    fun refresh(): Boolean = called(transports) { Native.library.sotto_refresh(number, it) } == NEWER
 
     /** Closes it. Waits for whoever is asking it. */
     override fun close() {
@@ -59,25 +60,25 @@ class Table private constructor(private val number: Long, private val carrier: C
 
     private fun value(call: (NativeBuffer, NativeError) -> Int): ByteArray? {
         val value = NativeBuffer()
-        if (called(carrier) { call(value, it) } == ABSENT) return null
+        if (called(transports) { call(value, it) } == ABSENT) return null
         return value.bytes().also { Native.library.sotto_free(value) }
     }
 
     internal companion object {
-        fun open(config: String, carrier: Carrier): Table {
+        fun open(config: String, transports: TransportBox): Table {
             val (bytes, number) = Pair(utf8(config), LongByReference())
-            called(carrier) {
+            called(transports) {
                 val length = SizeT(bytes.size.toLong())
-                Native.library.sotto_open(bytes, length, carrier.onRequest, carrier.onProgress, null, number, it)
+                Native.library.sotto_open(bytes, length, transports.onRequest, transports.onProgress, null, number, it)
             }
-            return Table(number.value, carrier)
+            return Table(number.value, transports)
         }
 
         /** Calls the library, and throws what went wrong. */
-        private fun called(carrier: Carrier, call: (NativeError) -> Int): Int {
+        private fun called(transports: TransportBox, call: (NativeError) -> Int): Int {
             val error = NativeError()
             val status = call(error)
-            val cause = carrier.takeThrown()
+            val cause = transports.takeThrown()
             if (status < 0) throw thrown(error, cause)
             return status
         }

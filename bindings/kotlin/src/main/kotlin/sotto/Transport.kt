@@ -21,20 +21,20 @@ class Request(
 /** What came back. A refusal is a response, too. */
 class Response(val status: Int, val body: ByteArray, val headers: Map<String, String> = emptyMap())
 
-/** Carries requests to a server. Several threads may call it at once, where a table has several servers or is a stack. */
+/** Sends requests to a server. Several threads may call it at once, where a table has several servers or is a stack. */
 fun interface Transport {
     /** Throws an [IOException] if no response came; java.util.concurrent's TimeoutException if none came in time. */
-    fun carry(request: Request): Response
+    fun call(request: Request): Response
 }
 
 /** Transports behind sotto.h's callbacks. What they throw does not travel through the library: it is kept, and becomes a cause. */
-internal class Carrier(private val transports: List<Transport>, private val progress: ((String, Long, Long) -> Unit)?) {
+internal class TransportBox(private val transports: List<Transport>, private val progress: ((String, Long, Long) -> Unit)?) {
     private val thrown = AtomicReference<Throwable?>()
 
     fun takeThrown(): Throwable? = thrown.getAndSet(null)
 
     // JNA keeps these alive as long as somebody holds them.
-    val onRequest = NativeTransport { _, request, reply -> carry(request, reply) }
+    val onRequest = NativeTransport { _, request, reply -> call(request, reply) }
     val onProgress = progress?.let { told ->
         NativeProgress { _, stage, done, total ->
             try {
@@ -45,7 +45,7 @@ internal class Carrier(private val transports: List<Transport>, private val prog
         }
     }
 
-    private fun carry(asked: NativeRequest, reply: Pointer): Int {
+    private fun call(asked: NativeRequest, reply: Pointer): Int {
         val library = Native.library
         try {
             val transport = transports.getOrNull(asked.server) ?: throw IOException("server ${asked.server} has no transport")
@@ -56,7 +56,7 @@ internal class Carrier(private val transports: List<Transport>, private val prog
             val length = asked.length.toInt()
             val body = if (length == 0) ByteArray(0) else asked.body!!.getByteArray(0, length)
             val method = asked.method!!.getString(0, "UTF-8")
-            val response = transport.carry(Request(method, asked.path!!.getString(0, "UTF-8"), headers, body, asked.limit))
+            val response = transport.call(Request(method, asked.path!!.getString(0, "UTF-8"), headers, body, asked.limit))
             library.sotto_reply_status(reply, response.status.toShort())
             response.headers.forEach { (name, value) -> library.sotto_reply_header(reply, name, value) }
             library.sotto_reply_body(reply, response.body, SizeT(response.body.size.toLong()))

@@ -36,7 +36,7 @@ class TableTest {
             assertNull(table["basso"])
             assertEquals(listOf("voice", null, "air"), table.getMany(listOf("voce", "basso", "aria")).map(::text))
             val last = table.last!!
-            assertEquals(3, last.wanted)
+            assertEquals(3, last.requested)
             assertTrue(last.up > 0 && last.down > 0 && last.rounds == 1)
             assertTrue(last.leakage.startsWith("The server saw one request"), last.leakage)
             assertEquals("pinned", table.about.trust)
@@ -64,14 +64,14 @@ class TableTest {
     }
 
     @Test
-    fun `a transport of the caller's carries every request`() {
-        val carried = mutableListOf<Request>()
-        val table = Sotto.connect("here", "words", World.pin) { request -> http.carry(request).also { carried += request } }
+    fun `a transport of the caller's sends every request`() {
+        val sent = mutableListOf<Request>()
+        val table = Sotto.connect("here", "words", World.pin) { request -> http.call(request).also { sent += request } }
         table.use {
             assertEquals("voice", text(it["voce"]))
-            val ask = carried.last()
+            val ask = sent.last()
             assertEquals("POST" to "application/octet-stream", ask.method to ask.headers["content-type"])
-            assertEquals("GET /v1/tables/words", "${carried[0].method} ${carried[0].path}")
+            assertEquals("GET /v1/tables/words", "${sent[0].method} ${sent[0].path}")
         }
     }
 
@@ -86,15 +86,15 @@ class TableTest {
         assertThrows<MisuseException> { Sotto.connect(World.url, "words", "sotto-pk:zz") }
         assertThrows<PeerException> { Sotto.connect(World.url, "nothing") }
         assertThrows<MisuseException> { Sotto.connect(World.url, "No Name") }
-        for (patience in listOf(Double.NaN, Double.POSITIVE_INFINITY, -1.0, 1e300)) {
-            assertThrows<MisuseException> { Sotto.connect(World.url, "words", null, Options(patience = patience)) }
+        for (maxWait in listOf(Double.NaN, Double.POSITIVE_INFINITY, -1.0, 1e300)) {
+            assertThrows<MisuseException> { Sotto.connect(World.url, "words", null, Options(maxWait = maxWait)) }
         }
     }
 
     @Test
     fun `what can be no row and no key is asked for all the same`() {
         val asks = AtomicInteger()
-        val counting = Transport { request -> http.carry(request).also { if (request.path.endsWith("/ask")) asks.incrementAndGet() } }
+        val counting = Transport { request -> http.call(request).also { if (request.path.endsWith("/ask")) asks.incrementAndGet() } }
         Sotto.connect("here", "hashes", null, Options(), counting).use { table ->
             assertThrows<RowException> { table[64] }
             assertThrows<RowException> { table[-1] }
@@ -111,8 +111,8 @@ class TableTest {
     @Test
     fun `a transport's exception is the cause`() {
         var broken: Exception? = null
-        val options = Options(patience = 0.1)
-        Sotto.connect("here", "hashes", null, options, { request -> broken?.let { throw it } ?: http.carry(request) }).use { table ->
+        val options = Options(maxWait = 0.1)
+        Sotto.connect("here", "hashes", null, options, { request -> broken?.let { throw it } ?: http.call(request) }).use { table ->
             broken = IOException("the cable is out")
             val lost = assertThrows<NetworkException> { table[1] }
             assertEquals(broken, lost.cause)
@@ -122,7 +122,7 @@ class TableTest {
             broken = null
             assertArrayEquals(hash(1), table[1])
             // A lie is never handed out.
-            val lying = Transport { request -> http.carry(request).let { Response(it.status, ByteArray(it.body.size) { 1 }, it.headers) } }
+            val lying = Transport { request -> http.call(request).let { Response(it.status, ByteArray(it.body.size) { 1 }, it.headers) } }
             assertThrows<PeerException> { Sotto.connect("here", "hashes", null, options, lying) }
         }
         val nobody = ServerSocket(0).use { it.localPort }
@@ -135,7 +135,7 @@ class TableTest {
         ServerSocket(0).use { silent ->
             val url = "http://127.0.0.1:${silent.localPort}"
             val hurried = HttpTransport(url, timeout = Duration.ofMillis(300))
-            assertThrows<TimeoutException> { Sotto.connect(url, "words", null, Options(patience = 0.1), hurried) }
+            assertThrows<TimeoutException> { Sotto.connect(url, "words", null, Options(maxWait = 0.1), hurried) }
         }
     }
 
@@ -145,7 +145,7 @@ class TableTest {
         var within: Throwable? = null
         val calling = Transport { request ->
             if (request.path.endsWith("/ask")) within = runCatching { table[2] }.exceptionOrNull()
-            http.carry(request)
+            http.call(request)
         }
         table = Sotto.connect("here", "hashes", null, Options(), calling)
         val rows = (0 until 16).map { row -> row to arrayOfNulls<ByteArray>(1) }
@@ -160,7 +160,7 @@ class TableTest {
     @Test
     fun `folders keep what they are given, and a wrong one is named`() {
         val options = Options(cache = World.scratch("cache"))
-        val once = List(2) { Sotto.connect(World.url, "words", World.pin, options).use { table -> table["sotto"]; table.last!!.onceDown } }
+        val once = List(2) { Sotto.connect(World.url, "words", World.pin, options).use { table -> table["sotto"]; table.last!!.setupDown } }
         assertTrue(once[1] < once[0], "the hint came twice: $once")
         val file = Files.createFile(Path.of(World.scratch("a-file"))).toString()
         assertThrows<StorageException> { Sotto.connect(World.url, "words", null, Options(cache = "$file/cache")) }

@@ -3,19 +3,19 @@ package sotto
 import org.json.JSONObject
 
 /** What a lookup cost. Bytes are those of bodies, to and from all servers; times are in seconds. */
-data class Cost(
+data class LookupCost(
     val epoch: Long,
-    /** How many rows or keys were wanted. */
-    val wanted: Int,
-    /** How many rows were asked for, those included that fill a round up. */
-    val lookups: Int,
+    /** How many rows or keys were requested. */
+    val requested: Int,
+    /** How many rows were looked up, padding included. */
+    val paddedLookups: Int,
     /** Requests, to each server. */
     val rounds: Int,
     val up: Long,
     val down: Long,
     /** Bytes so far for opening the table: keys up, the catalog and the hint down. */
-    val onceUp: Long,
-    val onceDown: Long,
+    val setupUp: Long,
+    val setupDown: Long,
     val total: Double,
     /** Making the queries; from the first byte sent to the last received; reading the answers. */
     val query: Double,
@@ -25,13 +25,13 @@ data class Cost(
     val server: Double?,
     val queued: Double?,
     /** Rows that the servers saw opened, in a symmetric table. */
-    val opened: Long,
+    val rowsOpened: Long,
     /** What the servers saw, in words. */
     val leakage: String,
 )
 
 /** What an open table says of itself. */
-data class About(
+data class TableInfo(
     val name: String,
     val epoch: Long,
     /** The digest of that epoch's catalog: what [Options.snapshot] takes. */
@@ -53,34 +53,34 @@ data class About(
     /** Whether each row is compared with what was signed. */
     val verified: Boolean,
     val stack: Boolean,
-    /** The most rows or keys of one request. */
-    val most: Long,
+    /** The largest number of rows or keys in one request. */
+    val maxBatch: Long,
     /** How many more queries there are before hints have to be made anew; null for any number. */
     val budget: Long?,
 )
 
 private fun JSONObject.number(name: String) = if (isNull(name)) null else getDouble(name)
 
-internal fun cost(json: JSONObject) = Cost(
+internal fun lookupCost(json: JSONObject) = LookupCost(
     epoch = json.getLong("epoch"),
-    wanted = json.getInt("wanted"),
-    lookups = json.getInt("lookups"),
+    requested = json.getInt("requested"),
+    paddedLookups = json.getInt("padded_lookups"),
     rounds = json.getInt("rounds"),
     up = json.getLong("up"),
     down = json.getLong("down"),
-    onceUp = json.getLong("once_up"),
-    onceDown = json.getLong("once_down"),
+    setupUp = json.getLong("setup_up"),
+    setupDown = json.getLong("setup_down"),
     total = json.getDouble("total"),
     query = json.getDouble("query"),
     roundTrip = json.getDouble("round_trip"),
     recover = json.getDouble("recover"),
     server = json.number("server"),
     queued = json.number("queued"),
-    opened = json.getLong("opened"),
+    rowsOpened = json.getLong("rows_opened"),
     leakage = json.getString("leakage"),
 )
 
-internal fun about(json: JSONObject) = About(
+internal fun tableInfo(json: JSONObject) = TableInfo(
     name = json.getString("name"),
     epoch = json.getLong("epoch"),
     snapshot = json.getString("snapshot"),
@@ -95,6 +95,6 @@ internal fun about(json: JSONObject) = About(
     trust = json.getString("trust"),
     verified = json.getBoolean("verified"),
     stack = json.getBoolean("stack"),
-    most = json.getLong("most"),
+    maxBatch = json.getLong("max_batch"),
     budget = if (json.isNull("budget")) null else json.getLong("budget"),
 )
