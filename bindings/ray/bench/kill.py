@@ -16,7 +16,7 @@ import ray
 import sotto
 
 from sotto_ray import Cluster, down, up
-from sotto_ray.steward import NAMESPACE
+from sotto_ray.controller import NAMESPACE
 
 PARTS = 4
 ROWS = 20_000
@@ -76,14 +76,14 @@ def main() -> None:
 
         def write(epoch: int) -> sotto.Encoded:
             rows = [row(number, epoch) for number in range(ROWS)]
-            return sotto.encode(rows, folder / "people", partitions=PARTS, again=epoch > 1, signing_key=folder / "signing.key")
+            return sotto.encode(rows, folder / "people", parts=PARTS, again=epoch > 1, signing_key=folder / "signing.key")
 
         made = write(1)
         ray.init(num_cpus=PARTS * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)
-        text = {"table": "people", "state": "state", "replicas": 2, "port": 18_241, "look_every_s": 0}
+        text = {"table": "people", "state": "state", "replicas": 2, "port": 18_241, "reload_every_s": 0}
         cluster = Cluster.of(text, folder)
         url = up(cluster).url
-        steward = ray.get_actor("people/steward", namespace=NAMESPACE)
+        controller = ray.get_actor("people/controller", namespace=NAMESPACE)
         quiet = Clients(url, made.pin, clients, lookups // 10)
         while quiet.running():
             time.sleep(0.1)
@@ -102,7 +102,7 @@ def main() -> None:
                 write(epoch)
                 waits = True
             if waits:
-                waits = not ray.get(steward.look.remote())
+                waits = not ray.get(controller.reload.remote())
         print(f"{len(asking.times)} lookups by {clients} clients, {killed} actors killed, {epoch - 1} epoch changes:")
         print(f"wrong {len(asking.wrong)}, lost {len(asking.lost)} {asking.lost[:2]}")
         calm = statistics.median(quiet.times) * 1e3

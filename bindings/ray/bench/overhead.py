@@ -34,10 +34,10 @@ def main() -> None:
         folder = Path(place)
         rows = (mib << 20) // ROW
         source = [os.urandom(ROW) for _ in range(rows)]
-        made = sotto.encode(source, folder / "rows", scheme=scheme, partitions=parts, signing_key=folder / "signing.key")
+        made = sotto.encode(source, folder / "rows", scheme=scheme, parts=parts, signing_key=folder / "signing.key")
         os.environ.update(environment())
         ray.init(num_cpus=max(parts, os.cpu_count() or 1), log_to_driver=False, include_dashboard=False)
-        cluster = Cluster.of({"table": "rows", "state": "state", "port": 18_311, "look_every_s": 0}, folder)
+        cluster = Cluster.of({"table": "rows", "state": "state", "port": 18_311, "reload_every_s": 0}, folder)
         url = up(cluster).url
         with sotto.serve(folder / "rows") as server:
             alone, over = server.connect("rows", made.pin), sotto.connect(url, "rows", made.pin)

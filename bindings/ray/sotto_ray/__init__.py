@@ -7,8 +7,8 @@
 | `part` | an actor that holds a part's image mapped, and answers with partials |
 | `bounds` | what a client may take of an ingress: requests and bytes of a network and in all, time for bodies and answers |
 | `keys` | an actor that keeps what clients registered, on disk |
-| `steward` | an actor that says which epoch is live: prepared everywhere before it is |
-| `ask` | one query to every part: replicas, hedging, never an answer with a part missing |
+| `controller` | an actor that says which epoch is live: prepared everywhere before it is |
+| `query` | one query to every part: replicas, hedging, never an answer with a part missing |
 | `ingress` | our HTTP wire, spoken by Ray Serve, behind `sotto_ray_haproxy` |
 | `encode` | parts made side by side by Ray's tasks, signed by the publisher's process |
 | `private_keys` | no private key in a folder that every machine reads |
@@ -21,6 +21,6 @@ Frames are read and answers are made by the Rust core, through the package `sott
 
 from .encode import encode
 from .settings import Cluster, SettingsError
-from .up import Up, down, status, up
+from .up import RunningCluster, down, status, up
 
-__all__ = ["Cluster", "SettingsError", "Up", "down", "encode", "status", "up"]
+__all__ = ["Cluster", "RunningCluster", "SettingsError", "down", "encode", "status", "up"]

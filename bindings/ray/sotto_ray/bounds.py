@@ -21,7 +21,7 @@ PEER = "x-sotto-peer"
 """The header in which `sotto-ray-haproxy` says who asks."""
 
 RATE = 64 << 10
-"""Bytes that a client sends, or reads, in a second at least, once its patience is over."""
+"""Bytes that a client sends, or reads, in a second at least, once the wait is over."""
 
 PIECE = 64 << 10
 """Bytes of an answer that are sent at once: the next are sent when these are taken."""
@@ -49,8 +49,8 @@ def peer(request: Request) -> str:
 class Deadline:
     """Until when so many bytes are to have come or gone."""
 
-    def __init__(self, patience_s: float) -> None:
-        self._until = time.monotonic() + patience_s
+    def __init__(self, max_wait_s: float) -> None:
+        self._until = time.monotonic() + max_wait_s
 
     async def wait(self, what: Awaitable[Any], done: int) -> Any:
         """Waits no longer than those may take who have sent or read `done` bytes. Raises `TimeoutError`."""
@@ -60,13 +60,13 @@ class Deadline:
             raise TimeoutError from None
 
 
-async def body(request: Request, most: int, patience_s: float, permit: sotto.RequestPermit) -> bytes:
+async def body(request: Request, limit: int, max_wait_s: float, permit: sotto.RequestPermit) -> bytes:
     """A body that is not longer than any valid one is, and comes in time. Memory is taken for the bytes that come."""
     length = request.headers.get("content-length", "")
-    too_large = Refused("too-large", f"a body has {most} bytes at most")
-    if length.isdigit() and int(length) > most:
+    too_large = Refused("too-large", f"a body has {limit} bytes at most")
+    if length.isdigit() and int(length) > limit:
         raise too_large
-    read, deadline, pieces = bytearray(), Deadline(patience_s), request.stream().__aiter__()
+    read, deadline, pieces = bytearray(), Deadline(max_wait_s), request.stream().__aiter__()
     while True:
         try:
             piece = await deadline.wait(pieces.__anext__(), len(read))
@@ -76,7 +76,7 @@ async def body(request: Request, most: int, patience_s: float, permit: sotto.Req
             raise Refused("too-slow", "the body did not arrive in time") from None
         except ClientDisconnect:
             raise Refused("malformed", "the body broke off") from None
-        if len(read) + len(piece) > most:
+        if len(read) + len(piece) > limit:
             raise too_large
         # Once here, and once in what is made of it.
         permit.grow(2 * len(piece))
@@ -90,15 +90,15 @@ class Bounded(Response):  # type: ignore[misc]
         self,
         pieces: AsyncIterator[bytes],
         permit: sotto.RequestPermit,
-        patience_s: float,
+        max_wait_s: float,
         status_code: int = 200,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status_code=status_code, headers={"content-length": "0", **(headers or {})})
-        self._pieces, self._permit, self._patience_s = pieces, permit, patience_s
+        self._pieces, self._permit, self._max_wait_s = pieces, permit, max_wait_s
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        deadline, sent = Deadline(self._patience_s), 0
+        deadline, sent = Deadline(self._max_wait_s), 0
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async for piece in self._pieces:

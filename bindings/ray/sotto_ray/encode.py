@@ -18,7 +18,7 @@ from .up import connect
 def encode(
     source: str | Path,
     out: str | Path,
-    partitions: int,
+    parts: int,
     *,
     signing_key: str | Path,
     cpus: float = 1,
@@ -40,23 +40,23 @@ def encode(
     key.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def signed(part: str | None) -> None:
-        sotto.encode(source, out, partitions=partitions, part=part, signing_key=key, **options)
+        sotto.encode(source, out, parts=parts, part=part, signing_key=key, **options)
 
     def piece(part: int) -> None:
-        sotto.encode(source, out, partitions=partitions, part=part, **options)
+        sotto.encode(source, out, parts=parts, part=part, **options)
 
     if options.get("key") is not None:
         signed(None)
-        tell(partitions + 1, partitions + 1)
+        tell(parts + 1, parts + 1)
         return
     # The front first: its catalog has what all parts are made by. One that is there is of a run that was not finished.
     if not any(Path(out).glob("epoch-*.front")):
         signed("front")
     connect()
     task = ray.remote(num_cpus=cpus, max_retries=3, retry_exceptions=[OSError])(piece)
-    left = [task.remote(part) for part in range(partitions)]
-    tell(1, partitions + 1)
+    left = [task.remote(part) for part in range(parts)]
+    tell(1, parts + 1)
     while left:
         done, left = ray.wait(left)
         ray.get(done)
-        tell(partitions + 1 - len(left), partitions + 1)
+        tell(parts + 1 - len(left), parts + 1)

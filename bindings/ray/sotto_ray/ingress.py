@@ -1,6 +1,6 @@
-"""Our HTTP wire, spoken by Ray Serve: catalogs, artifacts, keys and asks. See spec/wire.md.
+"""Our HTTP wire, spoken by Ray Serve: catalogs, artifacts, keys and queries. See spec/wire.md.
 
-Frames are read and answers are made by the Rust core, which also admits requests and keys, as it does for `sotto serve`. Asks of strangers
+Frames are read and answers are made by the Rust core, which also admits requests and keys, as it does for `sotto serve`. Queries of strangers
 that come together share a pass.
 """
 
@@ -21,15 +21,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from . import bounds
-from .ask import Parts, Unavailable
 from .bounds import Bounded, Refused
+from .controller import NAMESPACE
 from .environment import names_peers
 from .part import UnknownSession
+from .query import Parts, Unavailable
 from .settings import Cluster
-from .steward import NAMESPACE
 
 FOLLOW_S = 0.25
-"""How often the steward is asked what is live."""
+"""How often the ingress reads from the controller what is live."""
 
 MOVED = ("stale-epoch", "epoch-ahead", "wrong-params")
 """What a front says to a frame that may be for the other one."""
@@ -50,20 +50,20 @@ class Query:
 class Ingress:
     """The work of the deployment, without Ray Serve: `deployment` makes one of it."""
 
-    def __init__(self, cluster: Cluster, parts: list[list[str]], keys: str, steward: str) -> None:
-        found = {name: ray.get_actor(name, namespace=NAMESPACE) for name in [keys, steward, *sum(parts, [])]}
+    def __init__(self, cluster: Cluster, parts: list[list[str]], keys: str, controller: str) -> None:
+        found = {name: ray.get_actor(name, namespace=NAMESPACE) for name in [keys, controller, *sum(parts, [])]}
         self._cluster = cluster
-        self._keys, self._steward = found[keys], found[steward]
-        self._parts = Parts([[found[name] for name in replicas] for replicas in parts], cluster.hedge_least_ms / 1e3)
+        self._keys, self._controller = found[keys], found[controller]
+        self._parts = Parts([[found[name] for name in replicas] for replicas in parts], cluster.hedge_min_ms / 1e3)
         self._fronts: list[sotto.Front] = []
-        self._admission = sotto.RequestAdmission(cluster.most_waiting, cluster.most_waiting_per_network, cluster.memory_mib << 20)
+        self._admission = sotto.RequestAdmission(cluster.max_waiting, cluster.max_waiting_per_network, cluster.memory_mib << 20)
         self._sessions = sotto.SessionCache(cluster.session_mib << 20)
         # Bytes of a query's partials, and of admitted keys, by catalog.
         self._sizes: dict[str, tuple[int, int]] = {}
         # Keys are expanded one after the other: a flood of them must not take memory and cores for each at once.
         self._admitting = asyncio.Lock()
         labels = ("outcome",)
-        self._asks = metrics.Counter("sotto_asks", "Asks, by what became of them", tag_keys=labels)
+        self._query_requests = metrics.Counter("sotto_query_requests", "Query requests by outcome", tag_keys=labels)
         self._lookups = metrics.Counter("sotto_lookups", "Queries in passes")
         self._passes = metrics.Counter("sotto_passes", "Passes over the table")
         self._hedges = metrics.Counter("sotto_hedges", "Parts that were late, and asked at another replica")
@@ -72,7 +72,7 @@ class Ingress:
         self._dollars = metrics.Counter("sotto_dollars", "What these cores cost")
         self._epoch = metrics.Gauge("sotto_live_epoch", "The newest epoch that is live")
         edges = [0.001 * 2**step for step in range(16)]
-        self._answer_s = metrics.Histogram("sotto_answer_seconds", "From an ask to its answer", boundaries=edges)
+        self._answer_s = metrics.Histogram("sotto_answer_seconds", "Time from a query request to its answer", boundaries=edges)
         self._follower: asyncio.Task[None] | None = None
         if sys.platform == "linux" and not names_peers():
             logging.getLogger("ray.serve").warning(
@@ -102,12 +102,12 @@ class Ingress:
             try:
                 await self._follow()
             except Exception:
-                # The steward is started again; what was live goes on.
+                # The controller is started again; what was live goes on.
                 continue
 
     async def _follow(self) -> None:
         """Takes up what is live."""
-        live, _ = await self._steward.live.remote()
+        live, _ = await self._controller.live.remote()
         held = {front.digest: front for front in self._fronts}
         fronts = []
         for digest, path in live:
@@ -132,7 +132,7 @@ class Ingress:
             return _problem(refused.code, str(refused), refused.epoch, refused.after_s)
         except sotto.PeerError as error:
             if error.code == "busy":
-                self._asks.inc(tags={"outcome": "busy"})
+                self._query_requests.inc(tags={"outcome": "busy"})
             return _problem(error.code, str(error), self._fronts[0].epoch if error.code in MOVED else None)
 
     async def _admitted(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
@@ -150,8 +150,8 @@ class Ingress:
         table = f"/v1/tables/{newest.table}"
         method, path = request.method, request.url.path
         if (method, path) == ("POST", f"{table}/ask"):
-            most = max(front.ask_bytes for front in self._fronts)
-            return await self._ask(await self._body(request, most, permit), permit)
+            limit = max(front.max_query_frame_bytes for front in self._fronts)
+            return await self._query(await self._body(request, limit, permit), permit)
         if (method, path) == ("POST", f"{table}/keys"):
             return await self._register(request, peer, permit)
         if method not in ("GET", "HEAD"):
@@ -166,8 +166,8 @@ class Ingress:
             raise Refused("no-such-table", "there is no table of that name")
         raise Refused("no-such-route", "there is nothing at this path")
 
-    async def _body(self, request: Request, most: int, permit: sotto.RequestPermit) -> bytes:
-        return await bounds.body(request, most, self._cluster.patience_s, permit)
+    async def _body(self, request: Request, limit: int, permit: sotto.RequestPermit) -> bytes:
+        return await bounds.body(request, limit, self._cluster.max_wait_s, permit)
 
     def _catalog(self, epoch: str | None) -> Response:
         if epoch is None:
@@ -183,7 +183,7 @@ class Ingress:
         for front in self._fronts:
             for name, _, size in front.artifacts:
                 if name == digest:
-                    return _static((front, digest, size), asked, permit, self._cluster.patience_s)
+                    return _static((front, digest, size), asked, permit, self._cluster.max_wait_s)
         raise Refused("no-such-artifact", "no live epoch has it")
 
     async def _register(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
@@ -214,7 +214,7 @@ class Ingress:
                     raise
         raise refusal or Refused("not-ready", "no epoch is live yet")
 
-    async def _ask(self, frame: bytes, permit: sotto.RequestPermit) -> Response:
+    async def _query(self, frame: bytes, permit: sotto.RequestPermit) -> Response:
         front, (session, queries) = self._of(lambda front: front.queries(frame))
         began = time.monotonic()
         until = began + self._cluster.deadline_s
@@ -226,12 +226,12 @@ class Ingress:
             frame = front.answers(answers)
         except (Refused, sotto.PeerError) as refused:
             if refused.code != "busy":
-                self._asks.inc(tags={"outcome": refused.code})
+                self._query_requests.inc(tags={"outcome": refused.code})
             raise
-        self._asks.inc(tags={"outcome": "ok"})
+        self._query_requests.inc(tags={"outcome": "ok"})
         self._answer_s.observe(time.monotonic() - began)
         headers = {"content-type": OCTETS, "cache-control": "no-store", "content-length": str(len(frame))}
-        return Bounded(bounds.cut(frame), permit, self._cluster.patience_s, headers=headers)
+        return Bounded(bounds.cut(frame), permit, self._cluster.max_wait_s, headers=headers)
 
     async def _join(self, front: sotto.Front, session: bytes, query: bytes, partials: Any) -> bytes:
         if isinstance(partials, Refused):
@@ -246,7 +246,7 @@ class Ingress:
         if found is not None:
             return found
         async with self._admitting:
-            # Another ask of the same session may have brought it meanwhile.
+            # Another request of the same session may have brought it meanwhile.
             found = self._sessions.get(front.table, front.params, session)
             if found is None:
                 kept = await self._keys.get.remote(front.table, front.params, session)
@@ -267,10 +267,10 @@ class Ingress:
         for digest in {query.front.digest for query in queries}:
             left = [at for at, query in enumerate(queries) if query.front.digest == digest]
             while left:
-                asks = [(queries[at].session, queries[at].query) for at in left]
+                pairs = [(queries[at].session, queries[at].query) for at in left]
                 until = min(queries[at].until for at in left)
                 try:
-                    each = await self._parts.partials(digest, asks, until)
+                    each = await self._parts.partials(digest, pairs, until)
                 except UnknownSession as unknown:
                     for at in [at for at in left if queries[at].session == unknown.session]:
                         made[at] = Refused("session-expired", "nobody keeps these keys")
@@ -285,10 +285,10 @@ class Ingress:
                 self._lookups.inc(len(left))
                 break
             self._passes.inc()
-        self._tell()
+        self._report()
         return [made[at] for at in range(len(queries))]
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         counts = self._parts.counts
         told = [(self._hedges, counts.hedges), (self._failures, counts.failures), (self._seconds, counts.seconds)]
         told.append((self._dollars, counts.seconds / 3600 * self._cluster.dollars_per_core_hour))
@@ -299,7 +299,7 @@ class Ingress:
 
 
 def _static(
-    artifact: tuple[sotto.Front, str, int], asked: str | None, permit: sotto.RequestPermit, patience_s: float
+    artifact: tuple[sotto.Front, str, int], asked: str | None, permit: sotto.RequestPermit, max_wait_s: float
 ) -> Response:
     front, digest, size = artifact
     start, end, status = 0, size, 200
@@ -316,7 +316,7 @@ def _static(
             piece = await asyncio.to_thread(front.artifact, digest, at, min(bounds.PIECE, end - at))
             yield piece or b""
 
-    return Bounded(pieces(), permit, patience_s, status_code=status, headers=headers)
+    return Bounded(pieces(), permit, max_wait_s, status_code=status, headers=headers)
 
 
 def _range(asked: str, size: int) -> tuple[int, int]:
@@ -344,14 +344,14 @@ def _problem(code: str, message: str, epoch: int | None = None, after_s: int = 1
 
 def deployment(cluster: Cluster) -> Any:
     """The deployment: as many processes as there is work for, within limits."""
-    scaling = {"min_replicas": cluster.ingresses, "max_replicas": max(cluster.ingresses, cluster.most_ingresses)}
+    scaling = {"min_replicas": cluster.ingresses, "max_replicas": max(cluster.ingresses, cluster.max_ingresses)}
     return serve.deployment(
         Ingress,
         name="ingress",
         autoscaling_config={**scaling, "target_ongoing_requests": cluster.batch * 2},
         # More than are admitted, so that the others are told so as the wire has it; and a bound for those that wait even for that.
-        max_ongoing_requests=cluster.most_waiting * 2,
-        max_queued_requests=cluster.most_waiting * 2,
+        max_ongoing_requests=cluster.max_waiting * 2,
+        max_queued_requests=cluster.max_waiting * 2,
         ray_actor_options={"num_cpus": 0},
         health_check_period_s=5,
     )

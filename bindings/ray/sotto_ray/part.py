@@ -1,7 +1,7 @@
 """An actor that holds a part's image mapped, and answers with partials.
 
 It holds the epochs that it was told to prepare, the live one and the one before. Ray starts it again when it dies; it then asks the
-steward what is live, opens that, and fetches clients' keys as they are asked with.
+controller what is live, opens that, and fetches clients' keys as they are asked with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class WrongPart(Exception):
     """A file is not the part that it should be."""
 
 
-class NotHeld(Exception):
+class PartNotLoaded(Exception):
     """This replica does not hold an epoch: it has just started, or the epoch is over."""
 
 
@@ -33,8 +33,8 @@ class UnknownSession(Exception):
 class Part:
     """The work of the actor, without Ray: `actor` makes one of it."""
 
-    def __init__(self, number: int, threads: int, session_bytes: int, keys: Any, steward: Any) -> None:
-        """Admitted keys take `session_bytes` at most. `keys` and `steward` are actors; without them nothing is fetched."""
+    def __init__(self, number: int, threads: int, session_bytes: int, keys: Any, controller: Any) -> None:
+        """Admitted keys take `session_bytes` at most. `keys` and `controller` are actors; without them nothing is fetched."""
         self._number = number
         self._threads = threads
         self._keys = keys
@@ -43,7 +43,7 @@ class Part:
         self._seconds = 0.0
         self._queries = 0
         # What is live is opened before Ray says that this one is there.
-        for digest, path in ray.get(steward.live_parts.remote(number)) if steward is not None else []:
+        for digest, path in ray.get(controller.live_parts.remote(number)) if controller is not None else []:
             self.prepare(digest, path)
 
     @ray.method(concurrency_group="aside")
@@ -66,17 +66,17 @@ class Part:
         """The catalogs whose part is open."""
         return sorted(self._held)
 
-    def answer(self, digest: str, asks: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
+    def answer(self, digest: str, queries: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
         """Partials of queries, each behind the id of its session, in one pass; and the seconds that it took."""
         part = self._held.get(digest)
         if part is None:
-            raise NotHeld(digest)
-        sessions = [self._session(part, session) for session, _ in asks]
+            raise PartNotLoaded(digest)
+        sessions = [self._session(part, session) for session, _ in queries]
         began = time.perf_counter()
-        partials = part.answer_many(list(zip(sessions, (query for _, query in asks))))
+        partials = part.answer_many(list(zip(sessions, (query for _, query in queries))))
         took = time.perf_counter() - began
         self._seconds += took
-        self._queries += len(asks)
+        self._queries += len(queries)
         return partials, took
 
     @ray.method(concurrency_group="aside")
@@ -89,7 +89,7 @@ class Part:
         """Bytes of a partial, and of admitted keys in memory."""
         part = self._held.get(digest)
         if part is None:
-            raise NotHeld(digest)
+            raise PartNotLoaded(digest)
         return part.partial_bytes, part.session_bytes
 
     def _session(self, part: sotto.Part, session: bytes) -> sotto.Session | None:

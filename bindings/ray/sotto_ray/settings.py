@@ -29,25 +29,25 @@ class Cluster:
     """Cores that a part has, for itself: Ray places it where they are."""
     ingresses: int = 1
     """Processes that speak to clients, at least."""
-    most_ingresses: int = 4
-    """The same, at most: Ray Serve adds some under load."""
+    max_ingresses: int = 4
+    """Processes that speak to clients, at most: Ray Serve adds some under load."""
     host: str = "127.0.0.1"
     port: int = 8000
     batch: int = 8
     """Queries that share a pass, at most."""
     batch_wait_ms: float = 0.0
     """How long a query waits for others to share its pass. Those that come during passes share the next one anyhow."""
-    most_waiting: int = 256
+    max_waiting: int = 256
     """Requests of one ingress that are under way, from their first byte to the last of the answer; more are told to come back."""
-    most_waiting_per_network: int = 64
+    max_waiting_per_network: int = 64
     """Those of one network: an IPv4 address, or the first 64 bits of an IPv6 address. 0: any number."""
     memory_mib: int = 256
     """Memory of one ingress for requests and answers; an eighth is for networks that have none of it."""
-    patience_s: float = 10.0
+    max_wait_s: float = 10.0
     """How long a body may take to come, and an answer to be read, beside a second for each 64 KiB."""
     deadline_s: float = 30.0
-    """How long an ask may take, replicas that failed included."""
-    hedge_least_ms: float = 20.0
+    """How long a query request may take, replicas that failed included."""
+    hedge_min_ms: float = 20.0
     """A part that has not answered by then, nor by the 95th percentile of late, is asked at another replica too."""
     session_mib: int = 4096
     """Memory for clients' keys, of each process: ingresses and parts, where they are admitted, and the one that keeps them."""
@@ -59,8 +59,8 @@ class Cluster:
     """Registrations of one network. 0: any number."""
     session_ttl_s: int = 86_400
     """How long keys are kept that nobody uses."""
-    look_every_s: float = 5.0
-    """How often new epochs are looked for; 0: only when told to."""
+    reload_every_s: float = 5.0
+    """How often new epochs are taken up; 0: only on request."""
     dollars_per_core_hour: float = 0.04
     """What a core costs, for the metrics."""
 
@@ -99,8 +99,8 @@ def _value(name: str, kind: str, value: Any, folder: Path) -> Any:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if kind == "int" and not whole or kind == "float" and not (whole or isinstance(value, float)):
         raise SettingsError(f"{name!r} is a number, not {value!r}")
-    unbounded = ("most_waiting_per_network", "sessions_per_network", "registrations_per_minute")
-    may_be_zero = name in ("port", "batch_wait_ms", "look_every_s", "dollars_per_core_hour", *unbounded)
+    unbounded = ("max_waiting_per_network", "sessions_per_network", "registrations_per_minute")
+    may_be_zero = name in ("port", "batch_wait_ms", "reload_every_s", "dollars_per_core_hour", *unbounded)
     if value < 0 or value == 0 and not may_be_zero or value != value or value > 10**9:
         raise SettingsError(f"{name!r} is {value!r}, and has to be {'0 or more' if may_be_zero else 'more than 0'}")
     return float(value) if kind == "float" else value

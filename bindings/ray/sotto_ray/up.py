@@ -11,10 +11,10 @@ from ray import serve
 from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from . import files, ingress, keys, part, private_keys, steward
+from . import controller, files, ingress, keys, part, private_keys
+from .controller import NAMESPACE
 from .environment import environment
 from .settings import Cluster, SettingsError
-from .steward import NAMESPACE
 
 KEYS_MIB = 256
 """Memory for keys that one process has for all to fetch: the others are read from the disk."""
@@ -24,7 +24,7 @@ PLACING_S = 120.0
 
 
 @dataclass(frozen=True)
-class Up:
+class RunningCluster:
     """A cluster that runs."""
 
     url: str
@@ -46,7 +46,7 @@ def _name(cluster: Cluster) -> str:
     return cluster.table.name
 
 
-def up(cluster: Cluster) -> Up:
+def up(cluster: Cluster) -> RunningCluster:
     """Starts what is not there yet, and comes back when the newest epoch is live."""
     private_keys.refuse(cluster.table, cluster.state)
     connect()
@@ -54,7 +54,7 @@ def up(cluster: Cluster) -> Up:
     serve.start(http_options={"host": cluster.host, "port": cluster.port})
     serve.run(application, name=_name(cluster), route_prefix="/")
     count = len(files.whole(cluster.table)[-1].parts)
-    return Up(f"http://{cluster.host}:{cluster.port}", _name(cluster), count, cluster.replicas)
+    return RunningCluster(f"http://{cluster.host}:{cluster.port}", _name(cluster), count, cluster.replicas)
 
 
 def prepare(cluster: Cluster) -> Any:
@@ -79,8 +79,8 @@ def prepare(cluster: Cluster) -> Any:
     }
     kept = keys.actor().options(name=f"{name}/keys", **writes)
     kept = kept.remote(str(cluster.state / "keys"), limits)
-    head = steward.actor().options(name=f"{name}/steward", **writes)
-    head = head.remote(str(cluster.table), str(cluster.state), parts, cluster.look_every_s)
+    head = controller.actor().options(name=f"{name}/controller", **writes)
+    head = head.remote(str(cluster.table), str(cluster.state), parts, cluster.reload_every_s)
     replica = part.actor(cluster.threads_per_part)
     for at in range(cluster.replicas):
         # A replica of all parts, over as many machines as there are.
@@ -89,12 +89,12 @@ def prepare(cluster: Cluster) -> Any:
             place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
             options = replica.options(name=parts[number][at], scheduling_strategy=place, **lasting)
             options.remote(number, cluster.threads_per_part, cluster.session_mib << 20, kept, head)
-    ray.get(head.look.remote())
+    ray.get(head.reload.remote())
     live, wrong = ray.get(head.live.remote())
     if not live:
         raise SettingsError(wrong or "no epoch is live")
 
-    return ingress.deployment(cluster).bind(cluster, parts, f"{name}/keys", f"{name}/steward")
+    return ingress.deployment(cluster).bind(cluster, parts, f"{name}/keys", f"{name}/controller")
 
 
 def _group(name: str, bundles: int, cpus: int) -> Any:
@@ -113,7 +113,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
     connect()
     name = _name(cluster)
     try:
-        head = ray.get_actor(f"{name}/steward", namespace=NAMESPACE)
+        head = ray.get_actor(f"{name}/controller", namespace=NAMESPACE)
         kept = ray.get_actor(f"{name}/keys", namespace=NAMESPACE)
     except ValueError:
         return {"table": name, "up": False}

@@ -19,7 +19,7 @@ from ray import serve
 
 from sotto_ray import Cluster, SettingsError, down, encode, status, up
 from sotto_ray.__main__ import main
-from sotto_ray.steward import NAMESPACE
+from sotto_ray.controller import NAMESPACE
 
 ROWS = 4000
 PORT = 18_231
@@ -31,7 +31,7 @@ def row(number: int, epoch: int) -> bytes:
 
 def write(folder: Path, epoch: int, parts: int = WHOLE.parts) -> sotto.Encoded:
     rows = [row(number, epoch) for number in range(ROWS)]
-    return sotto.encode(rows, folder, partitions=parts, again=epoch > 1, signing_key=folder.parent / "signing.key")
+    return sotto.encode(rows, folder, parts=parts, again=epoch > 1, signing_key=folder.parent / "signing.key")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def local() -> Iterator[None]:
 
 
 def cluster(tmp_path: Path, **more: Any) -> Cluster:
-    text = {"table": "people", "state": "state", "replicas": 2, "port": PORT, "look_every_s": 0, **more}
+    text = {"table": "people", "state": "state", "replicas": 2, "port": PORT, "reload_every_s": 0, **more}
     return Cluster.of(text, tmp_path)
 
 
@@ -87,10 +87,10 @@ def kill(part: int, replica: int) -> None:
 @pytest.mark.small
 def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None, scale: Scale) -> None:
     made = write(tmp_path / "people", 1, scale.parts)
-    settings = cluster(tmp_path, most_waiting_per_network=8, patience_s=2)
+    settings = cluster(tmp_path, max_waiting_per_network=8, max_wait_s=2)
     running = up(settings)
     assert (running.parts, running.replicas) == (scale.parts, 2)
-    steward = ray.get_actor("people/steward", namespace=NAMESPACE)
+    controller = ray.get_actor("people/controller", namespace=NAMESPACE)
     askers, last = Askers(running.url, made.pin, 3), max(scale.epochs.values())
     try:
         for step in range(scale.kills):
@@ -100,8 +100,8 @@ def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None,
                 write(tmp_path / "people", scale.epochs[step], scale.parts)
                 # Replicas that are being started again are waited for: the epoch is live everywhere or nowhere.
                 deadline = time.monotonic() + 60
-                while not ray.get(steward.look.remote()):
-                    assert time.monotonic() < deadline, ray.get(steward.live.remote())
+                while not ray.get(controller.reload.remote()):
+                    assert time.monotonic() < deadline, ray.get(controller.live.remote())
                     time.sleep(0.2)
         # Until they have asked for a while in the last epoch too.
         deadline = time.monotonic() + 60
@@ -155,7 +155,7 @@ def asked_quickly(head: bytes) -> tuple[int, str]:
 
 def test_keys_are_kept_and_a_restart_uploads_none(tmp_path: Path, local: None) -> None:
     rows = [row(number, 1).ljust(256) for number in range(20_000)]
-    made = sotto.encode(rows, tmp_path / "people", partitions=WHOLE.parts, scheme="fspiral", signing_key=tmp_path / "s.key")
+    made = sotto.encode(rows, tmp_path / "people", parts=WHOLE.parts, scheme="fspiral", signing_key=tmp_path / "s.key")
     settings = cluster(tmp_path, replicas=1)
     up(settings)
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)
@@ -181,8 +181,8 @@ def test_an_epoch_with_a_damaged_part_is_not_taken(tmp_path: Path, local: None) 
     data[len(data) // 2] ^= 1
     part.unlink()
     part.write_bytes(data)
-    steward = ray.get_actor("people/steward", namespace=NAMESPACE)
-    assert not ray.get(steward.look.remote())
+    controller = ray.get_actor("people/controller", namespace=NAMESPACE)
+    assert not ray.get(controller.reload.remote())
     found = status(settings)
     assert "epoch 2 is not taken" in found["wrong"] and len(found["live"]) == 1
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)

@@ -15,10 +15,10 @@ from starlette.requests import Request
 
 from sotto_ray import Cluster, SettingsError, bounds, encode, files, private_keys, up
 from sotto_ray.__main__ import main
-from sotto_ray.ask import Parts, Unavailable
+from sotto_ray.controller import Controller
 from sotto_ray.keys import Keys
-from sotto_ray.part import NotHeld, UnknownSession
-from sotto_ray.steward import Steward
+from sotto_ray.part import PartNotLoaded, UnknownSession
+from sotto_ray.query import Parts, Unavailable
 
 pytestmark = pytest.mark.small
 
@@ -28,7 +28,7 @@ def test_settings_are_read_and_mistakes_named(tmp_path: Path) -> None:
     file.write_text("table: tables/people\nstate: state\nreplicas: 2\nhedge_least_ms: 5\n")
     cluster = Cluster.read(file)
     assert (cluster.table, cluster.replicas) == (tmp_path / "tables/people", 2)
-    assert cluster.hedge_least_ms == 5.0 and isinstance(cluster.hedge_least_ms, float)
+    assert cluster.hedge_min_ms == 5.0 and isinstance(cluster.hedge_min_ms, float)
     for text, word in (
         ("table: t\nstate: s\nreplica: 2", "replica"),
         ("table: t", "'state' is missing"),
@@ -95,7 +95,7 @@ def test_a_flood_of_keys_pushes_out_its_own(tmp_path: Path) -> None:
 
 
 def test_what_answers_and_admitted_keys_take_is_known_beforehand(tmp_path: Path) -> None:
-    sotto.encode([bytes(256)] * 4096, tmp_path / "t", scheme="fspiral", partitions=1)
+    sotto.encode([bytes(256)] * 4096, tmp_path / "t", scheme="fspiral", parts=1)
     (front, part) = (sotto.Front(next((tmp_path / "t").glob("*.front"))), sotto.Part(next((tmp_path / "t").glob("*.part-*"))))
     assert front.params == part.params and len(front.params) == 32 and front.table == part.table == "t"
     assert part.session_bytes >= front.keys_bytes // 2 and front.answer_bytes > 0
@@ -126,11 +126,11 @@ def test_a_body_takes_memory_as_it_comes_and_no_longer_than_it_may(monkeypatch: 
     admission = sotto.RequestAdmission(10, 10, 1 << 20)
     pieces: list[bytes | float] = [bytes(100_000)] * 20
 
-    def read(pieces: list[bytes | float], most: int, patience: float, headers: dict[str, str] | None = None) -> tuple[Any, list[Any]]:
+    def read(pieces: list[bytes | float], limit: int, max_wait: float, headers: dict[str, str] | None = None) -> tuple[Any, list[Any]]:
         asked, taken = request(pieces, headers=headers)
         permit = admission.enter("192.0.2.1")
         try:
-            return asyncio.run(bounds.body(asked, most, patience, permit)), taken
+            return asyncio.run(bounds.body(asked, limit, max_wait, permit)), taken
         except (bounds.Refused, sotto.PeerError) as refused:
             return refused.code, taken
         finally:
@@ -228,7 +228,7 @@ def test_a_signing_key_is_made_outside_of_what_machines_share(
 def test_a_folder_that_holds_a_private_key_is_not_served(tmp_path: Path) -> None:
     table = tmp_path / "people"
     settings = Cluster.of({"table": "people", "state": "state"}, tmp_path)
-    made = sotto.encode([b"row"] * 64, table, partitions=1)
+    made = sotto.encode([b"row"] * 64, table, parts=1)
     # The key that `sotto.encode` leaves in the folder, the same under another name, and one that was left behind.
     kept = (table / "signing.key").read_bytes()
     for name, text in (("signing.key", kept), ("harmless.txt", kept), ("retired-12345678.key", b""), ("tls.pem", PEM)):
@@ -239,8 +239,8 @@ def test_a_folder_that_holds_a_private_key_is_not_served(tmp_path: Path) -> None
         with pytest.raises(SettingsError, match=f"{name} is a private key"):
             encode(tmp_path / "people.csv", table, 1, signing_key=tmp_path / "signing.key")
         # Nor is an epoch taken up that comes with one, by whoever runs already.
-        steward = Steward(str(table), str(tmp_path / "state"), [[]], 0)
-        assert not steward.look() and f"{name} is a private key" in str(steward.live()[1])
+        controller = Controller(str(table), str(tmp_path / "state"), [[]], 0)
+        assert not controller.reload() and f"{name} is a private key" in str(controller.live()[1])
         (table / name).unlink()
     assert made.epoch == 1 and not private_keys.find(table)
 
@@ -277,30 +277,30 @@ class Fake:
     def answer(self) -> Fake:
         return self
 
-    async def remote(self, digest: str, asks: list[Any]) -> Any:
+    async def remote(self, digest: str, queries: list[Any]) -> Any:
         self.asked += 1
-        return await self._does(asks), 0.001
+        return await self._does(queries), 0.001
 
 
-async def fine(asks: list[Any]) -> Any:
-    return [b"partial" for _ in asks]
+async def fine(queries: list[Any]) -> Any:
+    return [b"partial" for _ in queries]
 
 
-async def dead(asks: list[Any]) -> Any:
+async def dead(queries: list[Any]) -> Any:
     raise ActorDiedError()
 
 
-async def stuck(asks: list[Any]) -> Any:
+async def stuck(queries: list[Any]) -> Any:
     await asyncio.sleep(3600)
 
 
-async def new(asks: list[Any]) -> Any:
-    raise NotHeld("digest")
+async def new(queries: list[Any]) -> Any:
+    raise PartNotLoaded("digest")
 
 
-def ask(parts: list[list[Fake]], seconds: float = 5, least: float = 0.01) -> Any:
+def ask(parts: list[list[Fake]], seconds: float = 5, min_s: float = 0.01) -> Any:
     async def run() -> Any:
-        asked = Parts([list(replicas) for replicas in parts], least)
+        asked = Parts([list(replicas) for replicas in parts], min_s)
         for replicas in asked._parts:
             replicas.times.extend([0.001] * 100)
         made = await asked.partials("digest", [(bytes(16), b"q"), (bytes(16), b"r")], time.monotonic() + seconds)
@@ -334,7 +334,7 @@ def test_no_answer_is_made_with_a_part_missing() -> None:
         with pytest.raises(Unavailable):
             ask([[Fake(fine)], [Fake(missing), Fake(missing)]], seconds=0.3)
 
-    async def fewer(asks: list[Any]) -> Any:
+    async def fewer(queries: list[Any]) -> Any:
         return []
 
     with pytest.raises(Unavailable):
@@ -344,16 +344,16 @@ def test_no_answer_is_made_with_a_part_missing() -> None:
 def test_one_that_comes_back_is_asked_again() -> None:
     calls: list[None] = []
 
-    async def twice_dead(asks: list[Any]) -> Any:
+    async def twice_dead(queries: list[Any]) -> Any:
         calls.append(None)
-        return await (dead if len(calls) < 3 else fine)(asks)
+        return await (dead if len(calls) < 3 else fine)(queries)
 
     made, counts = ask([[Fake(twice_dead)]])
     assert made == [[b"partial"]] * 2 and counts.failures == 2
 
 
 def test_an_unknown_session_is_the_clients_matter() -> None:
-    async def unknown(asks: list[Any]) -> Any:
+    async def unknown(queries: list[Any]) -> Any:
         raise UnknownSession(b"s" * 16)
 
     fake = Fake(unknown)

@@ -1,7 +1,7 @@
 """An actor that says which epoch is live.
 
 ```text
-look -> a new epoch is whole -> prepare at every replica of every part -> written down -> live -> ingresses take it up
+reload -> a new epoch is whole -> prepare at every replica of every part -> written down -> live -> ingresses take it up
                                           | one fails
                                           v
                                 the old epoch goes on, and what is wrong is said
@@ -30,17 +30,17 @@ PREPARING_S = 3600.0
 """How long parts may take to read their images through."""
 
 
-class Steward:
+class Controller:
     """The work of the actor, without Ray."""
 
     def __init__(self, table: str, state: str, replicas: list[list[str]], every_s: float) -> None:
-        """`replicas`: the names of those actors that hold each part. `every_s`: how often to look; 0: only when told to."""
+        """`replicas`: the names of those actors that hold each part. `every_s`: how often to reload; 0: only on request."""
         self._table = Path(table)
         self._file = Path(state) / FILE
         self._replicas = replicas
         self._wrong: str | None = None
         self._live: list[tuple[str, files.Epoch]] = []
-        self._looking = threading.Lock()
+        self._reload_lock = threading.Lock()
         self._restore()
         if every_s > 0:
             threading.Thread(target=self._watch, args=(every_s,), daemon=True).start()
@@ -48,7 +48,7 @@ class Steward:
     def _watch(self, every_s: float) -> None:
         while True:
             time.sleep(every_s)
-            self.look()
+            self.reload()
 
     def _restore(self) -> None:
         """Takes up what an earlier run has written down, as far as its files are still there."""
@@ -68,12 +68,12 @@ class Steward:
         all_parts = ((digest, epoch.parts) for digest, epoch in self._live)
         return [(digest, str(parts[number])) for digest, parts in all_parts if number < len(parts)]
 
-    def look(self) -> bool:
+    def reload(self) -> bool:
         """Takes up the newest epoch that is whole, if it is not live. Whether that changed anything."""
-        with self._looking:
-            return self._look()
+        with self._reload_lock:
+            return self._reload()
 
-    def _look(self) -> bool:
+    def _reload(self) -> bool:
         newest = files.whole(self._table)[-1:]
         if not newest or self._live and newest[0].number <= self._live[0][1].number:
             return False
@@ -123,4 +123,4 @@ def _first_line(error: Exception) -> str:
 def actor() -> Any:
     """The class of such actors."""
     # While it prepares an epoch it answers replicas that have just started.
-    return ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, max_concurrency=16)(Steward)
+    return ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, max_concurrency=16)(Controller)

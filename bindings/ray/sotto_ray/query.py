@@ -15,7 +15,7 @@ from typing import Any
 
 from ray.exceptions import RayError
 
-from .part import NotHeld, UnknownSession, WrongPart
+from .part import PartNotLoaded, UnknownSession, WrongPart
 
 AGAIN_S = 0.05
 """How long to wait before replicas that all failed are asked again."""
@@ -45,7 +45,7 @@ class Replicas:
     """The actors that hold one part."""
 
     actors: list[Any]
-    least_s: float
+    min_s: float
     counts: Counts
     turn: int = 0
     times: deque[float] = field(default_factory=lambda: deque(maxlen=LATE))
@@ -53,10 +53,10 @@ class Replicas:
     def late_s(self) -> float:
         """From when on an answer is late."""
         if len(self.times) < LATE // 8:
-            return max(self.least_s, 1.0)
-        return max(self.least_s, sorted(self.times)[int(len(self.times) * 0.95)])
+            return max(self.min_s, 1.0)
+        return max(self.min_s, sorted(self.times)[int(len(self.times) * 0.95)])
 
-    async def answer(self, digest: str, asks: list[tuple[bytes, bytes]], until: float) -> list[bytes | None]:
+    async def answer(self, digest: str, queries: list[tuple[bytes, bytes]], until: float) -> list[bytes | None]:
         """Partials of one replica: the first to answer."""
         self.turn += 1
         began = time.monotonic()
@@ -70,7 +70,7 @@ class Replicas:
                         # All have failed. They are started again meanwhile.
                         await asyncio.sleep(min(AGAIN_S, max(0.0, until - time.monotonic())))
                         untried = list(self.actors)
-                    asked.add(asyncio.ensure_future(_ask(untried.pop(0), digest, asks)))
+                    asked.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
                 left = until - time.monotonic()
                 if left <= 0:
                     raise Unavailable("a part has not answered in time")
@@ -79,20 +79,20 @@ class Replicas:
                 if not done and untried and not hedged:
                     hedged = True
                     self.counts.hedges += 1
-                    asked.add(asyncio.ensure_future(_ask(untried.pop(0), digest, asks)))
+                    asked.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
                 for task in done:
                     asked.discard(task)
                     error = task.exception()
                     if error is None:
                         partials, seconds = task.result()
-                        if len(partials) != len(asks):
+                        if len(partials) != len(queries):
                             raise Unavailable("a part answered something else")
                         self.times.append(time.monotonic() - began)
                         self.counts.seconds += seconds
                         return partials
                     if isinstance(error, UnknownSession):
                         raise error
-                    if not isinstance(error, (RayError, NotHeld, WrongPart)):
+                    if not isinstance(error, (RayError, PartNotLoaded, WrongPart)):
                         raise error
                     self.counts.failures += 1
         finally:
@@ -106,13 +106,13 @@ class Replicas:
             try:
                 told: tuple[int, int] = await asyncio.wait_for(actor.sizes.remote(digest), SIZES_S)
                 return told
-            except (RayError, NotHeld, asyncio.TimeoutError):
+            except (RayError, PartNotLoaded, asyncio.TimeoutError):
                 continue
         raise Unavailable("no replica of a part is there")
 
 
-async def _ask(actor: Any, digest: str, asks: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
-    result: tuple[list[bytes | None], float] = await actor.answer.remote(digest, asks)
+async def _answer(actor: Any, digest: str, queries: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
+    result: tuple[list[bytes | None], float] = await actor.answer.remote(digest, queries)
     return result
 
 
@@ -125,18 +125,18 @@ def _forget(task: asyncio.Task[Any]) -> None:
 class Parts:
     """All parts of a table."""
 
-    def __init__(self, actors: list[list[Any]], least_s: float) -> None:
+    def __init__(self, actors: list[list[Any]], min_s: float) -> None:
         self.counts = Counts()
-        self._parts = [Replicas(replicas, least_s, self.counts) for replicas in actors]
+        self._parts = [Replicas(replicas, min_s, self.counts) for replicas in actors]
 
     async def sizes(self, digest: str) -> tuple[int, int]:
         """Bytes of the partials of a query, of all parts; and of admitted keys in memory."""
         each = await asyncio.gather(*(part.sizes(digest) for part in self._parts))
         return sum(partial for partial, _ in each), max(session for _, session in each)
 
-    async def partials(self, digest: str, asks: list[tuple[bytes, bytes]], until: float) -> list[list[bytes | None]]:
+    async def partials(self, digest: str, queries: list[tuple[bytes, bytes]], until: float) -> list[list[bytes | None]]:
         """For each query the partials of all parts, in the parts' order."""
-        each = [asyncio.ensure_future(part.answer(digest, asks, until)) for part in self._parts]
+        each = [asyncio.ensure_future(part.answer(digest, queries, until)) for part in self._parts]
         try:
             by_part = await asyncio.gather(*each)
         finally:
