@@ -36,7 +36,7 @@ fn the_demo_gives_right_answers() {
         assert_eq!(lookups[4]["answer"], "", "an address reserved for documentation is nobody's");
         let (first, again) = (&lookups[0], &lookups[6]);
         assert_eq!(first["address"], again["address"]);
-        assert_ne!(first["seen"], again["seen"], "the same question never looks the same");
+        assert_ne!(first["query_prefix"], again["query_prefix"], "the same question never looks the same");
         assert_eq!(first["up_bytes"], again["up_bytes"]);
     }
     let once = |scheme: &str, what: &str| demo[scheme]["once"][what].as_u64().unwrap();
@@ -60,7 +60,7 @@ fn the_log_was_asked(log: &serde_json::Value) {
     for direction in ["up_bytes", "down_bytes"] {
         assert_eq!(there[direction], not_there[direction], "a name that is not there looks like any other");
     }
-    assert_ne!(there["seen"], not_there["seen"]);
+    assert_ne!(there["query_prefix"], not_there["query_prefix"]);
     let proof = &log["proof"];
     assert_eq!((&proof["entry"], &proof["lookups"]), (&there["entry"], &10.into()));
     let text = proof["text"].as_str().unwrap();

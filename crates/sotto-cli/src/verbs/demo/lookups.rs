@@ -20,7 +20,7 @@ pub(super) const WELL_KNOWN: [Ipv4Addr; 5] = [
 ];
 
 /// Number of bytes of each query that are shown.
-const SEEN_BYTES: usize = 16;
+const PREFIX_BYTES: usize = 16;
 
 /// The result of one private lookup.
 pub(super) struct AddressLookup {
@@ -42,7 +42,7 @@ pub(super) struct SpentOnLookup {
     pub(super) up: u64,
     pub(super) down: u64,
     /// First bytes of the query, as sent.
-    pub(super) seen: Vec<u8>,
+    pub(super) query_prefix: Vec<u8>,
 }
 
 impl SpentOnLookup {
@@ -56,7 +56,7 @@ impl SpentOnLookup {
             round_trip: last.round_trip,
             up: last.up,
             down: last.down,
-            seen: last.query_prefix.iter().take(SEEN_BYTES).copied().collect(),
+            query_prefix: last.query_prefix.iter().take(PREFIX_BYTES).copied().collect(),
         })
     }
 
@@ -68,7 +68,7 @@ impl SpentOnLookup {
         lookup["round_trip_ms"] = ms(self.round_trip);
         lookup["up_bytes"] = json!(self.up);
         lookup["down_bytes"] = json!(self.down);
-        lookup["seen"] = json!(units::hex(&self.seen));
+        lookup["query_prefix"] = json!(units::hex(&self.query_prefix));
         lookup
     }
 }

@@ -115,11 +115,11 @@ impl Narrator {
                 lookup.address
             ))?;
         }
-        let seen = lookups.first().map_or(0, |lookup| lookup.spent.seen.len());
+        let seen = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len());
         self.screen.say(format!("\nWhat the server saw of each, the first {seen} bytes:\n"))?;
         for lookup in lookups {
             let address = lookup.address.to_string();
-            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.seen)))?;
+            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.query_prefix)))?;
         }
         self.screen.say("The same question twice has nothing in common, and all have one size.\n")
     }
