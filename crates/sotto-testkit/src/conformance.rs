@@ -20,7 +20,7 @@
 //! | [`params`] | promises kept; literals damaged |
 //! | [`sets`] | every named parameter set, at tables that use all of it |
 //! | [`units`] | records read piece by piece, where the scheme can |
-//! | [`upkeep`] | orders, supplies, and when they come, where a server makes hints |
+//! | [`upkeep`] | hint requests and responses, and their times, where a server makes hints |
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 

@@ -63,7 +63,7 @@ fn literals_that_promise_too_much_are_refused() {
     }
 }
 
-/// Changed bytes have their blocks of rows made anew, and the image is what encoding would give.
+/// Blocks of rows with changed bytes are computed again, and the image is that of a fresh encoding.
 #[test]
 fn a_revised_image_is_a_fresh_one() {
     let table = Table::checked(literal(64 * 5 + 3, 30, 64), bytes((64 * 5 + 3) * 30));
