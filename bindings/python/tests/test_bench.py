@@ -25,7 +25,7 @@ def test_a_row_for_each_case(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(DEFINITION)
     told: list[str] = []
-    (row,) = sotto.bench(file, quick=True, told=lambda what, done, total: told.append(what))
+    (row,) = sotto.bench(file, quick=True, progress=lambda what, done, total: told.append(what))
     assert row["scheme"] == "simplepir/1" and row["table_rows_count"] == 2000
     assert told
     polars = pytest.importorskip("polars")

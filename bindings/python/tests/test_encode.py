@@ -97,7 +97,7 @@ def test_data_that_is_none(tmp_path: Path, data: Any, kind: type[Exception]) -> 
 
 @pytest.mark.parametrize(
     "options",
-    [{"scheme": "no/1"}, {"form": "no"}, {"goal": "no"}, {"name": "No Name"}, {"row_bytes": 1}, {"set": "no"}],
+    [{"scheme": "no/1"}, {"key_form": "no"}, {"goal": "no"}, {"name": "No Name"}, {"row_bytes": 1}, {"set": "no"}],
 )
 def test_options_that_are_none(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(sotto.Error):

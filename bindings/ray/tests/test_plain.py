@@ -25,7 +25,7 @@ pytestmark = pytest.mark.small
 
 def test_settings_are_read_and_mistakes_named(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
-    file.write_text("table: tables/people\nstate: state\nreplicas: 2\nhedge_least_ms: 5\n")
+    file.write_text("table: tables/people\nstate: state\nreplicas: 2\nhedge_min_ms: 5\n")
     cluster = Cluster.read(file)
     assert (cluster.table, cluster.replicas) == (tmp_path / "tables/people", 2)
     assert cluster.hedge_min_ms == 5.0 and isinstance(cluster.hedge_min_ms, float)
