@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-regression release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -151,8 +151,8 @@ page: toolchain ## a page that looks things up in a browser, served with the dem
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)
 
-bench-guard: toolchain ## has anything become slower than it was? half a minute, once it is built
-	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench guard $(ARGS)
+bench-regression: toolchain ## has anything become slower than it was? half a minute, once it is built
+	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench regression $(ARGS)
 
 # `twice` builds it again and compares: minutes.
 release: toolchain ## an archive for this platform with its SHA-256, the same bytes from the same commit, nothing fetched; make release ARGS=twice

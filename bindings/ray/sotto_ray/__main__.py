@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     encoding = verbs.add_parser("encode", help="cut a table into parts, side by side")
     encoding.add_argument("source", type=Path)
     encoding.add_argument("--out", type=Path, required=True)
-    encoding.add_argument("--partitions", type=int, required=True)
+    encoding.add_argument("--parts", type=int, required=True)
     encoding.add_argument(
         "--signing-key", type=Path, required=True, help="a file outside of --out, on this machine; made if it is not there"
     )
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
             named = {name: getattr(given, name) for name in ("key", "value", "scheme")}
             options = {name: value for name, value in named.items() if value is not None}
             source, out = given.source.resolve(), given.out.resolve()
-            encode(source, out, given.partitions, signing_key=given.signing_key, progress=_draw, **options)
+            encode(source, out, given.parts, signing_key=given.signing_key, progress=_draw, **options)
             return 0
         if given.verb == "environment":
             print("\n".join(f"{name}={value}" for name, value in environment().items()))

@@ -18,7 +18,7 @@ class Cluster:
     """What is served, and on what."""
 
     table: Path
-    """The table's folder, with fronts and parts (`sotto encode --partitions`). Every machine sees it at this path."""
+    """The table's folder, with fronts and parts (`sotto encode --parts`). Every machine sees it at this path."""
     state: Path
     """A folder for what outlives a restart: which epoch is live, and what clients registered. On a disk that all see."""
     state_resource: str = ""

@@ -62,7 +62,7 @@ def prepare(cluster: Cluster) -> Any:
     private_keys.refuse(cluster.table)
     epochs = files.whole(cluster.table)
     if not epochs:
-        raise SettingsError(f"{cluster.table} has no epoch in parts: `sotto encode --partitions N`, or `sotto-ray encode`")
+        raise SettingsError(f"{cluster.table} has no epoch in parts: `sotto encode --parts N`, or `sotto-ray encode`")
     name, count = _name(cluster), len(epochs[-1].parts)
     parts = [[f"{name}/part-{number}/{replica}" for replica in range(cluster.replicas)] for number in range(count)]
     lasting = {"lifetime": "detached", "namespace": NAMESPACE, "get_if_exists": True}

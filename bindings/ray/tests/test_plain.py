@@ -217,7 +217,7 @@ def test_a_signing_key_is_made_outside_of_what_machines_share(
         make(shared / "elsewhere" / "signing.key")
     assert not list(shared.rglob("*.key")) and not list(table.iterdir())
     with pytest.raises(SystemExit):
-        main(["encode", str(source), "--partitions", "2", "--out", str(table), "--key", "name", "--value", "number"])
+        main(["encode", str(source), "--parts", "2", "--out", str(table), "--key", "name", "--value", "number"])
     assert "--signing-key" in capsys.readouterr().err
     key = tmp_path / "private" / "signing.key"
     make(key)

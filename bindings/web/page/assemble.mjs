@@ -1,4 +1,4 @@
-// Puts the page and the package together in one folder, for `sotto serve --page`.
+// Puts the page and the package together in one folder, for `sotto serve --static-dir`.
 //
 //     node assemble.mjs DIR
 

@@ -46,7 +46,7 @@ let tables, server, page, context, open;
 
 before(async () => {
   tables = Object.entries(FORMS).map(([form, { keys }]) =>
-    encode(`keys-${form}`, { words: keys.map((key, i) => [key, `value ${i}`]), scheme: "simplepir", more: ["--form", form] }),
+    encode(`keys-${form}`, { words: keys.map((key, i) => [key, `value ${i}`]), scheme: "simplepir", more: ["--key-form", form] }),
   );
   server = await serve(tables);
   page = await Page.start([server]);

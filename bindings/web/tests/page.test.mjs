@@ -1,4 +1,4 @@
-// The page, as `sotto serve --page` serves it.
+// The page, as `sotto serve --static-dir` serves it.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,14 +9,14 @@ import { assemble } from "../page/assemble.mjs";
 import { browser, encode, serve, squares } from "./kit.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "sotto-page-"));
-const options = ["--page", folder];
+const options = ["--static-dir", folder];
 const hosts = Array.from({ length: 2000 }, (_, i) => [`host${i}.example`, `place ${i}`]);
 let tables, server, context, page;
 
 before(async () => {
   assemble(folder);
   tables = [
-    encode("hosts", { words: hosts, scheme: "simplepir", more: ["--form", "domain", "--verified"] }),
+    encode("hosts", { words: hosts, scheme: "simplepir", more: ["--key-form", "domain", "--row-proofs"] }),
     encode("squares", { rows: squares(4096), width: 8, scheme: "fspiral" }),
     encode("several", { rows: squares(256), width: 8, scheme: "simplepir", more: ["--batch", "4"] }),
   ];

@@ -6,8 +6,8 @@ use crate::screen::Screen;
 use crate::verbs::encode::list_choices::ListRequest;
 use crate::verbs::{
     audit::Audit, backup::Backup, backup::Restore, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode,
-    forget::Forget, get::Get, inspect::Inspect, leakage::Leakage, log::Log, plan::Plan, prepare::Prepare,
-    ray::Ray, rotate::RotateKey, self_test::SelfTest, serve::Serve, tree::Tree, update::Update,
+    forget::Forget, get::Get, inspect::Inspect, leakage::Leakage, log::Log, merkle::Merkle, plan::Plan,
+    prepare::Prepare, ray::Ray, rotate::RotateKey, self_test::SelfTest, serve::Serve, update::Update,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -90,7 +90,7 @@ enum Verb {
     /// Check what a publisher or a server says
     Audit(Audit),
     /// Proofs from transparency logs, without saying for which entry
-    Tree(Tree),
+    Merkle(Merkle),
     /// The log of a publisher's catalogs: entries, witnesses, cosignatures
     Log(Log),
     /// Serve a table in parts over many machines, on Ray
@@ -166,7 +166,7 @@ impl Verb {
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Doctor(verb) => verb.run(screen),
             Verb::Leakage(verb) => verb.run(screen),
-            Verb::Tree(verb) => verb.run(screen),
+            Verb::Merkle(verb) => verb.run(screen),
             Verb::Log(verb) => verb.run(screen),
             Verb::Audit(verb) => verb.run(screen),
             Verb::Ray(verb) => verb.run(screen),
@@ -200,7 +200,7 @@ mod tests {
             let argument = verb.get_arguments().find(|found| found.get_id() == argument).unwrap();
             argument.get_help_heading().map(str::to_owned)
         };
-        for argument in ["servers", "table", "pin", "rows", "keys", "key_file", "bits", "stream", "output"] {
+        for argument in ["servers", "table", "pin", "rows", "keys", "keys_file", "bits", "stream", "output"] {
             assert_eq!(headed("get", argument), None, "{argument}");
         }
         for argument in ["out", "threads", "signing_key", "replace"] {

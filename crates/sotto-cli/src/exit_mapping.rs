@@ -63,13 +63,13 @@ pub(crate) fn client(error: ClientError) -> Failure {
     };
     let fix = match &error {
         ClientError::StateNeeded { .. } => "give --state DIR, as neither HOME nor XDG_DATA_HOME is set",
-        ClientError::State(StateError::NoAnchor) => "give --anchor DIR",
+        ClientError::State(StateError::NoAnchor) => "give --rollback-dir DIR",
         ClientError::State(StateError::Busy { .. }) => {
-            "end the other process, or wait longer with --patience; \
+            "end the other process, or wait longer with --max-wait; \
              a second --state DIR is a client of its own, and prepares by itself"
         }
         error if matches!(error.root(), ClientError::Refused(problem) if problem.code.is_retryable()) => {
-            "try again later, after the time that the server names if it names one, or wait longer with --patience"
+            "try again later, after the time that the server names if it names one, or wait longer with --max-wait"
         }
         error => error.fix(),
     };
@@ -197,7 +197,9 @@ pub(crate) fn apple(error: ImageError) -> Failure {
         _ => Exit::Input,
     };
     let fix = match &error {
-        ImageError::Params(ParamsError::Insecure { .. }) => Some("take another --set, or give --allow-weak"),
+        ImageError::Params(ParamsError::Insecure { .. }) => {
+            Some("take another --set, or give --allow-insecure-params")
+        }
         ImageError::Table(TableError::NoPlace { .. }) => {
             Some("leave --buckets out, give more of them, or larger ones (--bucket-bytes)")
         }

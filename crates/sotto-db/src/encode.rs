@@ -186,7 +186,7 @@ pub fn encode_pieces(
     let verified = match made_of {
         Some(_) if options.verified == RowProofs::Yes => {
             let rule = Misuse::Rule(
-                "keys lie in sums of rows, which prove none of them: encode it without --verified",
+                "keys lie in sums of rows, which prove none of them: encode it without --row-proofs",
             );
             return Err(DbError::Scheme(rule.into()));
         }

@@ -154,7 +154,7 @@ pub enum DbError {
     },
     /// The scheme's tables cannot be split into parts.
     #[error(
-        "scheme {scheme} cannot cut a table (its README says why, under \"Tables in parts\"): leave --partitions out, or take \
+        "scheme {scheme} cannot cut a table (its README says why, under \"Tables in parts\"): leave --parts out, or take \
          another scheme"
     )]
     CannotCut {
@@ -188,7 +188,7 @@ pub enum DbError {
         front: PathBuf,
     },
     /// The newest epoch of the folder is not in parts, or in another number of parts.
-    #[error("{}: the newest epoch here is {found}: make its front first (--partitions {parts} --part front)", dir.display())]
+    #[error("{}: the newest epoch here is {found}: make its front first (--parts {parts} --part front)", dir.display())]
     NoFront {
         /// The table's folder.
         dir: PathBuf,
@@ -288,7 +288,7 @@ pub enum DbError {
     /// An appended row does not fit into the table's records.
     #[error(
         "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
-         (which makes the next epoch, and every client fetches everything anew; `sotto encode --room N` leaves room for N more)"
+         (which makes the next epoch, and every client fetches everything anew; `sotto encode --headroom N` leaves room for N more)"
     )]
     PastCapacity {
         /// Number of the row.

@@ -98,7 +98,7 @@ impl LayoutSearch<'_> {
             (None, RowProofs::Yes) => {
                 plain?;
                 let rule = Misuse::Rule(
-                    "no parameters leave room for what proves rows: encode it without --verified",
+                    "no parameters leave room for what proves rows: encode it without --row-proofs",
                 );
                 Err(DbError::Scheme(rule.into()))
             }

@@ -63,6 +63,6 @@ pub fn shipped() -> &'static [BuiltinDefinition] {
         "tree-index",
         "tree-online",
         "tree-tables",
-        "guard-schemes",
+        "regression-schemes",
     ]
 }

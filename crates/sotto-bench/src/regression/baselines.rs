@@ -1,6 +1,6 @@
 //! The ratios with their expected values: larger is better in all of them.
 //!
-//! The values are medians of runs of `make bench-guard`, the second column with `SOTTO_SIMD=avx2`.
+//! The values are medians of runs of `make bench-regression`, the second column with `SOTTO_SIMD=avx2`.
 //! A change that makes something faster raises its figure here, and lowers those of ratios to it; a
 //! change that makes something slower on purpose explains it.
 

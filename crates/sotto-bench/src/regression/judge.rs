@@ -62,7 +62,7 @@ impl Conditions<'_> {
     /// The column of the table that applies, or the reason why none does.
     pub(super) fn column(&self) -> Result<usize, String> {
         if !self.optimized {
-            return Err("this is an unoptimized build: `make bench-guard` builds another".to_owned());
+            return Err("this is an unoptimized build: `make bench-regression` builds another".to_owned());
         }
         if self.quick {
             return Err("too few repetitions: leave --quick out".to_owned());

@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::{BenchError, Options, load};
 
 /// The built-in definition that has the tables.
-pub(super) const DEFINITION: &str = "guard-schemes";
+pub(super) const DEFINITION: &str = "regression-schemes";
 
 /// Runs the definition.
 pub(super) fn run(options: &Options, watcher: Watcher<'_>) -> Result<Report, BenchError> {

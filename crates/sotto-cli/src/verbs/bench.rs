@@ -1,11 +1,11 @@
 //! `sotto bench`: runs benchmark definitions, and measures this machine, regressions, and the
 //! throughput of a server.
 
-mod guard;
 mod load_generator;
 mod local_server;
 mod overload;
 mod plan;
+mod regression;
 mod soak;
 mod throughput;
 
@@ -28,9 +28,9 @@ Example:
   sotto bench all-schemes --svg schemes.svg
   sotto bench machine
   sotto bench plan
-  sotto bench guard
+  sotto bench regression
   sotto bench server tables/people --clients 8
-  sotto bench storm tables/people --times 10 --seconds 60
+  sotto bench overload tables/people --load-factor 10 --seconds 60
   sotto bench soak tables/people --seconds 3600";
 
 /// Arguments of `sotto bench`.
@@ -38,9 +38,9 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Bench {
     /// Definitions: files or shipped names; or `machine`, the memory read probe and a calibration for `sotto plan`; or `plan`,
-    /// what that predicts against what is measured; or `guard`, ratios that fall
+    /// what that predicts against what is measured; or `regression`, ratios that fall
     /// when something has become slower; or `server DIR`, lookups a second from a server of that table on
-    /// loopback, alone and with strangers' queries in shared passes; `storm DIR`, what such a server does when it is asked
+    /// loopback, alone and with strangers' queries in shared passes; `overload DIR`, what such a server does when it is asked
     /// for more than it can give; or `soak DIR`, whether it is as it was after a long time at half of that, with updates, keys
     /// and clients that break off
     #[arg(value_name = "DEFS", default_value = "quick")]
@@ -54,15 +54,15 @@ pub(crate) struct Bench {
     /// Clients of `bench server`, asking without a pause
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     clients: u16,
-    /// What `bench storm` and `bench soak` ask for, as so many times what the server can give [default: 10, and 0.5]
-    #[arg(long, value_name = "X", value_parser = parse_times)]
-    times: Option<f64>,
+    /// What `bench overload` and `bench soak` ask for, as so many times what the server can give [default: 10, and 0.5]
+    #[arg(long, value_name = "X", value_parser = parse_load_factor)]
+    load_factor: Option<f64>,
     /// How long they do
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
     /// By how much the memory of a server that `bench soak` has soaked may grow
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = parse_percent)]
-    grows: f64,
+    max_growth: f64,
     /// Fewer repetitions: quicker, noisier
     #[arg(long)]
     quick: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Bench {
     commit: Option<String>,
 }
 
-fn parse_times(text: &str) -> std::result::Result<f64, String> {
+fn parse_load_factor(text: &str) -> std::result::Result<f64, String> {
     let times = text.parse::<f64>().map_err(|_| "a number is wanted, such as 10 or 0.5")?;
     if (0.01..=100.0).contains(&times) { Ok(times) } else { Err("from 0.01 to 100 times".into()) }
 }
@@ -114,8 +114,8 @@ impl Bench {
             self.print(screen, &report.table(), &report, &report.json())?;
             return plan::calibrate(&options, screen);
         }
-        if self.definitions == ["guard"] {
-            return guard::run(&self, &options, screen);
+        if self.definitions == ["regression"] {
+            return regression::run(&self, &options, screen);
         }
         super::kernels::ready();
         if self.definitions == ["plan"] {
@@ -128,17 +128,28 @@ impl Bench {
             return self.print(screen, &report.table(), &report, &report.json()?);
         }
         if let [first, dir] = self.definitions.as_slice()
-            && first == "storm"
+            && first == "overload"
         {
-            let report =
-                overload::run(Path::new(dir), self.times.unwrap_or(10.0), self.seconds, &options, screen)?;
+            let report = overload::run(
+                Path::new(dir),
+                self.load_factor.unwrap_or(10.0),
+                self.seconds,
+                &options,
+                screen,
+            )?;
             return self.print(screen, &report.table(), &report, &report.json()?);
         }
         if let [first, dir] = self.definitions.as_slice()
             && first == "soak"
         {
-            let (times, seconds, grows) = (self.times.unwrap_or(0.5), self.seconds, self.grows);
-            let report = soak::run(Path::new(dir), &soak::Soak { times, seconds, grows }, &options, screen)?;
+            let (load_factor, seconds, max_growth) =
+                (self.load_factor.unwrap_or(0.5), self.seconds, self.max_growth);
+            let report = soak::run(
+                Path::new(dir),
+                &soak::Soak { load_factor, seconds, max_growth },
+                &options,
+                screen,
+            )?;
             self.print(screen, &report.table(), &report, &report.json()?)?;
             return report.judge();
         }

@@ -82,7 +82,7 @@ pub(super) fn left(table: &Table) -> String {
     let Some(left) = budget(table) else { return "any number of queries".to_owned() };
     let what_then = match () {
         () if is_helped(table) => ", then more hints are ordered",
-        () if is_low(table) => ": --renew makes new ones before they are needed",
+        () if is_low(table) => ": --refill makes new ones before they are needed",
         () => ", then the rows are streamed again",
     };
     format!("{} queries{what_then}", units::count(left))

@@ -42,7 +42,7 @@ pub(crate) struct ConnectArgs {
     witnesses: Vec<WitnessKey>,
     /// How many of the witnesses have to have cosigned [default: all]
     #[arg(long, value_name = "K", value_parser = at_least_one(), requires = "witnesses", help_heading = TRUST)]
-    witness_count: Option<usize>,
+    witness_quorum: Option<usize>,
     /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
     #[arg(long, value_name = "HOURS", default_value = "24", help_heading = TRUST)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=8760))]
@@ -58,19 +58,19 @@ pub(crate) struct ConnectArgs {
     pub(super) state: Option<PathBuf>,
     /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
     #[arg(long, value_name = "DIR", help_heading = STORAGE)]
-    anchor: Option<PathBuf>,
+    rollback_dir: Option<PathBuf>,
     /// The most bytes a second that hints made ahead of time may take
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..), help_heading = STORAGE)]
-    rate: Option<u64>,
+    preparation_rate: Option<u64>,
     /// Register new keys for this call alone, and keep none: the server then cannot tie it to other calls by its keys
     #[arg(long, help_heading = STORAGE)]
     pub(super) fresh_keys: bool,
     /// The file with the key that encrypts kept keys [default: sotto/keys.key in the user's data folder, else in the cache]
-    #[arg(long = "key-file", value_name = "FILE", conflicts_with = "no_cache", help_heading = STORAGE)]
-    keyring_key: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", conflicts_with = "no_cache", help_heading = STORAGE)]
+    key_file: Option<PathBuf>,
     /// How long to wait for a busy server, or for another process that uses the same state or cache: 90, 90s or 2m
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = CONNECTION)]
-    pub(super) patience: Duration,
+    pub(super) max_wait: Duration,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", help_heading = CONNECTION)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -80,7 +80,7 @@ pub(crate) struct ConnectArgs {
     pub(super) trust_root: Option<PathBuf>,
     /// Refuse a table whose rows cannot be verified one by one. Where they can, they are in any case
     #[arg(long, help_heading = TRUST)]
-    verified: bool,
+    require_row_proofs: bool,
     /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
     #[arg(long, help_heading = TRUST)]
     insecure_plaintext: bool,
@@ -96,12 +96,12 @@ pub(super) enum TableOrStack {
 #[derive(Clone)]
 struct TableOptions {
     state: Option<PathBuf>,
-    anchor: Option<PathBuf>,
-    rate: Option<u64>,
+    rollback_dir: Option<PathBuf>,
+    preparation_rate: Option<u64>,
     fresh_keys: bool,
-    verified: bool,
+    require_row_proofs: bool,
     key_file: Option<PathBuf>,
-    patience: Duration,
+    max_wait: Duration,
     bars: Arc<ProgressLine>,
     events: EventLog,
 }
@@ -109,11 +109,11 @@ struct TableOptions {
 impl TableOptions {
     fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
         builder = builder.progress(on(&self.bars)).events(self.events.listener(&self.bars));
-        builder = builder.max_wait(self.patience);
+        builder = builder.max_wait(self.max_wait);
         if self.fresh_keys {
             builder = builder.max_keys_age(Duration::ZERO);
         }
-        if self.verified {
+        if self.require_row_proofs {
             builder = builder.require_row_proofs();
         }
         if let Some(file) = &self.key_file {
@@ -122,10 +122,10 @@ impl TableOptions {
         if let Some(dir) = &self.state {
             builder = builder.state_dir(dir);
         }
-        if let Some(rate) = self.rate {
+        if let Some(rate) = self.preparation_rate {
             builder = builder.preparation_rate(rate);
         }
-        if let Some(dir) = &self.anchor {
+        if let Some(dir) = &self.rollback_dir {
             builder = builder.anchor_dir(dir);
         }
         builder
@@ -145,7 +145,7 @@ macro_rules! opened {
         for witness in &$remote.witnesses {
             builder = builder.witness(witness.clone());
         }
-        if let Some(needed) = $remote.witness_count {
+        if let Some(needed) = $remote.witness_quorum {
             builder = builder.witnesses_needed(needed);
         }
         builder = builder.witness_age(Duration::from_secs($remote.witness_age * 3600));
@@ -193,12 +193,12 @@ impl ConnectArgs {
     fn how(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> TableOptions {
         TableOptions {
             state: self.state.clone().or_else(client_events::default_dir),
-            anchor: self.anchor.clone(),
-            rate: self.rate,
+            rollback_dir: self.rollback_dir.clone(),
+            preparation_rate: self.preparation_rate,
             fresh_keys: self.fresh_keys,
-            verified: self.verified,
-            key_file: self.keyring_key.clone().or_else(default_key_file),
-            patience: self.patience,
+            require_row_proofs: self.require_row_proofs,
+            key_file: self.key_file.clone().or_else(default_key_file),
+            max_wait: self.max_wait,
             bars: Arc::clone(bars),
             events: events.clone(),
         }
@@ -226,7 +226,7 @@ impl ConnectArgs {
     /// The keyring for tokens, which do not link one call to another.
     pub(super) fn token_keyring(&self) -> Result<Option<Keyring>> {
         let Some(dir) = self.cache()? else { return Ok(None) };
-        let key_file = self.keyring_key.clone().or_else(default_key_file);
+        let key_file = self.key_file.clone().or_else(default_key_file);
         let ring = Keyring::open(&dir, key_file.as_deref());
         ring.map(Some).map_err(|error| exit_mapping::client(error.into()))
     }
@@ -240,7 +240,7 @@ impl ConnectArgs {
     fn open_stack(&self, how: TableOptions) -> Result<sotto_client::Result<Stack>> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let builder = Stack::connect_all(&servers, self.table())
-            .max_wait(self.patience)
+            .max_wait(self.max_wait)
             .events(how.events.listener(&how.bars))
             .configure(move |builder| how.configure(builder));
         Ok(opened!(self, builder))

@@ -38,7 +38,7 @@ const EXAMPLE: &str = "\
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
   sotto get --server https://lookup.example --table blocked --key example.com --key example.org
-  sotto get --server https://lookup.example --table blocked --keys domains.txt
+  sotto get --server https://lookup.example --table blocked --keys-file domains.txt
   sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
   sotto get --server https://lookup.example --table blooms --bit 123456789
   sotto get --server https://one.example --server https://other.example --table people --row 7
@@ -66,7 +66,7 @@ Kept keys lie encrypted in the cache, and what opens them in a file of its own, 
 leave that to the folder). Whoever copies the cache without that file learns no keys. Whoever has both, and has recorded your \
 traffic, learns what was asked under those keys; delete both, or use --fresh-keys, where that matters.
 
-A server that is busy is waited for, and so is another call that uses the same state: --patience says how long.
+A server that is busy is waited for, and so is another call that uses the same state: --max-wait says how long.
 
 Schemes such as dpf ask two servers, and hide a row from each as long as the two do not put together what they \
 see: give --server twice, server 0 first, and only servers of operators you trust not to do that. One operator \
@@ -79,7 +79,7 @@ files lie and by an anchor in a second folder, and the hints are made anew. A ma
 anchor and all, is not noticed: put the anchor on a disk that is not restored with it, or delete the state.
 
 Once less than a quarter of the hints is left, every call makes a part of the next ones while it asks, and the next call goes \
-on from there. A call never waits for all of them, unless none are left or --renew is given. `sotto prepare` makes them \
+on from there. A call never waits for all of them, unless none are left or --refill is given. `sotto prepare` makes them \
 in one go, while nobody waits.
 
 With --apple it asks a server of Apple's private lookups (`sotto serve --apple`), as a phone would: for its \
@@ -106,22 +106,22 @@ pub(crate) struct Get {
     remote: ConnectArgs,
     /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
     #[arg(long = "row", visible_alias = "index", value_name = "N")]
-    #[arg(required_unless_present_any = ["bits", "keys", "key_file", "fetch_tokens"])]
+    #[arg(required_unless_present_any = ["bits", "keys", "keys_file", "fetch_tokens"])]
     rows: Vec<RowList>,
     /// A bit by its number in all rows together, from the least significant of each byte on; lists as --row has them
-    #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "key_file", "stream"])]
+    #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "keys_file", "stream"])]
     bits: Vec<RowList>,
     /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
     /// A file of keys, one to a line, however many; - for what is piped in
-    #[arg(long = "keys", value_name = "FILE")]
-    key_file: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    keys_file: Option<PathBuf>,
     #[arg(skip)]
     row_numbers: Vec<u64>,
     #[arg(skip)]
     bit_numbers: Vec<u64>,
-    /// Those of --key, then those of --keys.
+    /// Those of --key, then those of --keys-file.
     #[arg(skip)]
     all_keys: Vec<RequestedKey>,
     /// Fetch one row piece by piece and write it to a file, for rows of many megabytes
@@ -132,7 +132,7 @@ pub(crate) struct Get {
     output: Option<PathBuf>,
     /// After answering, wait until new hints are made, if less than a quarter of them is left; or order those that are due
     #[arg(long)]
-    renew: bool,
+    refill: bool,
     // The last one: its heading is that of all arguments after it.
     #[command(flatten)]
     apple: apple::AppleArgs,
@@ -143,7 +143,7 @@ impl Get {
         self.row_numbers = lookup_args::all(&self.rows);
         self.bit_numbers = lookup_args::all(&self.bits);
         self.all_keys = lookup_args::options(&self.keys);
-        if let Some(file) = &self.key_file {
+        if let Some(file) = &self.keys_file {
             self.all_keys.extend(lookup_args::keys(file)?);
         }
         if let Some(url) = self.apple.url() {
@@ -163,7 +163,7 @@ impl Get {
         };
         bars.at("asking", 0, 0, StageUnit::Share);
         let looked_up = table.get_each(&self.wishes()).map_err(exit_mapping::client);
-        if self.renew && looked_up.is_ok() {
+        if self.refill && looked_up.is_ok() {
             client_events::refill(&mut table).map_err(exit_mapping::client)?;
         }
         bars.finish();

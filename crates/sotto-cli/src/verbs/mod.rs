@@ -20,7 +20,7 @@
 //! | [`leakage`] | what a table reveals, and to whom |
 //! | [`mod@bench`] | measurements |
 //! | [`log`] | the log of a publisher's catalogs, and witnesses |
-//! | [`tree`] | proofs from transparency logs |
+//! | [`merkle`] | proofs from transparency logs |
 //! | [`demo`] | everything in one go, on real data |
 //! | `apple_summary` | the summary of a table of Apple's lookups |
 //! | `download` | static files of a server, each chunk verified |
@@ -51,6 +51,7 @@ pub(crate) mod inspect;
 mod kernels;
 pub(crate) mod leakage;
 pub(crate) mod log;
+pub(crate) mod merkle;
 pub(crate) mod plan;
 pub(crate) mod prepare;
 mod publish_args;
@@ -60,7 +61,6 @@ pub(crate) mod self_test;
 pub(crate) mod serve;
 mod server_counters;
 mod table_summary;
-pub(crate) mod tree;
 pub(crate) mod update;
 
 /// Whether an argument is a server's address, and not a path. The scheme of a URL may be in upper

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 const EXAMPLE: &str = "\
 It makes the first hints of a table if there are none yet. It makes the next ones if less than a quarter is left, or \
-with --now. Rows \
+with --force. Rows \
 are streamed once and not kept. After an interruption the next call goes on from what was written down last: that is done \
-after every sixteenth of the rows, and every minute. --rate limits the next hints, not the first.
+after every sixteenth of the rows, and every minute. --preparation-rate limits the next hints, not the first.
 
 Example:
   sotto prepare --server https://lookup.example --table people
-  sotto prepare --server https://lookup.example --table people --now --rate 2000000";
+  sotto prepare --server https://lookup.example --table people --force --preparation-rate 2000000";
 
 /// Arguments of `sotto prepare`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(crate) struct Prepare {
     remote: ConnectArgs,
     /// Make the next hints even if enough are left
     #[arg(long)]
-    now: bool,
+    force: bool,
 }
 
 impl Prepare {
@@ -40,7 +40,7 @@ impl Prepare {
             return Err(Failure::usage(format!("clients of {scheme} make any number of queries"))
                 .fix("there is nothing to prepare: look rows up"));
         }
-        let made = if self.now { table.renew() } else { client_events::refill(&mut table) };
+        let made = if self.force { table.renew() } else { client_events::refill(&mut table) };
         made.map_err(exit_mapping::client)?;
         bars.finish();
         let happened = events.tell(screen)?;

@@ -10,10 +10,10 @@ use std::process::Command;
 
 const EXAMPLE: &str = "\
 Arguments are those of `sotto-ray`, which has to be installed: pip install sotto-ray. It serves a table in parts (`sotto encode \
---partitions`), each part by an actor of Ray that holds it in memory.
+--parts`), each part by an actor of Ray that holds it in memory.
 
 Example:
-  sotto ray encode people.parquet --key phone --value name --partitions 4 --out tables/people --signing-key private/signing.key
+  sotto ray encode people.parquet --key phone --value name --parts 4 --out tables/people --signing-key private/signing.key
   sotto ray up cluster.yaml
   sotto ray status cluster.yaml
   sotto ray down cluster.yaml";

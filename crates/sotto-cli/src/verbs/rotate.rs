@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const EXAMPLE: &str = "\
 The old key signs a statement that names the new one. It lies beside the images (succession.json), and goes with each catalog \
-that the new key signs. Clients that have pinned or remembered the old key follow it until the time of --for is over, are told \
+that the new key signs. Clients that have pinned or remembered the old key follow it until the time of --valid-for is over, are told \
 so, and remember the new key; from then on they refuse what the old one signs. Later on the old key is refused as any other.
 
 The new key takes the place of signing.key, and the old one lies in retired-*.key: destroy it, now or when the next epoch is \
@@ -25,7 +25,7 @@ The tables of a stack are signed with its key: they change with it, so the stack
 A key that somebody else has is no longer yours to name another with: they can, too. Publish the table under a new name then.
 
 Example:
-  sotto rotate-key tables/people --for 90d
+  sotto rotate-key tables/people --valid-for 90d
   sotto rotate-key tables/people --signing-key /safe/old.key --new-key /safe/new.key";
 
 /// Maximum time, longer than anyone keeps a client.
@@ -39,8 +39,8 @@ pub(crate) struct RotateKey {
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// For how long clients follow: 90d, 12h
-    #[arg(long = "for", value_name = "DURATION", default_value = "90d", value_parser = duration)]
-    period: Duration,
+    #[arg(long, value_name = "DURATION", default_value = "90d", value_parser = duration)]
+    valid_for: Duration,
     /// The old key, where it is not in the directory; it stays where it is
     #[arg(long, value_name = "FILE", requires = "new_key")]
     signing_key: Option<PathBuf>,
@@ -51,9 +51,9 @@ pub(crate) struct RotateKey {
 
 impl RotateKey {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        if self.period.is_zero() || self.period > LONGEST {
+        if self.valid_for.is_zero() || self.valid_for > LONGEST {
             return Err(Failure::usage("clients follow for a second or more, and for ten years at most")
-                .fix("give --for, such as 90d"));
+                .fix("give --valid-for, such as 90d"));
         }
         let kind = PathKind::of(&self.dir).map_err(exit_mapping::db)?;
         refuse_unsigned(&kind)?;
@@ -65,7 +65,7 @@ impl RotateKey {
         let lock = dir.lock().map_err(exit_mapping::db)?;
         let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
         let files = KeyFiles { old: self.signing_key.as_deref(), new: self.new_key.as_deref() };
-        let done = rotate(&lock, files, self.period.as_secs(), &mut rng).map_err(exit_mapping::db)?;
+        let done = rotate(&lock, files, self.valid_for.as_secs(), &mut rng).map_err(exit_mapping::db)?;
         let KeyRotation { from, to, until, retired } = &done;
         let mut facts = vec![
             ("old key", from.to_string()),

@@ -39,7 +39,7 @@ every --reload-seconds, or after `curl -X POST http://127.0.0.1:8081/reload`.
 
 A pass over a table is quickest on huge pages (2 MiB). Mapped files have them on some file systems. Where they have not, a \
 table is copied to memory that has, as long as copies take no more than half of the memory there is (--residency, \
---max-copies-mib). What became of each table is said at start, in the log and in the metric sotto_table_bytes.
+--copy-memory-mib). What became of each table is said at start, in the log and in the metric sotto_table_bytes.
 
 A scheme such as dpf asks two servers, and hides a row from each of them as long as they do not put together what \
 they see. So they are for two operators: serve the same image under --role 0 and, elsewhere, by somebody else, \
@@ -93,7 +93,7 @@ pub(crate) struct Serve {
     apple: Vec<PathBuf>,
     /// Serve such tables also with parameters below 128 bits of security
     #[arg(long, requires = "apple")]
-    allow_weak: bool,
+    allow_insecure_params: bool,
     /// A TOML file; unknown keys in it are refused
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -164,17 +164,17 @@ pub(crate) struct Serve {
     catalog_logs: Vec<PathBuf>,
     /// A folder of files for browsers, served at / beside the tables: a page that asks them (`make page` makes one)
     #[arg(long, value_name = "DIR")]
-    page: Option<PathBuf>,
+    static_dir: Option<PathBuf>,
     /// Where answers are made from: the mapped file (map), a copy on huge pages (copy), or a copy where the file's pages
     /// are small and it fits (auto) [default: auto]
     #[arg(long, value_name = "WHERE", value_parser = residency)]
     residency: Option<Residency>,
     /// Memory that copies may take with --residency auto, over all tables, in MiB [default: half of what there is]
     #[arg(long, value_name = "MIB")]
-    max_copies_mib: Option<u64>,
+    copy_memory_mib: Option<u64>,
     /// Serve images without reading them through first: at once, and damaged ones too
     #[arg(long)]
-    trust_image: bool,
+    skip_image_check: bool,
     /// What to log on stderr: error, warn, info or debug. Never holds a row, a key or a client
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
     log: String,
@@ -214,7 +214,7 @@ impl Serve {
         }));
         config.recognize().map_err(exit_mapping::start)?;
         config.apple.use_cases.extend(self.apple.iter().cloned());
-        config.apple.allow_weak |= self.allow_weak;
+        config.apple.allow_weak |= self.allow_insecure_params;
         config.logs.extend(self.catalog_logs.iter().cloned());
         for path in &self.tables {
             let log = publish_log::log_folder(path).map_err(exit_mapping::db)?.filter(|log| log.is_dir());
@@ -228,10 +228,10 @@ impl Serve {
             config.self_signed = Some(names.map(str::to_owned).collect());
             config.tls = None;
         }
-        config.page = self.page.clone().or(config.page);
-        config.trust_images |= self.trust_image;
+        config.page = self.static_dir.clone().or(config.page);
+        config.trust_images |= self.skip_image_check;
         config.residency = self.residency.unwrap_or(config.residency);
-        config.max_copies_mib = self.max_copies_mib.unwrap_or(config.max_copies_mib);
+        config.max_copies_mib = self.copy_memory_mib.unwrap_or(config.max_copies_mib);
         config.allow_origins.extend(self.allow_origins.iter().cloned());
         config.state = self.state.clone().or(config.state);
         config.role = self.role.unwrap_or(config.role);

@@ -254,7 +254,7 @@ pub(super) fn verified(catalog: &Catalog) -> String {
         (Some(path), _) => {
             format!("each row, by {path} hashes that come with it and {once} that are fetched once")
         }
-        (None, _) => "not row by row (see --verified); `sotto audit rows` compares all of them".to_owned(),
+        (None, _) => "not row by row (see --row-proofs); `sotto audit rows` compares all of them".to_owned(),
     }
 }
 
@@ -282,7 +282,7 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
         probes => format!("{} to a row; a key lies in one of {probes}", params.slots),
     };
     [
-        ("keys", format!("{}, up to {} bytes (--form)", params.form.name(), params.key_bytes)),
+        ("keys", format!("{}, up to {} bytes (--key-form)", params.form.name(), params.key_bytes)),
         ("values", values),
         ("layout", lies),
     ]

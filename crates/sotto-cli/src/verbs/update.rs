@@ -30,16 +30,16 @@ in a CSV file without a header by their place. A CSV file whose first line may b
 
 Before anything is written, it is said what changes: 3 set, 1 added, 0 removed. --dry-run stops there.
 
-Rows past the end are appended while there is room (`sotto encode --room`). A running `sotto serve` picks the new epoch up by \
+Rows past the end are appended while there is room (`sotto encode --headroom`). A running `sotto serve` picks the new epoch up by \
 itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
 can work out from it something of what changed: the scheme's README says what.
 
 Keyword tables: a key that is there gets the new value, one that is not is added while there is room (`sotto encode \
---room`). A key is removed if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column \
+--headroom`). A key is removed if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column \
 that --delete \
 names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
 
-A range may cover a part of a block, which holds one value. As when the table was encoded (--rule), the block changes if its \
+A range may cover a part of a block, which holds one value. As when the table was encoded (--block-value), the block changes if its \
 first key does, or if the new value has most of its keys; for that the others count as if they had the block's value until now.
 
 A table of Apple's lookups (`sotto encode --apple`) is updated in the same way, from its newest epoch alone. Only what \
@@ -49,7 +49,7 @@ A stack (`sotto encode --batch`) is updated like a table: each of its tables tha
 the stack that \
 names them comes last, so that clients see all of it or nothing.
 
-Old epochs stay in the directory until --keep says otherwise; a server needs the two newest. What shrinks keeps \
+Old epochs stay in the directory until --keep-epochs says otherwise; a server needs the two newest. What shrinks keeps \
 only its catalog and its rows delta (epoch-N.delta), for clients that hold state of their own and were away.
 
 Example:
@@ -109,16 +109,16 @@ pub(crate) struct Update {
     threads: Option<usize>,
     /// Afterwards, shrink or remove all but the newest N images [default: keep all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    keep: Option<u16>,
-    /// With --keep: of how many epochs at least the rows delta stays
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "keep")]
+    keep_epochs: Option<u16>,
+    /// With --keep-epochs: of how many epochs at least the rows delta stays
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "keep_epochs")]
     keep_deltas: u64,
     /// The signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
     /// Tables of Apple's lookups: update one whose parameter set is weak all the same
     #[arg(long)]
-    allow_weak: bool,
+    allow_insecure_params: bool,
     #[command(flatten)]
     openly: PublishArgs,
 }
@@ -232,7 +232,7 @@ impl Update {
     }
 
     fn keep(&self) -> Option<Retention> {
-        self.keep.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas })
+        self.keep_epochs.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas })
     }
 
     /// Prints what will change, and returns whether only that was requested.

@@ -27,7 +27,7 @@ fn a_keyword_table_of_every_format_is_the_same_file() {
     assert!(files[0] == files[1]);
     let out = folder.text("t2");
     let said =
-        sotto(&[&["encode", &csv, "--out", &out, "--shards", "2", "--room", "50"], &usual[..]].concat());
+        sotto(&[&["encode", &csv, "--out", &out, "--shards", "2", "--headroom", "50"], &usual[..]].concat());
     said.says("2, each 2 tables of");
     said.says("167.9 bits of security");
     said.says("next: sotto serve --apple");
@@ -51,7 +51,7 @@ fn what_encode_refuses() {
     run(&csv, &["--set", "n_1"]).fails(4, &["n_4096_logq_27_28_28_logt_5"]);
     run(&csv, &["--set", "n_4096_logq_27_28_28_logt_17"]).fails(4, &["2^"]);
     run(&csv, &["--scheme", "ypir/1"]).fails(2, &["--apple"]);
-    run(&csv, &["--buckets", "9", "--room", "5"]).fails(2, &["--room"]);
+    run(&csv, &["--buckets", "9", "--headroom", "5"]).fails(2, &["--headroom"]);
     assert_eq!(run(&csv, &[]).code, 0);
     run(&csv, &["--use-case", "another"]).fails(2, &["holds the use case \"t\"", "--replace"]);
     assert_eq!(run(&csv, &["--use-case", "another", "--replace"]).code, 0);
@@ -71,7 +71,7 @@ fn keys_change_in_the_next_epoch() {
     let folder = Folder::new();
     let csv = folder.write("people.csv", people(400));
     let out = folder.text("t");
-    let usual = ["--key", "phone", "--value", "name", "--apple", "--room", "20"];
+    let usual = ["--key", "phone", "--value", "name", "--apple", "--headroom", "20"];
     let first = sotto(&[&["encode", &csv, "--out", &out, "--json"], &usual[..]].concat()).json();
     let update = |text: &str, more: &[&str]| {
         let changes = folder.write("changes.csv", text);
@@ -89,7 +89,7 @@ fn keys_change_in_the_next_epoch() {
     update(text, &["--delete", "gone"]).fails(3, &["no changed rows"]);
     update("a,b\nc,d\n", &[]).fails(2, &["phone, name"]);
     // More than there is room for, and the epochs before are not wanted any more.
-    let many = update(&people(2000), &["--keep", "1"]);
+    let many = update(&people(2000), &["--keep-epochs", "1"]);
     many.says("the whole table is made anew");
     assert_eq!(images(&folder.at("t")).len(), 1);
 }

@@ -113,14 +113,15 @@ fn large_rounds() {
     drop(server);
 
     let keyed = folder.text("keyed");
-    let args = ["encode", &source, "--key", "1", "--form", "domain", "--value", "2", "--probes", "2"];
+    let args = ["encode", &source, "--key", "1", "--key-form", "domain", "--value", "2", "--probes", "2"];
     let more = ["--batch", "300", "--scheme", "pirana", "--out", &keyed, "--json"];
     let encoded = sotto(&[&args[..], &more].concat()).json();
     assert_eq!((&encoded["tables"], &encoded["code"]["batch"]), (&1.into(), &600.into()));
     let server = Served::start(&[&keyed]);
     let list: String = (1800..2100).map(|i| format!("host{i}.example\n")).collect();
     let list = folder.write("keys.txt", list);
-    let args = ["get", "--server", &server.url, "--table", "keyed", "--no-cache", "--json", "--keys", &list];
+    let args =
+        ["get", "--server", &server.url, "--table", "keyed", "--no-cache", "--json", "--keys-file", &list];
     let expected = (1800..2100).map(|i| if i < 2000 { format!("value {i}").into() } else { Value::Null });
     assert!(values(&sotto(&args).json()).into_iter().eq(expected));
 
@@ -138,24 +139,48 @@ fn keys_in_one_round() {
     let lines: String = (0..200).map(|i| format!("host{i}.example,value {i}\n")).collect();
     let source = folder.write("hosts.csv", lines);
     // Two rows for each key.
-    let keyed =
-        ["--key", "1", "--form", "domain", "--value", "2", "--probes", "2", "--slots", "4", "--batch", "6"];
+    let keyed = [
+        "--key",
+        "1",
+        "--key-form",
+        "domain",
+        "--value",
+        "2",
+        "--probes",
+        "2",
+        "--slots",
+        "4",
+        "--batch",
+        "6",
+    ];
     let encoded = encode(&folder, &source, &keyed);
     assert_eq!((&encoded["batch"], &encoded["code"]["batch"]), (&6.into(), &12.into()));
     let server = Served::start(&[&folder.text("many")]);
     let there = asked(&server, &["--key", "host7.example", "--key", "HOST199.example."]);
     assert_eq!(values(&there), ["value 7", "value 199"]);
     let list = folder.write("keys.txt", "none.example\nhost7.example\nhost7.example\n");
-    let mixed = asked(&server, &["--keys", &list, "--key", "host0.example"]);
+    let mixed = asked(&server, &["--keys-file", &list, "--key", "host0.example"]);
     let expected = ["value 0".into(), Value::Null, "value 7".into(), "value 7".into()];
     assert_eq!(values(&mixed), expected);
     assert_eq!(mixed["answers"][1]["found"], false);
     assert_eq!((&there["up_bytes"], &there["down_bytes"]), (&mixed["up_bytes"], &mixed["down_bytes"]));
     get(&server, &["--row", "1"]).fails(7, &["ask by key"]);
     get(&server, &["--key", "no host"]).fails(7, &["domain"]);
-    get(&server, &["--keys", &folder.text("nothing")]).fails(7, &["nothing"]);
-    let more =
-        ["--key", "1", "--form", "domain", "--value", "2", "--probes", "3", "--slots", "4", "--batch", "6"];
+    get(&server, &["--keys-file", &folder.text("nothing")]).fails(7, &["nothing"]);
+    let more = [
+        "--key",
+        "1",
+        "--key-form",
+        "domain",
+        "--value",
+        "2",
+        "--probes",
+        "3",
+        "--slots",
+        "4",
+        "--batch",
+        "6",
+    ];
     let out = folder.text("many");
     sotto(&[&["encode", &source, "--out", &out], &more[..]].concat())
         .fails(2, &["2 rows each, and not in 3"]);
@@ -175,7 +200,7 @@ fn what_comes_of_nothing_leaves_nothing() {
     assert!(!folder.at("new").exists());
     // A range table: an address for each block.
     let source = folder.write("blocks.csv", "0,255,a\n256,511,b\n768,1023,c\n");
-    let ranges = ["--keys", "ipv4", "--start", "1", "--end", "2", "--value", "3", "--block", "256"];
+    let ranges = ["--key-type", "ipv4", "--start", "1", "--end", "2", "--value", "3", "--block", "256"];
     let encoded = encode(&folder, &source, &[&ranges[..], &["--last", "1023", "--batch", "2"]].concat());
     assert_eq!((&encoded["tables"], &encoded["lookups"]), (&1.into(), &2.into()));
     let server = Served::start(&[&folder.text("many")]);

@@ -18,7 +18,7 @@ fn a_header_is_no_key_and_columns_are_found_by_name() {
     let folder = Folder::new();
     let source = folder.write("words.csv", "word,meaning\naria,air\nsotto,under\nvoce,voice\n");
     let dir = folder.text("words");
-    let keyed = ["--key", "word", "--value", "meaning", "--room", "20", "--row-bytes", "12"];
+    let keyed = ["--key", "word", "--value", "meaning", "--headroom", "20", "--row-bytes", "12"];
     sotto(&[&["encode", &source, "--out", &dir, "--json"], &keyed[..]].concat()).json();
     let server = Served::start(&[&dir]);
     let update = |text: &str, more: &[&str]| -> Outcome {
@@ -133,14 +133,14 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
         folder.write("people.csv", "email,phone,city\nann@example.com,1,Rome\nbob@example.com,2,Bern\n");
     let dir = folder.text("people");
     let encode = |more: &[&str]| sotto(&[&["encode", &source, "--out", &dir], more].concat());
-    let keyed = ["--key", "email", "--form", "email", "--value", "phone"];
+    let keyed = ["--key", "email", "--key-form", "email", "--value", "phone"];
     assert_eq!(encode(&keyed).code, 0);
     // README's next example, as it was.
     encode(&["--value", "phone", "--symmetric"])
         .fails(2, &["asked by key (email)", "asked by row number, symmetric", "--replace"]);
     encode(&[&keyed[..], &["--scheme", "fspiral"]].concat())
         .fails(2, &["scheme simplepir/1", "scheme fspiral/1"]);
-    encode(&["--key", "email", "--form", "email", "--value", "city"])
+    encode(&["--key", "email", "--key-form", "email", "--value", "city"])
         .fails(2, &["column `phone`", "column `city`"]);
     encode(&["--key", "email", "--value", "phone"]).fails(2, &["asked by key (text)"]);
     assert_eq!(images(dir.as_ref()).len(), 1);
@@ -167,9 +167,10 @@ fn stacks_are_updated_and_clients_follow() {
     let [many, keyed] = ["many", "keyed"].map(|name| folder.text(name));
     let width = ["--row-bytes", "12", "--batch"];
     sotto(
-        &[&["encode", &rows, "--value", "1", "--room", "10", "--out", &many], &width[..], &["12"]].concat(),
+        &[&["encode", &rows, "--value", "1", "--headroom", "10", "--out", &many], &width[..], &["12"]]
+            .concat(),
     );
-    let by_key = ["--key", "1", "--value", "2", "--room", "250", "--out", &keyed];
+    let by_key = ["--key", "1", "--value", "2", "--headroom", "250", "--out", &keyed];
     sotto(&[&["encode", &keys][..], &by_key, &width, &["4"]].concat());
     let server = Served::start(&[&many, &keyed]);
     let cache = folder.text("cache");
@@ -205,7 +206,10 @@ fn stacks_are_updated_and_clients_follow() {
     sotto(&["update", &many, &changes, "--json"]).json();
     std::fs::write(folder.at("many/stack.json"), stack).unwrap();
     let changes = folder.write("changes.csv", "7,kept\n");
-    assert_eq!(sotto(&["update", &many, &changes, "--keep", "2", "--json"]).json()["summary"]["epoch"], 3);
+    assert_eq!(
+        sotto(&["update", &many, &changes, "--keep-epochs", "2", "--json"]).json()["summary"]["epoch"],
+        3
+    );
     // And again from the rows that the last one kept.
     let changes = folder.write("changes.csv", "key 1,again\n");
     sotto(&["update", &keyed, &changes, "--json"]).json();
@@ -216,7 +220,7 @@ fn stacks_are_updated_and_clients_follow() {
         std::fs::read_dir(folder.at("keyed")).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(rows.iter().filter(|name| name.to_str().unwrap().ends_with(".rows")).count(), 1, "{rows:?}");
     let changes = folder.write("changes.csv", "310,past the end\n");
-    sotto(&["update", &many, &changes]).fails(4, &["row 310", "room for 310 rows", "--room"]);
+    sotto(&["update", &many, &changes]).fails(4, &["row 310", "room for 310 rows", "--headroom"]);
 }
 
 /// Room for rows is every scheme's: the row is appended, and clients that were there before read it.
@@ -233,7 +237,8 @@ fn a_row_is_appended_whatever_the_scheme() {
     for id in &ids {
         let name = id.replace('/', "-");
         let dir = folder.text(&name);
-        let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--room", "5", "--lookups", "20"];
+        let args =
+            ["encode", &source, "--value", "1", "--row-bytes", "12", "--headroom", "5", "--lookups", "20"];
         let encoded = sotto(&[&args[..], &["--scheme", id, "--out", &dir, "--json"]].concat()).json();
         let capacity = encoded["scheme"]["capacity"].as_u64().unwrap();
         assert!(encoded["summary"]["rows"] == 20 && capacity >= 25, "{id}: {capacity}");
@@ -251,7 +256,7 @@ fn a_row_is_appended_whatever_the_scheme() {
     let kept = ["cache", "state", "anchor"].map(|name| folder.text(name));
     let get = |name: &str, servers: &[&Served], rows: &str| {
         let mut args = vec!["get", "--table", name, "--row", rows, "--json"];
-        args.extend(["--cache", &kept[0], "--state", &kept[1], "--anchor", &kept[2]]);
+        args.extend(["--cache", &kept[0], "--state", &kept[1], "--rollback-dir", &kept[2]]);
         servers.iter().for_each(|server| args.extend(["--server", &server.url]));
         fields(&sotto(&args).json(), "value")
     };

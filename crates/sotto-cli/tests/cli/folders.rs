@@ -19,10 +19,10 @@ fn encoded(folder: &Folder) -> String {
         assert_eq!(sotto(&[&["encode", source, "--out", &out], more, how].concat()).code, 0, "{name}");
     };
     encode("index", &lines, &by_row, &["--scheme", "simplepir"]);
-    let range = ["--keys", "ipv4", "--start", "1", "--end", "2", "--value", "3", "--block", "65536"];
+    let range = ["--key-type", "ipv4", "--start", "1", "--end", "2", "--value", "3", "--block", "65536"];
     encode("range", &ranges, &range, &["--scheme", "simplepir"]);
     encode("symmetric", &lines, &by_row, &["--scheme", "simplepir", "--symmetric"]);
-    encode("parts", &rows, &["--row-bytes", "64"], &["--scheme", "simplepir", "--partitions", "2"]);
+    encode("parts", &rows, &["--row-bytes", "64"], &["--scheme", "simplepir", "--parts", "2"]);
     encode("stack", &lines, &by_row, &["--batch", "3"]);
     encode("apple", &lines, &by_key, &["--apple"]);
     root

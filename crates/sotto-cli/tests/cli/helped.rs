@@ -46,7 +46,7 @@ impl Scene {
         let mut args = vec!["get", "--table", "table", "--json"];
         self.relays.iter().for_each(|relay| args.extend(["--server", &relay.url]));
         let mut args: Vec<String> = args.into_iter().map(str::to_owned).collect();
-        for (name, folder) in [("--cache", "cache"), ("--state", "state"), ("--anchor", "anchors")] {
+        for (name, folder) in [("--cache", "cache"), ("--state", "state"), ("--rollback-dir", "anchors")] {
             args.extend([name.to_owned(), self.folder.text(folder)]);
         }
         args.extend(["--row".to_owned(), row.to_string()]);

@@ -13,7 +13,7 @@ fn answers_are_the_same_wherever_a_table_lies() {
         ("auto", "file", "a copy of so few bytes gains nothing"),
     ];
     for (residency, place, why) in places {
-        let server = Served::start(&[&dir, "--residency", residency, "--max-copies-mib", "64"]);
+        let server = Served::start(&[&dir, "--residency", residency, "--copy-memory-mib", "64"]);
         let lies = &server.tables[0]["resident"];
         assert_eq!((lies["place"].as_str(), lies["why"].as_str()), (Some(place), Some(why)), "{lies}");
         assert!(lies["bytes"].as_u64() > Some(0));
@@ -144,7 +144,7 @@ fn a_range_table_is_asked_by_address() {
     let encoded = sotto(&[
         "encode",
         &source,
-        "--keys",
+        "--key-type",
         "ipv4",
         "--start",
         "1",
@@ -184,7 +184,7 @@ fn a_keyword_table_is_asked_by_key() {
     );
     let dir = folder.text("blocked");
     let encode = |source: &str, form: &str| {
-        let columns = ["--key", "name", "--form", form, "--value", "why"];
+        let columns = ["--key", "name", "--key-form", form, "--value", "why"];
         sotto(&[&["encode", source, "--out", &dir, "--json"], &columns[..]].concat())
     };
     let encoded = encode(&source, "domain").json();

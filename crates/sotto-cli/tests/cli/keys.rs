@@ -69,10 +69,10 @@ fn keys_lie_in_sums_of_rows() {
         let dir = folder.text(scheme);
         let usual =
             ["encode", &source, "--key", "1", "--value", "2", "--out", &dir, "--scheme", scheme, "--json"];
-        for more in ["--verified", "--batch=4", "--probes=2"] {
+        for more in ["--row-proofs", "--batch=4", "--probes=2"] {
             assert_ne!(sotto(&[&usual[..], &["--band", more]].concat()).code, 0, "{more}");
         }
-        sotto(&[&usual[..], &["--band", "--lookups", "1", "--room", "50"]].concat()).json();
+        sotto(&[&usual[..], &["--band", "--lookups", "1", "--headroom", "50"]].concat()).json();
         sotto(&["inspect", &dir]).says("in sums of rows");
         let server = Served::start(&[&dir]);
         let get = |key: &str| {
@@ -114,7 +114,8 @@ fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     let addresses = folder.write("ips.csv", "ip,v\n1.2.3.4,a\n2001:db8::1,b\n");
     let words = folder.write("w.csv", "k,v\na,\"one\ttwo\nthree\"\n-x,hyphen\n");
     let (ips, w) = (folder.text("ips"), folder.text("w"));
-    sotto(&["encode", &addresses, "--key", "ip", "--form", "ip", "--value", "v", "--out", &ips]).says("ips");
+    sotto(&["encode", &addresses, "--key", "ip", "--key-form", "ip", "--value", "v", "--out", &ips])
+        .says("ips");
     sotto(&["encode", &words, "--key", "k", "--value", "v", "--out", &w]).says("w");
     let server = Served::start(&[&ips, &w]);
     let get = |table: &str, more: &[&str]| {
@@ -122,15 +123,15 @@ fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     };
 
     let list = folder.write("list", "1.2.3.4\n\nbanana\n2001:db8::1\n");
-    let answered = get("ips", &["--keys", &list]);
+    let answered = get("ips", &["--keys-file", &list]);
     assert!(answered.stdout.contains("1.2.3.4  a\n") && answered.stdout.contains("2001:db8::1  b\n"));
-    answered.fails(7, &["line 3 of --keys", "not an IP address"]);
+    answered.fails(7, &["line 3 of --keys-file", "not an IP address"]);
     assert!(!answered.stderr.contains("banana"), "{}", answered.stderr);
-    let told = get("ips", &["--keys", &list, "--key", "1.2.3", "--json"]);
+    let told = get("ips", &["--keys-file", &list, "--key", "1.2.3", "--json"]);
     let error: Value = serde_json::from_str(&told.stderr).unwrap();
     assert_eq!((told.code, &error["error"]["kind"]), (7, &json!("missing")));
     assert!(error["error"]["message"].as_str().unwrap().starts_with("2 of 4 lookups: "), "{error}");
-    assert!(told.stderr.contains("(--key number 1, line 3 of --keys)"), "{error}");
+    assert!(told.stderr.contains("(--key number 1, line 3 of --keys-file)"), "{error}");
     let answers: Value = serde_json::from_str(told.stdout.lines().next().unwrap()).unwrap();
     assert_eq!(answers["answers"][1]["value"], "a", "{answers}");
     assert!(answers["answers"][2]["error"].as_str().unwrap().contains("IP address"), "{answers}");
@@ -170,7 +171,7 @@ fn what_does_not_fit_one_request_is_asked_in_several() {
 
     let keys: String = (250..350).map(|i| format!("key {i}\n")).collect();
     let keys = folder.write("keys.txt", keys);
-    let (requests, queries, values) = get("many", &["--keys", &keys]);
+    let (requests, queries, values) = get("many", &["--keys-file", &keys]);
     assert_eq!((requests, queries), (Some(4), Some(200)));
     let expected = (250..350).map(|i| if i < 300 { json!(format!("value {i}")) } else { Value::Null });
     assert!(values.into_iter().eq(expected));

@@ -54,6 +54,7 @@ mod journey;
 mod keys;
 mod leakage;
 mod lost_state;
+mod merkle;
 #[cfg(feature = "ohttp")]
 mod oblivious;
 mod operated;
@@ -70,7 +71,6 @@ mod streamed;
 mod symmetric;
 mod tokens;
 mod tour;
-mod tree;
 mod two;
 mod variants;
 mod vectors;

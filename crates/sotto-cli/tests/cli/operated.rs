@@ -62,9 +62,9 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
         std::fs::copy(from, to).unwrap();
     }
     get(&served, &remembering).says("");
-    sotto(&["rotate-key", &dir, "--for", "0"]).fails(2, &["--for"]);
+    sotto(&["rotate-key", &dir, "--valid-for", "0"]).fails(2, &["--valid-for"]);
     sotto(&["rotate-key", &folder.text("none")]).fails(7, &["none"]);
-    let rotated = sotto(&["rotate-key", &dir, "--for", "2h", "--json"]).json();
+    let rotated = sotto(&["rotate-key", &dir, "--valid-for", "2h", "--json"]).json();
     let new = rotated["to"].as_str().unwrap().to_owned();
     assert_eq!(rotated["from"], old.as_str());
     let retired = rotated["retired"].as_str().unwrap();
@@ -99,7 +99,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     stale.end();
     let served = Served::start_at(&listen, &[&dir], Stdio::inherit());
 
-    let again = sotto(&["rotate-key", &dir, "--for", "1s", "--json"]).json();
+    let again = sotto(&["rotate-key", &dir, "--valid-for", "1s", "--json"]).json();
     update(&folder, &dir, &["--json"]).json();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     served.reload();
@@ -127,7 +127,7 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     let folder = Folder::new();
     let rows = folder.write("rows.csv", (0..300).map(|row| format!("row {row}\n")).collect::<String>());
     let (dir, cache) = (folder.text("many"), folder.text("cache"));
-    let how = ["--value", "1", "--row-bytes", "12", "--room", "10", "--batch", "12"];
+    let how = ["--value", "1", "--row-bytes", "12", "--headroom", "10", "--batch", "12"];
     let encoded = sotto(&[&["encode", &rows, "--out", &dir, "--json"], &how[..]].concat()).json();
     let old = encoded["public_key"].as_str().unwrap().to_owned();
     std::fs::create_dir(folder.at("before")).unwrap();
@@ -138,7 +138,7 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     };
     let remembering = ["--cache", &cache];
     get(&served, &remembering).says("row 7");
-    let rotated = sotto(&["rotate-key", &dir, "--for", "2h", "--json"]).json();
+    let rotated = sotto(&["rotate-key", &dir, "--valid-for", "2h", "--json"]).json();
     let (new, retired) = (rotated["to"].as_str().unwrap(), rotated["retired"].as_str().unwrap());
     assert_eq!(rotated["from"], old.as_str());
     get(&served, &["--no-cache", "--pin", &old]).says("row 7");
@@ -226,7 +226,7 @@ fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
     assert_eq!(update(&folder, &dir, &["--json"]).json()["public_key"], key.as_str());
 
     folder.write("rows/signing.key", "another key");
-    restore(&["--without", "sessions.redb"]).fails(2, &["signing.key", "--replace"]);
+    restore(&["--exclude", "sessions.redb"]).fails(2, &["signing.key", "--replace"]);
     folder.write("backup/tables/rows/signing.key", "a key that somebody put there");
     restore(&["--replace"]).fails(3, &["not what was copied"]);
 }

@@ -15,7 +15,7 @@ fn row(at: usize) -> String {
 
 fn encode(source: &str, dir: &str, more: &[&str]) -> crate::harness::Outcome {
     let args = ["encode", source, "--row-bytes", "64", "--scheme", "s3pir", "--out", dir];
-    sotto(&[&args[..], &["--partitions", "3"], more].concat())
+    sotto(&[&args[..], &["--parts", "3"], more].concat())
 }
 
 #[test]
@@ -45,7 +45,14 @@ fn cut_at_once_or_part_by_part() {
         let answers = sotto(
             &[
                 &args[..],
-                &["--state", &state, "--cache", &state, "--anchor", &folder.text(&format!("{name}-anchor"))],
+                &[
+                    "--state",
+                    &state,
+                    "--cache",
+                    &state,
+                    "--rollback-dir",
+                    &folder.text(&format!("{name}-anchor")),
+                ],
             ]
             .concat(),
         )

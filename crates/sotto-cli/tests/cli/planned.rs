@@ -28,14 +28,14 @@ fn what_a_plan_chose_is_what_is_encoded() {
     for (name, more) in [
         ("rows", &["--value", "name", "--scheme", "simplepir"][..]),
         ("keys", &["--key", "phone", "--value", "name", "--scheme", "simplepir"]),
-        ("bytes", &["--value", "name", "--scheme", "fspiral", "--by", "bytes"]),
-        ("proofs", &["--value", "name", "--scheme", "simplepir", "--verified"]),
+        ("bytes", &["--value", "name", "--scheme", "fspiral", "--rank-by", "bytes"]),
+        ("proofs", &["--value", "name", "--scheme", "simplepir", "--row-proofs"]),
         ("masked", &["--value", "name", "--scheme", "fspiral", "--symmetric"]),
     ] {
         let (file, offer) = plan(&folder, &[&[source.as_str()], more].concat());
         let columns = more.iter().take_while(|word| **word != "--scheme").copied();
         let dir = folder.text(name);
-        let mut encode = vec!["encode", &source, "--out", &dir, "--for", &file, "--json"];
+        let mut encode = vec!["encode", &source, "--out", &dir, "--plan", &file, "--json"];
         encode.extend(columns);
         let table = sotto(&encode).json();
         let scheme = &table["scheme"];
@@ -58,7 +58,7 @@ fn a_round_is_what_was_planned() {
         plan(&folder, &[&source, "--value", "name", "--batch", "12", "--scheme", "simplepir"]);
     let dir = folder.text("stack");
     let stack =
-        sotto(&["encode", &source, "--value", "name", "--out", &dir, "--for", &file, "--json"]).json();
+        sotto(&["encode", &source, "--value", "name", "--out", &dir, "--plan", &file, "--json"]).json();
     for field in ["up_bytes", "down_bytes", "tables"] {
         assert_eq!(offer[field], stack[field], "{field}");
     }
@@ -96,21 +96,21 @@ fn what_makes_no_sense_is_refused_by_name() {
     sotto(&["plan"]).fails(2, &["--rows"]);
     sotto(&["plan", "--rows", "0", "--row-bytes", "8"]).fails(2, &["number of rows"]);
     sotto(&["plan", "--rows", "2^50", "--row-bytes", "8"]).fails(2, &["number of rows"]);
-    sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--changed", "7"]).fails(2, &["share"]);
+    sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--changed-share", "7"]).fails(2, &["share"]);
     sotto(&["plan", "--rows", "many", "--row-bytes", "8"]).fails(2, &["no count"]);
-    sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--by", "luck"]).fails(2, &["dollars"]);
+    sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--rank-by", "luck"]).fails(2, &["dollars"]);
     sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--scheme", "none"]).fails(2, &["simplepir"]);
     sotto(&["plan", &folder.text("none.csv"), "--value", "1"]).fails(7, &["none.csv"]);
     let encode = |file: &str, more: &[&str]| {
         let out = folder.text("refused");
-        sotto(&[&["encode", &source, "--value", "name", "--out", &out, "--for", file], more].concat())
+        sotto(&[&["encode", &source, "--value", "name", "--out", &out, "--plan", file], more].concat())
     };
     encode(&folder.text("none.json"), &[]).fails(7, &["none.json"]);
     for text in ["", "{}", "[1]", "{\"format\":\"sotto-plan/1\",\"chosen\":{}}"] {
         encode(&folder.write("bad.json", text), &[]).fails(3, &["bad.json", "sotto plan"]);
     }
     let (file, _) = plan(&folder, &[&source, "--value", "name", "--scheme", "simplepir"]);
-    encode(&file, &["--scheme", "dpf"]).fails(2, &["--scheme", "--for"]);
+    encode(&file, &["--scheme", "dpf"]).fails(2, &["--scheme", "--plan"]);
     encode(&file, &["--key", "phone"]).fails(2, &["asked by"]);
     let text = std::fs::read_to_string(&file).unwrap().replace("\"simplepir/1\"", "\"simplepir/9\"");
     encode(&folder.write("other.json", text), &[]).fails(4, &["simplepir/9", "plan again"]);

@@ -4,7 +4,7 @@ use crate::harness::{Folder, Outcome, Served, images, sotto};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 
-const DEFAULT: [&str; 7] = ["--key", "phone", "--value", "name", "--apple", "--room", "20"];
+const DEFAULT: [&str; 7] = ["--key", "phone", "--value", "name", "--apple", "--headroom", "20"];
 
 fn people(count: usize) -> String {
     let line = |i: usize| format!("+1555{i:07},person {i}\n");

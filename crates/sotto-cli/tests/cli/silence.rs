@@ -77,14 +77,14 @@ impl Logs {
     }
 
     fn generate(&self, more: &[&str]) -> i32 {
-        sotto(&[&["tree", "generate", &self.log][..], more].concat()).code
+        sotto(&[&["merkle", "generate", &self.log][..], more].concat()).code
     }
 
     /// Builds the log's next epoch by every design.
     fn build(&self) -> [String; 3] {
         DESIGNS.map(|design| {
             let out = self.folder.text(design);
-            let args = ["tree", "build", &self.log, "--log-key", &self.public, "--out", &out];
+            let args = ["merkle", "build", &self.log, "--log-key", &self.public, "--out", &out];
             let built = sotto(&[&args[..], &["--design", design, "--name", design, "--json"]].concat());
             assert_eq!(built.code, 0, "{}", built.stderr);
             out
@@ -103,7 +103,7 @@ impl Logs {
     }
 
     fn prove<'a>(&'a self, design: &'a str, index: &'a str) -> Vec<&'a str> {
-        vec!["tree", "prove", "--table", design, "--log-key", &self.public, "--index", index]
+        vec!["merkle", "prove", "--table", design, "--log-key", &self.public, "--index", index]
     }
 }
 

@@ -81,18 +81,19 @@ fn addresses_are_keys_in_either_form() {
     let source = folder.write("r.csv", "1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255,CN\n");
     let dir = folder.text("ip");
     let encode = |first: &str, last: &str| {
-        let columns = ["--start", "1", "--end", "2", "--value", "3", "--block", "256", "--rule", "most"];
-        let keys = ["--keys", "ipv4", "--first", first, "--last", last];
+        let columns =
+            ["--start", "1", "--end", "2", "--value", "3", "--block", "256", "--block-value", "most"];
+        let keys = ["--key-type", "ipv4", "--first", first, "--last", last];
         sotto(&[&["encode", &source, "--out", &dir], &columns[..], &keys].concat())
     };
     for (first, last) in [("16777216", "16777727"), ("1.0.0.0", "1.0.1.255")] {
         encode(first, last).says("2 of 2 bytes (4 B)");
     }
-    encode("1.0.0", "1.0.1.255").fails(2, &["an IPv4 address, dotted or as a number", "--keys"]);
+    encode("1.0.0", "1.0.1.255").fails(2, &["an IPv4 address, dotted or as a number", "--key-type"]);
 
     // Most keys of a block decide, in an update as in an encoding.
     let part = folder.write("part.csv", "1.0.0.0,1.0.0.10,DE\n");
-    sotto(&["update", &dir, &part, "--no-header"]).fails(3, &["1 blocks in part", "--rule most"]);
+    sotto(&["update", &dir, &part, "--no-header"]).fails(3, &["1 blocks in part", "--block-value most"]);
     let changes = folder.write("c.csv", "1.0.1.0/25,SG\n1.0.1.128/31,SG\n");
     let update = sotto(&["update", &dir, &changes, "--start", "1", "--value", "2"]);
     update.says("note: 1 blocks are covered in part");

@@ -30,7 +30,7 @@ fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
     let (cache, anchors) = (folder.text("cache"), folder.text("anchors"));
     let get = |state: &str, row: &str| {
         let table = ["get", "--server", &server.url, "--table", "table", "--row", row, "--cache", &cache];
-        sotto(&[&table[..], &["--state", state, "--anchor", &anchors, "--json"]].concat())
+        sotto(&[&table[..], &["--state", state, "--rollback-dir", &anchors, "--json"]].concat())
     };
 
     let state = folder.text("state");
@@ -70,7 +70,7 @@ fn a_scheme_that_needs_a_state_says_so() {
     let table = ["get", "--server", &server.url, "--table", "table", "--row", "1", "--no-cache"];
     sotto(&table).fails(2, &["state", "--state DIR"]);
     let state = folder.text("state");
-    sotto(&[&table[..], &["--state", &state]].concat()).fails(2, &["--anchor DIR"]);
+    sotto(&[&table[..], &["--state", &state]].concat()).fails(2, &["--rollback-dir DIR"]);
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn hints_are_made_before_they_are_needed() {
     let (state, anchors) = (folder.text("state"), folder.text("anchors"));
     let call = |verb: &str, more: &[&str]| {
         let table = [verb, "--server", &server.url, "--table", "table", "--no-cache"];
-        sotto(&[&table[..], &["--state", &state, "--anchor", &anchors, "--json"], more].concat())
+        sotto(&[&table[..], &["--state", &state, "--rollback-dir", &anchors, "--json"], more].concat())
     };
     let first = call("prepare", &[]).json();
     let whole = first["budget"].as_u64().unwrap();
     assert!(first["artifact_bytes"].as_u64().unwrap() >= 1600, "{first}");
     let again = call("prepare", &[]).json();
     assert_eq!((again["artifact_bytes"].as_u64(), again["budget"].as_u64()), (Some(0), Some(whole)));
-    let now = call("prepare", &["--now", "--rate", "100000000"]).json();
+    let now = call("prepare", &["--force", "--preparation-rate", "100000000"]).json();
     assert!(now["artifact_bytes"].as_u64().unwrap() >= 1600, "{now}");
     assert!(now["events"][0].as_str().unwrap().contains("made anew"), "{now}");
 

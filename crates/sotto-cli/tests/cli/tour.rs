@@ -123,12 +123,12 @@ fn bench_machine_is_json_too() {
 }
 
 #[test]
-fn bench_guard_shows_its_ratios_and_draws_none() {
-    let report = sotto(&["bench", "guard", "--quick", "--json"]).json();
+fn bench_regression_shows_its_ratios_and_draws_none() {
+    let report = sotto(&["bench", "regression", "--quick", "--json"]).json();
     assert_eq!(report["format"], "sotto-guard/1");
     let ratios = report["ratios"].as_array().unwrap();
     assert!(ratios.len() >= 20 && ratios.iter().all(|ratio| ratio["verdict"] == "not-judged"), "{report}");
-    sotto(&["bench", "guard", "--svg", "x.svg"]).fails(2, &["guard", "--svg"]);
+    sotto(&["bench", "regression", "--svg", "x.svg"]).fails(2, &["regression", "--svg"]);
 }
 
 #[test]
@@ -149,10 +149,11 @@ fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
     sotto(&["bench", "server", &folder.text("none")]).fails(7, &["none"]);
 
     let report =
-        sotto(&["bench", "storm", &table, "--times", "20", "--seconds", "1", "--quick", "--json"]).json();
+        sotto(&["bench", "overload", &table, "--load-factor", "20", "--seconds", "1", "--quick", "--json"])
+            .json();
     let number = |name: &str| report[name].as_f64().unwrap();
     assert!(number("admitted_per_second") > 0.0 && number("refused") > 0.0, "{report}");
-    sotto(&["bench", "storm", &table, "--times", "0"]).fails(2, &["from 0.01 to 100"]);
+    sotto(&["bench", "overload", &table, "--load-factor", "0"]).fails(2, &["from 0.01 to 100"]);
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     let args = ["encode", &source, "--row-bytes", "32", "--scheme", "fspiral", "--out", &table];
     assert_eq!(sotto(&args).code, 0);
     // What memory does in a few seconds says nothing.
-    let soak = ["bench", "soak", &table, "--seconds", "3", "--quick", "--grows", "1000", "--json"];
+    let soak = ["bench", "soak", &table, "--seconds", "3", "--quick", "--max-growth", "1000", "--json"];
     let report = sotto(&soak).json();
     let number = |name: &str| report[name].as_u64().unwrap();
     assert_eq!((number("wrong"), &report["rows"]), (0, &2048.into()), "{report}");
@@ -171,5 +172,5 @@ fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     let aborted = report["aborted"].as_object().unwrap();
     assert!(aborted.len() >= 4 && aborted.contains_key("in an ask"), "{report}");
     sotto(&["bench", "soak", &folder.text("none")]).fails(7, &["none"]);
-    sotto(&["bench", "soak", &table, "--grows", "5000"]).fails(2, &["from 0 to 1000"]);
+    sotto(&["bench", "soak", &table, "--max-growth", "5000"]).fails(2, &["from 0 to 1000"]);
 }

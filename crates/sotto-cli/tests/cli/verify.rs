@@ -1,4 +1,4 @@
-//! `sotto tree verify`: proofs, and copies of logs as they are found, a Go module cache among them.
+//! `sotto merkle verify`: proofs, and copies of logs as they are found, a Go module cache among them.
 
 use crate::harness::{Folder, Outcome, sotto};
 use sotto_tlog::key::GO_ORIGIN;
@@ -8,13 +8,14 @@ use std::path::Path;
 /// A log of 700 entries; its folder, and its public key.
 fn log(folder: &Folder, layout: &str) -> (String, String) {
     let (log, key) = (folder.text("log"), folder.text("log.pub"));
-    let args = ["tree", "generate", &log, "--entries", "700", "--origin", "example.org", "--layout", layout];
+    let args =
+        ["merkle", "generate", &log, "--entries", "700", "--origin", "example.org", "--layout", layout];
     assert_eq!(sotto(&args).code, 0);
     (log, key)
 }
 
 fn verify(path: &str, key: &str, more: &[&str]) -> Outcome {
-    sotto(&[&["tree", "verify", path, "--log-key", key][..], more].concat())
+    sotto(&[&["merkle", "verify", path, "--log-key", key][..], more].concat())
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn a_go_module_cache_needs_no_options_and_says_all_that_is_missing() {
     let seen = verify(&cache, &public, &["--entries", "--json"]).json();
     assert_eq!((&seen["origin"], &seen["layout"]), (&GO_ORIGIN.into(), &"sumdb".into()));
     assert_eq!((&seen["tiles"], &seen["entries_checked"]), (&4.into(), &true.into()));
-    let planned = sotto(&["tree", "plan", &cache, "--log-key", &public, "--json"]).json();
+    let planned = sotto(&["merkle", "plan", &cache, "--log-key", &public, "--json"]).json();
     assert_eq!(planned["leaves"], 700);
 
     let list = folder.text("missing.txt");
@@ -79,7 +80,7 @@ fn a_go_module_cache_needs_no_options_and_says_all_that_is_missing() {
     }
     verify(&cache, &public, &[]).fails(7, &["2 of 4 tiles", "tile/8/0/001", "--missing FILE"]);
     let out = folder.text("out");
-    let build = ["tree", "build", &cache, "--log-key", &public, "--out", &out, "--missing", &list];
+    let build = ["merkle", "build", &cache, "--log-key", &public, "--out", &out, "--missing", &list];
     sotto(&build).fails(7, &["2 of 4 tiles", &list]);
     assert_eq!(std::fs::read_to_string(&list).unwrap(), "tile/8/0/001\ntile/8/0/002.p/188\n");
 }

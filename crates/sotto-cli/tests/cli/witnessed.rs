@@ -226,8 +226,8 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     }
     // Nor is one asked who asks for none.
     let args = ["get", "--server", "http://127.0.0.1:9", "--table", "words", "--row", "7"];
-    let none = sotto(&[&args[..], &["--witness", &scene.witness, "--witness-count", "0"]].concat());
-    none.fails(2, &["--witness-count"]);
+    let none = sotto(&[&args[..], &["--witness", &scene.witness, "--witness-quorum", "0"]].concat());
+    none.fails(2, &["--witness-quorum"]);
 }
 
 #[test]

@@ -115,11 +115,11 @@ fn ledger_of_json_keys() {
     keys.run("forget", &["forget", "--server", &served.url, "--cache", &cache, "--table", "words"]);
 
     let (tree, public, proofs) = (at("tree"), at("tree.pub"), at("proofs"));
-    keys.run("tree generate", &["tree", "generate", &tree, "--entries", "300"]);
-    keys.run("tree plan", &["tree", "plan", "--leaves", "1000", "--scheme", "simplepir"]);
+    keys.run("merkle generate", &["merkle", "generate", &tree, "--entries", "300"]);
+    keys.run("merkle plan", &["merkle", "plan", "--leaves", "1000", "--scheme", "simplepir"]);
     keys.run(
-        "tree build",
-        &["tree", "build", &tree, "--log-key", &public, "--out", &proofs, "--scheme", "simplepir"],
+        "merkle build",
+        &["merkle", "build", &tree, "--log-key", &public, "--out", &proofs, "--scheme", "simplepir"],
     );
 
     let mut text = String::new();

@@ -81,7 +81,7 @@ impl ClientError {
                 "open the stack again in a while: its publisher is writing a new epoch; if it stays so, ask the operator"
             }
             ClientError::NoRowProofs { .. } => {
-                "ask its publisher to encode it with --verified, or look it up without"
+                "ask its publisher to encode it with --row-proofs, or look it up without"
             }
             ClientError::RowProofInvalid { .. } => {
                 "tell nobody at once, and do not ask for the same row again: a server can learn from how clients react to wrong \

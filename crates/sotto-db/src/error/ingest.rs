@@ -186,7 +186,7 @@ for values of \
     ZeroByte,
     /// A text key has a zero byte, which no one can type.
     #[error(
-        "the key has a zero byte: is the file UTF-16? convert it to UTF-8, or read keys as bytes (--form bytes)"
+        "the key has a zero byte: is the file UTF-16? convert it to UTF-8, or read keys as bytes (--key-form bytes)"
     )]
     ZeroByteInKey,
     /// A key is longer than the keys of the table.
@@ -203,7 +203,7 @@ for values of \
     /// An IPv6 address is in a table of ranges.
     #[error(
         "an IPv6 address, and range tables have IPv4 addresses only: leave the line out; single IPv6 addresses are keys of a \
-         keyword table (--key COL --form ip)"
+         keyword table (--key COL --key-form ip)"
     )]
     Ipv6Range,
     /// A prefix has bits set after its length.
@@ -289,8 +289,8 @@ for values of \
 /// Remedy for a key that does not have the table's form.
 fn remedy(error: &KeyError) -> &'static str {
     match error {
-        KeyError::Long { .. } => "leave it out, or make hashes of all keys (--form sha256)",
-        _ => "see what the table's keys are (--form)",
+        KeyError::Long { .. } => "leave it out, or make hashes of all keys (--key-form sha256)",
+        _ => "see what the table's keys are (--key-form)",
     }
 }
 

@@ -37,7 +37,10 @@ impl Notes {
             }
         };
         add(self.missing_rows, "rows had no line in the file and hold zero bytes");
-        add(self.mixed_blocks, "blocks have keys of several values, of which a row holds one (see --rule)");
+        add(
+            self.mixed_blocks,
+            "blocks have keys of several values, of which a row holds one (see --block-value)",
+        );
         add(
             self.comment_lines,
             "lines begin with #, and were read as all others are: take comments out of the file",
@@ -50,12 +53,12 @@ impl Notes {
         );
         add(
             self.spaced_numbers,
-            "keys are telephone numbers with signs between the digits, as no phone asks for them: --form phone takes them \
+            "keys are telephone numbers with signs between the digits, as no phone asks for them: --key-form phone takes them \
              without",
         );
         add(
             self.digest_keys,
-            "keys are hexadecimal digits and told apart by case: --form md5, sha1 or sha256 takes either case",
+            "keys are hexadecimal digits and told apart by case: --key-form md5, sha1 or sha256 takes either case",
         );
         if let Some(delimiter) = self.undivided {
             let delimiter = delimiter.escape_default();
@@ -70,9 +73,9 @@ impl Notes {
 /// Remark about blocks that ranges of an update cover partly.
 pub(crate) fn of_partial_blocks(blocks: u64, rule: BlockRule) -> Option<String> {
     let of_rule = match rule {
-        BlockRule::First => "one changes if its first key does (--rule first)",
+        BlockRule::First => "one changes if its first key does (--block-value first)",
         BlockRule::Most => {
-            "one changes if that is the value of most of its keys, as if the others had its value until now (--rule most)"
+            "one changes if that is the value of most of its keys, as if the others had its value until now (--block-value most)"
         }
     };
     (blocks > 0).then(|| format!("{blocks} blocks are covered in part, and hold one value each: {of_rule}"))

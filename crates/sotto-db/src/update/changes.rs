@@ -283,8 +283,8 @@ impl DbError {
     pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
         let path = path.to_owned();
         let why = match rule {
-            BlockRule::First => "no first key of one (--rule first)",
-            BlockRule::Most => "not most keys of one (--rule most)",
+            BlockRule::First => "no first key of one (--block-value first)",
+            BlockRule::Most => "not most keys of one (--block-value most)",
         };
         match partial_blocks {
             0 => DbError::NoChanges { path },

@@ -264,7 +264,7 @@ fn keys_are_as_long_as_the_longest() {
         assert_eq!((get(&table, &key), get(&table, "short")), (Some("2".into()), Some("3".into())));
     }
     let refused = complaint(longest(&format!("a,1\n{},2\n", "x".repeat(4097))).map(drop).unwrap_err());
-    assert!(refused.to_string().contains("--form sha256") && refused.line == 2, "{refused}");
+    assert!(refused.to_string().contains("--key-form sha256") && refused.line == 2, "{refused}");
     let refused =
         complaint(changes("c.csv", format!("{},1\n", "x".repeat(256)), 9, None).map(drop).unwrap_err());
     assert!(matches!(refused.problem, IngestProblem::LongKey { bytes: 256, most: 255 }), "{refused}");
@@ -293,7 +293,7 @@ fn what_is_odd_about_keys_is_said() {
     let text = |lines: &str| read_notes(lines, keyed(KeyForm::Text, "1", None));
     assert!(text("+1 555 000 0007\n+15550000008\n")[0].starts_with("1 keys are telephone numbers"));
     let ntlm = "8846F7EAEE8FB117AD06BDD830B7586C\n";
-    assert!(text(ntlm)[0].contains("--form md5"));
+    assert!(text(ntlm)[0].contains("--key-form md5"));
     assert!(text(&format!("{ntlm}word\n")).is_empty() && text("+ a b\n").is_empty());
     assert!(text("*.example.com\n")[0].starts_with("1 keys begin with *."));
     let domains = read_notes("*.example.com\nexample.org\n", keyed(KeyForm::Domain, "1", None));
@@ -341,7 +341,7 @@ fn prefixes_are_ranges_of_ipv4() {
     assert!(host.to_string().contains("1.0.0.0/24"), "{host}");
     for text in ["2001:db8::/32,A\n", "::1,A\n"] {
         let v6 = refused(text).to_string();
-        assert!(v6.contains("IPv4 addresses only") && v6.contains("--form ip"), "{v6}");
+        assert!(v6.contains("IPv4 addresses only") && v6.contains("--key-form ip"), "{v6}");
     }
     for text in ["1.0.0.0/33,A\n", "1.0.0/24,A\n", "1.0.0.0/,A\n"] {
         assert!(matches!(refused(text).problem, IngestProblem::Kind { .. }), "{text}");

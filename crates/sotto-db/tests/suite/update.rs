@@ -319,7 +319,7 @@ fn a_part_of_a_block_changes_it_by_the_tables_rule() {
     // A change to few keys of a block, including the first, leaves the block as it is and is
     // reported.
     let error = update(&dir, "c.csv", "100,102,DE\n").unwrap_err();
-    assert!(error.to_string().contains("--rule most"), "{error}");
+    assert!(error.to_string().contains("--block-value most"), "{error}");
     // A change to most keys of a block changes it, even by two ranges of one value.
     let changes = "100,102,DE\n105,109,DE\n114,119,DE\n120,124,DE\n125,126,FR\n130,139,FR\n";
     let summary = update(&dir, "c.csv", changes).unwrap();

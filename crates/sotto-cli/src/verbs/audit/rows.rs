@@ -106,7 +106,7 @@ impl AuditRows {
         let Some(rows) = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows) else {
             let text = format!("rows of table {name} are not public: only its host can read all of them");
             return Err(Failure::usage(text).fix(
-                "look rows up with --verified, each of which is compared; or run this where the table lies",
+                "look rows up with --require-row-proofs, each of which is compared; or run this where the table lies",
             ));
         };
         let entry = scheme(&catalog)?;

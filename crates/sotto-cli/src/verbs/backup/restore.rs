@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const EXAMPLE: &str = "\
 What was registered, spent or counted after the backup was made is not in it: clients register again by themselves; tokens that \
 were spent since then can be spent once more, and addresses have the evaluations again that they used since then. Where that \
-must not be, leave tokens.redb out (--without tokens.redb): phones then fetch new tokens, and no old one is good.
+must not be, leave tokens.redb out (--exclude tokens.redb): phones then fetch new tokens, and no old one is good.
 
 Nothing that is there is written over, unless --replace says so; and nothing while a server has the folder open.
 
@@ -33,7 +33,7 @@ pub(crate) struct Restore {
     tables: Option<PathBuf>,
     /// Files to leave out
     #[arg(long, value_name = "FILE")]
-    without: Vec<String>,
+    exclude: Vec<String>,
     /// Write over what is there
     #[arg(long)]
     replace: bool,
@@ -51,7 +51,7 @@ impl Restore {
                 _ => None,
             };
             let name = rest.rsplit('/').next().unwrap_or(rest);
-            if let Some(to) = to.filter(|_| !self.without.iter().any(|file| file == name)) {
+            if let Some(to) = to.filter(|_| !self.exclude.iter().any(|file| file == name)) {
                 ways.push((self.backup.join(&entry.path), to.join(rest)));
             }
         }

@@ -1,4 +1,4 @@
-//! `sotto bench storm DIR`: measures a server that receives more requests than it can answer.
+//! `sotto bench overload DIR`: measures a server that receives more requests than it can answer.
 //!
 //! First one client sends requests, then as many as keep the server busy, which gives its capacity.
 //! Then requests arrive at a multiple of that rate, each at its time, whether or not the previous
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Number of threads: more than can be in progress at once, so that requests leave at their times.
 const SENDERS: usize = 3 * BUSY;
 
-/// Result of `bench storm`. Times are in milliseconds.
+/// Result of `bench overload`. Times are in milliseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     table: String,
@@ -115,8 +115,8 @@ fn at_their_times(crowd: &LoadGenerator, per_second: f64, span: Duration) -> Res
     })
 }
 
-/// Serves the newest epoch in `dir`, and sends it `times` as many requests as it can answer.
-pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, screen: Screen) -> Result<Report> {
+/// Serves the newest epoch in `dir`, and sends it `load_factor` times as many requests as it can answer.
+pub(super) fn run(dir: &Path, load_factor: f64, seconds: u64, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
     bars.at("starting a server", 0, 0, StageUnit::Share);
     let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?;
@@ -148,8 +148,8 @@ pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, scree
     let full = crowd.closed(BUSY, short)?;
     let before = (memory_mib(), descriptors());
     bars.at("more than it can give", 2, 3, StageUnit::Count("stretches"));
-    let offered = full.per_second() * times;
-    let storm = at_their_times(&crowd, offered, Duration::from_secs(seconds))?;
+    let offered = full.per_second() * load_factor;
+    let overload = at_their_times(&crowd, offered, Duration::from_secs(seconds))?;
     let over = Instant::now();
     let mut lone = http(&url)?;
     while !crowd.send(&mut lone, 0)?.admitted {
@@ -158,21 +158,21 @@ pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, scree
     let recovered = over.elapsed();
     let after = (memory_mib(), descriptors());
     bars.finish();
-    let sent = storm.admitted.len() + storm.refused.len();
+    let sent = overload.admitted.len() + overload.refused.len();
     Ok(Report {
         table: catalog.table.to_string(),
         scheme: catalog.scheme.clone(),
         server_threads: threads,
         seconds,
-        times_capacity: times,
+        times_capacity: load_factor,
         quiet_median_ms: quiet,
         capacity_per_second: full.per_second(),
         capacity_p99_ms: p99(&full.admitted),
-        offered_per_second: sent as f64 / storm.took.as_secs_f64(),
-        admitted_per_second: storm.per_second(),
-        admitted_p99_ms: p99(&storm.admitted),
-        refused: storm.refused.len(),
-        refused_p99_ms: p99(&storm.refused),
+        offered_per_second: sent as f64 / overload.took.as_secs_f64(),
+        admitted_per_second: overload.per_second(),
+        admitted_p99_ms: p99(&overload.admitted),
+        refused: overload.refused.len(),
+        refused_p99_ms: p99(&overload.refused),
         recovered_ms: recovered.as_secs_f64() * 1e3,
         memory_before_mib: before.0,
         memory_after_mib: after.0,

@@ -35,7 +35,7 @@ const SET: &str = "n_4096_logq_27_28_28_logt_5";
 #[command(next_help_heading = "Apple's lookups")]
 pub(super) struct AppleArgs {
     /// Make a table of Apple's lookups, which phones ask
-    #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "verified", "unverified", "signing_key",
+    #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "row_proofs", "no_row_proofs", "signing_key",
         "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
     apple: bool,
     /// The use case's name, by which phones ask for it [default: the directory's]
@@ -59,7 +59,7 @@ pub(super) struct AppleArgs {
     lengths: bool,
     /// Take a parameter set of less than 128 bits of security all the same
     #[arg(long, requires = "apple")]
-    allow_weak: bool,
+    allow_insecure_params: bool,
 }
 
 impl AppleArgs {
@@ -68,7 +68,7 @@ impl AppleArgs {
     }
 
     fn weak(&self) -> WeakParams {
-        if self.allow_weak { WeakParams::Allow } else { WeakParams::Reject }
+        if self.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject }
     }
 }
 
@@ -143,14 +143,14 @@ impl Encode {
             SourceLayout::Raw { value, .. } => (KeyForm::Text, *value),
             SourceLayout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
         };
-        if self.apple.buckets.is_some() && self.source.room > 0 {
+        if self.apple.buckets.is_some() && self.source.headroom > 0 {
             return Err(
-                Failure::usage("so many buckets have the room that they have").fix("leave --room out")
+                Failure::usage("so many buckets have the room that they have").fix("leave --headroom out")
             );
         }
-        if self.source.room > 0 && !matches!(options.layout, SourceLayout::Keyword(_)) {
+        if self.source.headroom > 0 && !matches!(options.layout, SourceLayout::Keyword(_)) {
             return Err(Failure::usage("an index table of Apple's lookups has as many rows as the file")
-                .fix("leave --room out"));
+                .fix("leave --headroom out"));
         }
         let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         Ok(UseCaseOptions {
@@ -164,7 +164,7 @@ impl Encode {
             shards: self.apple.shards as usize,
             bucket_bytes: self.apple.bucket_bytes.unwrap_or(BUCKET_BYTES),
             buckets: self.apple.buckets,
-            room: self.source.room,
+            room: self.source.headroom,
         })
     }
 

@@ -33,7 +33,7 @@ impl Encode {
         self.goal = choice.goal().map_err(|error| exit_mapping::plan(&error))?;
         self.source.arrange(choice.keys)?;
         (self.set, self.lookups, self.batch) = (choice.set, choice.lookups, choice.batch);
-        (self.symmetric, self.verified, self.unverified) =
+        (self.symmetric, self.row_proofs, self.no_row_proofs) =
             (choice.symmetric, choice.verified, !choice.verified);
         Ok(())
     }

@@ -49,13 +49,13 @@ pub(super) use summary::{stages_json, stages_text};
 const EXAMPLE: &str = "\
 Example:
   sotto encode words.csv --value meaning --out tables/words
-  sotto encode blocked.csv --key domain --form domain --value verdict --out tables/blocked
-  sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
+  sotto encode blocked.csv --key domain --key-form domain --value verdict --out tables/blocked
+  sotto encode ip.csv.gz --key-type ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
   sotto encode hashes.bin --row-bytes 32 --out tables/hashes
   sotto encode hashes.bin --row-bytes 32 --symmetric --out tables/sold
   sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty
   sotto encode callers.csv --key number --value name --apple --use-case org.example.callers --out tables/phones
-  sotto encode hashes.bin --row-bytes 32 --partitions 2 --out tables/cut";
+  sotto encode hashes.bin --row-bytes 32 --parts 2 --out tables/cut";
 
 const DETAILS: &str = "\
 An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
@@ -66,13 +66,13 @@ makes the table's next epoch; `sotto update` does that for a few changed rows in
 Values come back byte for byte. Where bytes (hex, base64, raw) have different lengths, each row says how long its \
 value is, in 1 to 4 \
 bytes; values of one length, raw rows, numbers and text take nothing more. \
---room N leaves room for N more rows, or keys, which updates then add. Spare rows cost what rows cost: work of the \
+--headroom N leaves room for N more rows, or keys, which updates then add. Spare rows cost what rows cost: work of the \
 server, and bytes \
 where those grow with the table. Without room a row at the end takes encoding the whole table again.
 
 An epoch on top of a table that is asked in another way, or has another scheme or other columns, is refused without --replace.
 
-Keys of a keyword table have a --form, which both ends bring them into, so that Example.COM. and example.com are one \
+Keys of a keyword table have a --key-form, which both ends bring them into, so that Example.COM. and example.com are one \
 domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones. How keys \
 lie in rows is chosen by what a lookup costs \
 with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates. \
@@ -97,7 +97,7 @@ that protocol says, and an index table has its rows as they are. It has no catal
 too, its rows are sealed as that protocol says, 16 bytes longer each, and sealing takes a millisecond for each row. A key that \
 was opened once opens its row in every later epoch.
 
-With --partitions P the table lies in P parts and a front, which has what clients fetch. `sotto serve` answers from all parts \
+With --parts P the table lies in P parts and a front, which has what clients fetch. `sotto serve` answers from all parts \
 at once, and every answer has the bytes that one image gives. Parts may lie elsewhere: each is of use to whoever answers in \
 parts. --part front makes the front alone, and --part I then part I, from 0 on, of the same file with the same options: several \
 at once, and again where one was lost. A part that is there and whole is left as it is. Cutting takes the table's room on the \
@@ -106,7 +106,7 @@ disk once more.
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
---for takes what a plan chose; see `sotto plan`.";
+--plan takes what a plan chose; see `sotto plan`.";
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
@@ -123,8 +123,8 @@ pub(crate) struct Encode {
     #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
     scheme: SchemeArg,
     /// Take the choice of a plan (`sotto plan --out FILE`): scheme, goal or set, proofs, masks, rounds, how keys lie in rows
-    #[arg(long = "for", value_name = "FILE", conflicts_with_all = [
-        "scheme", "goal", "set", "lookups", "batch", "symmetric", "verified", "unverified", "probes", "slots", "band",
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "scheme", "goal", "set", "lookups", "batch", "symmetric", "row_proofs", "no_row_proofs", "probes", "slots", "band",
     ])]
     plan: Option<PathBuf>,
     #[command(flatten)]
@@ -137,9 +137,9 @@ pub(crate) struct Encode {
     batch: Option<u16>,
     /// Cut the table into so many parts and a front
     #[arg(long, value_name = "P", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..=9999))]
-    partitions: Option<u32>,
+    parts: Option<u32>,
     /// Make this one alone: a part, counted from 0, or "front", which comes first
-    #[arg(long, value_name = "I|front", requires = "partitions", value_parser = parts::wanted)]
+    #[arg(long, value_name = "I|front", requires = "parts", value_parser = parts::wanted)]
     part: Option<parts::PartArg>,
     /// How many lookups one client is expected to make per epoch: weighs the hint against each query
     #[arg(long, value_name = "N", default_value = "1000")]
@@ -151,11 +151,11 @@ pub(crate) struct Encode {
     #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
     /// Put proofs into the table, so that clients verify each row [default: if that adds at most a tenth to bytes and work]
-    #[arg(long, conflicts_with = "unverified")]
-    verified: bool,
+    #[arg(long, conflicts_with = "no_row_proofs")]
+    row_proofs: bool,
     /// Put no proofs into the table
     #[arg(long)]
-    unverified: bool,
+    no_row_proofs: bool,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -180,7 +180,7 @@ impl Encode {
         if self.apple.is_wanted() {
             if self.plan.is_some() {
                 return Err(Failure::usage("a plan is for tables of ours, and not for Apple's lookups")
-                    .fix("leave --for out"));
+                    .fix("leave --plan out"));
             }
             return self.run_apple(screen);
         }
@@ -198,12 +198,12 @@ impl Encode {
             batch: self.batch.map(usize::from),
         };
         // Sums of rows prove none of them, and batch codes fetch rows.
-        let bands = match (self.verified, self.unverified, self.batch) {
+        let bands = match (self.row_proofs, self.no_row_proofs, self.batch) {
             (true, ..) | (.., Some(_)) => BandPolicy::Never,
             (_, true, _) => BandPolicy::IfCheaper,
             _ => BandPolicy::IfNoRowProofs,
         };
-        let (pieces, alone) = parts::asked(self.partitions, self.part)?;
+        let (pieces, alone) = parts::asked(self.parts, self.part)?;
         let job = EncodeJob {
             pieces,
             input: &input,
@@ -211,13 +211,13 @@ impl Encode {
             name: self.table_name()?,
             scheme: self.scheme.entry(),
             source: self.source.options(Some(costing), bands)?,
-            room: self.source.room()?,
+            room: self.source.headroom()?,
             replace: self.replace,
             lookups: self.lookups,
             goal: self.goal,
             set: self.set.clone(),
             symmetric: self.symmetric,
-            verified: match (self.verified, self.unverified, self.batch) {
+            verified: match (self.row_proofs, self.no_row_proofs, self.batch) {
                 (true, ..) => RowProofs::Yes,
                 // The tables of a stack are queried together, so the cost of proofs is added many
                 // times.

@@ -25,12 +25,12 @@ pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
     }
 }
 
-/// Combines `--partitions` and `--part`; a single part is returned separately.
+/// Combines `--parts` and `--part`; a single part is returned separately.
 pub(super) fn asked(
-    partitions: Option<u32>,
+    parts: Option<u32>,
     part: Option<PartArg>,
 ) -> Result<(PiecesToWrite, Option<PartIndex>)> {
-    match (partitions, part) {
+    match (parts, part) {
         (None, _) => Ok((PiecesToWrite::Whole, None)),
         (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),
         (Some(parts), Some(PartArg::Front)) => Ok((PiecesToWrite::Front(parts), None)),

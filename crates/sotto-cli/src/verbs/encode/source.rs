@@ -36,10 +36,10 @@ pub(crate) struct SourceArgs {
     /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, md5 (also NTLM), sha1,
     /// sha256, phone
     #[arg(long, default_value = "text", requires = "key")]
-    form: KeyForm,
+    key_form: KeyForm,
     /// Rows, or keys, that updates will be able to add [default: none, but for a little where rows or keys share a record]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    pub(super) room: u64,
+    pub(super) headroom: u64,
     /// Keyword tables: rows in which a key may lie, and which are all fetched: 1 to 4 [default: what costs least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4), requires = "key")]
     probes: Option<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), requires = "key")]
     slots: Option<u32>,
     /// Keyword tables: have keys lie in sums of rows, where the scheme adds rows up [default: where a lookup costs less]
-    #[arg(long, requires = "key", conflicts_with_all = ["probes", "slots", "batch", "verified"])]
+    #[arg(long, requires = "key", conflicts_with_all = ["probes", "slots", "batch", "row_proofs"])]
     band: bool,
     /// Range tables: the column of each range's first key; or of prefixes, as 192.0.2.0/24
     #[arg(long, value_name = "COL")]
@@ -57,7 +57,7 @@ pub(crate) struct SourceArgs {
     end: Option<ColumnSelector>,
     /// Range tables: what a key is
     #[arg(long, value_enum, default_value = "u64")]
-    keys: Keys,
+    key_type: KeyTypeArg,
     /// Range tables: keys per row
     #[arg(long, value_name = "N", conflicts_with = "block_bits", requires = "start")]
     block: Option<u64>,
@@ -66,7 +66,7 @@ pub(crate) struct SourceArgs {
     block_bits: Option<u8>,
     /// Range tables: which value a block of several gets: that of its first key, or that of most keys
     #[arg(long, value_enum, default_value = "first")]
-    rule: Rule,
+    block_value: BlockValueArg,
     /// Range tables: the table's first key
     #[arg(long, value_name = "KEY", default_value = "0")]
     first: String,
@@ -106,14 +106,14 @@ enum FormatArg {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Keys {
+enum KeyTypeArg {
     Ipv4,
     U32,
     U64,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Rule {
+enum BlockValueArg {
     First,
     Most,
 }
@@ -178,9 +178,9 @@ impl SourceArgs {
                 end: end.as_ref().unwrap_or(start).clone(),
                 value: self.value()?,
                 values,
-                rule: match self.rule {
-                    Rule::First => BlockRule::First,
-                    Rule::Most => BlockRule::Most,
+                rule: match self.block_value {
+                    BlockValueArg::First => BlockRule::First,
+                    BlockValueArg::Most => BlockRule::Most,
                 },
                 first: self.range_key(&self.first)?,
                 last: self.last.as_deref().map(|last| self.range_key(last)).transpose()?,
@@ -193,13 +193,13 @@ impl SourceArgs {
     }
 
     /// Number of rows of headroom; key tables have theirs in the layout.
-    pub(crate) fn room(&self) -> Result<u64> {
+    pub(crate) fn headroom(&self) -> Result<u64> {
         match (&self.key, &self.start) {
-            (None, Some(_)) if self.room > 0 => {
+            (None, Some(_)) if self.headroom > 0 => {
                 Err(Failure::usage("a range table has no room for more rows: its keys end where it ends")
-                    .fix("leave --room out; --last KEY makes the table longer"))
+                    .fix("leave --headroom out; --last KEY makes the table longer"))
             }
-            (None, None) => Ok(self.room),
+            (None, None) => Ok(self.headroom),
             _ => Ok(0),
         }
     }
@@ -235,9 +235,9 @@ impl SourceArgs {
     ) -> Result<SourceLayout> {
         let mut rng = sotto_prg::system_rng()
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
-        let (key, form, value) = (key.clone(), self.form, self.value.clone());
+        let (key, form, value) = (key.clone(), self.key_form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
-        let (room, probes, slots) = (self.room, self.probes, self.slots);
+        let (room, probes, slots) = (self.headroom, self.probes, self.slots);
         let bands = if self.band { BandPolicy::Always } else { bands };
         Ok(SourceLayout::Keyword(KeywordOptions {
             key,
@@ -287,23 +287,23 @@ impl SourceArgs {
     }
 
     fn key_kind(&self) -> KeyKind {
-        match self.keys {
-            Keys::Ipv4 => KeyKind::Ipv4,
-            Keys::U32 => KeyKind::U32,
-            Keys::U64 => KeyKind::U64,
+        match self.key_type {
+            KeyTypeArg::Ipv4 => KeyKind::Ipv4,
+            KeyTypeArg::U32 => KeyKind::U32,
+            KeyTypeArg::U64 => KeyKind::U64,
         }
     }
 
     /// Parses a key of `--first` or `--last`, in the forms that the file has.
     fn range_key(&self, text: &str) -> Result<u64> {
         self.key_kind().parse(text).ok_or_else(|| {
-            let (expected, keys) = match self.keys {
-                Keys::Ipv4 => ("an IPv4 address, dotted or as a number,", "ipv4"),
-                Keys::U32 => ("a number below 2^32", "u32"),
-                Keys::U64 => ("a number below 2^64", "u64"),
+            let (expected, keys) = match self.key_type {
+                KeyTypeArg::Ipv4 => ("an IPv4 address, dotted or as a number,", "ipv4"),
+                KeyTypeArg::U32 => ("a number below 2^32", "u32"),
+                KeyTypeArg::U64 => ("a number below 2^64", "u64"),
             };
             let failure = Failure::usage(format!("{text:?} where {expected} was expected"));
-            failure.fix(format!("keys of the table are {keys} (--keys)"))
+            failure.fix(format!("keys of the table are {keys} (--key-type)"))
         })
     }
 

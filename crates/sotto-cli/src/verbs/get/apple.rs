@@ -62,7 +62,7 @@ pub(super) struct AppleArgs {
     #[arg(long, value_name = "TOKEN", requires = "apple")]
     user_token: Option<String>,
     /// Fetch a batch of tokens and ask nothing. From a timer, its times say nothing of when this user asks
-    #[arg(long, requires = "user_token", conflicts_with_all = ["rows", "keys", "key_file", "renew", "stored_tokens"])]
+    #[arg(long, requires = "user_token", conflicts_with_all = ["rows", "keys", "keys_file", "refill", "stored_tokens"])]
     fetch_tokens: bool,
     /// Bring tokens that are stored, and fetch none
     #[arg(long, requires = "user_token")]
@@ -78,7 +78,7 @@ pub(super) struct AppleArgs {
     gateway_keys: Option<std::path::PathBuf>,
     /// Ask also where parameters have less than 128 bits of security
     #[arg(long, requires = "apple")]
-    allow_weak: bool,
+    allow_insecure_params: bool,
 }
 
 impl AppleArgs {
@@ -197,7 +197,7 @@ impl Get {
         rng: &mut dyn sotto_core::CryptoRng,
     ) -> Result<(Client, Vec<Option<Vec<u8>>>, TrafficSummary)> {
         let mut policy = ConfigPolicy {
-            weak: if self.apple.allow_weak { WeakParams::Allow } else { WeakParams::Reject },
+            weak: if self.apple.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject },
             max_shards: self.apple.max_shards,
             accepted_change: self.apple.accept_shards.clone(),
         };

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 impl Get {
     /// Makes all lookups over a stack, in as many rounds as necessary.
     pub(super) fn round(&self, screen: Screen, batch: &mut BatchStack, events: &EventLog) -> Result<()> {
-        if self.renew {
+        if self.refill {
             return Err(
-                Failure::usage("hints of a stack are made anew with its tables'").fix("leave --renew out")
+                Failure::usage("hints of a stack are made anew with its tables'").fix("leave --refill out")
             );
         }
         let (wishes, before) = (self.wishes(), asked(batch));

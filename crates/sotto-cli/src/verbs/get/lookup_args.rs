@@ -37,7 +37,7 @@ impl fmt::Display for KeyPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeyPlace::Option(number) => write!(f, "--key number {number}"),
-            KeyPlace::Line(line) => write!(f, "line {line} of --keys"),
+            KeyPlace::Line(line) => write!(f, "line {line} of --keys-file"),
         }
     }
 }

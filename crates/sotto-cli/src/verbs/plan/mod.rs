@@ -27,16 +27,16 @@ good predictions are.
 
 At peak, requests that come while a pass runs share the next one, of at most 8 queries, as `sotto serve` does it (gated batch \
 service): half of a pass is waited for on average, and a whole one at worst. Machines are added where one would be busy for \
-more than 70 % of the time. Dollars are those of core-seconds and of bytes sent, at --hour and --gb; what is fetched once is \
+more than 70 % of the time. Dollars are those of core-seconds and of bytes sent, at --dollars-per-hour and --dollars-per-gb; what is fetched once is \
 spread over 30 days of a client's lookups, and encoding over all lookups of an epoch.
 
 --machines N cuts the table over N machines. Nothing of that is measured as a whole, so it has columns of its own.
 
 Example:
   sotto plan --rows 2^20 --row-bytes 256
-  sotto plan --rows 1e6 --row-bytes 16 --keyed --lookups 5 --updates 24 --by bytes
+  sotto plan --rows 1e6 --row-bytes 16 --keyed --lookups 5 --updates-per-day 24 --rank-by bytes
   sotto plan words.csv --value meaning --trust two-servers --out plan.json
-  sotto encode words.csv --value meaning --out tables/planned --for plan.json";
+  sotto encode words.csv --value meaning --out tables/planned --plan plan.json";
 
 /// Arguments of `sotto plan`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) struct Plan {
     /// Show every layout that differs, and named parameter sets, in place of the best of each scheme
     #[arg(long)]
     all: bool,
-    /// Write the plan into this file, for `sotto encode --for`
+    /// Write the plan into this file, for `sotto encode --plan`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ impl Plan {
         screen.report(&plan)?;
         if let Some(path) = &self.out {
             write(path, &plan)?;
-            screen.say(format!("\nnext: sotto encode ... --for {}", path.display()))?;
+            screen.say(format!("\nnext: sotto encode ... --plan {}", path.display()))?;
         }
         Ok(())
     }

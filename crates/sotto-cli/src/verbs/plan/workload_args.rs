@@ -29,13 +29,13 @@ pub(super) struct WorkloadArgs {
     symmetric: bool,
     /// Whoever serves rows may lie, so each row has to bring its proof [default: where that is cheap]
     #[arg(long)]
-    verified: bool,
+    row_proofs: bool,
     /// Epochs in a day
     #[arg(long, value_name = "N", default_value = "1")]
-    updates: f64,
+    updates_per_day: f64,
     /// The share of rows that an update changes
     #[arg(long, value_name = "SHARE", default_value = "0.01")]
-    changed: f64,
+    changed_share: f64,
     /// Clients
     #[arg(long, value_name = "N", value_parser = count, default_value = "1000")]
     clients: u64,
@@ -44,16 +44,16 @@ pub(super) struct WorkloadArgs {
     lookups: u64,
     /// Requests a second at peak, of all clients together [default: three times the mean]
     #[arg(long, value_name = "N")]
-    peak: Option<f64>,
+    peak_rps: Option<f64>,
     /// The link to clients, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "50")]
-    down: f64,
+    down_mbit: f64,
     /// The link from clients, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "10")]
-    up: f64,
+    up_mbit: f64,
     /// There and back, in milliseconds
     #[arg(long, value_name = "MS", default_value = "30")]
-    round_trip: f64,
+    rtt_ms: f64,
     /// Cores of a machine [default: those of this one]
     #[arg(long, value_name = "N")]
     cores: Option<u32>,
@@ -62,10 +62,10 @@ pub(super) struct WorkloadArgs {
     memory: u64,
     /// Dollars of an hour of a machine
     #[arg(long, value_name = "DOLLARS", default_value = "0.08")]
-    hour: f64,
+    dollars_per_hour: f64,
     /// Dollars of 10^9 bytes that it sends
     #[arg(long, value_name = "DOLLARS", default_value = "0.09")]
-    gb: f64,
+    dollars_per_gb: f64,
     /// Cut the table over so many machines; such figures are modeled
     #[arg(long, value_name = "N", default_value = "1")]
     machines: u32,
@@ -74,13 +74,13 @@ pub(super) struct WorkloadArgs {
     trust: ServerTrust,
     /// The longest a request may take at peak, in milliseconds, for half of them
     #[arg(long, value_name = "MS")]
-    latency: Option<f64>,
+    max_latency_ms: Option<f64>,
     /// The most a client may keep
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     client_memory: Option<u64>,
     /// What to rank by: dollars, latency, bytes or server-time
     #[arg(long, value_name = "GOAL", default_value = "dollars", value_parser = aim)]
-    by: RankBy,
+    rank_by: RankBy,
 }
 
 fn trust(name: &str) -> std::result::Result<ServerTrust, String> {
@@ -109,25 +109,29 @@ impl WorkloadArgs {
         Ok(Workload {
             data,
             batch: self.batch,
-            updates_per_day: self.updates,
-            changed: self.changed,
+            updates_per_day: self.updates_per_day,
+            changed: self.changed_share,
             clients: self.clients,
             lookups: self.lookups,
-            peak: self.peak,
-            link: NetworkLink { down_mbit: self.down, up_mbit: self.up, round_trip_ms: self.round_trip },
+            peak: self.peak_rps,
+            link: NetworkLink {
+                down_mbit: self.down_mbit,
+                up_mbit: self.up_mbit,
+                round_trip_ms: self.rtt_ms,
+            },
             machine: Machine {
                 cores,
                 memory_bytes: self.memory,
-                dollars_hour: self.hour,
-                dollars_gb: self.gb,
+                dollars_hour: self.dollars_per_hour,
+                dollars_gb: self.dollars_per_gb,
             },
             machines: self.machines,
             trust: self.trust,
-            verified: self.verified,
+            verified: self.row_proofs,
             symmetric: self.symmetric,
-            most_latency_ms: self.latency,
+            most_latency_ms: self.max_latency_ms,
             most_client_bytes: self.client_memory,
-            aim: self.by,
+            aim: self.rank_by,
         })
     }
 
@@ -135,7 +139,7 @@ impl WorkloadArgs {
     fn counted(&self, rows: u64) -> Result<TableData> {
         let row_bytes = self.source.row_bytes().unwrap_or_default();
         if !self.keyed {
-            return Ok(TableData::Row { rows, row_bytes: row_bytes as u64, room: self.source.room()? });
+            return Ok(TableData::Row { rows, row_bytes: row_bytes as u64, room: self.source.headroom()? });
         }
         let width = u32::try_from(row_bytes).map_err(|_| Failure::usage("a value has at most 2^30 bytes"))?;
         // Sizes do not depend on the seed, and nothing is hashed.
@@ -160,7 +164,7 @@ impl WorkloadArgs {
         screen.say(self.source.said(found.lines))?;
         Ok(match found.table {
             SurveyedData::Rows { rows, row_bytes } => {
-                TableData::Row { rows, row_bytes, room: self.source.room()? }
+                TableData::Row { rows, row_bytes, room: self.source.headroom()? }
             }
             SurveyedData::Keys(counted) => {
                 TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }

@@ -27,7 +27,7 @@ impl Update {
         }
         let began = Instant::now();
         let lock = dir.lock().map_err(exit_mapping::db)?;
-        let weak = if self.allow_weak { WeakParams::Allow } else { WeakParams::Reject };
+        let weak = if self.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject };
         let before = PreviousEpoch::open(&lock, weak).map_err(exit_mapping::apple)?;
         let from = before.description().clone();
         let bars = screen.bars();
@@ -46,7 +46,7 @@ impl Update {
         }
         let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));
         let (written, made) = done.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?;
-        let keep = self.keep.map(|keep| remove_older(&lock, keep.into()));
+        let keep = self.keep_epochs.map(|keep| remove_older(&lock, keep.into()));
         let (removed, freed) = keep.transpose().map_err(exit_mapping::apple)?.unwrap_or_default();
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;

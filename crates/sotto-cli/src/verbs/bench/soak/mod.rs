@@ -50,10 +50,10 @@ const STEADY: u64 = 6;
 /// Options of a soak.
 pub(super) struct Soak {
     /// Load as a share of the server's capacity.
-    pub(super) times: f64,
+    pub(super) load_factor: f64,
     pub(super) seconds: u64,
     /// Maximum growth of memory in percent.
-    pub(super) grows: f64,
+    pub(super) max_growth: f64,
 }
 
 /// Runs a soak of a server with a table like the newest epoch in `dir`.
@@ -84,7 +84,7 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         .closed(BUSY, span)?
         .per_second()
         .max(1.0);
-    let offered = capacity * soak.times;
+    let offered = capacity * soak.load_factor;
     // Measured once everything was used, and its clients are gone.
     std::thread::sleep(Duration::from_millis(500));
     let start = server.holds();

@@ -104,7 +104,7 @@ impl Report {
             memory_idle_mib: mib(end.resident),
             anonymous_warm_mib: mib(level.warm.anonymous),
             anonymous_end_mib: mib(level.last.anonymous),
-            may_grow_percent: soak.grows,
+            may_grow_percent: soak.max_growth,
             descriptors_start: start.descriptors,
             descriptors_end: end.descriptors,
             descriptors_peak: level.peak.descriptors,

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::connect_args;
 use crate::verbs::demo::lookups::SpentOnLookup;
-use crate::verbs::tree;
+use crate::verbs::merkle;
 use serde_json::{Value, json};
 use sotto_client::{Stack, Table};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl LogServer {
         let leaf =
             of.ok_or_else(|| Failure::internal("the table of names says an entry that there is not"))?.leaf;
         let began = Instant::now();
-        let text = tree::prove(&mut stack, &self.log_key, entry, leaf)?;
+        let text = merkle::prove(&mut stack, &self.log_key, entry, leaf)?;
         let took = began.elapsed();
         let stats = || stack.tables().iter().map(|table| table.stats());
         Ok(Proof {

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::demo::setup::{HINTED, LOOKUPS};
 use crate::verbs::encode::{EncodeJob, EncodeOutcome};
-use crate::verbs::tree;
+use crate::verbs::merkle;
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Goal;
 use sotto_db::PiecesToWrite;
@@ -69,8 +69,9 @@ impl LogServer {
         let key = log_key.to_string();
         let log = scratch.join("log");
         let given = [log.as_os_str(), "--log-key".as_ref(), key.as_ref(), "--out".as_ref(), out.as_os_str()];
-        let more = ["--layout", "static-ct", "--design", "color", "--public", "0", "--scheme", "simplepir/1"];
-        tree::build(given.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
+        let more =
+            ["--layout", "static-ct", "--design", "color", "--public-layers", "0", "--scheme", "simplepir/1"];
+        merkle::build(given.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
         let took = began.elapsed();
         let missing = || Failure::internal("the stack that was built is not there");
         let (signature, stack) =

@@ -33,7 +33,7 @@ pub(super) struct ClientFiles {
     use_case: String,
     /// User name that the caller has set.
     user: Option<String>,
-    patience: Duration,
+    max_wait: Duration,
     active: Option<ActiveKeys>,
 }
 
@@ -70,7 +70,7 @@ impl ClientFiles {
             server: url,
             use_case: use_case.to_owned(),
             user: user.map(str::to_owned),
-            patience: remote.patience,
+            max_wait: remote.max_wait,
             active: None,
         })
     }
@@ -94,7 +94,7 @@ impl ClientFiles {
         let Some((ring, hook)) = &self.ring else {
             return Ok(ActiveKeys::create(None, limits, LookupKeys::draw(rng), queries, rng)?);
         };
-        let turn = ring.lock(hook, self.patience)?;
+        let turn = ring.lock(hook, self.max_wait)?;
         if let Some(active) = ActiveKeys::load(ring, hook, limits, queries)?
             && LookupKeys::parse(active.keys(), None).is_some()
         {
@@ -128,7 +128,7 @@ impl ClientFiles {
                 }
             };
         };
-        file.change(self.patience, |before| {
+        file.change(self.max_wait, |before| {
             let damaged = |why: String| {
                 let what = format!("what a server was told is unreadable in {}: {why}", file.path().display());
                 Failure::new(Exit::Storage, what)

@@ -40,7 +40,7 @@ impl Tokens {
         let user = blake3::hash(user_token.as_bytes()).to_hex();
         let hook = KeyringSlot::of(&format!("tokens {url}"), &user);
         let place = remote.token_keyring()?.map(|ring| (ring, hook));
-        let store = TokenStore::new(place, TOKEN, remote.patience);
+        let store = TokenStore::new(place, TOKEN, remote.max_wait);
         Ok(Tokens { store, user_token: user_token.to_owned(), stored_only })
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The cost to minimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verbs::tree) enum CostGoal {
+pub(in crate::verbs::merkle) enum CostGoal {
     /// Time until a proof is complete, transfer included.
     Time,
     /// Work of the servers.
@@ -26,18 +26,18 @@ impl CostGoal {
     ];
 
     /// The name of the goal on the command line.
-    pub(in crate::verbs::tree) fn name(self) -> &'static str {
+    pub(in crate::verbs::merkle) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, aim)| *aim == self).map_or("", |(name, _)| name)
     }
 
-    pub(in crate::verbs::tree) fn parse(name: &str) -> Result<Self, String> {
+    pub(in crate::verbs::merkle) fn parse(name: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(|(name, _)| name).join(", ");
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, aim)| *aim).ok_or_else(|| format!("a goal is one of {}", known()))
     }
 
     /// The goal of the tables' parameters.
-    pub(in crate::verbs::tree) fn goal(self) -> Goal {
+    pub(in crate::verbs::merkle) fn goal(self) -> Goal {
         match self {
             CostGoal::Time | CostGoal::ServerTime => Goal::ServerTime,
             CostGoal::TotalBytes => Goal::TotalBytes,
@@ -47,8 +47,8 @@ impl CostGoal {
 
 /// The cost of a proof, and the one-time cost of a client.
 #[derive(Clone, Copy)]
-pub(in crate::verbs::tree) struct ProofCost {
-    pub(in crate::verbs::tree) scheme: &'static SchemeEntry,
+pub(in crate::verbs::merkle) struct ProofCost {
+    pub(in crate::verbs::merkle) scheme: &'static SchemeEntry,
     /// Bytes of public files.
     pub(super) public_bytes: u64,
     /// Bytes of artifacts, over the time in which `lookups` proofs are made.

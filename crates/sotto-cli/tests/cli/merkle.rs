@@ -17,13 +17,13 @@ impl World {
         let folder = Folder::new();
         let (log, public, tables) = (folder.text("log"), folder.text("log.pub"), folder.text("demo"));
         let made =
-            sotto(&["tree", "generate", &log, "--entries", entries, "--origin", "example.com/t", "--json"]);
+            sotto(&["merkle", "generate", &log, "--entries", entries, "--origin", "example.com/t", "--json"]);
         assert_eq!(made.json()["entries"].to_string(), entries);
         World { folder, log, public, tables }
     }
 
     fn build(&self, more: &[&str]) -> Value {
-        let args = ["tree", "build", &self.log, "--log-key", &self.public, "--out", &self.tables, "--json"];
+        let args = ["merkle", "build", &self.log, "--log-key", &self.public, "--out", &self.tables, "--json"];
         sotto(&[&args[..], more].concat()).json()
     }
 
@@ -35,7 +35,7 @@ impl World {
     fn prove(&self, url: &str, index: u64, more: &[&str]) -> Value {
         let index_text = index.to_string();
         let cache = self.folder.text("cache");
-        let args = ["tree", "prove", "--server", url, "--table", "demo", "--log-key", &self.public];
+        let args = ["merkle", "prove", "--server", url, "--table", "demo", "--log-key", &self.public];
         let proved =
             sotto(&[&args[..], &["--cache", &cache, "--index", &index_text, "--json"], more].concat()).json();
         let proof = InclusionProof::parse(proved["proof"].as_str().unwrap().as_bytes()).unwrap();
@@ -73,7 +73,7 @@ fn a_log_is_built_served_grown_and_proved() {
     for index in [0, 255, 256, 767, 999] {
         assert_eq!(world.prove(&server.url, index, &["--pin", key])["lookups"], 1);
     }
-    let grown = ["tree", "generate", &world.log, "--entries", "1300", "--grow"];
+    let grown = ["merkle", "generate", &world.log, "--entries", "1300", "--grow"];
     assert_eq!(sotto(&grown).code, 0);
     // A build that was killed leaves rows behind, which the next one removes.
     let left = Path::new(&world.tables).join(".rows-killed");
@@ -88,7 +88,7 @@ fn a_log_is_built_served_grown_and_proved() {
     // Whoever looks at the entry sees whether the log has it.
     let leaf = hex(&world.leaf(77));
     world.prove(&server.url, 77, &["--leaf", &leaf]);
-    let other = ["tree", "prove", "--no-cache", "--server", &server.url, "--name", "demo"];
+    let other = ["merkle", "prove", "--no-cache", "--server", &server.url, "--name", "demo"];
     let other = [&other[..], &["--log-key", &world.public]].concat();
     let other = sotto(&[&other[..], &["--index", "78", "--leaf", &leaf]].concat());
     other.fails(5, &["does not verify", "have another one there"]);
@@ -97,14 +97,14 @@ fn a_log_is_built_served_grown_and_proved() {
 #[test]
 fn proofs_are_laid_out_by_color_too() {
     let world = World::new("1000");
-    let built = world.build(&["--design", "color", "--public", "3"]);
+    let built = world.build(&["--design", "color", "--public-layers", "3"]);
     assert_eq!((&built["design"], &built["lookups"]), (&"tree-colour/1".into(), &7.into()));
     let server = Served::start(&[&world.tables]);
     for index in [0, 1, 512, 998, 999] {
         world.prove(&server.url, index, &[]);
     }
-    assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", "1001", "--grow"]).code, 0);
-    world.build(&["--design", "color", "--public", "3"]);
+    assert_eq!(sotto(&["merkle", "generate", &world.log, "--entries", "1001", "--grow"]).code, 0);
+    world.build(&["--design", "color", "--public-layers", "3"]);
     server.reload();
     // The first proof of a log that has grown comes with one of its growth.
     world.prove(&server.url, 7, &[]);
@@ -113,7 +113,7 @@ fn proofs_are_laid_out_by_color_too() {
     let other = world.prove(&server.url, 3, &[]);
     assert_eq!((&with["bytes_up"], &with["bytes_down"]), (&other["bytes_up"], &other["bytes_down"]));
     // Past a power of two the same tables get longer, and a server goes on with them.
-    assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", "2100", "--grow"]).code, 0);
+    assert_eq!(sotto(&["merkle", "generate", &world.log, "--entries", "2100", "--grow"]).code, 0);
     assert_eq!(world.build(&[])["lookups"], 7);
     server.reload();
     for index in [0, 1023, 1024, 2099] {
@@ -125,7 +125,7 @@ fn proofs_are_laid_out_by_color_too() {
 fn what_is_planned_is_built_and_kept() {
     let world = World::new("700");
     let plan = |more: &[&str]| {
-        let args = ["tree", "plan", &world.log, "--log-key", &world.public, "--json"];
+        let args = ["merkle", "plan", &world.log, "--log-key", &world.public, "--json"];
         sotto(&[&args[..], more].concat()).json()
     };
     let planned = plan(&[]);
@@ -147,25 +147,25 @@ fn what_is_planned_is_built_and_kept() {
     let built = world.build(&["--goal", "total-bytes"]);
     assert_eq!((&built["scheme"], &built["lookups"]), (&fewest["scheme"], &fewest["lookups"]));
     // A log that grows keeps what it has, whatever would be best by now.
-    let layout = ["--design", "color", "--public", "4", "--scheme", "simplepir"];
+    let layout = ["--design", "color", "--public-layers", "4", "--scheme", "simplepir"];
     let other = world.folder.text("other");
     let build = |more: &[&str]| {
-        let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &other];
+        let args = ["merkle", "build", &world.log, "--log-key", &world.public, "--out", &other];
         sotto(&[&args[..], more].concat())
     };
     let first = build(&[&layout[..], &["--json"]].concat()).json();
     assert_eq!((&first["design"], &first["lookups"]), (&"tree-colour/1".into(), &6.into()));
     let grow = |entries| {
-        assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", entries, "--grow"]).code, 0)
+        assert_eq!(sotto(&["merkle", "generate", &world.log, "--entries", entries, "--grow"]).code, 0)
     };
     grow("1024");
     let second = build(&["--goal", "total-bytes", "--json"]).json();
     assert_eq!((&second["lookups"], &second["scheme"]), (&6.into(), &"simplepir/1".into()));
     assert!(second["why"].as_str().unwrap().contains("as before"), "{second}");
-    build(&["--public", "3"]).fails(2, &["laid out otherwise"]);
+    build(&["--public-layers", "3"]).fails(2, &["laid out otherwise"]);
     build(&["--design", "tile"]).fails(2, &["another directory"]);
     grow("1025");
-    build(&["--public", "4"]).fails(2, &["laid out otherwise"]);
+    build(&["--public-layers", "4"]).fails(2, &["laid out otherwise"]);
     let third = build(&["--json"]).json();
     assert_eq!((&third["epoch"], &third["lookups"], &third["tables"]), (&3.into(), &6.into(), &6.into()));
     assert!(third["why"].as_str().unwrap().contains("passed a power of two"), "{third}");
@@ -173,7 +173,7 @@ fn what_is_planned_is_built_and_kept() {
 
 #[test]
 fn plans_are_made_without_a_log_and_refused_with_a_reason() {
-    let plan = |args: &[&str]| sotto(&[&["tree", "plan"][..], args].concat());
+    let plan = |args: &[&str]| sotto(&[&["merkle", "plan"][..], args].concat());
     let shown = plan(&["--leaves", "1048576"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     for words in ["tile ", "tiles", "color ", "public", "pbc", "(--goal)", "100 Mbit/s"] {
@@ -199,8 +199,9 @@ fn proofs_are_fetched_by_every_scheme_of_one_server() {
     assert!(names.contains(&"fspiral") && names.contains(&"s3pir"), "{names:?}");
     let out = |name: &str| world.folder.text(name);
     for name in &names {
-        let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &out(name), "--json"];
-        let built = sotto(&[&args[..], &["--scheme", name, "--design", "color", "--public", "7"]].concat());
+        let args = ["merkle", "build", &world.log, "--log-key", &world.public, "--out", &out(name), "--json"];
+        let built =
+            sotto(&[&args[..], &["--scheme", name, "--design", "color", "--public-layers", "7"]].concat());
         assert!(built.json()["scheme"].as_str().unwrap().starts_with(name));
     }
     let folders: Vec<String> = names.iter().map(|name| out(name)).collect();
@@ -208,11 +209,11 @@ fn proofs_are_fetched_by_every_scheme_of_one_server() {
 
     let (state, anchor) = (world.folder.text("state"), world.folder.text("anchor"));
     let prove = |name: &str, more: &[&str]| {
-        let args = ["tree", "prove", "--no-cache", "--server", &server.url, "--table", name];
+        let args = ["merkle", "prove", "--no-cache", "--server", &server.url, "--table", name];
         let args = [&args[..], &["--log-key", &world.public]].concat();
         sotto(&[&args[..], more].concat())
     };
-    let kept = ["--json", "--state", state.as_str(), "--anchor", anchor.as_str()];
+    let kept = ["--json", "--state", state.as_str(), "--rollback-dir", anchor.as_str()];
     let leaf = hex(&world.leaf(299));
     for name in &names {
         let proved = prove(name, &[&["--index", "299"][..], &kept].concat()).json();
@@ -236,7 +237,7 @@ fn proofs_are_fetched_by_every_scheme_of_one_server() {
 #[test]
 fn a_stack_is_inspected_in_its_folder_and_where_it_is_served() {
     let world = World::new("600");
-    let built = world.build(&["--design", "color", "--public", "6", "--scheme", "simplepir"]);
+    let built = world.build(&["--design", "color", "--public-layers", "6", "--scheme", "simplepir"]);
     let inspect = |args: &[&str]| sotto(&[&["inspect"][..], args].concat());
     let seen = inspect(&[&world.tables, "--verify", "--json"]).json();
     assert_eq!((&seen["public_key"], &seen["verified"]), (&built["public_key"], &true.into()));
@@ -283,7 +284,7 @@ fn proofs_come_out_of_a_batch_code_too() {
         assert_eq!(proved["lookups"], lookups);
         let other = world.prove(&server.url, 0, &[]);
         assert_eq!((&proved["bytes_up"], &proved["bytes_down"]), (&other["bytes_up"], &other["bytes_down"]));
-        assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", grown, "--grow"]).code, 0);
+        assert_eq!(sotto(&["merkle", "generate", &world.log, "--entries", grown, "--grow"]).code, 0);
         assert_eq!(world.build(&[])["epoch"], 2);
         server.reload();
         world.prove(&server.url, last + 1, &[]);
@@ -291,9 +292,11 @@ fn proofs_come_out_of_a_batch_code_too() {
     // Past the room of its buckets a code has other tables, which are built elsewhere.
     let world = World::new("600");
     world.build(&["--design", "pbc", "--scheme", "simplepir"]);
-    assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", "1100", "--grow"]).code, 0);
+    assert_eq!(sotto(&["merkle", "generate", &world.log, "--entries", "1100", "--grow"]).code, 0);
     let build = |out: &str, more: &[&str]| {
-        sotto(&[&["tree", "build", &world.log, "--log-key", &world.public, "--out", out][..], more].concat())
+        sotto(
+            &[&["merkle", "build", &world.log, "--log-key", &world.public, "--out", out][..], more].concat(),
+        )
     };
     build(&world.tables, &[]).fails(2, &["outgrows the buckets", "another directory", "grow in place"]);
     let anew =
@@ -307,7 +310,7 @@ fn what_is_wrong_with_a_log_is_said() {
     let other = World::new("5");
     let build = |key: &str, log: &str, more: &[&str]| {
         let out = world.folder.text("other");
-        sotto(&[&["tree", "build", log, "--log-key", key, "--out", &out][..], more].concat())
+        sotto(&[&["merkle", "build", log, "--log-key", key, "--out", &out][..], more].concat())
     };
     build(&other.public, &world.log, &[]).fails(3, &["sign"]);
     build("nonsense", &world.log, &[]).fails(7, &["nonsense"]);
@@ -347,7 +350,7 @@ fn what_is_wrong_with_a_log_is_said() {
     let server = Served::start(&[&world.folder.text("other")]);
     let prove = |index: &str, key: &str| {
         let args =
-            ["tree", "prove", "--no-cache", "--server", &server.url, "--table", "demo", "--log-key", key];
+            ["merkle", "prove", "--no-cache", "--server", &server.url, "--table", "demo", "--log-key", key];
         sotto(&[&args[..], &["--index", index]].concat())
     };
     prove("600", &world.public).fails(7, &["600 entries"]);

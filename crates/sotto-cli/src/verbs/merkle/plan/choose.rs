@@ -11,27 +11,27 @@ use sotto_core::{Artifact, SchemeEntry, TableShape};
 
 /// The request for a plan.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::verbs::tree) struct PlanRequest {
+pub(in crate::verbs::merkle) struct PlanRequest {
     /// Number of leaves of the log.
-    pub(in crate::verbs::tree) leaves: u64,
+    pub(in crate::verbs::merkle) leaves: u64,
     /// Number of proofs that one client makes before the log's next epoch.
-    pub(in crate::verbs::tree) lookups: u64,
-    pub(in crate::verbs::tree) aim: CostGoal,
+    pub(in crate::verbs::merkle) lookups: u64,
+    pub(in crate::verbs::merkle) aim: CostGoal,
     /// Only scheme to consider.
-    pub(in crate::verbs::tree) scheme: Option<SchemeArg>,
+    pub(in crate::verbs::merkle) scheme: Option<SchemeArg>,
 }
 
 /// A layout with its cost.
 #[derive(Clone)]
-pub(in crate::verbs::tree) struct Candidate {
-    pub(in crate::verbs::tree) layout: Layout,
-    pub(in crate::verbs::tree) price: ProofCost,
+pub(in crate::verbs::merkle) struct Candidate {
+    pub(in crate::verbs::merkle) layout: Layout,
+    pub(in crate::verbs::merkle) price: ProofCost,
 }
 
 /// The ranking of all layouts.
-pub(in crate::verbs::tree) struct LayoutRanking {
+pub(in crate::verbs::merkle) struct LayoutRanking {
     /// Best layout of each family, the cheapest first. There is at least one.
-    pub(in crate::verbs::tree) offers: Vec<Candidate>,
+    pub(in crate::verbs::merkle) offers: Vec<Candidate>,
     /// Excluded layouts: layout, scheme, reason.
     pub(super) refused: Vec<(String, &'static str, String)>,
 }
@@ -59,7 +59,7 @@ fn streams(entry: &SchemeEntry) -> bool {
 }
 
 /// Computes the cost of layouts, and selects the best of each family.
-pub(in crate::verbs::tree) fn choose(
+pub(in crate::verbs::merkle) fn choose(
     wish: &PlanRequest,
     families: Vec<Vec<Layout>>,
 ) -> Result<LayoutRanking> {
@@ -104,12 +104,12 @@ pub(in crate::verbs::tree) fn choose(
 
 impl LayoutRanking {
     /// The cheapest layout.
-    pub(in crate::verbs::tree) fn best(&self) -> Option<&Candidate> {
+    pub(in crate::verbs::merkle) fn best(&self) -> Option<&Candidate> {
         self.offers.first()
     }
 
     /// The choice in one line, and the alternative.
-    pub(in crate::verbs::tree) fn said(&self, wish: &PlanRequest) -> String {
+    pub(in crate::verbs::merkle) fn said(&self, wish: &PlanRequest) -> String {
         let Some((best, others)) = self.offers.split_first() else { return String::new() };
         let cost = |offer: &Candidate| match wish.aim {
             CostGoal::Time => units::time(offer.price.time()),
@@ -125,8 +125,8 @@ impl LayoutRanking {
     }
 }
 
-/// Whether `sotto tree build` chooses the layout by itself. A batch code is for comparison, since
+/// Whether `sotto merkle build` chooses the layout by itself. A batch code is for comparison, since
 /// it cannot serve some proofs.
-pub(in crate::verbs::tree) fn can_be_chosen(layout: &Layout) -> bool {
+pub(in crate::verbs::merkle) fn can_be_chosen(layout: &Layout) -> bool {
     matches!(layout.kind, Kind::Design(_))
 }

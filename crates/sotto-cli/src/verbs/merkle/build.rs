@@ -1,4 +1,4 @@
-//! `sotto tree build`: makes the next epoch of a stack from a log's tiles, verified against its
+//! `sotto merkle build`: makes the next epoch of a stack from a log's tiles, verified against its
 //! checkpoint.
 
 use super::design_choice::DesignArgs;
@@ -27,10 +27,10 @@ const EXAMPLE: &str = "\
 Designs:
   tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
   tiles    two of them; what is above is public, 1/256 as much
-  color   one lookup of 32 bytes for each layer of the tree that is not public (--public)
+  color   one lookup of 32 bytes for each layer of the tree that is not public (--public-layers)
   pbc      all hashes in the buckets of a batch code; to compare colors with
 
-Without --design and --scheme a new stack gets the cheapest, as `sotto tree plan` shows it: by --goal, and for \
+Without --design and --scheme a new stack gets the cheapest, as `sotto merkle plan` shows it: by --goal, and for \
 --lookups proofs to a client. A log that grows keeps the design and the scheme that its stack has; \
 of colors a layer more is public whenever its length passes a power of two.
 
@@ -38,10 +38,10 @@ Building again into the same directory makes the next epoch, after the log has g
 old one, or the new one, whole.
 
 Example:
-  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
-  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo --design color --public 8 --scheme simplepir";
+  sotto merkle build logs/demo --log-key logs/demo.pub --out tables/demo
+  sotto merkle build logs/demo --log-key logs/demo.pub --out tables/demo --design color --public-layers 8 --scheme simplepir";
 
-/// Arguments of `sotto tree build`.
+/// Arguments of `sotto merkle build`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Build {

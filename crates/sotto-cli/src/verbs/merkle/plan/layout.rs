@@ -24,7 +24,7 @@ const MAX_LEAVES: u64 = 1 << 40;
 
 /// The kind of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verbs::tree) enum Kind {
+pub(in crate::verbs::merkle) enum Kind {
     /// A layer that is designed for trees.
     Design(ProofLayout),
     /// A batch code over all nodes, independent of the tree.
@@ -48,8 +48,8 @@ pub(super) struct Group {
 
 /// A layout, and its tables for a log of some length.
 #[derive(Debug, Clone)]
-pub(in crate::verbs::tree) struct Layout {
-    pub(in crate::verbs::tree) kind: Kind,
+pub(in crate::verbs::merkle) struct Layout {
+    pub(in crate::verbs::merkle) kind: Kind,
     pub(super) groups: Vec<Group>,
     /// Bytes that every client downloads, whatever the scheme.
     pub(super) public_bytes: u64,
@@ -57,7 +57,7 @@ pub(in crate::verbs::tree) struct Layout {
 
 impl Layout {
     /// The tables of a design.
-    pub(in crate::verbs::tree) fn of(design: ProofLayout, leaves: u64) -> Result<Self> {
+    pub(in crate::verbs::merkle) fn of(design: ProofLayout, leaves: u64) -> Result<Self> {
         let mut alike = BTreeMap::new();
         for rows in design.shards(leaves).map_err(|e| Failure::usage(e.to_string()))? {
             *alike.entry(rows).or_default() += 1;
@@ -71,7 +71,7 @@ impl Layout {
     }
 
     /// Layouts by color, with each number of public layers, beginning with none.
-    pub(in crate::verbs::tree) fn colors(leaves: u64) -> Result<Vec<Self>> {
+    pub(in crate::verbs::merkle) fn colors(leaves: u64) -> Result<Vec<Self>> {
         let height = height(leaves);
         let color = |public| ProofLayout::Color { layers: height - public, public };
         let all = (0..height.min(MAX_PUBLIC + 1)).map(|public| Self::of(color(public), leaves));
@@ -88,7 +88,7 @@ impl Layout {
 
     /// All complete nodes below the root in one batch code, with as many lookups in a request as a
     /// proof has hashes.
-    pub(in crate::verbs::tree) fn batch(leaves: u64) -> Option<Self> {
+    pub(in crate::verbs::merkle) fn batch(leaves: u64) -> Option<Self> {
         let height = height(leaves);
         let rows = (0..height).map(|level| leaves >> level).sum();
         let sizes = CodeSizes::fit(rows, height.into()).ok()?;
@@ -132,7 +132,7 @@ impl Layout {
     }
 
     /// Number of lookups of a proof.
-    pub(in crate::verbs::tree) fn lookups(&self) -> u64 {
+    pub(in crate::verbs::merkle) fn lookups(&self) -> u64 {
         self.groups.iter().map(|group| group.tables * group.visits).sum()
     }
 
@@ -142,7 +142,7 @@ impl Layout {
     }
 
     /// The name of the layout: a value of `--design`, with further properties.
-    pub(in crate::verbs::tree) fn title(&self) -> String {
+    pub(in crate::verbs::merkle) fn title(&self) -> String {
         match self.kind {
             Kind::Design(design) => title(design),
             Kind::Batch(_) => PBC.to_owned(),
@@ -151,7 +151,7 @@ impl Layout {
 }
 
 /// The name of a design.
-pub(in crate::verbs::tree) fn title(design: ProofLayout) -> String {
+pub(in crate::verbs::merkle) fn title(design: ProofLayout) -> String {
     match design {
         ProofLayout::Tile { levels: 1 } => "tile".to_owned(),
         ProofLayout::Tile { .. } => "tiles".to_owned(),
@@ -162,12 +162,12 @@ pub(in crate::verbs::tree) fn title(design: ProofLayout) -> String {
 }
 
 /// Number of layers of a log's tree below the root.
-pub(in crate::verbs::tree) fn height(leaves: u64) -> u8 {
+pub(in crate::verbs::merkle) fn height(leaves: u64) -> u8 {
     leaves.max(2).next_power_of_two().ilog2() as u8
 }
 
 /// All layouts, in families of which one is shown.
-pub(in crate::verbs::tree) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
+pub(in crate::verbs::merkle) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
     if leaves == 0 {
         return Err(Failure::input("the log is empty: there is nothing to prove"));
     }

@@ -1,4 +1,4 @@
-//! `sotto tree verify`: verifies a proof, or all tiles of a log, against the log's key.
+//! `sotto merkle verify`: verifies a proof, or all tiles of a log, against the log's key.
 
 use super::log_args::{self, LogArgs, OpenedLog};
 use crate::failure::{Failure, Result};
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-A proof is a file as `sotto tree prove` prints it (c2sp.org/tlog-proof). It says that the log has a certain entry at a certain \
+A proof is a file as `sotto merkle prove` prints it (c2sp.org/tlog-proof). It says that the log has a certain entry at a certain \
 place, so it is checked against an entry: --entry or --leaf.
 
 A folder is a log. Its checkpoint is checked against the key, and every tile against the checkpoint; with --entries the entries \
@@ -21,14 +21,14 @@ against the tiles too. A tile that is missing or damaged is named. --missing FIL
 downloads them.
 
 The tiles that the go command has fetched are such a folder, though seldom a whole log:
-  sotto tree verify ~/go/pkg/mod/cache/download/sumdb --missing missing.txt \\
+  sotto merkle verify ~/go/pkg/mod/cache/download/sumdb --missing missing.txt \\
     --log-key sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8
 
 Example:
-  sotto tree verify logs/demo --log-key logs/demo.pub
-  sotto tree verify 4711.proof --log-key logs/demo.pub --entry 4711.entry";
+  sotto merkle verify logs/demo --log-key logs/demo.pub
+  sotto merkle verify 4711.proof --log-key logs/demo.pub --entry 4711.entry";
 
-/// Arguments of `sotto tree verify`.
+/// Arguments of `sotto merkle verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Verify {

@@ -27,7 +27,7 @@ pub(super) struct DesignArgs {
     design: Option<String>,
     /// How many of the top layers are public, by color [default: as many as is cheapest]
     #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
-    public: Option<u8>,
+    public_layers: Option<u8>,
     /// The scheme of its tables; `sotto encode --scheme ?` lists them [default: what the stack has; for a new one the cheapest]
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
@@ -70,10 +70,10 @@ impl DesignArgs {
         let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
         let height = height(leaves);
         let color = |public: u8| ProofLayout::Color { layers: height - public, public };
-        match (self.design.as_deref(), self.public) {
-            (Some("tile" | "tiles" | "pbc"), Some(_)) => {
-                Err(Failure::usage("--public is for --design color: other designs have their public levels"))
-            }
+        match (self.design.as_deref(), self.public_layers) {
+            (Some("tile" | "tiles" | "pbc"), Some(_)) => Err(Failure::usage(
+                "--public-layers is for --design color: other designs have their public levels",
+            )),
             (Some("pbc"), None) => {
                 let batch = Layout::batch(leaves);
                 let long = || Failure::usage(format!("no batch code is for a log of {leaves} entries"));
@@ -117,7 +117,7 @@ impl DesignArgs {
         }
         if !self.is_met_by(design, leaves) {
             return Err(Failure::usage(format!("the stack is laid out otherwise: {}", title(design))).fix(
-                "build into another directory, or leave --design and --public out to keep what is there",
+                "build into another directory, or leave --design and --public-layers out to keep what is there",
             ));
         }
         if let ProofLayout::Batch(code) = &mut design {
@@ -155,9 +155,9 @@ impl DesignArgs {
         };
         let public = match design {
             ProofLayout::Color { public, .. } => {
-                self.public.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
+                self.public_layers.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
             }
-            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public.is_none(),
+            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public_layers.is_none(),
         };
         self.design.as_deref().is_none_or(|wanted| wanted == name) && public
     }

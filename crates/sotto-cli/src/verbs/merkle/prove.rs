@@ -1,4 +1,4 @@
-//! `sotto tree prove`: an inclusion proof, fetched without revealing the entry, verified, and
+//! `sotto merkle prove`: an inclusion proof, fetched without revealing the entry, verified, and
 //! printed.
 
 use super::log_args;
@@ -29,9 +29,9 @@ from what was seen: its key has signed two logs. That a log which has grown goes
 entry seen before, fetched in the same way.
 
 Example:
-  sotto tree prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711 > 4711.proof";
+  sotto merkle prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711 > 4711.proof";
 
-/// Arguments of `sotto tree prove`.
+/// Arguments of `sotto merkle prove`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Prove {

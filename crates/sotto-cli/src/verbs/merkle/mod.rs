@@ -1,4 +1,4 @@
-//! `sotto tree`: proofs from a transparency log, without revealing the entry to the server.
+//! `sotto merkle`: proofs from a transparency log, without revealing the entry to the server.
 //!
 //! | module | contents |
 //! |---|---|
@@ -35,15 +35,15 @@ log's key, `sotto serve` serves what it makes, and `prove` prints a proof that a
 verifier of c2sp.org/tlog-proof accepts, `verify` among them.
 
 Example:
-  sotto tree generate logs/demo --entries 100000 --origin example.com/demo
-  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
+  sotto merkle generate logs/demo --entries 100000 --origin example.com/demo
+  sotto merkle build logs/demo --log-key logs/demo.pub --out tables/demo
   sotto serve tables/demo &
-  sotto tree prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711";
+  sotto merkle prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711";
 
-/// Arguments of `sotto tree`.
+/// Arguments of `sotto merkle`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
-pub(crate) struct Tree {
+pub(crate) struct Merkle {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -62,7 +62,7 @@ enum Verb {
     Verify(Box<verify::Verify>),
 }
 
-impl Tree {
+impl Merkle {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         match self.verb {
             Verb::Generate(verb) => verb.run(screen),
@@ -74,7 +74,7 @@ impl Tree {
     }
 }
 
-/// Runs `sotto tree build` with these arguments for the demo, without output.
+/// Runs `sotto merkle build` with these arguments for the demo, without output.
 pub(super) fn build(
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     screen: Screen,

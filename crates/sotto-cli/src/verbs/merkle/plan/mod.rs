@@ -1,4 +1,4 @@
-//! `sotto tree plan`: the cost of each layout of a log, before anything is built.
+//! `sotto merkle plan`: the cost of each layout of a log, before anything is built.
 //!
 //! | module | contents |
 //! |---|---|
@@ -38,10 +38,10 @@ it. Layers are made public as long as that is no more than a quarter of the leav
 Schemes of two servers, and schemes whose clients keep a state on disk, are looked at only if --scheme names them.
 
 Example:
-  sotto tree plan logs/demo --log-key logs/demo.pub
-  sotto tree plan --leaves 268435456 --lookups 1000 --goal total-bytes";
+  sotto merkle plan logs/demo --log-key logs/demo.pub
+  sotto merkle plan --leaves 268435456 --lookups 1000 --goal total-bytes";
 
-/// Arguments of `sotto tree plan`.
+/// Arguments of `sotto merkle plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Plan {
@@ -70,7 +70,7 @@ pub(super) struct Plan {
     weights: CostArgs,
 }
 
-/// What the choice goes by: the same for `sotto tree build`.
+/// What the choice goes by: the same for `sotto merkle build`.
 #[derive(Debug, clap::Args)]
 pub(super) struct CostArgs {
     /// How many proofs one client is expected to fetch per epoch

@@ -1,4 +1,4 @@
-//! `sotto bench guard`: whether anything has become slower than it was.
+//! `sotto bench regression`: whether anything has become slower than it was.
 
 use super::Bench;
 use crate::exit_mapping;
@@ -11,7 +11,7 @@ use sotto_bench::regression::{GuardReport, guard};
 /// Measures and prints all ratios. If one has fallen, that is an error of sotto.
 pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
     if bench.svg.is_some() || options.threads.is_some() {
-        let said = "`bench guard` is on one thread, and there is no drawing of it";
+        let said = "`bench regression` is on one thread, and there is no drawing of it";
         return Err(Failure::usage(said).fix("leave --svg and --threads out"));
     }
     let bars = screen.bars();
@@ -36,6 +36,6 @@ fn verdict(report: &GuardReport) -> Result<()> {
     }
     Err(Failure::internal(format!("slower than it was: {}", fallen.join("; "))).fix(
         "see with `sotto bench machine` whether this machine reads memory as it should, and try again when it is idle; \
-         then `git bisect run make bench-guard` finds the commit",
+         then `git bisect run make bench-regression` finds the commit",
     ))
 }

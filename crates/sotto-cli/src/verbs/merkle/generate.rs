@@ -1,4 +1,4 @@
-//! `sotto tree generate`: a synthetic log of any length, signed with a key of its own.
+//! `sotto merkle generate`: a synthetic log of any length, signed with a key of its own.
 
 use super::log_args;
 use crate::failure::{Failure, Result};
@@ -12,10 +12,10 @@ The log's signing key is written beside the folder, DIR.key, and the public one,
 grown to the given number of entries, and gets a new checkpoint.
 
 Example:
-  sotto tree generate logs/demo --entries 1048576 --origin example.com/demo
-  sotto tree generate logs/demo --entries 1050000 --grow";
+  sotto merkle generate logs/demo --entries 1048576 --origin example.com/demo
+  sotto merkle generate logs/demo --entries 1050000 --grow";
 
-/// Arguments of `sotto tree generate`.
+/// Arguments of `sotto merkle generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Generate {
