@@ -72,8 +72,13 @@ impl KeyStore {
         per_minute: u32,
         ttl_seconds: u64,
     ) -> PyResult<Self> {
-        let limits =
-            SessionConfig { max_bytes, max_stored_bytes, ttl_seconds, per_client: per_network, per_minute };
+        let limits = SessionConfig {
+            max_bytes,
+            max_stored_bytes,
+            ttl_seconds,
+            sessions_per_client: per_network,
+            registrations_per_minute: per_minute,
+        };
         work(py, || Ok(KeyStore(coordinator::KeyStore::open(&limits, state.as_deref())?)))
     }
 

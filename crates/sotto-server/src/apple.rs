@@ -62,7 +62,7 @@ impl AppleServer {
             return Ok(None);
         }
         let apple = &config.apple;
-        let shelf = UseCaseSet::open(sources, apple.kept)?;
+        let shelf = UseCaseSet::open(sources, apple.configurations_kept)?;
         let state: Option<&Path> = config.state.as_deref();
         let keys = UserKeyStore::open(&apple.keys, state, metrics.clone())?;
         let open = |tokens| Tokens::open(tokens, state, keys.keep()).map(Arc::new);

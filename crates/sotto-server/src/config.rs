@@ -43,7 +43,7 @@ pub struct ServerConfig {
     /// is shown the same catalogs.
     pub logs: Vec<PathBuf>,
     /// Folder of a web page, whose files are served as they are when the server starts.
-    pub page: Option<PathBuf>,
+    pub static_dir: Option<PathBuf>,
     /// Number of this server among a scheme's servers, counted from 0, for every table without a
     /// role of its own. The servers of a table have to be run by parties that do not share what
     /// they see: nobody runs two of them.
@@ -53,14 +53,14 @@ pub struct ServerConfig {
     /// Maximum number of open connections. A further one replaces an idle one of the network that
     /// has the most, so that a new client is always let in.
     pub max_connections: usize,
-    /// Maximum number of connections of one client, as in [`SessionConfig::per_client`]; a further
+    /// Maximum number of connections of one client, as in [`SessionConfig::sessions_per_client`]; a further
     /// one replaces an idle one of the same client, and is closed if there is none. 0: any number,
     /// for servers behind a proxy.
     pub connections_per_client: usize,
     /// Memory for requests and their answers, in MiB, from the first byte of a request to the last
     /// of its answer; requests beyond it get `busy`. A client may have seven times what is then
     /// free, which is seven eighths for one that is alone (half for an IPv6 /64).
-    pub max_in_flight_mib: u64,
+    pub request_memory_mib: u64,
     /// Maximum number of query requests that wait for a pass. A further one replaces one of the
     /// client that has the most, which gets `busy`; if no client has more than the sender, the
     /// further one gets it.
@@ -68,19 +68,19 @@ pub struct ServerConfig {
     /// Maximum number of open streams, each with its expanded query in memory; further ones get
     /// `busy`.
     pub max_streams: usize,
-    /// Maximum number of open streams of one client, as in [`SessionConfig::per_client`]; further
+    /// Maximum number of open streams of one client, as in [`SessionConfig::sessions_per_client`]; further
     /// ones get `busy`. 0: any number.
     pub streams_per_client: usize,
     /// Maximum number of hint requests that wait or are being answered; further ones get `busy`.
     /// They are answered one after the other.
-    pub max_orders: usize,
+    pub max_hint_requests: usize,
     /// Maximum number of hint requests of one client, as for streams; further ones get `busy`. 0:
     /// any number.
-    pub orders_per_client: usize,
+    pub hint_requests_per_client: usize,
     /// Time in seconds for which hints are made for one client: at once, and again with each hour;
     /// then its hint requests get `busy`. A request in progress is finished. 0: any time, for
     /// servers behind a proxy. It should suffice for all hints of one client of the largest table.
-    pub order_seconds_per_client: u64,
+    pub hint_seconds_per_client: u64,
     /// Number of evaluations of symmetric tables for one client, over all tables: at once, and
     /// again with each hour, spread evenly; then `busy`. It bounds the number of rows that one
     /// client can learn, across restarts too if there is a `state`. 0: any number, for servers
@@ -88,7 +88,7 @@ pub struct ServerConfig {
     pub evaluations_per_client: u64,
     /// Number of threads that make hints; 0 means one per core. They are separate from those of the
     /// passes, and take processor time from them.
-    pub order_threads: usize,
+    pub hint_threads: usize,
     /// Maximum time in milliseconds that a query request waits for a pass; then it gets `deadline`.
     pub deadline_ms: u64,
     /// Maximum time in milliseconds for the body of a request to arrive.
@@ -108,17 +108,17 @@ pub struct ServerConfig {
     pub residency: Residency,
     /// Maximum memory in MiB for such copies if `residency` does not demand them, over all tables.
     /// 0: half of the memory that is available when a table is opened.
-    pub max_copies_mib: u64,
+    pub copy_memory_mib: u64,
     /// Whether images go live without being verified against their digests: at once, and damaged
     /// ones too.
-    pub trust_images: bool,
+    pub skip_image_check: bool,
     /// Number of epochs, the newest included, whose rows delta is served: how far a client with
     /// state may be behind before it has to stream the rows again.
     pub keep_deltas: u64,
     /// How query requests are batched.
     pub batch: BatchConfig,
     /// Limits on the server's time that clients may use.
-    pub scans: ScanConfig,
+    pub scan_budget: ScanConfig,
     /// Limits on the keys of clients, for schemes with keys.
     pub sessions: SessionConfig,
     /// Directory for state that outlives a restart, such as clients' keys. Without it they are in
@@ -196,10 +196,10 @@ pub struct SessionConfig {
     /// Maximum number of sessions of one client, which is one address (for IPv6, its first 56
     /// bits), and may be an office: its own least recently used one is evicted first. 0: any
     /// number, for servers behind a proxy, where all clients have its address.
-    pub per_client: usize,
+    pub sessions_per_client: usize,
     /// Number of registrations of one client that may arrive at once, and how many more each minute
     /// allows; others get `busy`, with the time of the next one. 0: any number.
-    pub per_minute: u32,
+    pub registrations_per_minute: u32,
 }
 
 /// Files for TLS, in PEM.
@@ -221,20 +221,20 @@ impl Default for ServerConfig {
             tables: Vec::new(),
             stacks: Vec::new(),
             logs: Vec::new(),
-            page: None,
+            static_dir: None,
             role: 0,
             threads: 0,
             max_connections: 1024,
             connections_per_client: 256,
-            max_in_flight_mib: 256,
+            request_memory_mib: 256,
             max_queue: 128,
             max_streams: 8,
             streams_per_client: 4,
-            max_orders: 16,
-            orders_per_client: 2,
-            order_seconds_per_client: 600,
+            max_hint_requests: 16,
+            hint_requests_per_client: 2,
+            hint_seconds_per_client: 600,
             evaluations_per_client: 1000,
-            order_threads: 1,
+            hint_threads: 1,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
             idle_timeout_ms: 60_000,
@@ -242,11 +242,11 @@ impl Default for ServerConfig {
             reload_seconds: 10,
             drain_seconds: 10,
             residency: Residency::Auto,
-            max_copies_mib: 0,
-            trust_images: false,
+            copy_memory_mib: 0,
+            skip_image_check: false,
             keep_deltas: 16,
             batch: BatchConfig::default(),
-            scans: ScanConfig::default(),
+            scan_budget: ScanConfig::default(),
             sessions: SessionConfig::default(),
             state: None,
             tls: None,
@@ -276,8 +276,8 @@ impl Default for SessionConfig {
             max_bytes: 4 << 30,
             max_stored_bytes: 16 << 30,
             ttl_seconds: 86_400,
-            per_client: 256,
-            per_minute: 300,
+            sessions_per_client: 256,
+            registrations_per_minute: 300,
         }
     }
 }
@@ -315,7 +315,7 @@ impl ServerConfig {
         let users = config.apple.tokens.iter_mut().map(|tokens| &mut tokens.users);
         let apple = config.apple.use_cases.iter_mut().chain(users).chain(&mut config.apple.reports);
         let folders = config.stacks.iter_mut().chain(&mut config.logs);
-        let own = folders.chain(&mut config.state).chain(&mut config.page);
+        let own = folders.chain(&mut config.state).chain(&mut config.static_dir);
         for path in tables.chain(tls).chain(own).chain(apple) {
             *path = folder.join(&path);
         }
@@ -377,17 +377,17 @@ impl ServerConfig {
         }
         let least_one = [
             ("max_connections", self.max_connections as u64),
-            ("max_in_flight_mib", self.max_in_flight_mib),
+            ("request_memory_mib", self.request_memory_mib),
             ("max_queue", self.max_queue as u64),
             ("max_streams", self.max_streams as u64),
-            ("max_orders", self.max_orders as u64),
+            ("max_hint_requests", self.max_hint_requests as u64),
             ("deadline_ms", self.deadline_ms),
             ("read_timeout_ms", self.read_timeout_ms),
             ("idle_timeout_ms", self.idle_timeout_ms),
             ("min_send_bytes_per_second", self.min_send_bytes_per_second),
             ("batch.max_queries", self.batch.max_queries as u64),
-            ("scans.burst_seconds_per_client", self.scans.burst_seconds_per_client),
-            ("scans.burst_seconds", self.scans.burst_seconds),
+            ("scan_budget.burst_seconds_per_client", self.scan_budget.burst_seconds_per_client),
+            ("scan_budget.burst_seconds", self.scan_budget.burst_seconds),
             ("apple.max_requests", self.apple.max_requests as u64),
         ];
         self.apple.tokens.iter().try_for_each(TokenConfig::check)?;

@@ -22,7 +22,7 @@ struct ImageOptions {
     room: Arc<CopyBudget>,
     lanes: Arc<PartPools>,
     keep_deltas: u64,
-    trust_images: bool,
+    skip_image_check: bool,
 }
 
 impl ImageOptions {
@@ -37,7 +37,7 @@ impl ImageOptions {
             room: room.clone(),
             lanes: lanes.clone(),
             keep_deltas: config.keep_deltas,
-            trust_images: config.trust_images,
+            skip_image_check: config.skip_image_check,
         }
     }
 
@@ -63,7 +63,7 @@ impl ImageOptions {
         let (server, answered) = self.answering(&image, entry, report.costs.answer_bytes)?;
         let parts =
             TableEpochParts { scheme: entry, signed, catalog, report, packing, server, image: image.clone() };
-        Ok(TableEpoch::with_key(parts, self.role, oprf)?.of_files(&image, answered, self.trust_images))
+        Ok(TableEpoch::with_key(parts, self.role, oprf)?.of_files(&image, answered, self.skip_image_check))
     }
 
     /// Opens what answers are computed from: the image, or all parts of a front.
@@ -173,7 +173,7 @@ impl EpochSource for FileSource {
 
 /// Memory for copies of tables, shared by all of them.
 pub(crate) fn room(config: &ServerConfig) -> Arc<CopyBudget> {
-    CopyBudget::new((config.max_copies_mib > 0).then(|| config.max_copies_mib.saturating_mul(1 << 20)))
+    CopyBudget::new((config.copy_memory_mib > 0).then(|| config.copy_memory_mib.saturating_mul(1 << 20)))
 }
 
 /// The sources that a configuration names.

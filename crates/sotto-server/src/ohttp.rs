@@ -59,7 +59,7 @@ impl Gateway {
             most: (config.max_request_mib.saturating_mul(MIB), config.max_response_mib.saturating_mul(MIB)),
             ring: ArcSwap::from_pointee(ring),
             state: state.map(Path::to_owned),
-            seen: Mutex::new(ReplayFilter::new(config.remember)),
+            seen: Mutex::new(ReplayFilter::new(config.replay_window)),
         };
         gateway.turn()?;
         Ok(gateway)

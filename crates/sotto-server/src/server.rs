@@ -132,7 +132,7 @@ impl Server {
         };
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
         let (metrics, opening) = (Arc::new(Metrics::new()), Arc::<Opening>::default());
-        let bytes = config.max_in_flight_mib.saturating_mul(1 << 20);
+        let bytes = config.request_memory_mib.saturating_mul(1 << 20);
         let memory = MemoryBudget::new(bytes, metrics.bodies.clone());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);

@@ -93,7 +93,7 @@ impl Service {
         let tables = ServedTables::open(sources, opening)?;
         let stacks = ServedStacks::open(&config.stacks, &tables)?;
         let logs = ServedLogs::open(&config.logs)?;
-        let page = StaticSite::open(config.page.as_deref())?;
+        let page = StaticSite::open(config.static_dir.as_deref())?;
         let apple = AppleServer::open(config, use_cases, &metrics)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), sessions::now())?;
@@ -101,17 +101,17 @@ impl Service {
         #[cfg(feature = "ohttp")]
         let ohttp = config.ohttp.as_ref().map(|set| crate::ohttp::Gateway::open(set, state)).transpose()?;
         let (keep, now) = (sessions.keep(), Instant::now());
-        let budget = Arc::new(TimeBudget::new(&config.scans, keep, metrics.clone()));
+        let budget = Arc::new(TimeBudget::new(&config.scan_budget, keep, metrics.clone()));
         let batch =
             Scheduler::start(SchedulerLimits::of(config), config.threads, budget.clone(), metrics.clone())?;
-        let making = nanos(Duration::from_secs(config.order_seconds_per_client));
+        let making = nanos(Duration::from_secs(config.hint_seconds_per_client));
         let made = "as much was made for one address as may be in an hour";
         let effort = Arc::new(ClientQuota::new(Rate::per(making, HOUR), made, keep));
         let evaluated = "as many evaluations were made for one address as may be in an hour";
         let evaluations =
             ClientQuota::kept(Rate::per(config.evaluations_per_client, HOUR), evaluated, keep, now)?;
         let works = (effort.clone(), budget.clone());
-        let orders = HintQueue::start(config.max_orders, config.order_threads, works, metrics.clone())?;
+        let orders = HintQueue::start(config.max_hint_requests, config.hint_threads, works, metrics.clone())?;
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
@@ -134,7 +134,7 @@ impl Service {
                 streams,
             ),
             open_orders: ConcurrencyLimit::new(
-                places(config.max_orders, config.orders_per_client),
+                places(config.max_hint_requests, config.hint_requests_per_client),
                 metrics.open_orders.clone(),
                 hints,
             ),

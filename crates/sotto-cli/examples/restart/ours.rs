@@ -44,8 +44,8 @@ fn config(folder: &Path) -> ServerConfig {
     let sessions = SessionConfig {
         max_bytes: IN_MEMORY,
         max_stored_bytes: u64::MAX,
-        per_client: 0,
-        per_minute: 0,
+        sessions_per_client: 0,
+        registrations_per_minute: 0,
         ..SessionConfig::default()
     };
     ServerConfig {

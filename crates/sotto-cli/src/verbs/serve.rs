@@ -51,20 +51,20 @@ those its scheme asks. What clients learn of it is bounded by --evaluations-per-
 
 Limits for one address (of IPv6: one /64 network), so that an office of 50 behind one address is served and nobody is kept out. \
 They are keys of the configuration file; behind a proxy, where all clients have one address, set them to 0:
-  connections_per_client = 256     open connections; one more takes the place of an idle one
-  sessions.per_client = 256        registered keys; the least recently used go first
-  sessions.per_minute = 300        registrations at once, and in each minute after
-  streams_per_client = 4           records being sent in units
-  orders_per_client = 2            orders of hints that wait
-  order_seconds_per_client = 600   of making hints at once, and in each hour after
-  evaluations_per_client = 1000    of symmetric tables at once, and in each hour after; --state keeps count over restarts
-  scans.percent_per_client = 0     of the server's time, in percent; 0: any
+  connections_per_client = 256             open connections; one more takes the place of an idle one
+  sessions.sessions_per_client = 256       registered keys; the least recently used go first
+  sessions.registrations_per_minute = 300  registrations at once, and in each minute after
+  streams_per_client = 4                   records being sent in units
+  hint_requests_per_client = 2             orders of hints that wait
+  hint_seconds_per_client = 600            of making hints at once, and in each hour after
+  evaluations_per_client = 1000            of symmetric tables at once, and in each hour after; --state keeps count over restarts
+  scan_budget.percent_per_client = 0       of the server's time, in percent; 0: any
 Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
 
 Addresses take turns where many ask. Each has a quarter of a pass in its turn, so one ask waits for a turn of each address \
 before it, and not for all their asks. Where the queue is full (max_queue), the address that has the most in it gets 429. \
 To bound what one address may use over time, give it a share: --scan-percent-per-client 25 is a quarter of each second, \
-after scans.burst_seconds_per_client = 60 that it may have at once.
+after scan_budget.burst_seconds_per_client = 60 that it may have at once.
 
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
@@ -214,7 +214,7 @@ impl Serve {
         }));
         config.recognize().map_err(exit_mapping::start)?;
         config.apple.use_cases.extend(self.apple.iter().cloned());
-        config.apple.allow_weak |= self.allow_insecure_params;
+        config.apple.allow_insecure_params |= self.allow_insecure_params;
         config.logs.extend(self.catalog_logs.iter().cloned());
         for path in &self.tables {
             let log = publish_log::log_folder(path).map_err(exit_mapping::db)?.filter(|log| log.is_dir());
@@ -228,19 +228,20 @@ impl Serve {
             config.self_signed = Some(names.map(str::to_owned).collect());
             config.tls = None;
         }
-        config.page = self.static_dir.clone().or(config.page);
-        config.trust_images |= self.skip_image_check;
+        config.static_dir = self.static_dir.clone().or(config.static_dir);
+        config.skip_image_check |= self.skip_image_check;
         config.residency = self.residency.unwrap_or(config.residency);
-        config.max_copies_mib = self.copy_memory_mib.unwrap_or(config.max_copies_mib);
+        config.copy_memory_mib = self.copy_memory_mib.unwrap_or(config.copy_memory_mib);
         config.allow_origins.extend(self.allow_origins.iter().cloned());
         config.state = self.state.clone().or(config.state);
         config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin_listen = self.admin_listen.unwrap_or(config.admin_listen);
         config.evaluations_per_client = self.evaluations_per_client.unwrap_or(config.evaluations_per_client);
-        let scans = &mut config.scans;
-        scans.percent_per_client = self.scan_percent_per_client.unwrap_or(scans.percent_per_client);
-        scans.percent = self.scan_percent.unwrap_or(scans.percent);
+        let scan_budget = &mut config.scan_budget;
+        scan_budget.percent_per_client =
+            self.scan_percent_per_client.unwrap_or(scan_budget.percent_per_client);
+        scan_budget.percent = self.scan_percent.unwrap_or(scan_budget.percent);
         config.threads = self.threads.unwrap_or(config.threads);
         config.batch.max_wait_us = self.batch_wait_us.unwrap_or(config.batch.max_wait_us);
         config.batch.max_queries = self.batch_queries.unwrap_or(config.batch.max_queries);

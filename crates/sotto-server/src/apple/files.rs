@@ -91,7 +91,7 @@ fn refused(error: ImageError) -> SourceError {
 
 /// The use cases that a configuration names.
 pub(crate) fn use_cases(config: &ServerConfig, room: &Arc<CopyBudget>) -> Vec<Box<dyn UseCaseSource>> {
-    let weak = if config.apple.allow_weak { WeakParams::Allow } else { WeakParams::Reject };
+    let weak = if config.apple.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject };
     let (residency, room) = (config.residency, room.clone());
     let source = |path: &PathBuf| -> Box<dyn UseCaseSource> {
         Box::new(Files { path: path.clone(), weak, residency, room: room.clone() })

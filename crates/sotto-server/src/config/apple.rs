@@ -14,9 +14,9 @@ pub struct AppleConfig {
     pub use_cases: Vec<PathBuf>,
     /// Number of configurations of a use case before its newest one that still answer clients that
     /// know them; other clients are notified that theirs is retired (410), and request the newest.
-    pub kept: usize,
+    pub configurations_kept: usize,
     /// Whether to serve parameters below 128 bits of security.
-    pub allow_weak: bool,
+    pub allow_insecure_params: bool,
     /// Maximum number of lookup requests that wait. A further one replaces one of the requester
     /// that has the most lookups waiting, which gets 429: an address, or a token if requests bring
     /// tokens. If no requester has more than the sender, the further one gets it.
@@ -120,18 +120,18 @@ pub struct AppleKeys {
     pub ttl_seconds: u64,
     /// Maximum number of keys of one address. 0: any number, since phones use relays, which many
     /// share.
-    pub per_client: usize,
+    pub sessions_per_client: usize,
     /// Number of uploads of one address that may arrive at once, and how many more each minute
     /// allows; others get 429. 0: any number.
-    pub per_minute: u32,
+    pub registrations_per_minute: u32,
 }
 
 impl Default for AppleConfig {
     fn default() -> Self {
         AppleConfig {
             use_cases: Vec::new(),
-            kept: 1,
-            allow_weak: false,
+            configurations_kept: 1,
+            allow_insecure_params: false,
             max_requests: 128,
             keys: AppleKeys::default(),
             tokens: None,
@@ -147,8 +147,8 @@ impl Default for AppleKeys {
             max_bytes: 4 << 30,
             max_stored_bytes: 16 << 30,
             ttl_seconds: 30 * 86_400,
-            per_client: 0,
-            per_minute: 0,
+            sessions_per_client: 0,
+            registrations_per_minute: 0,
         }
     }
 }
@@ -156,7 +156,19 @@ impl Default for AppleKeys {
 impl AppleKeys {
     /// These limits as those of other clients' keys are expressed.
     pub(crate) fn sessions(&self) -> SessionConfig {
-        let AppleKeys { max_bytes, max_stored_bytes, ttl_seconds, per_client, per_minute } = *self;
-        SessionConfig { max_bytes, max_stored_bytes, ttl_seconds, per_client, per_minute }
+        let AppleKeys {
+            max_bytes,
+            max_stored_bytes,
+            ttl_seconds,
+            sessions_per_client,
+            registrations_per_minute,
+        } = *self;
+        SessionConfig {
+            max_bytes,
+            max_stored_bytes,
+            ttl_seconds,
+            sessions_per_client,
+            registrations_per_minute,
+        }
     }
 }

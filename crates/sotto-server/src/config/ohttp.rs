@@ -18,7 +18,7 @@ pub struct OhttpConfig {
     pub max_response_mib: u64,
     /// Number of the last requests that are remembered: one that arrives again is refused inside. 0
     /// remembers none.
-    pub remember: usize,
+    pub replay_window: usize,
     /// Addresses of relays (for IPv6, the first 64 bits), which `connections_per_client` does not
     /// apply to.
     pub relays: Vec<IpAddr>,
@@ -31,7 +31,7 @@ impl Default for OhttpConfig {
             renew_days: 7,
             max_request_mib: 16,
             max_response_mib: 64,
-            remember: 1 << 18,
+            replay_window: 1 << 18,
             relays: Vec::new(),
         }
     }

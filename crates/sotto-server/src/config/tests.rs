@@ -35,13 +35,13 @@ fn the_example_has_every_key_with_its_default() {
 #[test]
 fn keys_can_be_set() {
     let text = "role = 1\nmax_streams = 4\nconnections_per_client = 2\nresidency = \"copy\"\nkeep_deltas = 3\n\
-                trust_images = true\ntables = [{ dir = \"a\" }]\n\
-                [batch]\nmax_wait_us = 300\n[sessions]\nttl_seconds = 60\nper_client = 4\n";
+                skip_image_check = true\ntables = [{ dir = \"a\" }]\n\
+                [batch]\nmax_wait_us = 300\n[sessions]\nttl_seconds = 60\nsessions_per_client = 4\n";
     let config = ServerConfig::parse(text).unwrap();
     assert_eq!((config.role, config.max_streams, config.connections_per_client), (1, 4, 2));
-    assert_eq!((config.residency, config.keep_deltas, config.trust_images), (Residency::Copy, 3, true));
+    assert_eq!((config.residency, config.keep_deltas, config.skip_image_check), (Residency::Copy, 3, true));
     assert_eq!((config.batch.max_wait_us, config.batch.max_queries), (300, 8));
-    assert_eq!((config.sessions.ttl_seconds, config.sessions.per_client), (60, 4));
+    assert_eq!((config.sessions.ttl_seconds, config.sessions.sessions_per_client), (60, 4));
     let both = "self_signed = []\ntables = [{ dir = \"a\" }]\n[tls]\ncert = \"c\"\nkey = \"k\"\n";
     assert!(ServerConfig::parse(both).unwrap_err().contains("take one of the two"));
 }

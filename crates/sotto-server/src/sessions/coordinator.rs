@@ -156,7 +156,7 @@ impl<S> SessionCache<S> {
     /// A cache of at most `max_bytes` bytes.
     pub fn new(max_bytes: u64) -> Self {
         let defaults = SessionConfig::default();
-        let config = SessionConfig { max_bytes, per_client: 0, max_stored_bytes: 0, ..defaults };
+        let config = SessionConfig { max_bytes, sessions_per_client: 0, max_stored_bytes: 0, ..defaults };
         SessionCache(Mutex::new(SessionTable::new(SessionLimits::of(&config))))
     }
 
@@ -250,8 +250,8 @@ mod tests {
         let limits = SessionConfig {
             max_bytes: 3000,
             max_stored_bytes: 10_000,
-            per_client: 20,
-            per_minute: 2,
+            sessions_per_client: 20,
+            registrations_per_minute: 2,
             ..SessionConfig::default()
         };
         let owner = KeyOwner::new("people", [7; 32]);

@@ -33,7 +33,7 @@ pub(super) struct SessionLimits {
 
 impl SessionLimits {
     pub(super) fn of(config: &SessionConfig) -> Self {
-        let per_client = match config.per_client {
+        let per_client = match config.sessions_per_client {
             0 => usize::MAX,
             most => most,
         };

@@ -76,7 +76,7 @@ fn a_use_is_written_down_and_counts_after_a_restart() {
 #[test]
 fn a_client_is_the_same_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
-    let config = SessionConfig { per_client: 2, ..SessionConfig::default() };
+    let config = SessionConfig { sessions_per_client: 2, ..SessionConfig::default() };
     let sessions = open(&config, Some(dir.path()), 0);
     let (first, other) = (register(&sessions, 1, 0), register(&sessions, 2, 0));
     drop(sessions);

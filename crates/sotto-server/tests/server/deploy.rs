@@ -64,11 +64,11 @@ fn behind_a_proxy_nothing_is_counted_by_address() {
     assert!(
         config.tls.is_none() && config.listen.ip().is_loopback() && config.admin_listen.ip().is_loopback()
     );
-    let counts = [config.connections_per_client, config.streams_per_client, config.orders_per_client];
+    let counts = [config.connections_per_client, config.streams_per_client, config.hint_requests_per_client];
     assert_eq!(counts, [0; 3]);
-    assert_eq!((config.order_seconds_per_client, config.evaluations_per_client), (0, 0));
-    assert_eq!((config.sessions.per_client, config.sessions.per_minute), (0, 0));
-    assert!(config.scans.percent_per_client == 0 && config.scans.percent > 0);
+    assert_eq!((config.hint_seconds_per_client, config.evaluations_per_client), (0, 0));
+    assert_eq!((config.sessions.sessions_per_client, config.sessions.registrations_per_minute), (0, 0));
+    assert!(config.scan_budget.percent_per_client == 0 && config.scan_budget.percent > 0);
     for proxy in ["nginx/sotto.conf", "caddy/Caddyfile"] {
         let text = std::fs::read_to_string(path.with_file_name(proxy)).unwrap();
         assert!(text.contains(&format!("{}", config.listen)), "{proxy}");

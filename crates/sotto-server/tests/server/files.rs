@@ -212,12 +212,12 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
         panic!("not served")
     };
     assert_eq!(table.catalog().epoch, Epoch(1));
-    let trusting = ServerConfig { tables: tables[..1].to_vec(), trust_images: true, ..config() };
+    let trusting = ServerConfig { tables: tables[..1].to_vec(), skip_image_check: true, ..config() };
     let TableStatus::Live(table) = live(&trusting) else { panic!("not served") };
     assert_eq!(table.catalog().epoch, Epoch(2));
     // Nothing but damaged images is no server.
     flip(&image);
-    let error = Server::start(&ServerConfig { trust_images: false, ..trusting }).err().unwrap();
+    let error = Server::start(&ServerConfig { skip_image_check: false, ..trusting }).err().unwrap();
     assert!(matches!(error, StartError::Table { .. }) && error.to_string().contains("resident"), "{error}");
 }
 

@@ -176,7 +176,7 @@ fn what_is_wrong_inside_stays_inside() {
     std::fs::write(page.join("index.html"), "here").unwrap();
     std::fs::write(page.join("large.js"), vec![b' '; 3 << 19]).unwrap();
     let set = gateway(root.path(), |set| set.max_response_mib = 1);
-    let running = start(&ServerConfig { page: Some(page), ..set });
+    let running = start(&ServerConfig { static_dir: Some(page), ..set });
     let mut client = Client::new(running.public);
     assert_eq!(client.ask("GET", "/nothing", &[], b"").status, 404);
     assert_eq!(client.ask("GET", "/config", &[], b"").status, 405);

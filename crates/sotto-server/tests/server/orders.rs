@@ -133,8 +133,8 @@ fn an_order_delays_no_ask() {
 
 #[test]
 fn so_many_orders_in_all_and_of_one_client() {
-    for (max_orders, orders_per_client) in [(2, 0), (5, 2)] {
-        let helper = helper(&ServerConfig { max_orders, orders_per_client, ..config() }, 1);
+    for (max_hint_requests, hint_requests_per_client) in [(2, 0), (5, 2)] {
+        let helper = helper(&ServerConfig { max_hint_requests, hint_requests_per_client, ..config() }, 1);
         helper.probe.hold_orders();
         let waiting = [0, 1].map(|number| helper.order_later(number));
         helper.until_open(2);
@@ -150,7 +150,7 @@ fn so_many_orders_in_all_and_of_one_client() {
 
 #[test]
 fn so_much_work_for_one_client_and_no_more() {
-    let helper = helper(&ServerConfig { order_seconds_per_client: 1, ..config() }, 1);
+    let helper = helper(&ServerConfig { hint_seconds_per_client: 1, ..config() }, 1);
     helper.assert_filled(&helper.order(0), 0);
     // The one that goes past the second is finished, and is the last.
     helper.probe.hold_orders();
@@ -166,8 +166,9 @@ fn so_much_work_for_one_client_and_no_more() {
 
 #[test]
 fn hints_are_charged_like_passes() {
-    let scans = ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let helper = helper(&ServerConfig { scans, ..config() }, 1);
+    let scan_budget =
+        ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
+    let helper = helper(&ServerConfig { scan_budget, ..config() }, 1);
     helper.probe.hold_orders();
     let waiting = helper.order_later(1);
     helper.until_open(1);

@@ -12,7 +12,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
 }
 
 fn with(folder: &Path) -> ServerConfig {
-    ServerConfig { page: Some(folder.to_owned()), ..config() }
+    ServerConfig { static_dir: Some(folder.to_owned()), ..config() }
 }
 
 /// Why a server with this page does not start.

@@ -109,7 +109,8 @@ fn a_scheme_without_keys_takes_none() {
 
 #[test]
 fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itself() {
-    let sessions = SessionConfig { per_client: 3, per_minute: 0, ..SessionConfig::default() };
+    let sessions =
+        SessionConfig { sessions_per_client: 3, registrations_per_minute: 0, ..SessionConfig::default() };
     let world = keyed(sessions.clone());
     let mut client = client(&world.made, "a");
     let mut ids: Vec<SessionId> = (0..20).map(|_| registered(&world, client.as_ref())).collect();
@@ -120,7 +121,7 @@ fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itsel
     world.until("sotto_sessions{table=\"t\"}", 3.0);
 
     // One may come free in between, but not two.
-    let world = keyed(SessionConfig { per_minute: 2, ..sessions });
+    let world = keyed(SessionConfig { registrations_per_minute: 2, ..sessions });
     let keys = client.keys();
     let refused: Vec<_> = (0..6)
         .map(|_| register(&world, &world.pin, &keys))

@@ -42,8 +42,9 @@ fn one_clients_flood_keeps_no_other_out() {
 
 #[test]
 fn a_client_that_has_had_its_time_waits_and_no_other() {
-    let scans = ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let world = world(&ServerConfig { scans, ..config() });
+    let scan_budget =
+        ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
+    let world = world(&ServerConfig { scan_budget, ..config() });
     world.probe.hold();
     let long = world.ask_later(&[0]);
     world.until("sotto_passes_total", 1.0);
@@ -61,8 +62,8 @@ fn a_client_that_has_had_its_time_waits_and_no_other() {
 
 #[test]
 fn all_clients_together_have_so_much_time() {
-    let scans = ScanConfig { percent: 10, burst_seconds: 1, ..ScanConfig::default() };
-    let world = world(&ServerConfig { scans, ..config() });
+    let scan_budget = ScanConfig { percent: 10, burst_seconds: 1, ..ScanConfig::default() };
+    let world = world(&ServerConfig { scan_budget, ..config() });
     world.probe.hold();
     let long = world.ask_later(&[0]);
     world.until("sotto_passes_total", 1.0);

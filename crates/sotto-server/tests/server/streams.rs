@@ -174,8 +174,9 @@ fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
 
 #[test]
 fn a_stream_goes_on_at_the_pace_of_its_clients_budget() {
-    let scans = ScanConfig { percent_per_client: 20, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let mut scene = scene(WIDE, &ServerConfig { scans, ..config() });
+    let scan_budget =
+        ScanConfig { percent_per_client: 20, burst_seconds_per_client: 1, ..ScanConfig::default() };
+    let mut scene = scene(WIDE, &ServerConfig { scan_budget, ..config() });
     scene.world.probe.hold();
     let mut open = scene.open();
     wait_for("the first unit", || scene.world.probe.batches().len() == 1);

@@ -66,7 +66,7 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
     for window in [0, 1] {
         let rate = 1 << 30;
         let config = ServerConfig {
-            max_in_flight_mib: 8,
+            request_memory_mib: 8,
             idle_timeout_ms: 400,
             min_send_bytes_per_second: rate,
             ..config()
@@ -98,7 +98,7 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
 
 #[test]
 fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
-    let world = wide_world(&ServerConfig { max_in_flight_mib: 4, ..config() });
+    let world = wide_world(&ServerConfig { request_memory_mib: 4, ..config() });
     // Heads whose bodies would take all there is, and then nothing.
     let length = (1024 * 8 + 80).to_string();
     let mut silent: Vec<_> = (0..8).map(|_| connect(world.at)).collect();
@@ -116,7 +116,7 @@ fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
 
 #[test]
 fn what_no_client_can_have_is_refused_with_what_to_do() {
-    let world = wide_world(&ServerConfig { max_in_flight_mib: 1, ..config() });
+    let world = wide_world(&ServerConfig { request_memory_mib: 1, ..config() });
     let refused = world.ask(&records(1024));
     assert_refused(&refused, Code::TooLarge);
     assert!(refused.text().contains("ask for less at once"), "{}", refused.text());

@@ -117,7 +117,7 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
             ..ServerConfig::on_free_ports()
         };
         config.batch.max_queries = max_queries;
-        config.max_in_flight_mib = config.max_in_flight_mib.max(4096);
+        config.request_memory_mib = config.request_memory_mib.max(4096);
         config.deadline_ms = 60_000;
         let server = Server::start(&config).map_err(exit_mapping::start)?;
         read_through(&server)?;

@@ -29,7 +29,7 @@ pub(super) fn announce(
     if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
         lines.push(format!("next: sotto get --apple {public} --use-case {name} --key KEY"));
     }
-    if config.page.is_some() {
+    if config.static_dir.is_some() {
         lines.push(format!("a page for browsers: {public}/"));
     }
     lines.extend(running.own.as_ref().map(certificate));

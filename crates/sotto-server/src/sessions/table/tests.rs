@@ -6,7 +6,7 @@ fn roster(config: SessionConfig) -> SessionTable<AnySession> {
 }
 
 fn unbounded() -> SessionConfig {
-    SessionConfig { per_client: 0, ttl_seconds: 60, ..SessionConfig::default() }
+    SessionConfig { sessions_per_client: 0, ttl_seconds: 60, ..SessionConfig::default() }
 }
 
 fn id(number: u8) -> SessionId {
@@ -97,7 +97,7 @@ fn the_disk_has_a_bound_of_its_own() {
 
 #[test]
 fn a_thousand_registrations_of_one_client_push_out_its_own_alone() {
-    let mut roster = roster(SessionConfig { per_client: 3, ..unbounded() });
+    let mut roster = roster(SessionConfig { sessions_per_client: 3, ..unbounded() });
     put(&mut roster, 1, 1, 5, 0);
     for _ in 0..300 {
         for number in 2..6 {

@@ -178,7 +178,7 @@ fn a_token_is_spent_once_its_request_has_come() {
     let root = tempfile::tempdir().unwrap();
     let mut config = with_tokens(root.path());
     config.read_timeout_ms = 50;
-    config.max_in_flight_mib = 1;
+    config.request_memory_mib = 1;
     let running = start(&config);
     let at = running.public;
     let token = token(at, "ann");

@@ -166,8 +166,8 @@ fn settings(table: &Path, state: &Path, threads: usize) -> String {
     format!(
         "listen = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\nstate = {}\ntables = [{{ dir = {} }}]\n\
          threads = {threads}\nreload_seconds = 1\nread_timeout_ms = 2000\nidle_timeout_ms = 8000\n\
-         connections_per_client = 0\norder_seconds_per_client = 0\norders_per_client = 0\n\
-         [sessions]\nper_client = {SESSIONS}\nper_minute = 0\n",
+         connections_per_client = 0\nhint_seconds_per_client = 0\nhint_requests_per_client = 0\n\
+         [sessions]\nsessions_per_client = {SESSIONS}\nregistrations_per_minute = 0\n",
         text(state),
         text(table)
     )
