@@ -22,24 +22,24 @@ impl Metrics {
         }
         let counts = sessions.counts(|owner| owner.table.to_string());
         let (memory, disk) = sessions.bytes();
-        for (place, bytes) in [("memory", memory), ("disk", disk)] {
+        for (medium, bytes) in [("memory", memory), ("disk", disk)] {
             self.session_bytes
-                .get_or_create(&MediumLabel { place })
+                .get_or_create(&MediumLabel { medium })
                 .set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         for slot in tables.all() {
             let table = slot.name();
             let live = slot.live_now();
             let served = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
-            self.served.get_or_create(&ByTable { table: table.clone() }).set(i64::from(served));
+            self.table_up.get_or_create(&ByTable { table: table.clone() }).set(i64::from(served));
             let Some(live) = live else { continue };
             self.lies(&table, &live);
-            let epoch = |which, epoch: u64| {
+            let epoch = |generation, epoch: u64| {
                 let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
-                self.live.get_or_create(&EpochLabel { table: table.clone(), which }).set(epoch);
+                self.live.get_or_create(&EpochLabel { table: table.clone(), generation }).set(epoch);
             };
             let role = i64::from(live.newest().pin().server);
-            self.roles.get_or_create(&ByTable { table: table.clone() }).set(role);
+            self.server_role.get_or_create(&ByTable { table: table.clone() }).set(role);
             epoch("newest", live.newest().pin().epoch.0);
             epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
             let count = counts.get(&table).copied().unwrap_or_default();
@@ -55,7 +55,7 @@ impl Metrics {
 
     /// Sets the gauges of a table. A placement that no longer occurs is set to 0.
     fn lies(&self, table: &str, live: &LiveEpochs) {
-        for (place, is_copy) in [("file", false), ("memory", true)] {
+        for (medium, is_copy) in [("file", false), ("memory", true)] {
             let (mut huge, mut small, mut unknown) = (0, 0, 0);
             for it in live.all().filter_map(|table| table.residence()).filter(|it| it.is_copy == is_copy) {
                 match it.huge_share {
@@ -68,7 +68,7 @@ impl Metrics {
                 }
             }
             for (pages, bytes) in [("huge", huge), ("small", small), ("unknown", unknown)] {
-                let label = PlacementLabel { table: table.to_owned(), place, pages };
+                let label = PlacementLabel { table: table.to_owned(), medium, pages };
                 self.lying.get_or_create(&label).set(i64::try_from(bytes).unwrap_or(i64::MAX));
             }
         }
@@ -80,8 +80,8 @@ impl AppleMetrics {
     fn look(&self, apple: &AppleServer) {
         let gauge = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let (memory, disk) = apple.keys.bytes();
-        for (place, bytes) in [("memory", memory), ("disk", disk)] {
-            self.key_bytes.get_or_create(&Medium { place }).set(gauge(bytes));
+        for (medium, bytes) in [("memory", memory), ("disk", disk)] {
+            self.key_bytes.get_or_create(&Medium { medium }).set(gauge(bytes));
         }
         let (live, counts) = (apple.shelf.live(), apple.keys.counts());
         for (name, all) in live.use_cases() {

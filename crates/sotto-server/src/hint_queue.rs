@@ -110,7 +110,7 @@ impl Worker {
             if self.closed.load(Ordering::Relaxed) {
                 let _ = reply.send(Err(Code::ShuttingDown));
             } else if reply.is_closed() {
-                self.metrics.gone.inc();
+                self.metrics.abandoned_requests.inc();
             } else {
                 let start = Instant::now();
                 let made = self.fill(&order);

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct MemoryBudget {
     total: u64,
     used: Mutex<MemoryUsage>,
-    /// Gauge of the memory that is held, in KiB.
+    /// Gauge of the memory that is held, in bytes.
     gauge: Gauge,
 }
 
@@ -75,7 +75,7 @@ impl MemoryBudget {
     }
 
     fn show(&self, used: &MemoryUsage) {
-        self.gauge.set(i64::try_from(used.all.div_ceil(1024)).unwrap_or(i64::MAX));
+        self.gauge.set(i64::try_from(used.all).unwrap_or(i64::MAX));
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct ByTable {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct EpochLabel {
     pub(crate) table: String,
-    pub(crate) which: &'static str,
+    pub(crate) generation: &'static str,
 }
 
 /// Why a session was evicted from memory or from the disk.
@@ -55,53 +55,53 @@ pub(crate) enum EvictionReason {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct EvictionLabel {
-    why: &'static str,
+    reason: &'static str,
 }
 
 /// Label of a time budget: that of one `client`, or of `all`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ScopeLabel {
-    whose: &'static str,
+    scope: &'static str,
 }
 
 /// Label of the medium that keys are stored in: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct MediumLabel {
-    pub(crate) place: &'static str,
+    pub(crate) medium: &'static str,
 }
 
 /// All metrics of a server.
 pub(crate) struct Metrics {
     pub(crate) registry: Registry,
     requests: Family<RequestLabel, Counter>,
-    asks: Family<ByTable, Counter>,
+    query_requests: Family<ByTable, Counter>,
     queries: Family<ByTable, Counter>,
     passes: Family<ByTable, Counter>,
-    streams: Family<ByTable, Counter>,
-    units: Family<ByTable, Counter>,
+    row_streams: Family<ByTable, Counter>,
+    stream_units: Family<ByTable, Counter>,
     pub(crate) open_streams: Gauge,
-    orders: Family<ByTable, Counter>,
+    hint_requests: Family<ByTable, Counter>,
     evaluations: Family<ByTable, Counter>,
     /// Number of hint requests that wait or are being answered.
-    pub(crate) open_orders: Gauge,
-    /// Memory in KiB that requests and answers take.
-    pub(crate) bodies: Gauge,
+    pub(crate) open_hint_requests: Gauge,
+    /// Memory in bytes that requests and answers take.
+    pub(crate) request_memory: Gauge,
     scan_seconds: Counter<f64, AtomicU64>,
-    over_budget: Family<ScopeLabel, Counter>,
+    budget_refusals: Family<ScopeLabel, Counter>,
     /// Number of query requests evicted from a full queue.
-    pub(crate) pushed_out: Counter,
+    pub(crate) queue_evictions: Counter,
     batch: Histogram,
-    queue_wait: Histogram,
+    query_wait: Histogram,
     answer: Histogram,
     pub(crate) live: Family<EpochLabel, Gauge>,
-    pub(crate) served: Family<ByTable, Gauge>,
+    pub(crate) table_up: Family<ByTable, Gauge>,
     pub(crate) lying: Family<PlacementLabel, Gauge>,
-    pub(crate) roles: Family<ByTable, Gauge>,
+    pub(crate) server_role: Family<ByTable, Gauge>,
     pub(crate) sessions: Family<ByTable, Gauge>,
     pub(crate) admitted: Family<ByTable, Gauge>,
     pub(crate) session_bytes: Family<MediumLabel, Gauge>,
     evictions: Family<EvictionLabel, Counter>,
-    refused_epochs: Counter,
+    epoch_load_failures: Counter,
     /// Number of sessions loaded from disk into memory.
     pub(crate) readmitted: Counter,
     /// Number of failed operations on the store of keys.
@@ -109,7 +109,7 @@ pub(crate) struct Metrics {
     /// Number of query requests that wait for a pass.
     pub(crate) queue_depth: Gauge,
     /// Number of query requests and streams dropped because their client hung up, or did not read.
-    pub(crate) gone: Counter,
+    pub(crate) abandoned_requests: Counter,
     /// Bytes of frames that were read.
     pub(crate) bytes_in: Counter,
     /// Bytes of responses, as announced.
@@ -127,35 +127,35 @@ impl Metrics {
         let mut metrics = Metrics {
             registry: Registry::with_prefix("sotto"),
             requests: Family::default(),
-            asks: Family::default(),
+            query_requests: Family::default(),
             queries: Family::default(),
             passes: Family::default(),
-            streams: Family::default(),
-            units: Family::default(),
+            row_streams: Family::default(),
+            stream_units: Family::default(),
             open_streams: Gauge::default(),
-            orders: Family::default(),
+            hint_requests: Family::default(),
             evaluations: Family::default(),
-            open_orders: Gauge::default(),
-            bodies: Gauge::default(),
+            open_hint_requests: Gauge::default(),
+            request_memory: Gauge::default(),
             scan_seconds: Counter::default(),
-            over_budget: Family::default(),
-            pushed_out: Counter::default(),
+            budget_refusals: Family::default(),
+            queue_evictions: Counter::default(),
             batch: Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]),
-            queue_wait: seconds(),
+            query_wait: seconds(),
             answer: seconds(),
             live: Family::default(),
-            served: Family::default(),
+            table_up: Family::default(),
             lying: Family::default(),
-            roles: Family::default(),
+            server_role: Family::default(),
             sessions: Family::default(),
             admitted: Family::default(),
             session_bytes: Family::default(),
             evictions: Family::default(),
             readmitted: Counter::default(),
             store_failures: Counter::default(),
-            refused_epochs: Counter::default(),
+            epoch_load_failures: Counter::default(),
             queue_depth: Gauge::default(),
-            gone: Counter::default(),
+            abandoned_requests: Counter::default(),
             bytes_in: Counter::default(),
             bytes_out: Counter::default(),
             connections: Gauge::default(),
@@ -168,19 +168,23 @@ impl Metrics {
     fn register(&mut self) {
         let r = &mut self.registry;
         r.register("requests", "Requests by route and outcome", self.requests.clone());
-        r.register("asks", "Asks answered", self.asks.clone());
+        r.register("query_requests", "Asks answered", self.query_requests.clone());
         r.register("queries", "Queries in passes", self.queries.clone());
         r.register("passes", "Passes over a table", self.passes.clone());
-        r.register("streams", "Streams begun", self.streams.clone());
-        r.register("units", "Units made for streams", self.units.clone());
+        r.register("row_streams", "Streams begun", self.row_streams.clone());
+        r.register("stream_units", "Units made for streams", self.stream_units.clone());
         r.register("open_streams", "Streams that are open", self.open_streams.clone());
-        r.register("orders", "Orders of hints begun", self.orders.clone());
+        r.register("hint_requests", "Orders of hints begun", self.hint_requests.clone());
         r.register("evaluations", "Evaluations of symmetric tables", self.evaluations.clone());
-        r.register("open_orders", "Orders of hints that wait or are being filled", self.open_orders.clone());
         r.register(
-            "bodies_kib",
-            "Memory for requests and answers that is taken, in KiB",
-            self.bodies.clone(),
+            "open_hint_requests",
+            "Orders of hints that wait or are being filled",
+            self.open_hint_requests.clone(),
+        );
+        r.register(
+            "request_memory_bytes",
+            "Memory for requests and answers that is taken, in bytes",
+            self.request_memory.clone(),
         );
         r.register(
             "scan_seconds",
@@ -188,30 +192,30 @@ impl Metrics {
             self.scan_seconds.clone(),
         );
         r.register(
-            "over_budget",
+            "budget_refusals",
             "Refusals for want of such time: a client's, or that of all",
-            self.over_budget.clone(),
+            self.budget_refusals.clone(),
         );
         r.register(
-            "pushed_out",
+            "queue_evictions",
             "Asks of who had most that gave way in a full queue",
-            self.pushed_out.clone(),
+            self.queue_evictions.clone(),
         );
         r.register("batch_queries", "Queries in one pass", self.batch.clone());
-        r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
+        r.register("query_wait_seconds", "How long an ask waited for its pass", self.query_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
         r.register("live_epoch", "Number of a live epoch", self.live.clone());
         r.register(
-            "served",
+            "table_up",
             "Whether a table is answered about: 1, or 0 where its image is damaged or still read",
-            self.served.clone(),
+            self.table_up.clone(),
         );
         r.register(
             "table_bytes",
-            "Bytes that answers of live epochs are made from, by place and kind of pages",
+            "Bytes that answers of live epochs are made from, by medium and kind of pages",
             self.lying.clone(),
         );
-        r.register("role", "Which of its scheme's servers this is, from 0", self.roles.clone());
+        r.register("server_role", "Which of its scheme's servers this is, from 0", self.server_role.clone());
         r.register("sessions", "Sessions held, in memory or on disk", self.sessions.clone());
         r.register("sessions_in_memory", "Sessions whose keys are in memory", self.admitted.clone());
         r.register("session_bytes", "Bytes of held keys", self.session_bytes.clone());
@@ -219,15 +223,15 @@ impl Metrics {
         r.register("session_readmissions", "Sessions brought back from the disk", self.readmitted.clone());
         r.register("session_store_failures", "Failed operations on stored keys", self.store_failures.clone());
         r.register(
-            "refused_epochs",
+            "epoch_load_failures",
             "Reloads that found an epoch that is not valid",
-            self.refused_epochs.clone(),
+            self.epoch_load_failures.clone(),
         );
         r.register("queue_depth", "Asks that wait for a pass", self.queue_depth.clone());
         r.register(
-            "gone",
+            "abandoned_requests",
             "Asks and streams dropped because their client hung up, or did not read",
-            self.gone.clone(),
+            self.abandoned_requests.clone(),
         );
         r.register("request_bytes", "Bytes of frames read", self.bytes_in.clone());
         r.register("response_bytes", "Bytes of responses, as announced", self.bytes_out.clone());
@@ -247,15 +251,15 @@ impl Metrics {
     }
 
     pub(crate) fn stream(&self, table: &str) {
-        self.streams.get_or_create(&ByTable { table: table.to_owned() }).inc();
+        self.row_streams.get_or_create(&ByTable { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn unit(&self, table: &str) {
-        self.units.get_or_create(&ByTable { table: table.to_owned() }).inc();
+        self.stream_units.get_or_create(&ByTable { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn order(&self, table: &str) {
-        self.orders.get_or_create(&ByTable { table: table.to_owned() }).inc();
+        self.hint_requests.get_or_create(&ByTable { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn evaluated(&self, table: &str, count: usize) {
@@ -263,25 +267,25 @@ impl Metrics {
     }
 
     pub(crate) fn answered(&self, table: &str, queue: Duration, total: Duration) {
-        self.asks.get_or_create(&ByTable { table: table.to_owned() }).inc();
-        self.queue_wait.observe(queue.as_secs_f64());
+        self.query_requests.get_or_create(&ByTable { table: table.to_owned() }).inc();
+        self.query_wait.observe(queue.as_secs_f64());
         self.answer.observe(total.as_secs_f64());
     }
 
-    pub(crate) fn evicted(&self, why: EvictionReason) {
-        let why = match why {
+    pub(crate) fn evicted(&self, reason: EvictionReason) {
+        let reason = match reason {
             EvictionReason::Expired => "expired",
             EvictionReason::Client => "client",
             EvictionReason::Memory => "memory",
             EvictionReason::Disk => "disk",
             EvictionReason::Damaged => "damaged",
         };
-        self.evictions.get_or_create(&EvictionLabel { why }).inc();
+        self.evictions.get_or_create(&EvictionLabel { reason }).inc();
     }
 
     /// Counts a refusal because the time budget of `client` or of `all` is used up.
-    pub(crate) fn over_budget(&self, whose: &'static str) {
-        self.over_budget.get_or_create(&ScopeLabel { whose }).inc();
+    pub(crate) fn over_budget(&self, scope: &'static str) {
+        self.budget_refusals.get_or_create(&ScopeLabel { scope }).inc();
     }
 
     pub(crate) fn scanned(&self, took: Duration) {
@@ -289,6 +293,6 @@ impl Metrics {
     }
 
     pub(crate) fn epoch_refused(&self) {
-        self.refused_epochs.inc();
+        self.epoch_load_failures.inc();
     }
 }

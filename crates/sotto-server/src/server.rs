@@ -133,7 +133,7 @@ impl Server {
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
         let (metrics, opening) = (Arc::new(Metrics::new()), Arc::<Opening>::default());
         let bytes = config.request_memory_mib.saturating_mul(1 << 20);
-        let memory = MemoryBudget::new(bytes, metrics.bodies.clone());
+        let memory = MemoryBudget::new(bytes, metrics.request_memory.clone());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);
         // Routes are served before the tables are open too: clients are notified that the server is

@@ -135,7 +135,7 @@ impl Service {
             ),
             open_orders: ConcurrencyLimit::new(
                 places(config.max_hint_requests, config.hint_requests_per_client),
-                metrics.open_orders.clone(),
+                metrics.open_hint_requests.clone(),
                 hints,
             ),
             memory,

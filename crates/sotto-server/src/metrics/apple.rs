@@ -26,7 +26,7 @@ struct Outcome {
 /// Label of the medium that keys are stored in: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Medium {
-    pub(crate) place: &'static str,
+    pub(crate) medium: &'static str,
 }
 
 /// Metrics of Apple's private lookups.
@@ -62,7 +62,11 @@ impl AppleMetrics {
     }
 
     pub(super) fn register(&self, r: &mut Registry) {
-        r.register("apple_open", "Apple's requests for lookups that wait or are answered", self.open.clone());
+        r.register(
+            "apple_open_requests",
+            "Apple's requests for lookups that wait or are answered",
+            self.open.clone(),
+        );
         r.register("apple_lookups", "Apple's lookups, by what became of them", self.lookups.clone());
         r.register("apple_evaluations", "Evaluations of Apple's symmetric tables", self.evaluations.clone());
         r.register("apple_lookup_seconds", "How long an answer took to make", self.seconds.clone());
@@ -87,8 +91,8 @@ impl AppleMetrics {
         for gauge in [&self.configurations, &self.keys, &self.keys_in_memory] {
             gauge.get_or_create(&by).set(0);
         }
-        for place in ["memory", "disk"] {
-            self.key_bytes.get_or_create(&Medium { place }).set(0);
+        for medium in ["memory", "disk"] {
+            self.key_bytes.get_or_create(&Medium { medium }).set(0);
         }
     }
 

@@ -7,6 +7,6 @@ use prometheus_client::encoding::EncodeLabelSet;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct PlacementLabel {
     pub(crate) table: String,
-    pub(crate) place: &'static str,
+    pub(crate) medium: &'static str,
     pub(crate) pages: &'static str,
 }

@@ -25,20 +25,20 @@ pub fn metrics_sample() -> String {
         EvictionReason::Disk,
         EvictionReason::Damaged,
     ];
-    evicted.into_iter().for_each(|why| metrics.evicted(why));
-    ["client", "all"].into_iter().for_each(|whose| metrics.over_budget(whose));
-    for gauge in [&metrics.served, &metrics.roles, &metrics.sessions, &metrics.admitted] {
+    evicted.into_iter().for_each(|reason| metrics.evicted(reason));
+    ["client", "all"].into_iter().for_each(|scope| metrics.over_budget(scope));
+    for gauge in [&metrics.table_up, &metrics.server_role, &metrics.sessions, &metrics.admitted] {
         gauge.get_or_create(&table()).set(0);
     }
-    for place in ["memory", "disk"] {
-        metrics.session_bytes.get_or_create(&MediumLabel { place }).set(0);
+    for medium in ["memory", "disk"] {
+        metrics.session_bytes.get_or_create(&MediumLabel { medium }).set(0);
     }
-    for which in ["newest", "previous"] {
-        metrics.live.get_or_create(&EpochLabel { table: "table".into(), which }).set(0);
+    for generation in ["newest", "previous"] {
+        metrics.live.get_or_create(&EpochLabel { table: "table".into(), generation }).set(0);
     }
-    for place in ["file", "memory"] {
+    for medium in ["file", "memory"] {
         for pages in ["huge", "small", "unknown"] {
-            metrics.lying.get_or_create(&PlacementLabel { table: "table".into(), place, pages }).set(0);
+            metrics.lying.get_or_create(&PlacementLabel { table: "table".into(), medium, pages }).set(0);
         }
     }
     metrics.apple.sample();

@@ -116,7 +116,7 @@ impl Queue {
         // kept out by others' requests.
         if state.waiting.asks() >= self.limits.max_queue {
             let out = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
-            self.metrics.pushed_out.inc();
+            self.metrics.queue_evictions.inc();
             refuse(out, Code::Busy);
         }
         let answers = Vec::with_capacity(usize::from(ask.head.count));
@@ -141,7 +141,7 @@ impl Queue {
         let steps = turn.steps_left();
         if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
             let out = state.waiting.give_way_job(turn.requester(), steps).ok_or(Code::Busy)?;
-            self.metrics.pushed_out.inc();
+            self.metrics.queue_evictions.inc();
             out.refuse(Code::Busy);
         }
         state.waiting.push_job(turn);
@@ -254,7 +254,7 @@ impl Queue {
             |job| is_over(job) || is_late(job),
             |job| match is_over(&job) {
                 true => {
-                    self.metrics.gone.inc();
+                    self.metrics.abandoned_requests.inc();
                 }
                 false => job.refuse(Code::Deadline),
             },
@@ -275,7 +275,7 @@ impl Queue {
             |one: &QueuedQuery| one.reply.is_closed() || one.started.is_none() && (late(one) || over(one));
         waiting.remove_where(goes, |one| {
             if one.reply.is_closed() {
-                self.metrics.gone.inc();
+                self.metrics.abandoned_requests.inc();
             } else if late(&one) {
                 refuse(one, Code::Deadline);
             } else {

@@ -103,7 +103,7 @@ fn a_client_that_hangs_up_costs_no_work() {
     world.until("sotto_connections", 1.0);
     world.probe.release();
     assert_answers(&first.join().unwrap(), &world.pin, &[0]);
-    world.until("sotto_gone_total", 1.0);
+    world.until("sotto_abandoned_requests_total", 1.0);
     assert_answers(&world.ask(&[2]), &world.pin, &[2]);
     assert_eq!(world.probe.batches(), [1, 1]);
 }

@@ -55,7 +55,7 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
     let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains("cut short") && told.contains(r#""live":[1]"#), "{told}");
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
-    world.until("sotto_refused_epochs_total", 2.0);
+    world.until("sotto_epoch_load_failures_total", 2.0);
 
     // Another table, or another epoch, under the name of a new epoch.
     world.shelf.put(2, EncodedTable { name: "other", ..EncodedTable::clear(2, &world.probe) });
@@ -92,7 +92,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
 fn new_epochs_are_found_without_being_told() {
     let world = world(&ServerConfig { reload_seconds: 1, ..config() });
     world.shelf.put(2, EncodedTable::clear(2, &world.probe));
-    world.until(r#"sotto_live_epoch{table="t",which="newest"}"#, 2.0);
+    world.until(r#"sotto_live_epoch{table="t",generation="newest"}"#, 2.0);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);
 }
 

@@ -128,7 +128,7 @@ fn metrics_say_where_tables_lie() {
     encode(dir.path(), 0);
     let bytes = |running: &RunningServer, place: &str| -> u64 {
         let text = get(running.admin, "/metrics").text();
-        let start = format!("sotto_table_bytes{{table=\"real\",place=\"{place}\",");
+        let start = format!("sotto_table_bytes{{table=\"real\",medium=\"{place}\",");
         let values = text.lines().filter_map(|line| line.strip_prefix(&start)?.rsplit(' ').next());
         values.map(|value| value.parse::<u64>().unwrap()).sum()
     };
@@ -194,7 +194,7 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
     assert!(matches!(&standing[1].1, TableStatus::Live(_)), "{standing:?}");
     let ready = get(running.admin, "/readyz");
     assert!(ready.status == 200 && ready.text().contains("not served: other"), "{}", ready.text());
-    assert!(get(running.admin, "/metrics").text().contains("sotto_served{table=\"other\"} 0"));
+    assert!(get(running.admin, "/metrics").text().contains("sotto_table_up{table=\"other\"} 0"));
     // Another look finds no other file there; and then the one that was copied anew.
     assert!(!running.reload());
     flip(&image);
@@ -253,7 +253,7 @@ fn an_image_that_is_written_to_costs_its_table_until_it_is_back() {
         assert!(!running.reload());
         assert_refused(&ask(), Code::NotReady);
         assert_eq!(get(running.public, &routes::table("other", None)).status, 200);
-        assert!(get(running.admin, "/metrics").text().contains("sotto_served{table=\"real\"} 0"));
+        assert!(get(running.admin, "/metrics").text().contains("sotto_table_up{table=\"real\"} 0"));
         fs::write(&image, &bytes).unwrap();
         let told = reloaded(&running);
         assert!(told.contains(r#""live":[1],"reading":false,"refused":null,"table":"real""#), "{told}");

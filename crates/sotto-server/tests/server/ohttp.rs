@@ -209,6 +209,6 @@ fn what_is_wrong_inside_stays_inside() {
         (before, 1.0)
     );
     crate::kit::eventually("all memory is given back", || {
-        super::apple::kit::metric(&running, "sotto_bodies_kib") == 0.0
+        super::apple::kit::metric(&running, "sotto_request_memory_bytes") == 0.0
     });
 }

@@ -48,7 +48,7 @@ impl Helper {
     }
 
     fn until_open(&self, orders: u64) {
-        let wanted = format!("sotto_open_orders {orders}\n");
+        let wanted = format!("sotto_open_hint_requests {orders}\n");
         eventually(&wanted, || get(self.running.admin, "/metrics").text().contains(&wanted));
     }
 }
@@ -60,7 +60,7 @@ fn an_order_is_filled() {
         helper.assert_filled(&helper.order(number), number);
     }
     let metrics = get(helper.running.admin, "/metrics").text();
-    assert!(metrics.contains("sotto_orders_total{table=\"t\"} 4\n"), "{metrics}");
+    assert!(metrics.contains("sotto_hint_requests_total{table=\"t\"} 4\n"), "{metrics}");
     assert!(metrics.contains("sotto_requests_total{route=\"hints\",outcome=\"ok\"} 4\n"), "{metrics}");
 }
 

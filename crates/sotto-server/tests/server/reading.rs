@@ -111,9 +111,9 @@ fn the_admin_port_tells_health_and_nothing_that_could_name_a_client() {
         r#"sotto_requests_total{route="ask",outcome="ok"} 1"#,
         r#"sotto_requests_total{route="ask",outcome="malformed"} 1"#,
         r#"sotto_requests_total{route="none",outcome="no-such-route"} 2"#,
-        r#"sotto_asks_total{table="t"} 1"#,
+        r#"sotto_query_requests_total{table="t"} 1"#,
         r#"sotto_queries_total{table="t"} 2"#,
-        r#"sotto_live_epoch{table="t",which="newest"} 1"#,
+        r#"sotto_live_epoch{table="t",generation="newest"} 1"#,
         r#"sotto_request_bytes_total 80"#,
     ] {
         assert!(text.contains(want), "{want} is not in\n{text}");

@@ -50,7 +50,7 @@ fn a_server_says_which_it_is() {
         assert_eq!(list.tables, ["single", "t"]);
         assert_eq!(list.roles.into_iter().collect::<Vec<_>>(), [("t".to_owned(), role)]);
         let metrics = get(running.admin, "/metrics").text();
-        assert!(metrics.contains(&format!("sotto_role{{table=\"t\"}} {role}\n")), "{metrics}");
+        assert!(metrics.contains(&format!("sotto_server_role{{table=\"t\"}} {role}\n")), "{metrics}");
     }
     // What is known of tables with one server is what it was before there were others.
     let running = start(&config(), &Shelf::with(made(&CLEAR, 0)));

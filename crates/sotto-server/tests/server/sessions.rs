@@ -65,8 +65,8 @@ fn each_session_is_answered_with_its_own_keys() {
         reads(&world.running, &world.pin, id, client.as_mut());
     }
     world.until("sotto_sessions{table=\"t\"}", 2.0);
-    world.until("sotto_session_bytes{place=\"memory\"}", 96.0);
-    world.until("sotto_session_bytes{place=\"disk\"}", 0.0);
+    world.until("sotto_session_bytes{medium=\"memory\"}", 96.0);
+    world.until("sotto_session_bytes{medium=\"disk\"}", 0.0);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn asks_without_a_held_session_are_told_to_register() {
     let second = registered(&world, client(&world.made, "b").as_ref());
     assert_refused(&ask_as(first), Code::SessionExpired);
     assert_eq!(ask_as(second).status, 200);
-    assert_eq!(world.metric("sotto_session_evictions_total{why=\"memory\"}"), 1.0);
+    assert_eq!(world.metric("sotto_session_evictions_total{reason=\"memory\"}"), 1.0);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
     let world = with_keys(&kept, Shelf::default());
     let mut client = client(&world.made, "a");
     let id = registered(&world, client.as_ref());
-    world.until("sotto_session_bytes{place=\"disk\"}", 48.0);
+    world.until("sotto_session_bytes{medium=\"disk\"}", 48.0);
     world.running.shutdown();
 
     let world = with_keys(&kept, Shelf::default());
@@ -229,7 +229,7 @@ fn sessions_without_room_in_memory_take_turns() {
             reads(&world.running, &world.pin, id, client.as_mut());
         }
     }
-    assert_eq!(world.metric("sotto_session_bytes{place=\"memory\"}"), 48.0);
+    assert_eq!(world.metric("sotto_session_bytes{medium=\"memory\"}"), 48.0);
     // Asks of one session at once bring it back once.
     let before = world.metric("sotto_session_readmissions_total");
     let at_once: Vec<_> = (0..8)

@@ -27,7 +27,7 @@ fn one_clients_flood_keeps_no_other_out() {
     assert_refused(&world.ask(&[0]), Code::Busy);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| world.ask_as(OTHER, &[7]));
-        world.until("sotto_pushed_out_total", 1.0);
+        world.until("sotto_queue_evictions_total", 1.0);
         world.until("sotto_queue_depth", 20.0);
         world.probe.release();
         assert_answers(&other.join().unwrap(), &world.pin, &[7]);
@@ -56,7 +56,7 @@ fn a_client_that_has_had_its_time_waits_and_no_other() {
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((20..400).contains(&wait), "{wait} seconds");
     assert_answers(&world.ask_as(OTHER, &[3]), &world.pin, &[3]);
-    assert_eq!(world.metric("sotto_over_budget_total{whose=\"client\"}"), 1.0);
+    assert_eq!(world.metric("sotto_budget_refusals_total{scope=\"client\"}"), 1.0);
     assert!(world.metric("sotto_scan_seconds_total") > 1.2);
 }
 
@@ -71,6 +71,6 @@ fn all_clients_together_have_so_much_time() {
     world.probe.release();
     assert_eq!(long.join().unwrap().status, 200);
     assert_refused(&world.ask_as(OTHER, &[3]), Code::Busy);
-    assert_eq!(world.metric("sotto_over_budget_total{whose=\"all\"}"), 1.0);
+    assert_eq!(world.metric("sotto_budget_refusals_total{scope=\"all\"}"), 1.0);
     eventually("there is more", || world.ask_as(OTHER, &[3]).status == 200);
 }

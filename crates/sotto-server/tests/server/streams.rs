@@ -100,8 +100,8 @@ fn a_record_comes_in_units_whole_or_from_where_it_broke_off() {
         let rest = scene.post(&scene.frame(count - 1, 1));
         let start = (scene.units.bytes * (count - 1)) as usize;
         assert!(scene.read(&rest, &pin, count - 1) == want[start..]);
-        assert_eq!(scene.world.metric("sotto_streams_total{table=\"t\"}"), 2.0);
-        assert_eq!(scene.world.metric("sotto_units_total{table=\"t\"}"), (count + 1) as f64);
+        assert_eq!(scene.world.metric("sotto_row_streams_total{table=\"t\"}"), 2.0);
+        assert_eq!(scene.world.metric("sotto_stream_units_total{table=\"t\"}"), (count + 1) as f64);
         scene.world.until("sotto_open_streams", 0.0);
     }
 }
@@ -139,7 +139,7 @@ fn what_cannot_be_streamed_is_refused_before_the_first_byte() {
 #[test]
 fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
     let scene = scene(WIDER, &ServerConfig { max_streams: 1, ..config() });
-    let made = || scene.world.metric("sotto_units_total{table=\"t\"}");
+    let made = || scene.world.metric("sotto_stream_units_total{table=\"t\"}");
     let mut slow = scene.open();
     // What the system buffers is made ahead, and no more.
     let mut before = -1.0;
@@ -166,7 +166,7 @@ fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
     let stuck = scene.open();
     scene.world.until("sotto_open_streams", 1.0);
     scene.world.until("sotto_open_streams", 0.0);
-    assert!(scene.world.metric("sotto_units_total{table=\"t\"}") < 2.0 * scene.units.count as f64);
+    assert!(scene.world.metric("sotto_stream_units_total{table=\"t\"}") < 2.0 * scene.units.count as f64);
     // And its connection, though it has not hung up.
     scene.world.until("sotto_connections", 0.0);
     drop(stuck);

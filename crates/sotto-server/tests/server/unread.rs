@@ -19,8 +19,8 @@ fn records(kib: u64) -> Vec<u64> {
     (0..kib).collect()
 }
 
-/// KiB in use for bodies.
-const HELD: &str = "sotto_bodies_kib";
+/// Bytes in use for requests and their answers.
+const HELD: &str = "sotto_request_memory_bytes";
 
 fn wide_world(config: &ServerConfig) -> World {
     let probe = Probe::new();
@@ -81,7 +81,10 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
                     other => refused += u64::from(other.is_some_and(|(status, _)| status == 429)),
                 }
                 let held = world.metric(HELD);
-                assert!(held <= 7.0 * 1024.0, "{held} KiB of 8 MiB, after {refused} were refused");
+                assert!(
+                    held <= 7.0 * f64::from(1 << 20),
+                    "{held} bytes of 8 MiB, after {refused} were refused"
+                );
             }
             assert!(!unread.is_empty());
             // Each stream is reset once its time is over, and its memory is free again; the connection goes with them.

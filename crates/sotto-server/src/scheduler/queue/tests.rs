@@ -272,7 +272,7 @@ fn in_a_full_queue_whoever_has_most_gives_way() {
     assert_eq!(out, [false, false, false, true, true, true], "the youngest go");
     assert_eq!(push(2).err(), Some(Code::Busy), "it would have more than the other");
     others.push(push(3).unwrap());
-    assert_eq!(queue.metrics.pushed_out.get(), 4);
+    assert_eq!(queue.metrics.queue_evictions.get(), 4);
     let next = pass(&queue, FinishedWork::Nothing);
     assert_eq!(next.parts.len(), 6);
     // A request that a pass has begun stays.
@@ -457,7 +457,7 @@ fn where_as_much_waits_as_may_whoever_has_the_most_lookups_waiting_gives_way() {
     assert_eq!(tasks.order(1), [network(1)]);
     tasks.push(network(2), 1).unwrap();
     assert_eq!(tasks.order(1), [network(2)]);
-    assert_eq!(tasks.queue.metrics.pushed_out.get(), 1);
+    assert_eq!(tasks.queue.metrics.queue_evictions.get(), 1);
 }
 
 #[test]

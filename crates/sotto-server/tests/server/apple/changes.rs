@@ -102,7 +102,7 @@ fn what_is_no_table_leaves_the_one_before() {
     let running = start(&ServerConfig { reload_seconds: 1, ..config(root.path(), &["a"]) });
     let user = User::new(running.public, "user", "a");
     std::fs::write(dir.join("epoch-00000002.sotto"), b"no table").unwrap();
-    eventually("it is told of", || metric(&running, "sotto_refused_epochs_total") > 0.0);
+    eventually("it is told of", || metric(&running, "sotto_epoch_load_failures_total") > 0.0);
     user.reads(running.public, 1);
     std::fs::remove_file(dir.join("epoch-00000002.sotto")).unwrap();
     write(&dir, "a", 60, 2);

@@ -87,7 +87,7 @@ fn bodies_are_limited_before_they_are_read_and_bombs_cost_nothing() {
     let bomb = [0x0A, 0].repeat(5_000);
     assert_eq!(world.changed(|it| it.query = Some(Message::decode(&*bomb).unwrap())), 400);
     world.user.reads(at, 1);
-    eventually("all memory is given back", || metric(&world.running, "sotto_bodies_kib") == 0.0);
+    eventually("all memory is given back", || metric(&world.running, "sotto_request_memory_bytes") == 0.0);
 }
 
 #[test]
@@ -129,5 +129,5 @@ fn who_asks_too_much_is_told_to_come_back_and_others_are_answered() {
         assert!(refused.header("retry-after").is_some());
     }
     other.reads(at, 1);
-    assert_eq!(metric(&world.running, "sotto_apple_open"), 0.0, "all places were given back");
+    assert_eq!(metric(&world.running, "sotto_apple_open_requests"), 0.0, "all places were given back");
 }

@@ -11,7 +11,7 @@ use sotto_testkit::rng::seeded;
 use std::io::Read;
 
 fn open_requests(running: &RunningServer) -> f64 {
-    metric(running, "sotto_bodies_kib")
+    metric(running, "sotto_request_memory_bytes")
 }
 
 #[test]

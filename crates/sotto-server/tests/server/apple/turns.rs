@@ -82,8 +82,8 @@ fn one_address_with_many_names_keeps_no_other_out() {
     let wanted = key(7);
     let (body, pending) = honest.client.ask(&[wanted.as_bytes()], &mut seeded("one")).unwrap();
     let asking = std::thread::spawn(move || post_from(9, at, "honest", &body));
-    eventually("another gives way", || metric(&running, "sotto_pushed_out_total") == 1.0);
-    assert_eq!(metric(&running, "sotto_apple_open"), 3.0);
+    eventually("another gives way", || metric(&running, "sotto_queue_evictions_total") == 1.0);
+    assert_eq!(metric(&running, "sotto_apple_open_requests"), 3.0);
     probe.release();
     let answer = asking.join().unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -91,5 +91,5 @@ fn one_address_with_many_names_keeps_no_other_out() {
     let mut statuses: Vec<u16> = flood.into_iter().map(|one| one.join().unwrap()).collect();
     statuses.sort_unstable();
     assert_eq!((statuses, held.join().unwrap().status), (vec![200, 200, 429, 429], 200));
-    assert_eq!(metric(&running, "sotto_apple_open"), 0.0, "all places were given back");
+    assert_eq!(metric(&running, "sotto_apple_open_requests"), 0.0, "all places were given back");
 }
