@@ -32,9 +32,9 @@ Example:
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     let features = [
         ("ohttp", cfg!(feature = "ohttp")),
+        ("opentelemetry", cfg!(feature = "opentelemetry")),
         ("parquet", cfg!(feature = "parquet")),
         ("schemes", cfg!(feature = "schemes")),
-        ("traces", cfg!(feature = "traces")),
         ("zstd", cfg!(feature = "zstd")),
     ];
     let features: Vec<_> = features.into_iter().filter_map(|(name, is_on)| is_on.then_some(name)).collect();

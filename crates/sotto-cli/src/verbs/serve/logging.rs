@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Guards of the log and of the traces, whose rest is sent when this is dropped.
 pub(super) struct Logging {
-    #[cfg(feature = "traces")]
+    #[cfg(feature = "opentelemetry")]
     _traces: Option<traces::TraceExporter>,
 }
 
@@ -23,18 +23,18 @@ pub(super) fn start(level: &str, json: bool) -> Result<Logging> {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let lines = if json { lines.json().boxed() } else { lines.with_ansi(false).boxed() };
     let registry = tracing_subscriber::registry();
-    #[cfg(feature = "traces")]
+    #[cfg(feature = "opentelemetry")]
     let (layer, traces) = traces::start()?.unzip();
-    #[cfg(feature = "traces")]
+    #[cfg(feature = "opentelemetry")]
     let registry = registry.with(layer);
     registry.with(lines.with_filter(EnvFilter::new(level))).init();
     Ok(Logging {
-        #[cfg(feature = "traces")]
+        #[cfg(feature = "opentelemetry")]
         _traces: traces,
     })
 }
 
-#[cfg(feature = "traces")]
+#[cfg(feature = "opentelemetry")]
 mod traces {
     use crate::failure::{Failure, Result};
     use opentelemetry::trace::TracerProvider;
