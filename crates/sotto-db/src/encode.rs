@@ -96,7 +96,7 @@ pub struct EncodeSummary {
     /// Bytes in a record.
     pub record_bytes: u64,
     /// Queries per lookup of a row.
-    pub lookups: usize,
+    pub records_per_row: usize,
     /// Number of proof nodes that each lookup fetches; `None` if rows cannot be verified one by
     /// one.
     pub path: Option<u32>,
@@ -108,7 +108,7 @@ pub struct EncodeSummary {
     pub artifact_bytes: u64,
     /// Bytes of the rows that are stored beside the image for updates; 0 where no update needs
     /// them.
-    pub kept_bytes: u64,
+    pub stored_rows_bytes: u64,
     /// Seconds that the scheme's encoder took.
     pub encode_seconds: f64,
     /// Seconds for digests, the catalog, and syncing everything to disk.
@@ -255,7 +255,7 @@ pub fn encode_pieces(
     let keep =
         || stored_rows::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
     let kept = is_kept.then(keep).transpose()?;
-    let kept_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
+    let stored_rows_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
     let written = entry.server.mask.map(|_| WriteCounts::default());
     let image = publish(lock, (writer, entry, pieces), (&draft, &signed), kept, written)?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
@@ -266,12 +266,12 @@ pub fn encode_pieces(
         row_bytes,
         records: report.records,
         record_bytes: report.record_bytes,
-        lookups: packing.records_per_row(),
+        records_per_row: packing.records_per_row(),
         path: layout.path,
         table_bytes: rows.saturating_mul(row_bytes),
         image_bytes,
         artifact_bytes,
-        kept_bytes,
+        stored_rows_bytes,
         encode_seconds,
         seal_seconds: start.elapsed().as_secs_f64(),
         security_bits: report.security.bits,

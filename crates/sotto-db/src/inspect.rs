@@ -67,7 +67,7 @@ pub struct SchemeInfo {
     /// Bytes in a record.
     pub record_bytes: u64,
     /// Queries per lookup of a row, or of a row of each bucket.
-    pub lookups: usize,
+    pub records_per_row: usize,
     /// Number of buckets, of each of which a lookup fetches a row; 1 in ordinary tables.
     pub buckets: u64,
     /// Number of rows that fit before the table must be re-encoded.
@@ -143,7 +143,7 @@ pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, Ca
         title: entry.title,
         records: report.records,
         record_bytes: report.record_bytes,
-        lookups: packing.records_per_row(),
+        records_per_row: packing.records_per_row(),
         buckets,
         capacity: packing.capacity(),
         security_bits: report.security.bits,

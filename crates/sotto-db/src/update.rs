@@ -130,7 +130,7 @@ pub struct UpdateSummary {
     pub artifact_bytes: u64,
     /// Bytes of the rows that are stored beside the image for updates; 0 where no update needs
     /// them.
-    pub kept_bytes: u64,
+    pub stored_rows_bytes: u64,
     /// Bytes that a client of the old epoch downloads: the delta, or the whole artifacts if they
     /// are smaller.
     pub client_bytes: u64,
@@ -328,7 +328,7 @@ impl TableUpdate<'_> {
             keys: kept.is_some().then_some(tally),
             partial_blocks: changes.partial_blocks,
             rule,
-            kept_bytes: written.kept_bytes,
+            stored_rows_bytes: written.stored_rows_bytes,
             written_bytes: written.written_bytes,
             reencoded: written.is_anew,
             image_bytes,

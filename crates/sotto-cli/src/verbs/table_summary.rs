@@ -134,8 +134,11 @@ pub(super) fn lookups(lookups: usize, queries: usize) -> String {
 
 /// The number of a table's buckets, if one query is for several.
 pub(super) fn buckets(scheme: &SchemeInfo) -> Option<String> {
-    let queries =
-        if scheme.lookups == 1 { "one query".to_owned() } else { format!("{} queries", scheme.lookups) };
+    let queries = if scheme.records_per_row == 1 {
+        "one query".to_owned()
+    } else {
+        format!("{} queries", scheme.records_per_row)
+    };
     (scheme.buckets > 1).then(|| format!("{} buckets, {queries}", scheme.buckets))
 }
 
@@ -151,7 +154,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     let keyword = catalog.keyword().ok().flatten();
     let rows = keyword.as_ref().map_or(1, |keyword| keyword.params().probes);
     let in_sums = keyword.is_some_and(|keyword| keyword.params().band.is_some());
-    let queries = match scheme.lookups * rows as usize {
+    let queries = match scheme.records_per_row * rows as usize {
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
     };

@@ -297,8 +297,11 @@ fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'sta
         ("clients need", clients_need(done.client_bytes, done.artifact_bytes)),
         ("written anew", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
     ];
-    if done.kept_bytes > 0 {
-        lines.push(("kept here", format!("{} of rows, for the next update", units::bytes(done.kept_bytes))));
+    if done.stored_rows_bytes > 0 {
+        lines.push((
+            "kept here",
+            format!("{} of rows, for the next update", units::bytes(done.stored_rows_bytes)),
+        ));
     }
     lines.push(("time", took(done.total_seconds, stages)));
     lines
@@ -341,7 +344,10 @@ fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static s
     ];
     if let Some(keys) = &done.keys {
         lines.insert(1, ("keys", said(keys)));
-        lines.push(("kept here", format!("{} of rows, for the next update", units::bytes(done.kept_bytes))));
+        lines.push((
+            "kept here",
+            format!("{} of rows, for the next update", units::bytes(done.stored_rows_bytes)),
+        ));
     }
     lines.push(("time", took(done.total_seconds, stages)));
     lines

@@ -12,7 +12,7 @@ fn keys_are_changed_and_added_and_go() {
     let dir = folder.text("w");
     let columns = ["--key", "1", "--value", "2", "--row-bytes", "12"];
     let encoded = sotto(&[&["encode", &source, "--out", &dir, "--json"], &columns[..]].concat()).json();
-    assert!(encoded["summary"]["kept_bytes"].as_u64().is_some_and(|bytes| bytes > 2000 * 20));
+    assert!(encoded["summary"]["stored_rows_bytes"].as_u64().is_some_and(|bytes| bytes > 2000 * 20));
     let server = Served::start(&[&dir]);
     let cache = folder.text("cache");
     let get = |keys: &[&str]| {

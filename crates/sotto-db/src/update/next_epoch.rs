@@ -46,7 +46,7 @@ pub(super) struct WrittenEpoch {
     pub(super) catalog: Catalog,
     pub(super) records_changed: u64,
     pub(super) written_bytes: u64,
-    pub(super) kept_bytes: u64,
+    pub(super) stored_rows_bytes: u64,
     /// Whether the whole table was re-encoded under another whitening seed.
     pub(super) is_anew: bool,
     pub(super) revise_seconds: f64,
@@ -151,7 +151,7 @@ impl NextEpoch<'_> {
             stored_rows::keep(path, catalog.digest()?, &ChangedRows { old, rows }, watch)
         };
         let kept = kept.map(keep).transpose()?;
-        let kept_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
+        let stored_rows_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
         let written = written.map(Option::unwrap_or_default);
         let image = publish(lock, (writer, entry, pieces), (&catalog, &signed), kept, written)?;
         let records_changed = count_records(&changes);
@@ -160,7 +160,7 @@ impl NextEpoch<'_> {
             catalog,
             records_changed,
             written_bytes,
-            kept_bytes,
+            stored_rows_bytes,
             is_anew,
             revise_seconds,
         })

@@ -55,7 +55,7 @@ pub struct StackSummary {
     /// Bytes of the whole artifacts of all tables.
     pub artifact_bytes: u64,
     /// Bytes of the rows that are stored for the next update; 0 where no update needs them.
-    pub kept_bytes: u64,
+    pub stored_rows_bytes: u64,
     /// Seconds from reading the changes file until the stack is on disk.
     pub total_seconds: f64,
 }
@@ -271,7 +271,7 @@ impl StackUpdate<'_> {
             written_bytes += written.written_bytes;
             client_bytes += written.delta_bytes().unwrap_or(whole).min(whole);
         }
-        let kept_bytes = match &self.keyed {
+        let stored_rows_bytes = match &self.keyed {
             Some((keyword, kept)) => {
                 if let Some(layer) = stack.layers.first_mut() {
                     *layer = keyword_layer(keyword)?;
@@ -293,7 +293,7 @@ impl StackUpdate<'_> {
             written_bytes,
             client_bytes,
             artifact_bytes,
-            kept_bytes,
+            stored_rows_bytes,
             total_seconds: self.began.elapsed().as_secs_f64(),
         })
     }

@@ -94,11 +94,11 @@ fn every_epoch_has_the_sums() {
     assert!(matches!(encode(&dir, &ingested, RowProofs::Yes), Err(DbError::Scheme(_))));
     let done = encode(&dir, &ingested, RowProofs::IfCheap).unwrap();
     assert_eq!(
-        (done.path, done.lookups, done.rows, done.record_bytes),
+        (done.path, done.records_per_row, done.rows, done.record_bytes),
         (None, 1, done.records, done.row_bytes)
     );
     let keyword = dir.open_latest().unwrap().catalog().keyword().unwrap().unwrap();
-    assert_eq!(done.kept_bytes, 80 + keyword.params().rows * keyword.params().row_bytes());
+    assert_eq!(done.stored_rows_bytes, 80 + keyword.params().rows * keyword.params().row_bytes());
     for i in [0, 1, 1500, 2999] {
         assert_eq!(get(&dir, &format!("key {i}")), Some(format!("v{i}")));
     }

@@ -20,7 +20,7 @@ fn every_shape_comes_back() {
             image.verify(&silent).unwrap();
             assert_eq!(rows_of(&image, &CLEAR), table.bytes, "{rows} rows of {width}");
             assert_eq!(summary.image_bytes, image.header().file_bytes);
-            assert_eq!(summary.lookups, width.div_ceil(1024));
+            assert_eq!(summary.records_per_row, width.div_ceil(1024));
         }
     }
 }
@@ -138,7 +138,10 @@ fn inspection_says_what_there_is() {
     assert_eq!(names, ["resident", "hint", "tree", "catalog"]);
     assert_eq!(found.public_key, key().public().to_string());
     let scheme = found.scheme.as_ref().unwrap();
-    assert_eq!((scheme.records, scheme.record_bytes, scheme.lookups, scheme.capacity), (10, 30, 1, 100));
+    assert_eq!(
+        (scheme.records, scheme.record_bytes, scheme.records_per_row, scheme.capacity),
+        (10, 30, 1, 100)
+    );
     assert!(scheme.can_update);
     serde_json::to_string(&found).unwrap();
     assert!(inspect(&image, None).unwrap().scheme.is_none());

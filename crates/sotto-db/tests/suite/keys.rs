@@ -44,7 +44,7 @@ fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
     let signer = key();
     let options = EncodeOptions { kind, value, layers, ..options(&signer) };
     let done = encode_table(ENTRY, table.as_ref(), &dir.lock().unwrap(), &options, &silent).unwrap();
-    assert_eq!(done.kept_bytes, 80 + done.table_bytes);
+    assert_eq!(done.stored_rows_bytes, 80 + done.table_bytes);
     (temp, dir)
 }
 

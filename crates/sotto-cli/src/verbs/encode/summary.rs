@@ -20,8 +20,11 @@ impl Encode {
         let mut lines =
             table_summary::lines(done.image.catalog(), Some(&done.scheme), &done.public_key.to_string());
         lines.push(("chosen for", chosen_for(self.lookups, done)));
-        if summary.kept_bytes > 0 {
-            lines.push(("kept here", format!("{} of rows, for updates", units::bytes(summary.kept_bytes))));
+        if summary.stored_rows_bytes > 0 {
+            lines.push((
+                "kept here",
+                format!("{} of rows, for updates", units::bytes(summary.stored_rows_bytes)),
+            ));
         }
         lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
         screen.say(grid::facts(lines))?;
