@@ -288,7 +288,8 @@ pub enum DbError {
     /// An appended row does not fit into the table's records.
     #[error(
         "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
-         (which makes the next epoch, and every client fetches everything anew; `sotto encode --headroom N` leaves room for N more)"
+         (which makes the next epoch, and every client fetches everything anew; `sotto encode --headroom N` leaves room for N \
+         more)"
     )]
     PastCapacity {
         /// Number of the row.

@@ -39,7 +39,7 @@ pub struct ServerConfig {
     pub tables: Vec<TableConfig>,
     /// Folders of stacks, whose tables are served too.
     pub stacks: Vec<PathBuf>,
-    /// Folders of publishers' logs (`sotto encode --log`), with which clients verify that everybody
+    /// Folders of publishers' logs (`sotto encode --catalog-log`), with which clients verify that everybody
     /// is shown the same catalogs.
     pub logs: Vec<PathBuf>,
     /// Folder of a web page, whose files are served as they are when the server starts.

@@ -116,7 +116,8 @@ impl<S> Sessions<S> {
         let keep = CountStore { hasher, clock, store, metrics: metrics.clone() };
         let minute = Duration::from_secs(60);
         let often = "as many keys were registered from one address as may be in a minute";
-        let registrations = ClientQuota::new(Rate::per(u64::from(config.registrations_per_minute), minute), often, &keep);
+        let registrations =
+            ClientQuota::new(Rate::per(u64::from(config.registrations_per_minute), minute), often, &keep);
         // Often enough that keys go soon after they expire, and rarely enough to cost nothing.
         let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
         let sessions = Sessions {

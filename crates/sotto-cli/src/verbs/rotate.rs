@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const EXAMPLE: &str = "\
 The old key signs a statement that names the new one. It lies beside the images (succession.json), and goes with each catalog \
-that the new key signs. Clients that have pinned or remembered the old key follow it until the time of --valid-for is over, are told \
-so, and remember the new key; from then on they refuse what the old one signs. Later on the old key is refused as any other.
+that the new key signs. Clients that have pinned or remembered the old key follow it until the time of --valid-for is over, are \
+told so, and remember the new key; from then on they refuse what the old one signs. Later on the old key is refused as any other.
 
 The new key takes the place of signing.key, and the old one lies in retired-*.key: destroy it, now or when the next epoch is \
 there. The next `sotto update` or `sotto encode` signs with the new one. Where several servers serve the table, bring them that \

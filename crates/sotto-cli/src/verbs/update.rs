@@ -30,8 +30,8 @@ in a CSV file without a header by their place. A CSV file whose first line may b
 
 Before anything is written, it is said what changes: 3 set, 1 added, 0 removed. --dry-run stops there.
 
-Rows past the end are appended while there is room (`sotto encode --headroom`). A running `sotto serve` picks the new epoch up by \
-itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
+Rows past the end are appended while there is room (`sotto encode --headroom`). A running `sotto serve` picks the new epoch up \
+by itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
 can work out from it something of what changed: the scheme's README says what.
 
 Keyword tables: a key that is there gets the new value, one that is not is added while there is room (`sotto encode \
@@ -39,8 +39,9 @@ Keyword tables: a key that is there gets the new value, one that is not is added
 that --delete \
 names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
 
-A range may cover a part of a block, which holds one value. As when the table was encoded (--block-value), the block changes if its \
-first key does, or if the new value has most of its keys; for that the others count as if they had the block's value until now.
+A range may cover a part of a block, which holds one value. As when the table was encoded (--block-value), the block changes if \
+its first key does, or if the new value has most of its keys; for that the others count as if they had the block's value \
+until now.
 
 A table of Apple's lookups (`sotto encode --apple`) is updated in the same way, from its newest epoch alone. Only what \
 changed is made anew. If rows find no room, the whole table is, and it is said before.

@@ -123,7 +123,7 @@ fn the_admin_port_tells_health_and_nothing_that_could_name_a_client() {
     });
     for label in labels.flatten() {
         assert!(
-            ["route", "outcome", "table", "which", "le", "place", "pages", "why"].contains(&label),
+            ["route", "outcome", "table", "generation", "le", "medium", "pages", "reason"].contains(&label),
             "label {label}"
         );
     }

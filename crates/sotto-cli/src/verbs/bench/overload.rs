@@ -116,7 +116,13 @@ fn at_their_times(crowd: &LoadGenerator, per_second: f64, span: Duration) -> Res
 }
 
 /// Serves the newest epoch in `dir`, and sends it `load_factor` times as many requests as it can answer.
-pub(super) fn run(dir: &Path, load_factor: f64, seconds: u64, options: &Options, screen: Screen) -> Result<Report> {
+pub(super) fn run(
+    dir: &Path,
+    load_factor: f64,
+    seconds: u64,
+    options: &Options,
+    screen: Screen,
+) -> Result<Report> {
     let bars = screen.bars();
     bars.at("starting a server", 0, 0, StageUnit::Share);
     let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?;

@@ -26,10 +26,7 @@ pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
 }
 
 /// Combines `--parts` and `--part`; a single part is returned separately.
-pub(super) fn asked(
-    parts: Option<u32>,
-    part: Option<PartArg>,
-) -> Result<(PiecesToWrite, Option<PartIndex>)> {
+pub(super) fn asked(parts: Option<u32>, part: Option<PartArg>) -> Result<(PiecesToWrite, Option<PartIndex>)> {
     match (parts, part) {
         (None, _) => Ok((PiecesToWrite::Whole, None)),
         (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),

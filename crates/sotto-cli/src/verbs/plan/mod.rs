@@ -27,8 +27,8 @@ good predictions are.
 
 At peak, requests that come while a pass runs share the next one, of at most 8 queries, as `sotto serve` does it (gated batch \
 service): half of a pass is waited for on average, and a whole one at worst. Machines are added where one would be busy for \
-more than 70 % of the time. Dollars are those of core-seconds and of bytes sent, at --dollars-per-hour and --dollars-per-gb; what is fetched once is \
-spread over 30 days of a client's lookups, and encoding over all lookups of an epoch.
+more than 70 % of the time. Dollars are those of core-seconds and of bytes sent, at --dollars-per-hour and \
+--dollars-per-gb; what is fetched once is spread over 30 days of a client's lookups, and encoding over all lookups of an epoch.
 
 --machines N cuts the table over N machines. Nothing of that is measured as a whole, so it has columns of its own.
 

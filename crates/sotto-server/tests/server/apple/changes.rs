@@ -26,7 +26,7 @@ fn keys_outlive_a_restart_and_no_name_is_written_down() {
     one.reads(running.public, 1);
     assert_eq!(metric(&running, "sotto_apple_keys_in_memory{use_case=\"a\"}"), 2.0);
     assert_eq!(metric(&running, "sotto_apple_lookups_total{use_case=\"a\",outcome=\"ok\"}"), 6.0);
-    assert!(metric(&running, "sotto_apple_key_bytes{place=\"disk\"}") > 1e6);
+    assert!(metric(&running, "sotto_apple_key_bytes{medium=\"disk\"}") > 1e6);
     let metrics = get(running.admin, "/metrics").text();
     assert!(!metrics.contains("4711"), "{metrics}");
     running.shutdown();
