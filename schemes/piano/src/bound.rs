@@ -31,7 +31,7 @@ fn missed_log2(hints: u64, queries: u64, w: u64) -> f64 {
 /// Under a random order the requested rows are Q of all places without repetition, of which 1/c are
 /// in a given partition. Their number exceeds m with probability at most exp(-Q D(a/Q, 1/c)), a = m
 /// + 1 and D the relative entropy (Chernoff; Hoeffding 1963, section 6, for draws without
-/// repetition). There are c partitions.
+///   repetition). There are c partitions.
 fn starved_log2(backups: u64, queries: u64, c: u64, w: u64) -> f64 {
     if backups >= queries.min(w) {
         // No partition has more rows than that, and no row is requested twice.

@@ -6,13 +6,13 @@
 //! that the low bits of the new `r` depend on the low bits of the old one alone.
 //!
 //! 1. The low bits of `r`, reversed, are the number of the square of 64 slots. So whole squares
-//!   move, and within a square the order depends on one number below 64: the carry out of the low
-//!   bits.
+//!    move, and within a square the order depends on one number below 64: the carry out of the low
+//!    bits.
 //! 2. In a square `r` has three bits `m` that name the lane and above them three bits `h` that name
-//!   the row, each reversed. The new lane depends on the old lane alone: all rows are permuted
-//!   alike.
+//!    the row, each reversed. The new lane depends on the old lane alone: all rows are permuted
+//!    alike.
 //! 3. The new row is `k h` plus the carry out of `m`: in each lane, rows rotate by a number that
-//!   the lane fixes. Three conditional moves by 1, 2 and 4 rows do that.
+//!    the lane fixes. Three conditional moves by 1, 2 and 4 rows do that.
 
 use crate::simd::{self, Kernels};
 
