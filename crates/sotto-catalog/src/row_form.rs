@@ -30,7 +30,7 @@ pub(crate) struct Params {
     pub(crate) bytes: u8,
 }
 
-/// Form of values in rows. A form from [`Catalog::row_form`] fits the table's rows.
+/// Form of values in rows. A form from [`crate::Catalog::row_form`] fits the table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
     /// The row is the value.

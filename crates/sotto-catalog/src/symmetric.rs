@@ -19,7 +19,7 @@ pub struct Params {
     pub public_key: Hex32,
 }
 
-/// Masking of a symmetric table. A value from [`Catalog::symmetric_layer`] is consistent.
+/// Masking of a symmetric table. A value from [`crate::Catalog::symmetric_layer`] is consistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SymmetricLayer {
     /// Public key under which evaluations are proved.

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 pub enum Lookup<'a> {
     /// A row by its index.
     Row(u64),
-    /// A bit by its index among the bits of all rows; see [`Bit`] for the order.
+    /// A bit by its index among the bits of all rows; see [`BitPosition`] for the order.
     Bit(u64),
     /// The value of a key; in a table that is queried by row, the row that belongs to a key, such
     /// as an address.

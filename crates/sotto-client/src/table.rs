@@ -167,7 +167,7 @@ impl Table {
         self.get_all(&wishes)?.into_iter().map(value).collect()
     }
 
-    /// Looks up bits of the table by their index; see [`sotto_catalog::Bit`] for their order.
+    /// Looks up bits of the table by their index; see [`sotto_catalog::BitPosition`] for their order.
     ///
     /// A bit costs as much as its row.
     ///

@@ -22,7 +22,7 @@ const BLOCK: std::ops::RangeInclusive<u64> = 8 << 20..=128 << 20;
 /// pool. The parts of a table in parts are joined first, in an unnamed temporary file.
 ///
 /// # Errors
-/// [`ImageProblem::Rows`] if the rows differ from the committed ones, [`ImageProblem::ChangedRows`]
+/// [`ImageProblem::Rows`] if the rows differ from the committed ones, [`ImageProblem::Changed`]
 /// if the image was written to meanwhile, and the errors of opening an image.
 pub fn audit(
     entry: &SchemeEntry,

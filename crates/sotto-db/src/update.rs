@@ -166,7 +166,7 @@ pub struct TableUpdate<'a> {
 ///
 /// # Errors
 /// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`],
-/// [`DbError::RowChanges`], and the errors of reading.
+/// [`DbError::Rows`], and the errors of reading.
 pub fn read_update<'a>(
     entry: &'a SchemeEntry,
     lock: &'a WriteLock,

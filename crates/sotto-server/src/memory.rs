@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((budget.used().all, one.bytes()), (600, 600));
         one.grow(100).ok().unwrap();
         assert_eq!(one.grow(1).unwrap_err().0.code, Code::TooLarge);
-        assert_eq!(budget.gauge.get(), 1);
+        assert_eq!(budget.gauge.get(), 700);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl BatchStack {
     }
 
     /// Looks up rows, bits and keys; returns their results in the same order. They are made in
-    /// rounds of as many lookups as the stack is designed for ([`BatchAccess::most`]), none of
+    /// rounds of as many lookups as the stack is designed for ([`BatchAccess::max_batch`]), none of
     /// which is omitted because of another's result. The servers see the number of rounds, but not
     /// the number of real lookups in one, which may be zero: an empty list takes a round, too.
     ///
