@@ -14,7 +14,8 @@
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`figures`] | the plot and the table of schemes against their results |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
-//! | [`lost`] | images that are damaged, or lost while they are served |
+//! | [`lost_state`] | images that are damaged, or lost while they are served |
+//! | [`json_keys`] | the ledger's page of what verbs print with `--json` |
 //! | [`keys`] | tables that are asked by key, and change |
 //! | `oblivious` | lookups by way of a relay, which reads nothing (feature `ohttp`) |
 //! | [`operated`] | keys of tables that change, and what cannot be made again, kept and put back |
@@ -25,7 +26,7 @@
 //! | [`shards`] | a hostile server of Apple's lookups, and what it may learn of a key |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
-//! | [`tree`] | proofs from a transparency log, built, served and grown |
+//! | [`merkle`] | proofs from a transparency log, built, served and grown |
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
 //! | [`vectors`] | recorded lookups, replayed |
@@ -51,6 +52,7 @@ mod folders;
 mod harness;
 mod helped;
 mod journey;
+mod json_keys;
 mod keys;
 mod leakage;
 mod lost_state;

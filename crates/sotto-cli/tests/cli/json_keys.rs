@@ -1,11 +1,6 @@
 //! The command's page of the ability ledger that needs it to run: the keys of what it prints with `--json`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop")]
 
-#[path = "../cli/harness.rs"]
-#[allow(dead_code, reason = "the other tests of the command use the rest")]
-mod harness;
-
-use harness::{Folder, Served, sotto};
+use crate::harness::{Folder, Served, sotto};
 use serde_json::Value;
 use sotto_testkit::ledger;
 use std::collections::{BTreeMap, BTreeSet};
