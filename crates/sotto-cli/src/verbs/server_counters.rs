@@ -49,7 +49,8 @@ mod tests {
     #[test]
     fn counters_are_summed_over_tables() {
         let text = "HTTP/1.1 200 OK\r\n\r\n# TYPE sotto_passes counter\nsotto_passes_total{table=\"a\"} 3\n\
-                    sotto_passes_total{table=\"b\"} 4\nsotto_queries_total{table=\"a\"} 20\nsotto_asks_total{table=\"a\"} 9\n";
+                    sotto_passes_total{table=\"b\"} 4\nsotto_queries_total{table=\"a\"} 20\n\
+                    sotto_query_requests_total{table=\"a\"} 9\n";
         assert_eq!(Counters::parse(text), Counters { queries: 20, passes: 7 });
         let before = Counters { queries: 10, passes: 2 };
         assert_eq!(Counters { queries: 20, passes: 7 }.batch_since(&before), 2.0);

@@ -112,7 +112,11 @@ impl AppleConnection {
     pub(super) fn connection(&self, headers: Vec<Header>) -> Result<Connection> {
         let http =
             HttpTransport::new(&self.url, &self.settings).map_err(transport)?.with_headers(headers.clone());
-        Ok(Connection { http, headers })
+        Ok(Connection {
+            http,
+            #[cfg(feature = "ohttp")]
+            headers,
+        })
     }
 
     /// Sends a request on this connection, or on the common one.
@@ -138,7 +142,7 @@ impl AppleConnection {
 /// A connection for requests with headers of their own.
 pub(super) struct Connection {
     http: HttpTransport,
-    #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "a relay is told them with each request"))]
+    #[cfg(feature = "ohttp")]
     headers: Vec<Header>,
 }
 
