@@ -123,7 +123,7 @@ pub fn core(error: &Error) -> ErrorKind {
     match error {
         Error::Params(_) => ErrorKind::Params,
         Error::Misuse(Misuse::IndexPastEnd { .. }) => ErrorKind::Row,
-        Error::Misuse(_) | Error::Exhausted(_) | Error::ServerUnavailable => ErrorKind::Misuse,
+        Error::Misuse(_) | Error::Exhausted(_) | Error::BatchCodeFailure => ErrorKind::Misuse,
         Error::Peer(_) => ErrorKind::Peer,
         Error::Unreadable => ErrorKind::Unreadable,
         Error::Storage(_) => ErrorKind::Storage,

@@ -82,7 +82,7 @@ pub(crate) fn contract(error: &Error) -> Exit {
         Error::Params(_) => Exit::Params,
         Error::Misuse(Misuse::IndexPastEnd { .. }) => Exit::Missing,
         Error::Peer(_) | Error::Unreadable => Exit::Peer,
-        Error::Exhausted(_) | Error::ServerUnavailable => Exit::Refused,
+        Error::Exhausted(_) | Error::BatchCodeFailure => Exit::Refused,
         Error::Storage(_) => Exit::Storage,
         _ => Exit::Internal,
     }

@@ -32,7 +32,7 @@ pub enum Error {
     /// other. Sending another one at once for the missing row would show that, so it belongs in a
     /// request that is due anyway.
     #[error("these rows cannot all be fetched at once; ask for some of them when other rows are due")]
-    ServerUnavailable,
+    BatchCodeFailure,
     /// The storage of an encoder or of a client state fails.
     #[error("storage: {0}")]
     Storage(#[from] std::io::Error),

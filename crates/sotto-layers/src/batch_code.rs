@@ -18,7 +18,7 @@
 //! and even if the request cannot be served. Unneeded buckets get a random row, and rows that are
 //! requested twice are fetched once.
 //!
-//! **Failures** ([`Error::ServerUnavailable`]) stay invisible as long as they change nothing that a
+//! **Failures** ([`Error::BatchCodeFailure`]) stay invisible as long as they change nothing that a
 //! client does. Request some of the rows in the next request that is due anyway: an immediate
 //! request for the missing rows would show the server that a request failed, and the public seed
 //! shows everyone which requests do. Anyone who can choose a client's requests can choose one that
@@ -224,7 +224,7 @@ impl Layer for BatchCode {
             return Err(Misuse::Rule("a row for each lookup").into());
         }
         let fetched = plan.lookups.iter().map(|lookup| rows.get(usize::from(*lookup)).cloned());
-        fetched.collect::<Option<_>>().ok_or(Error::ServerUnavailable)
+        fetched.collect::<Option<_>>().ok_or(Error::BatchCodeFailure)
     }
 }
 

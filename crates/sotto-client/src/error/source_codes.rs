@@ -11,7 +11,7 @@ pub(super) fn core_code(error: &Error) -> &'static str {
         Error::Peer(_) => "peer-misbehaved",
         Error::Exhausted(_) => "exhausted",
         Error::Unreadable => "unreadable",
-        Error::ServerUnavailable => "unserved",
+        Error::BatchCodeFailure => "batch-code-failure",
         Error::Storage(_) => "storage",
         _ => "scheme",
     }
@@ -24,7 +24,7 @@ pub(super) fn core_fix(error: &Error) -> &'static str {
         Error::Peer(_) => "tell the operator: what the server sends is damaged or made up",
         Error::Exhausted(_) => "open the table again",
         Error::Unreadable => "open the table again; do not ask for the same row at once, and tell nobody",
-        Error::ServerUnavailable => "ask for some of the rows when you next ask for others, and not at once",
+        Error::BatchCodeFailure => "ask for some of the rows when you next ask for others, and not at once",
         Error::Storage(_) => "check the disk",
         _ => "tell the authors of sotto",
     }

@@ -3,7 +3,7 @@
 //! Every table of the stack is queried in each round, as often as its batch code says, whatever the
 //! lookups are and however many; equal lookups of a round are fetched once. Lookups that do not fit
 //! into a round are made in further rounds, whose number servers see. If a code has no place for
-//! all lookups of a round at once ([`Error::ServerUnavailable`]), the error is reported when all
+//! all lookups of a round at once ([`Error::BatchCodeFailure`]), the error is reported when all
 //! answers have arrived, and what was sent does not show it.
 
 use super::Stack;

@@ -187,7 +187,7 @@ fn what_cannot_be_served_is_asked_alike() {
         assert!(
             asked.iter().zip(tables.code.visits()).all(|(row, shard)| *row < tables.code.shards()[shard])
         );
-        assert!(matches!(tables.code.assemble(plan, tables.fetch(&asked)), Err(Error::ServerUnavailable)));
+        assert!(matches!(tables.code.assemble(plan, tables.fetch(&asked)), Err(Error::BatchCodeFailure)));
         // Requested in parts, in requests that are due anyway, all of them are fetched.
         for part in crowd.chunks(served) {
             assert_eq!(tables.get(part, rng).unwrap(), part);
