@@ -14,7 +14,7 @@
 const APART = 4096;
 const BODY = 2 * APART;
 const HEAD = 24;
-const MOST_NAME = 1024;
+const MAX_NAME_BYTES = 1024;
 const MAGIC = 0x6c6f_6f70;
 
 /** There is no free file left. The pool has to grow, which takes an await. */
@@ -125,7 +125,7 @@ export class FilePool {
 
   make(name) {
     if (this.#named.has(name)) return;
-    if (new TextEncoder().encode(name).length > MOST_NAME) throw failed("TypeError", "the name is too long");
+    if (new TextEncoder().encode(name).length > MAX_NAME_BYTES) throw failed("TypeError", "the name is too long");
     const file = this.#free.pop();
     if (!file) throw new FilePoolExhausted("no free file is open");
     try {
@@ -198,11 +198,11 @@ export class FilePool {
 }
 
 function readHead(handle, side) {
-  const bytes = new Uint8Array(HEAD + MOST_NAME);
+  const bytes = new Uint8Array(HEAD + MAX_NAME_BYTES);
   const read = handle.read(bytes, { at: side * APART });
   const view = new DataView(bytes.buffer);
   const length = view.getUint32(16, true);
-  if (read < HEAD || view.getUint32(0, true) !== MAGIC || length > MOST_NAME || HEAD + length > read) return {};
+  if (read < HEAD || view.getUint32(0, true) !== MAGIC || length > MAX_NAME_BYTES || HEAD + length > read) return {};
   const rest = bytes.subarray(8, HEAD + length);
   if (crc32(rest) !== view.getUint32(4, true)) return {};
   return { number: view.getFloat64(8, true), name: new TextDecoder().decode(bytes.subarray(HEAD, HEAD + length)) };
