@@ -8,7 +8,7 @@ use crate::noise::Noise;
 use crate::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
 use crate::server::evaluator::{ColumnSums, Evaluator, PartialShape, SelectorSet};
-use sotto_core::{ParamsError, SchemeId};
+use sotto_core::{ParamsError, SchemeId, SchemeMetadata};
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Ciphertext;
 use sotto_lattice::bgv::{Answer, AnswerBits};
@@ -21,8 +21,8 @@ use zeroize::Zeroizing;
 pub trait Family: Send + Sync + 'static {
     /// The scheme's id.
     const ID: SchemeId;
-    /// Name and paper of the scheme, in one line.
-    const TITLE: &'static str;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
     /// How the scheme's queries select records.
     type Method: Method;
 

@@ -4,7 +4,9 @@ use crate::family::Family;
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{client, message, params};
-use sotto_core::{BatchScheme, Caps, CryptoRng, OneServer, PendingOf, Record, Result, Scheme, SchemeId};
+use sotto_core::{
+    BatchScheme, Caps, CryptoRng, OneServer, PendingOf, Record, Result, Scheme, SchemeId, SchemeMetadata,
+};
 #[cfg(feature = "server")]
 use sotto_core::{RecordChange, Sink, UpdateImage, WhiteningScheme, WriteSlot};
 #[cfg(feature = "server")]
@@ -16,7 +18,7 @@ pub struct Bfv<F>(PhantomData<fn() -> F>);
 
 impl<F: Family> Scheme for Bfv<F> {
     const ID: SchemeId = F::ID;
-    const TITLE: &'static str = F::TITLE;
+    const METADATA: SchemeMetadata = F::METADATA;
     type Params = params::Params<F>;
     type Fan<T> = OneServer<T>;
     type Keys = message::Keys;

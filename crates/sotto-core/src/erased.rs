@@ -53,7 +53,7 @@ pub use whitening::WhiteningEntry;
 
 use crate::{
     Artifact, CryptoRng, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, PatchArtifact, PerServer,
-    Result, Scheme, SchemeId, SumElement, UnitLayout,
+    Result, Scheme, SchemeId, SchemeMetadata, SumElement, UnitLayout,
 };
 
 /// The registry's entry of a scheme: plain data and function pointers.
@@ -63,8 +63,8 @@ use crate::{
 pub struct SchemeEntry {
     /// The scheme's name on the wire, which never changes.
     pub id: SchemeId,
-    /// Name and paper of the scheme, in one line.
-    pub title: &'static str,
+    /// Publication, protection and state of the scheme.
+    pub metadata: SchemeMetadata,
     /// Number of servers.
     pub servers: usize,
     /// Number of servers that a query goes to: the first ones.
@@ -124,7 +124,7 @@ impl SchemeEntry {
         };
         SchemeEntry {
             id: S::ID,
-            title: S::TITLE,
+            metadata: S::METADATA,
             servers,
             query_servers: queried,
             sets: <S::Params as Params>::sets,

@@ -43,6 +43,7 @@
 //! | [`artifact`] | the static, query-independent files of a table |
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `BatchScheme`, `SumScheme`, |
 //! | | `PatchArtifact`, `StreamScheme` |
+//! | [`scheme_metadata`] | publication, protection and state of a scheme, for people |
 //! | [`stateful`] | clients whose queries spend their state: `Stateful`, `HintScheme` |
 //! | [`server`] | the server's half (feature `server`): `Server`, `UpdateImage`, `WhiteningScheme`, |
 //! | | `StreamServer`, `StepServer`, and the sources and sinks of bytes |
@@ -67,6 +68,7 @@ pub mod params;
 pub mod parts;
 pub mod per_server;
 pub mod scheme;
+pub mod scheme_metadata;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod stateful;
@@ -96,6 +98,7 @@ pub use scheme::{
     BatchScheme, Client, PatchArtifact, Prepare, Scheme, StreamScheme, SumElement, SumScheme, UnitLayout,
     check_bucket_places,
 };
+pub use scheme_metadata::{Assumption, Hiding, SchemeMetadata};
 #[cfg(feature = "server")]
 pub use server::{
     HintServer, Image, ImageSection, RecordChange, RecordSource, Section, SectionRecords, Server, Sink,

@@ -4,15 +4,15 @@
 
 use crate::{
     Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Misuse, Params, PendingOf, PerServer, Record,
-    RecordIndex, Result, SchemeId, Wire,
+    RecordIndex, Result, SchemeId, SchemeMetadata, Wire,
 };
 
 /// A PIR scheme: what a client and its servers agree on. Implemented by an empty struct.
 pub trait Scheme: Sized + Send + Sync + 'static {
     /// The scheme's name on the wire, which never changes.
     const ID: SchemeId;
-    /// Name and paper of the scheme, in one line.
-    const TITLE: &'static str;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
     /// Checked, immutable, public parameters.
     type Params: Params;
     /// One value per server: [`crate::OneServer`] or [`crate::TwoServers`].

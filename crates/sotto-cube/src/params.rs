@@ -9,7 +9,9 @@ use crate::select;
 use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, SchemeId, Security, TableShape};
+use sotto_core::{
+    NamedSet, ParamsError, ParamsReport, Result, SchemeId, SchemeMetadata, Security, TableShape,
+};
 use sotto_lattice::expand::{Expansion, SelectorCounts};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;
@@ -21,8 +23,8 @@ pub trait Family: Send + Sync + 'static {
     /// The scheme's id.
     const ID: SchemeId;
 
-    /// Name and paper of the scheme, in one line.
-    const TITLE: &'static str;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
 
     /// The parameter sets of the scheme, including those that are selected automatically.
     fn templates() -> &'static [Template];

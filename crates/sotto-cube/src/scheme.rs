@@ -14,7 +14,7 @@ use crate::answer::{CubeTable, ExpandedQuery};
 use crate::{Family, Params, client, message};
 #[cfg(feature = "server")]
 use sotto_core::WriteSlot;
-use sotto_core::{Caps, OneServer, Record, Result, Scheme, SchemeId, StreamScheme};
+use sotto_core::{Caps, OneServer, Record, Result, Scheme, SchemeId, SchemeMetadata, StreamScheme};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ pub struct CubeScheme<F>(PhantomData<fn() -> F>);
 
 impl<F: Family> Scheme for CubeScheme<F> {
     const ID: SchemeId = F::ID;
-    const TITLE: &'static str = F::TITLE;
+    const METADATA: SchemeMetadata = F::METADATA;
     type Params = Params<F>;
     type Fan<T> = OneServer<T>;
     type Keys = message::Keys;

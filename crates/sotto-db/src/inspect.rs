@@ -140,7 +140,7 @@ pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, Ca
     let (report, packing, buckets) = (terms.report, terms.packing, terms.buckets);
     let lookups = packing.records_per_row() as u64;
     Ok(SchemeInfo {
-        title: entry.title,
+        title: entry.metadata.title,
         records: report.records,
         record_bytes: report.record_bytes,
         records_per_row: packing.records_per_row(),

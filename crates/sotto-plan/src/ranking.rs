@@ -235,7 +235,7 @@ fn counted(
     }
     Candidate {
         choice,
-        title: entry.title,
+        title: entry.metadata.title,
         servers: entry.servers,
         params_digests: price.tables.iter().map(|(_, layout)| layout.report.digest.to_string()).collect(),
         tables: tables.asked.iter().map(|asked| asked.tables).sum(),

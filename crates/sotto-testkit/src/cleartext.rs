@@ -42,7 +42,9 @@ use client::ClientState;
 use message::{Answer, Keys, Query};
 use params::ClearParams;
 use server::Table;
-use sotto_core::{Artifact, Caps, OneServer, PerServer, Scheme, SchemeEntry, SchemeId, Section, TwoServers};
+use sotto_core::{
+    Artifact, Caps, OneServer, PerServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata, Section, TwoServers,
+};
 use std::marker::PhantomData;
 
 /// A scheme with one server that learns the index. **No privacy at all.**
@@ -117,7 +119,8 @@ struct Clear<K>(PhantomData<fn() -> K>);
 
 impl<K: SchemeKind> Scheme for Clear<K> {
     const ID: SchemeId = SchemeId(K::ID);
-    const TITLE: &'static str = K::TITLE;
+    const METADATA: SchemeMetadata =
+        SchemeMetadata { title: K::TITLE, ..SchemeMetadata::new(env!("CARGO_PKG_NAME")) };
     type Params = ClearParams<K>;
     type Fan<T> = K::Fan<T>;
     type Keys = Keys<K>;

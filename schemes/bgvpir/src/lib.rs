@@ -54,14 +54,22 @@ pub mod server;
 pub mod sets;
 pub mod whitening;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The BGV-PIR scheme.
 pub struct BgvPir;
 
 impl Scheme for BgvPir {
     const ID: SchemeId = SchemeId("bgvpir/1");
-    const TITLE: &'static str = "BGV-PIR (Dong and Chen), folded queries over packed slots, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "BGV-PIR (Dong and Chen, ESORICS 2014), folded queries over packed slots",
+        paper: "https://doi.org/10.1007/978-3-319-11203-9_22",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 0.3 to 1.2 MB, 0.8 to 3.1 MB in memory",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = message::Keys;

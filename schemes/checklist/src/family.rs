@@ -6,7 +6,7 @@ use crate::select_hint::choose;
 use crate::set::{SeenBits, each, either};
 use crate::{Params, set};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{CryptoRng, SchemeId, TwoServers, work};
+use sotto_core::{Assumption, CryptoRng, Hiding, SchemeId, SchemeMetadata, TwoServers, work};
 use sotto_hints::two_server::{
     Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Workspace,
 };
@@ -48,7 +48,15 @@ const NUMBER_OPS: u64 = work::AES_BLOCK / 3 + 90;
 
 impl Family for PuncturedSets {
     const ID: SchemeId = SchemeId("checklist/1");
-    const TITLE: &'static str = "Checklist (USENIX Security 2021), two servers";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "Checklist (USENIX Security 2021), two servers",
+        paper: "https://eprint.iacr.org/2021/345",
+        hiding: &[Hiding::Preparation, Hiding::Splitting],
+        assumptions: &[Assumption::Aes],
+        client_keeps: "hints that one server made, each spent by a query",
+        is_baseline: true,
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Word = u32;
     type Query = Query;
     type QueryPlan = QueryPlan;

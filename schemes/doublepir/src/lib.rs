@@ -45,14 +45,21 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The DoublePIR scheme.
 pub struct DoublePir;
 
 impl Scheme for DoublePir {
     const ID: SchemeId = SchemeId("doublepir/1");
-    const TITLE: &'static str = "DoublePIR (USENIX Security 2023), ring form";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "DoublePIR (USENIX Security 2023), ring form",
+        paper: "https://eprint.iacr.org/2022/949",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe],
+        client_keeps: "a hint of 12 MiB for each byte of a record, whatever the size of the table",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

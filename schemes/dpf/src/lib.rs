@@ -61,16 +61,22 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod tree;
 
-use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, TwoServers};
+use sotto_core::{Assumption, Caps, Hiding, Scheme, SchemeEntry, SchemeId, SchemeMetadata, TwoServers};
 
 /// The DPF scheme; `PROVEN` where every record ends with the path that proves it.
 pub struct Dpf<const PROVEN: bool = false>;
 
 impl<const PROVEN: bool> Scheme for Dpf<PROVEN> {
     const ID: SchemeId = SchemeId(if PROVEN { "dpf/2" } else { "dpf/1" });
-    const TITLE: &'static str = match PROVEN {
-        true => "authenticated DPF-PIR, two servers (CCS 2016, USENIX Security 2023)",
-        false => "DPF-PIR, two servers (CCS 2016)",
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: match PROVEN {
+            true => "authenticated DPF-PIR, two servers (CCS 2016, USENIX Security 2023)",
+            false => "DPF-PIR, two servers (CCS 2016)",
+        },
+        paper: "https://eprint.iacr.org/2018/707",
+        hiding: &[Hiding::Splitting],
+        assumptions: &[Assumption::Aes],
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
     type Params = params::Params;
     type Fan<T> = TwoServers<T>;

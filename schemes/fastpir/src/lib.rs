@@ -37,14 +37,22 @@ pub mod method;
 pub mod sets;
 
 use sotto_bfv::{Bfv, Family, ParamsSet};
-use sotto_core::{SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of FastPIR.
 pub struct FastPir;
 
 impl Family for FastPir {
     const ID: SchemeId = SchemeId("fastpir/1");
-    const TITLE: &'static str = "FastPIR (OSDI 2021), a one-hot vector in slots, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "FastPIR of Addra (OSDI 2021), a one-hot vector in slots",
+        paper: "https://eprint.iacr.org/2021/044",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "a key of 51 KB",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Method = method::OneHot;
 
     fn sets() -> &'static [ParamsSet] {

@@ -32,7 +32,7 @@
 
 pub mod sets;
 
-use sotto_core::{SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_cube::{CubeScheme, Family, Template};
 
 /// The family of FSpiral.
@@ -40,7 +40,15 @@ pub struct FSpiral;
 
 impl Family for FSpiral {
     const ID: SchemeId = SchemeId("fspiral/1");
-    const TITLE: &'static str = "FSpiral (Cryptography 2025), small queries and answers, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "FSpiral (Cryptography 2025), small queries and answers",
+        paper: "https://doi.org/10.3390/cryptography9010013",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 1 to 3 MB, 2 to 7 MB in memory",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
 
     fn templates() -> &'static [Template] {
         &sets::SETS

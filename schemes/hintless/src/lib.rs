@@ -49,14 +49,21 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The HintlessPIR scheme.
 pub struct Hintless;
 
 impl Scheme for Hintless {
     const ID: SchemeId = SchemeId("hintless/1");
-    const TITLE: &'static str = "HintlessPIR (CRYPTO 2024), a baseline";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "HintlessPIR (CRYPTO 2024)",
+        paper: "https://eprint.iacr.org/2023/1733",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::Lwe, Assumption::RingLwe, Assumption::CircularSecurity],
+        is_baseline: true,
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

@@ -52,14 +52,20 @@ pub mod select;
 pub mod server;
 pub mod sizes;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The InsPIRe^(2) scheme.
 pub struct InspireTwo;
 
 impl Scheme for InspireTwo {
     const ID: SchemeId = SchemeId("inspire-two/1");
-    const TITLE: &'static str = "InsPIRe^(2) (2025): short records by two packed passes";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "InsPIRe^(2) (2025), short records by two packed passes",
+        paper: "https://eprint.iacr.org/2025/1352",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

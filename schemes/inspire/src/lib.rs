@@ -59,14 +59,20 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The InsPIRe scheme with polynomial evaluation.
 pub struct Inspire;
 
 impl Scheme for Inspire {
     const ID: SchemeId = SchemeId("inspire/1");
-    const TITLE: &'static str = "InsPIRe with polynomial evaluation (eprint 2025/1352)";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "InsPIRe (2025) with polynomial evaluation",
+        paper: "https://eprint.iacr.org/2025/1352",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

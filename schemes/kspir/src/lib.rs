@@ -54,14 +54,23 @@ mod session;
 #[cfg(feature = "server")]
 mod update_image;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The KsPIR scheme.
 pub struct KsPir;
 
 impl Scheme for KsPir {
     const ID: SchemeId = SchemeId("kspir/1");
-    const TITLE: &'static str = "KsPIR (CCS 2024), matrices times a vector by rotations, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "KsPIR (CCS 2024), matrices times a vector by rotations",
+        paper: "https://doi.org/10.1145/3658644.3690233",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 9 MB",
+        is_baseline: true,
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = message::Keys;

@@ -5,7 +5,7 @@ use crate::message::{Query, of_partition};
 use crate::partition_offset::{PartitionOffset, containing, has};
 use crate::select_hint::choose;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{CryptoRng, SchemeId, TwoServers, work};
+use sotto_core::{Assumption, CryptoRng, Hiding, SchemeId, SchemeMetadata, TwoServers, work};
 use sotto_hints::two_server::{
     Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Trees, Workspace,
 };
@@ -45,7 +45,15 @@ const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 
 impl Family for PrivatelyPuncturedSets {
     const ID: SchemeId = SchemeId("lp-treepir/1");
-    const TITLE: &'static str = "TreePIR of Lazzaretti and Papamanthou (CRYPTO 2023), two servers";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "TreePIR of Lazzaretti and Papamanthou (CRYPTO 2023), two servers",
+        paper: "https://eprint.iacr.org/2023/204",
+        hiding: &[Hiding::Preparation, Hiding::Splitting],
+        assumptions: &[Assumption::Aes],
+        client_keeps: "hints that one server made, each spent by a query",
+        is_baseline: true,
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Word = u16;
     type Query = Query;
     type QueryPlan = QueryPlan;

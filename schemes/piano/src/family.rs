@@ -10,7 +10,7 @@ use crate::places::PartitionPermutation;
 use crate::request::RealOffsets;
 use crate::{Client, Params};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{CryptoRng, Result, SchemeId};
+use sotto_core::{Assumption, CryptoRng, Hiding, Result, SchemeId, SchemeMetadata};
 use sotto_hints::delta::{PartitionDelta, add};
 use sotto_hints::one_server::prepare::longer;
 use sotto_hints::one_server::prf::{Blocks, lane};
@@ -53,7 +53,15 @@ impl Plan for QueryPlan {
 
 impl Family for FullSets {
     const ID: SchemeId = SchemeId("piano/1");
-    const TITLE: &'static str = "Piano (S&P 2024), one server, a baseline";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "Piano (S&P 2024), one server",
+        paper: "https://eprint.iacr.org/2023/452",
+        hiding: &[Hiding::Preparation],
+        assumptions: &[Assumption::Aes],
+        client_keeps: "hints computed from one stream of the table, each spent by a query, and rows that were read",
+        is_baseline: true,
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
 
     type Literal = ParamsLiteral;
     const ANSWER_ROWS: usize = 1;

@@ -38,14 +38,22 @@ pub mod method;
 pub mod sets;
 
 use sotto_bfv::{Bfv, Family, ParamsSet};
-use sotto_core::{SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of PIRANA.
 pub struct Pirana;
 
 impl Family for Pirana {
     const ID: SchemeId = SchemeId("pirana/1");
-    const TITLE: &'static str = "PIRANA (S&P 2025), constant-weight codes in slots, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "PIRANA (S&P 2025), constant-weight codes in slots, for batches",
+        paper: "https://eprint.iacr.org/2022/1401",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 614 KB",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Method = method::ConstantWeight;
 
     fn sets() -> &'static [ParamsSet] {

@@ -10,7 +10,7 @@ use crate::prf::{RANK, TIE, VOID, rank, rank_in};
 use crate::request::{PartitionScratch, RealSet};
 use crate::{Client, Params, two_server};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Budget, CryptoRng, Error, Result, SchemeId};
+use sotto_core::{Assumption, Budget, CryptoRng, Error, Hiding, Result, SchemeId, SchemeMetadata};
 use sotto_hints::codec::{StateReader, reserve};
 use sotto_hints::delta::{PartitionDelta, add};
 use sotto_hints::one_server::prepare::longer;
@@ -51,7 +51,14 @@ impl Plan for QueryPlan {
 
 impl Family for HalfSets {
     const ID: SchemeId = SchemeId("s3pir/1");
-    const TITLE: &'static str = "S3PIR (CCS 2024), one server";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "S3PIR (CCS 2024), one server",
+        paper: "https://eprint.iacr.org/2023/1072",
+        hiding: &[Hiding::Preparation],
+        assumptions: &[Assumption::Aes],
+        client_keeps: "hints computed from one stream of the table, each spent by a query",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
 
     type Literal = ParamsLiteral;
     const ANSWER_ROWS: usize = 2;

@@ -21,7 +21,7 @@ pub mod params;
 pub(crate) mod server;
 
 use crate::message::Query;
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_hints::message::Answer;
 
 pub use params::Params;
@@ -31,7 +31,14 @@ pub struct S3pirTwo;
 
 impl Scheme for S3pirTwo {
     const ID: SchemeId = SchemeId("s3pir-two/1");
-    const TITLE: &'static str = "S3PIR (CCS 2024), two servers";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "S3PIR (CCS 2024), two servers",
+        paper: "https://eprint.iacr.org/2023/1072",
+        hiding: &[Hiding::Preparation, Hiding::Splitting],
+        assumptions: &[Assumption::Aes],
+        client_keeps: "hints that one server made, each spent by a query",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

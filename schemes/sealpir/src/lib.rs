@@ -41,14 +41,22 @@ mod second_dimension;
 pub mod sets;
 
 use sotto_bfv::{Bfv, Family, ParamsSet};
-use sotto_core::{SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of SealPIR and MulPIR.
 pub struct SealPir;
 
 impl Family for SealPir {
     const ID: SchemeId = SchemeId("sealpir/1");
-    const TITLE: &'static str = "SealPIR (S&P 2018) and MulPIR, one expanded ciphertext, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "SealPIR (S&P 2018) and MulPIR (USENIX Security 2021), one expanded ciphertext",
+        paper: "https://eprint.iacr.org/2017/1142",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 0.2 to 1.4 MB",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Method = method::ExpandedSelectors;
 
     fn sets() -> &'static [ParamsSet] {

@@ -55,14 +55,21 @@ pub mod verisimplepir;
 
 pub use verisimplepir::VERIFIED;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The SimplePIR scheme.
 pub struct SimplePir;
 
 impl Scheme for SimplePir {
     const ID: SchemeId = SchemeId("simplepir/1");
-    const TITLE: &'static str = "SimplePIR (USENIX Security 2023), ring form";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "SimplePIR (USENIX Security 2023), ring form",
+        paper: "https://eprint.iacr.org/2022/949",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe],
+        client_keeps: "a hint for each table and epoch, the same for every client",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

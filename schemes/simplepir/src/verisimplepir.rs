@@ -28,14 +28,22 @@ pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The VeriSimplePIR scheme.
 pub struct VeriSimplePir;
 
 impl Scheme for VeriSimplePir {
     const ID: SchemeId = SchemeId("verisimplepir/1");
-    const TITLE: &'static str = "VeriSimplePIR (USENIX Security 2024), ring form, the table streamed";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "VeriSimplePIR (USENIX Security 2024), ring form, the table streamed",
+        paper: "https://eprint.iacr.org/2024/341",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe],
+        client_keeps: "a hint and a check, computed from one stream of the table in each epoch",
+        is_verified: true,
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

@@ -31,7 +31,7 @@
 
 pub mod sets;
 
-use sotto_core::{SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_cube::{CubeScheme, Family, Template};
 
 /// The family of Spiral.
@@ -39,7 +39,15 @@ pub struct Spiral;
 
 impl Family for Spiral {
     const ID: SchemeId = SchemeId("spiral/1");
-    const TITLE: &'static str = "Spiral (S&P 2022) and its Stream, Pack and StreamPack variants";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "Spiral (S&P 2022) and its Stream, Pack and StreamPack variants",
+        paper: "https://eprint.iacr.org/2022/368",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 1 to 3 MB, more for large answers",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
 
     fn templates() -> &'static [Template] {
         &sets::SETS

@@ -35,14 +35,22 @@ pub mod method;
 pub mod sets;
 
 use sotto_bfv::{Bfv, Family, ParamsSet};
-use sotto_core::{SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The family of VBPIR.
 pub struct Vbpir;
 
 impl Family for Vbpir {
     const ID: SchemeId = SchemeId("vbpir/1");
-    const TITLE: &'static str = "VBPIR (S&P 2023), batches in slots, no hint";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "VBPIR (S&P 2023), rotated selectors in slots, for batches",
+        paper: "https://eprint.iacr.org/2022/1262",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        client_keeps: "its secret key",
+        server_keeps: "keys of 614 KB",
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Method = method::RotatedSelectors;
 
     fn sets() -> &'static [ParamsSet] {

@@ -45,14 +45,20 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The YPIR+SP scheme.
 pub struct YpirSp;
 
 impl Scheme for YpirSp {
     const ID: SchemeId = SchemeId("ypir-sp/1");
-    const TITLE: &'static str = "YPIR+SP (USENIX Security 2024), packed by InspiRING";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "YPIR+SP (USENIX Security 2024), packed by InspiRING",
+        paper: "https://eprint.iacr.org/2024/270",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

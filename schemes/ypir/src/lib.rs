@@ -46,14 +46,20 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 
 /// The YPIR scheme.
 pub struct Ypir;
 
 impl Scheme for Ypir {
     const ID: SchemeId = SchemeId("ypir/1");
-    const TITLE: &'static str = "YPIR (USENIX Security 2024), packed by InspiRING";
+    const METADATA: SchemeMetadata = SchemeMetadata {
+        title: "YPIR (USENIX Security 2024), packed by InspiRING",
+        paper: "https://eprint.iacr.org/2024/270",
+        hiding: &[Hiding::Encryption],
+        assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
+        ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
+    };
     type Params = params::Params;
     type Fan<T> = OneServer<T>;
     type Keys = ();

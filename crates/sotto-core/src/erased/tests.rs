@@ -38,7 +38,7 @@ impl Params for Nothing {
 
 impl<const C: char> Scheme for Toy<C> {
     const ID: SchemeId = SchemeId("toy/1");
-    const TITLE: &'static str = "Nothing";
+    const METADATA: crate::SchemeMetadata = crate::SchemeMetadata::new("");
     type Params = Nothing;
     type Fan<T> = crate::OneServer<T>;
     type Keys = ();

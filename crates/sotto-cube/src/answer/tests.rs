@@ -9,7 +9,8 @@ use crate::template::{Template, WhenTried};
 use crate::whitening::whiten;
 use crate::{Answer, encode};
 use sotto_core::{
-    Client as _, OneServer, Params as _, Prepare as _, RecordIndex, SchemeId, Server as _, TableShape,
+    Client as _, OneServer, Params as _, Prepare as _, RecordIndex, SchemeId, SchemeMetadata, Server as _,
+    TableShape,
 };
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::phase;
@@ -103,7 +104,7 @@ static SETS: [Template; 9] = [
 
 impl Family for Measured {
     const ID: SchemeId = SchemeId("measured/1");
-    const TITLE: &'static str = "for measuring noise";
+    const METADATA: SchemeMetadata = SchemeMetadata::new("");
 
     fn templates() -> &'static [Template] {
         &SETS

@@ -9,7 +9,7 @@ use super::{Answer, Prepare, Prf};
 use crate::codec::StateReader;
 use crate::delta::PartitionDelta;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Caps, CryptoRng, OneServer, Result, Scheme, SchemeId, Wire};
+use sotto_core::{Caps, CryptoRng, OneServer, Result, Scheme, SchemeId, SchemeMetadata, Wire};
 use std::fmt::Debug;
 use std::io::Write;
 use std::marker::PhantomData;
@@ -19,8 +19,8 @@ use zeroize::{Zeroize, Zeroizing};
 pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     /// The scheme id, which is stable on the wire.
     const ID: SchemeId;
-    /// One line for people: the scheme's name and its paper.
-    const TITLE: &'static str;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
 
     /// The parameters as a catalog states them.
     type Literal: Literal;
@@ -276,7 +276,7 @@ pub struct OneServerScheme<F>(PhantomData<F>);
 
 impl<F: Family> Scheme for OneServerScheme<F> {
     const ID: SchemeId = F::ID;
-    const TITLE: &'static str = F::TITLE;
+    const METADATA: SchemeMetadata = F::METADATA;
     type Params = Params<F>;
     type Fan<T> = OneServer<T>;
     type Keys = ();

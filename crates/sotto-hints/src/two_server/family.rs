@@ -5,7 +5,7 @@ use super::{
     Trees,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Caps, CryptoRng, Scheme, SchemeId, TwoServers, Wire};
+use sotto_core::{Caps, CryptoRng, Scheme, SchemeId, SchemeMetadata, TwoServers, Wire};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use zeroize::Zeroize;
 pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     /// The scheme id, which is stable on the wire.
     const ID: SchemeId;
-    /// One line for people: the scheme's name and its paper.
-    const TITLE: &'static str;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
     /// The type of a tree's numbers.
     type Word: TreeNumber;
     /// The query that either server receives.
@@ -119,7 +119,7 @@ pub struct TwoServerScheme<F>(PhantomData<F>);
 
 impl<F: Family> Scheme for TwoServerScheme<F> {
     const ID: SchemeId = F::ID;
-    const TITLE: &'static str = F::TITLE;
+    const METADATA: SchemeMetadata = F::METADATA;
     type Params = Params<F>;
     type Fan<T> = TwoServers<T>;
     type Keys = ();

@@ -97,7 +97,7 @@ fn scheme(entry: &SchemeEntry) -> String {
     let mut text = format!(
         "{}\n  title: {}\n  servers: {}, queried: {}\n  abilities: {}\n",
         entry.id,
-        entry.title,
+        entry.metadata.title,
         entry.servers,
         entry.query_servers,
         abilities(entry)

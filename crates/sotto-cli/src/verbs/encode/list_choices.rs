@@ -39,7 +39,7 @@ impl ListRequest {
         };
         match &self {
             ListRequest::Schemes => {
-                let lines = entries.iter().map(|entry| (entry.id.0, entry.title.to_owned()));
+                let lines = entries.iter().map(|entry| (entry.id.0, entry.metadata.title.to_owned()));
                 screen.say(grid::facts(lines))?;
                 screen.say("\n`sotto encode --scheme NAME --set ?` lists a scheme's parameter sets.")?;
             }
@@ -69,7 +69,7 @@ fn sets(entry: &SchemeEntry, screen: Screen) -> Result<()> {
 fn scheme_json(entry: &SchemeEntry) -> Value {
     let sets =
         (entry.sets)().into_iter().map(|NamedSet { name, about }| json!({ "name": name, "about": about }));
-    json!({ "id": entry.id.0, "title": entry.title, "sets": sets.collect::<Vec<_>>() })
+    json!({ "id": entry.id.0, "title": entry.metadata.title, "sets": sets.collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
