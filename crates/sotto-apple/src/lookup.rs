@@ -4,7 +4,7 @@ use crate::codec::Codec;
 use crate::drbg::SEED_BYTES;
 use crate::proto::{EncryptedIndices, PirResponse, SerializedCiphertextVec};
 use rand_core::CryptoRng;
-use sotto_bfv::mulpir::query::{ask, entry};
+use sotto_bfv::mulpir::query::{entry, query_plaintexts};
 use sotto_bfv::mulpir::{EntryShape, Keys, ValueTable};
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::SecretKey;
@@ -75,7 +75,7 @@ impl Codec {
         }
         let law = Gaussian::new(sotto_bfv::rings::SIGMA);
         let mut ciphertexts = Vec::new();
-        for coefficients in ask(self.kit(), shape, entries) {
+        for coefficients in query_plaintexts(self.kit(), shape, entries) {
             let mut seed = [0; SEED_BYTES];
             rng.fill_bytes(&mut seed);
             let mask = self.mask(self.top(), &seed);

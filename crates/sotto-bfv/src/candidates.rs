@@ -16,7 +16,7 @@ pub struct CandidateTable {
     /// Rows of the table if it has one block.
     pub needed: u64,
     /// Positions in one cycle of slots, around which a rotation moves them.
-    pub turning: u64,
+    pub cycle_positions: u64,
     /// Columns of a block.
     pub width: u64,
 }
@@ -46,7 +46,7 @@ impl CandidateTable {
             primes: ring.query_primes(),
             buckets,
             needed: (draft.records / buckets).div_ceil(positions),
-            turning: positions.min(degree / 2),
+            cycle_positions: positions.min(degree / 2),
             width: if form == PlaintextForm::Whole { words.div_ceil(degree) } else { words.div_ceil(split) },
         })
     }
@@ -54,8 +54,8 @@ impl CandidateTable {
     /// Numbers of columns that may share an answer: the largest that fits, and its halves, which
     /// add less noise.
     pub fn merges(&self) -> impl Iterator<Item = u64> + use<> {
-        let most = self.turning.min(self.width).max(1);
-        (0..).map(move |halved| most >> halved).take_while(|merged| *merged > 0)
+        let max = self.cycle_positions.min(self.width).max(1);
+        (0..).map(move |halved| max >> halved).take_while(|merged| *merged > 0)
     }
 }
 

@@ -3,8 +3,7 @@
 //! Nothing here branches, indexes or allocates by the places of the lookup or by a secret; the only
 //! exception is the refusal of a place past the end.
 
-use crate::Bfv;
-use crate::family::{Family, Method};
+use crate::family::{Bfv, Family, Method};
 use crate::layout::{BucketPlace, equal};
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
@@ -75,11 +74,14 @@ impl<F: Family> sotto_core::Client<Bfv<F>> for Client<F> {
         let (bucket, place) = divide(index.0, layout.records);
         // Not `vec!`, which branches on whether the value is zero.
         let places: Vec<u64> = std::iter::repeat_n(place, layout.buckets).collect();
-        Ok((OneServer(self.asked(&places, rng)), Pending { bucket: bucket.into(), places: places.into() }))
+        Ok((
+            OneServer(self.make_query(&places, rng)),
+            Pending { bucket: bucket.into(), places: places.into() },
+        ))
     }
 
     fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
-        let records = self.records(&pending, &answer)?;
+        let records = self.recover_buckets(&pending, &answer)?;
         let mut out = vec![0; self.params.layout.record_bytes()];
         for (bucket, record) in (0..).zip(&records) {
             let mask = equal(bucket, *pending.bucket) as u8;
@@ -99,7 +101,7 @@ impl<F: Family> Client<F> {
         let mut bodies = Vec::new();
         let mut next = 0..;
         let mut masks = || key_masks(&seed, next.next().unwrap_or_default(), params.set.query_primes());
-        if let Some(by) = keyring.turn {
+        if let Some(by) = keyring.rotation {
             bodies.extend(RotationKey::generate(ring, by, &secret, masks(), &mut errors));
         }
         if keyring.square {
@@ -115,17 +117,17 @@ impl<F: Family> Client<F> {
     ///
     /// # Errors
     /// The errors of [`check_bucket_places`].
-    pub(crate) fn ask(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Query, Pending)> {
+    pub(crate) fn query_buckets(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Query, Pending)> {
         let layout = &self.params.layout;
         check_bucket_places(places, layout.buckets as u64, layout.records)?;
         let pending = Pending { bucket: 0.into(), places: places.to_vec().into() };
-        Ok((self.asked(places, rng), pending))
+        Ok((self.make_query(places, rng), pending))
     }
 
-    fn asked(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Query {
+    fn make_query(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Query {
         let params = &*self.params;
         let (ring, seed) = (&params.ring, PublicSeed::fresh(rng));
-        let plaintexts = params.method.ask(&params.layout, &self.places(places));
+        let plaintexts = params.method.query_plaintexts(&params.layout, &self.places(places));
         let mut errors = ErrorSource { law: &self.error, rng };
         let bodies = (0..).zip(&plaintexts).map(|(i, (numbers, halvings))| {
             let mut coefficients = Zeroizing::new(vec![0; ring.ring().words()]);
@@ -144,7 +146,11 @@ impl<F: Family> Client<F> {
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`] for the answer to another query.
-    pub(crate) fn records(&self, pending: &Pending, answer: &Answer) -> Result<Vec<Zeroizing<Vec<u8>>>> {
+    pub(crate) fn recover_buckets(
+        &self,
+        pending: &Pending,
+        answer: &Answer,
+    ) -> Result<Vec<Zeroizing<Vec<u8>>>> {
         let params = &*self.params;
         if answer.0.len() != params.method.answers(&params.layout)
             || pending.places.len() != params.layout.buckets
@@ -161,7 +167,7 @@ impl<F: Family> Client<F> {
         let read = params.method.read(layout, &open, &answer.0, &self.places(&pending.places));
         let records =
             read.into_iter().zip(pending.places.iter()).enumerate().map(|(bucket, (mut words, place))| {
-                whiten(&params.literal.mask, layout.masked_as(bucket, *place), layout.bits, &mut words);
+                whiten(&params.literal.mask, layout.whitening_index(bucket, *place), layout.bits, &mut words);
                 Zeroizing::new(layout.bytes_of(&words))
             });
         Ok(records.collect())

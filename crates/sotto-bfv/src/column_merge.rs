@@ -1,7 +1,21 @@
-//! Merged answers, whose columns of slots are rotated to different positions and summed: their
-//! number, and how they are read.
+//! Merged answers: the sums in slots of several columns, rotated into as few ciphertexts as they
+//! fit.
+//!
+//! Every column's sum has the record's number at the requested position of each bucket, and zeros
+//! at all others. So the second sum is rotated by one position and added to the first, the third by
+//! two, and so on, as long as there are positions: by Horner's rule, with one key and one rotation
+//! for each column. Column k of an answer is at the [`rotated_position`](crate::Layout::rotated_position) by
+//! k.
 
+#[cfg(feature = "server")]
+use crate::evaluator::Evaluator;
+#[cfg(feature = "server")]
+use crate::layout::PlaintextForm;
 use crate::layout::{BucketPlace, Layout};
+#[cfg(feature = "server")]
+use rayon::prelude::*;
+#[cfg(feature = "server")]
+use sotto_lattice::bgv::{Ciphertext, Scratch};
 use zeroize::Zeroizing;
 
 /// Number of ciphertexts of an answer whose sums are merged.
@@ -19,10 +33,36 @@ pub fn read(
     let record = |(bucket, place): (usize, &BucketPlace)| {
         let word = |k: usize| {
             let (lane, column) = layout.lane(bucket, k);
-            let at = layout.turned(place.position, (column % layout.merged) as u64);
+            let at = layout.rotated_position(place.position, (column % layout.merged) as u64);
             answers.get(column / layout.merged).map_or(0, |slots| layout.pick(slots, lane, at))
         };
         Zeroizing::new((0..layout.words).map(word).collect())
     };
     places.iter().enumerate().map(record).collect()
+}
+
+/// Returns a share's ciphertexts: columns in slots merged, others unchanged.
+#[cfg(feature = "server")]
+pub fn merged(evaluator: &Evaluator<'_>, columns: Vec<Ciphertext>) -> Vec<Ciphertext> {
+    if evaluator.layout.form == PlaintextForm::Slots { merge(evaluator, &columns) } else { columns }
+}
+
+/// Merges the sums of all columns.
+#[cfg(feature = "server")]
+pub fn merge(evaluator: &Evaluator<'_>, columns: &[Ciphertext]) -> Vec<Ciphertext> {
+    let one = |scratch: &mut Scratch, columns: &[Ciphertext]| {
+        let mut rotated = Ciphertext::zero(evaluator.ring, columns[0].level(), 2);
+        let (last, others) =
+            columns.split_last().map_or((None, columns), |(last, others)| (Some(last), others));
+        let mut sum = last.cloned().unwrap_or_else(|| rotated.clone());
+        for column in others.iter().rev() {
+            if let Some(rotation) = &evaluator.keys.rotation {
+                rotation.apply(evaluator.ring, &sum, &mut rotated, scratch);
+                std::mem::swap(&mut sum, &mut rotated);
+            }
+            sum.add(evaluator.ring, column);
+        }
+        sum
+    };
+    columns.par_chunks(evaluator.layout.merged).map_init(|| evaluator.scratch(), one).collect()
 }

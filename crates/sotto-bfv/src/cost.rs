@@ -2,7 +2,7 @@
 
 use crate::family::{Method, RequiredKeys};
 use crate::layout::Layout;
-use crate::rings::RingSet;
+use crate::rings::{RingSet, RingTimes};
 use sotto_core::work;
 use sotto_math::bits::packed_len;
 use sotto_math::tiles::WordPacking;
@@ -51,50 +51,16 @@ pub(crate) fn image_bytes(layout: &Layout) -> u64 {
     cells.saturating_mul(8 * (layout.n * layout.primes) as u64)
 }
 
-/// Nanoseconds of basic operations in a ring, on one thread.
-#[derive(Debug, Clone, Copy)]
-pub struct RingTimes {
-    /// Nanoseconds of a transform.
-    pub transform: f64,
-    /// Nanoseconds of a product of two limbs.
-    pub product: f64,
-}
-
 /// Bytes of an image that a pass reads in a nanosecond.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 15.0;
-
-impl RingTimes {
-    /// Estimates the times of a ring.
-    pub fn of(ring: &RingSet) -> Self {
-        let n = ring.degree as f64;
-        RingTimes { transform: 0.1 * n * n.log2(), product: 0.3 * n }
-    }
-
-    /// Nanoseconds of a key switch: digits modulo the other primes and the special one, their
-    /// products with a key, and the division of both parts.
-    pub fn switch(&self, primes: usize) -> f64 {
-        let primes = primes as f64;
-        self.transform * (2.0 + 3.0 * primes + primes * primes) + self.product * 2.0 * primes * (primes + 1.0)
-    }
-
-    /// Nanoseconds of dropping one of `primes` primes.
-    pub fn lower(&self, primes: usize) -> f64 {
-        2.0 * self.transform * primes as f64
-    }
-
-    /// Nanoseconds of a product of ciphertexts.
-    pub fn tensor(&self, primes: usize) -> f64 {
-        7.0 * self.product * primes as f64
-    }
-}
 
 /// Nanoseconds of an answer on one thread.
 pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> f64 {
     let times = RingTimes::of(ring);
     let scan = image_bytes(layout) as f64 / SCAN_BYTES_PER_NANOSECOND;
     // Queries are stored in the layout that the pass reads, and answers are rounded.
-    let laid = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;
-    scan + laid + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers(layout) as f64
+    let stored = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;
+    scan + stored + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers(layout) as f64
 }
 
 /// Work of one coefficient of a query for each prime: a mask and an error are drawn and

@@ -2,20 +2,24 @@
 
 use crate::candidates::{CandidateTable, LayoutCandidate};
 use crate::column_merge;
-use crate::cost::RingTimes;
-use crate::layout::{BucketPlace, Layout, PlaintextForm};
-use crate::noise::Noise;
-use crate::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use crate::server::evaluator::{ColumnSums, Evaluator, PartialShape, SelectorSet};
+use crate::evaluator::{ColumnSums, Evaluator, PartialShape, SelectorSet};
+use crate::layout::{BucketPlace, Layout, PlaintextForm};
+use crate::literal::Literal;
+use crate::noise::Noise;
+use crate::rings::{self, Ring, RingSet, RingTimes};
 use sotto_core::{ParamsError, SchemeId, SchemeMetadata};
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Ciphertext;
 use sotto_lattice::bgv::{Answer, AnswerBits};
 use std::fmt::Debug;
+use std::marker::PhantomData;
 #[cfg(feature = "server")]
 use std::ops::Range;
 use zeroize::Zeroizing;
+
+/// The scheme of a family `F`.
+pub struct Bfv<F>(PhantomData<fn() -> F>);
 
 /// A scheme of the family.
 pub trait Family: Send + Sync + 'static {
@@ -43,11 +47,25 @@ pub struct ParamsSet {
     pub tried: bool,
 }
 
+/// Finds the ring and makes the layout of a literal, if the scheme has a set of that ring.
+///
+/// # Errors
+/// [`ParamsError::Field`] for a ring that no set has, and for numbers that do not fit it.
+pub(crate) fn lay_out<F: Family>(literal: &Literal) -> Result<(&'static RingSet, Layout), ParamsError> {
+    let known = |set: &ParamsSet| set.ring == literal.ring;
+    if !F::sets().iter().any(known) {
+        let why = "must be the ring of one of the scheme's parameter sets".into();
+        return Err(ParamsError::Field { field: "ring", why });
+    }
+    let set = rings::find(&literal.ring)?;
+    Ok((set, Layout::new(F::Method::FORM, set, literal)?))
+}
+
 /// The evaluation keys that a client registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequiredKeys {
     /// Number of slots that the rotation key rotates by, if there is one.
-    pub turn: Option<usize>,
+    pub rotation: Option<usize>,
     /// Whether there is a relinearization key.
     pub square: bool,
     /// Rounds of expansion that have a key.
@@ -57,7 +75,7 @@ pub struct RequiredKeys {
 impl RequiredKeys {
     /// Number of keys.
     pub fn count(&self) -> usize {
-        usize::from(self.turn.is_some()) + usize::from(self.square) + self.rounds as usize
+        usize::from(self.rotation.is_some()) + usize::from(self.square) + self.rounds as usize
     }
 }
 
@@ -74,7 +92,7 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     const FORM: PlaintextForm;
 
     /// The layouts worth trying for a table.
-    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate>;
+    fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate>;
 
     /// Makes the method for a table.
     ///
@@ -92,7 +110,7 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
 
     /// The plaintexts of a query for one place in each bucket, in time that does not depend on the
     /// places.
-    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext>;
+    fn query_plaintexts(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext>;
 
     /// Reads the numbers of each bucket's record, still whitened, in time that does not depend on
     /// the places.
@@ -114,26 +132,31 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64;
 
     /// Makes a query's selectors, one for each row of each table, and the ciphertexts that
-    /// [`Self::share`] needs.
+    /// [`Self::partial`] needs.
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet;
+    fn select(&self, evaluator: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet;
 
     /// Makes the ciphertexts for some columns of each table, independently of the other columns.
     /// Slots are merged afterwards.
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Evaluator<'_>, kept: &[Ciphertext], share: ColumnSums) -> Vec<Ciphertext>;
+    fn partial(
+        &self,
+        evaluator: &Evaluator<'_>,
+        second_dimension: &[Ciphertext],
+        sums: ColumnSums,
+    ) -> Vec<Ciphertext>;
 
-    /// Number and shape of the ciphertexts that [`Self::share`] makes: by default one of one prime
+    /// Number and shape of the ciphertexts that [`Self::partial`] makes: by default one of one prime
     /// for each column.
     #[cfg(feature = "server")]
-    fn shared(&self, _: &Layout, cols: &Range<usize>) -> PartialShape {
+    fn partial_shape(&self, _: &Layout, cols: &Range<usize>) -> PartialShape {
         PartialShape { ciphers: cols.len(), parts: 2, primes: 1 }
     }
 
-    /// Makes the ciphertexts of an answer, at the last level, from the shares of all columns in
+    /// Makes the ciphertexts of an answer, at the last level, from the partials of all columns in
     /// order: by default their concatenation.
     #[cfg(feature = "server")]
-    fn finish(&self, _: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
-        shares.concat()
+    fn finish(&self, _: &Evaluator<'_>, partials: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
+        partials.concat()
     }
 }

@@ -105,19 +105,19 @@ impl Layout {
         let split = literal.split as usize;
         let positions = positions(form, n, (buckets as u64).saturating_mul(split as u64));
         if buckets == 0 || positions == 0 {
-            return field("buckets", "at least one, and no more than a plaintext has numbers");
+            return field("buckets", "must be at least 1, and at most the numbers of a plaintext");
         }
         if split == 0 || split > words || form == PlaintextForm::Whole && split > 1 {
             return field(
                 "split",
-                "at least 1, no more than a record has numbers, and 1 of whole plaintexts",
+                "must be at least 1, at most the numbers of a record, and 1 for whole plaintexts",
             );
         }
         if records == 0 || records > 1 << 40 || !literal.records.is_multiple_of(buckets as u64) {
-            return field("records", "1 to 2^40 in each bucket, and equally many in all");
+            return field("records", "must be 1 to 2^40 in each bucket, and a multiple of the buckets");
         }
         if words == 0 || words > MAX_WORDS as usize {
-            return field("record_words", "1 to 2^20");
+            return field("record_words", "must be 1 to 2^20");
         }
         let needed = records.div_ceil(positions);
         let in_reach = match form {
@@ -125,7 +125,7 @@ impl Layout {
             PlaintextForm::Whole => rows > 0 && rows as u64 <= needed,
         };
         if !in_reach || rows > MAX_ROWS {
-            return field("rows", "at most 2^16, and as many as the records take");
+            return field("rows", "must be at most 2^16, and as many as the records take");
         }
         let span = if form == PlaintextForm::Whole { n } else { 1 };
         let layout = Layout {
@@ -144,17 +144,17 @@ impl Layout {
             primes: literal.primes.into(),
             queries: literal.queries as usize,
         };
-        if merged == 0 || merged > layout.most_merged() {
+        if merged == 0 || merged > layout.max_merged() {
             return field(
                 "merged",
-                "at least 1, and no more than there are columns, or positions to turn to",
+                "must be at least 1, and at most the columns and the positions of a rotation",
             );
         }
         if !(1..=MAX_QUERIES).contains(&layout.queries) {
-            return field("queries", "1 to 4096");
+            return field("queries", "must be 1 to 4096");
         }
         if !(1..=ring.query_primes()).contains(&layout.primes) {
-            return field("primes", "at least 1, and no more than a query has");
+            return field("primes", "must be at least 1, and at most the primes of a query");
         }
         Ok(layout)
     }
@@ -166,7 +166,7 @@ impl Layout {
 
     /// Number of numbers that are written for a record: with slots, as many as its lanes have in
     /// its columns.
-    pub fn room(&self) -> usize {
+    pub fn padded_words(&self) -> usize {
         if self.form == PlaintextForm::Whole { self.words } else { self.width * self.split }
     }
 
@@ -196,20 +196,20 @@ impl Layout {
     }
 
     /// Number of positions in a cycle, around which a rotation moves them.
-    pub fn turning(&self) -> usize {
+    pub fn cycle_positions(&self) -> usize {
         self.n / 2 / self.gap()
     }
 
     /// Largest number of columns whose sums fit one answer.
-    pub fn most_merged(&self) -> usize {
-        if self.form == PlaintextForm::Whole { 1 } else { self.turning().min(self.width) }
+    pub fn max_merged(&self) -> usize {
+        if self.form == PlaintextForm::Whole { 1 } else { self.cycle_positions().min(self.width) }
     }
 
     /// The position to which a rotation by `by` positions moves `position`, in time that does not
     /// depend on either.
-    pub fn turned(&self, position: u64, by: u64) -> u64 {
+    pub fn rotated_position(&self, position: u64, by: u64) -> u64 {
         // A power of two, so that the cycle stays and the position within it wraps around.
-        let around = self.turning() as u64 - 1;
+        let around = self.cycle_positions() as u64 - 1;
         position & !around | position.wrapping_sub(by) & around
     }
 
@@ -233,7 +233,7 @@ impl Layout {
     }
 
     /// The number of a record's whitening stream, whether there is such a record or not.
-    pub fn masked_as(&self, bucket: usize, place: u64) -> u64 {
+    pub fn whitening_index(&self, bucket: usize, place: u64) -> u64 {
         let each = (self.rows * self.blocks * self.positions) as u64;
         bucket as u64 * each + place
     }
@@ -272,9 +272,9 @@ impl Layout {
     }
 
     /// The slot at a position of a lane, in time that does not depend on the position.
-    pub fn pick(&self, slots: &[u64], lane: usize, wanted: u64) -> u64 {
+    pub fn pick(&self, slots: &[u64], lane: usize, selected: u64) -> u64 {
         let each = (0..self.positions)
-            .map(|position| slots[self.slot(lane, position)] & equal(position as u64, wanted));
+            .map(|position| slots[self.slot(lane, position)] & equal(position as u64, selected));
         each.fold(0, |sum, slot| sum | slot)
     }
 }

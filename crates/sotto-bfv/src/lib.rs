@@ -28,11 +28,12 @@
 //! | [`literal`] | the parameters that are written into a catalog |
 //! | [`layout`] | the positions of records in plaintexts |
 //! | [`family`] | the traits by which a scheme describes itself |
-//! | [`params`], [`candidates`], `select`, `report` | parameters: checked, tried, selected, reported |
+//! | [`params`], [`candidates`], `select` | parameters: checked and reported, tried, selected |
 //! | [`noise`] | the noise of a lookup, and the probability that it is too large |
 //! | [`cost`] | exact bytes, and estimated time |
 //! | [`whitening`] | the public random stream that is combined with the data |
 //! | [`column_merge`] | answers in slots, with several columns in each |
+//! | `evaluator` | the ring, the layout and the keys that a method computes with (feature `server`) |
 //! | [`message`] | keys, queries, answers, and their bits on the wire |
 //! | [`client`] | prepare, query, recover |
 //! | [`mulpir`] | MulPIR as Apple's library computes it, byte for byte |
@@ -44,6 +45,8 @@ pub mod candidates;
 pub mod client;
 pub mod column_merge;
 pub mod cost;
+#[cfg(feature = "server")]
+pub mod evaluator;
 pub mod family;
 pub mod layout;
 pub mod literal;
@@ -51,7 +54,6 @@ pub mod message;
 pub mod mulpir;
 pub mod noise;
 pub mod params;
-mod report;
 pub mod rings;
 mod scheme;
 mod select;
@@ -59,7 +61,6 @@ mod select;
 pub mod server;
 pub mod whitening;
 
-pub use family::{Family, Method, ParamsSet, RequiredKeys};
+pub use family::{Bfv, Family, Method, ParamsSet, RequiredKeys};
 pub use layout::{BucketPlace, Layout, PlaintextForm};
 pub use params::Params;
-pub use scheme::Bfv;

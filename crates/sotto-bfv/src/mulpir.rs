@@ -14,21 +14,21 @@
 //! |---|---|
 //! | [`shape`] | entries, dimensions, and the position of an entry |
 //! | [`context`] | a ring with its precomputed values |
-//! | [`keys`] | the automorphisms that a query needs keys for |
+//! | [`keys`] | the automorphisms that a query needs keys for, and these keys |
 //! | [`noise`] | the probability that an answer is wrong |
 //! | [`query`] | the plaintexts of a query, and an entry read from an answer |
-//! | `session`, `table`, `fill`, `answer` | keys, tables and answers of the server (feature `server`) |
+//! | `table`, `fill`, `answer`, `answer_context` | tables and answers of the server (feature `server`) |
 
 #[cfg(feature = "server")]
 pub mod answer;
+#[cfg(feature = "server")]
+mod answer_context;
 pub mod context;
 #[cfg(feature = "server")]
 mod fill;
 pub mod keys;
 pub mod noise;
 pub mod query;
-#[cfg(feature = "server")]
-pub mod session;
 pub mod shape;
 #[cfg(feature = "server")]
 pub mod table;
@@ -36,7 +36,7 @@ pub mod table;
 pub use context::RingContext;
 pub use keys::Compression;
 #[cfg(feature = "server")]
-pub use session::Keys;
+pub use keys::Keys;
 pub use shape::EntryShape;
 #[cfg(feature = "server")]
 pub use table::ValueTable;

@@ -1,15 +1,14 @@
-//! Checked parameters, for every scheme of the family.
+//! Checked parameters, for every scheme of the family, and their report.
 
 use crate::cost;
-use crate::family::{Family, Method, ParamsSet};
+use crate::family::{Family, Method, lay_out};
 use crate::layout::Layout;
 use crate::literal::Literal;
 use crate::noise::Noise;
-use crate::report;
-use crate::rings::{self, Ring, RingSet};
+use crate::rings::{Ring, RingSet};
 use crate::select;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, TableShape};
+use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use std::sync::Arc;
 
@@ -65,16 +64,19 @@ impl<F: Family> sotto_core::Params for Params<F> {
     }
 
     fn check(literal: Literal) -> Result<Self> {
-        let (set, layout) = laid::<F>(&literal)?;
+        let (set, layout) = lay_out::<F>(&literal)?;
         let method = F::Method::new(&layout, set)?;
         let security = set.security()?;
-        let ring = set.ring().cloned().ok_or_else(|| field("ring", "one that has transforms"))?;
+        let ring = set.ring().cloned().ok_or_else(|| field("ring", "must have transforms"))?;
         let bytes = cost::image_bytes(&layout);
-        check("records", bytes <= cost::MAX_BYTES, "an image of at most 2^46 bytes")?;
-        check("written", literal.written as usize <= layout.rows, "at most the rows")?;
+        check("records", bytes <= cost::MAX_BYTES, "must make an image of at most 2^46 bytes")?;
+        check("written", literal.written as usize <= layout.rows, "must be at most the rows")?;
         let [body, mask] = literal.answer_bits.map(u32::from);
         let bits = AnswerBits::new(&ring, body, mask).ok_or_else(|| {
-            field("answer_bits", "at least one, no more of the body than of the mask, and room for both")
+            field(
+                "answer_bits",
+                "must be at least 1, at most those of the mask for the body, and within the modulus",
+            )
         })?;
         let noise = method.noise(&ring, &layout, literal.written.into());
         let failure_log2 = noise.failure_log2(&ring, bits);
@@ -92,21 +94,8 @@ impl<F: Family> sotto_core::Params for Params<F> {
     }
 
     fn report(&self) -> ParamsReport {
-        report::of(self)
+        report(self)
     }
-}
-
-/// Finds the ring and makes the layout of a literal, if the scheme has a set of that ring.
-///
-/// # Errors
-/// [`ParamsError::Field`] for a ring that no set has, and for numbers that do not fit it.
-pub(crate) fn laid<F: Family>(literal: &Literal) -> Result<(&'static RingSet, Layout), ParamsError> {
-    let known = |set: &ParamsSet| set.ring == literal.ring;
-    if !F::sets().iter().any(known) {
-        return Err(field("ring", "that of one of the scheme's sets"));
-    }
-    let set = rings::find(&literal.ring)?;
-    Ok((set, Layout::new(F::Method::FORM, set, literal)?))
 }
 
 fn check(field: &'static str, holds: bool, must_be: &str) -> Result<(), ParamsError> {
@@ -115,4 +104,63 @@ fn check(field: &'static str, holds: bool, must_be: &str) -> Result<(), ParamsEr
 
 fn field(field: &'static str, must_be: &str) -> ParamsError {
     ParamsError::Field { field, why: must_be.into() }
+}
+
+/// Makes the report of parameters.
+fn report<M: Method>(params: &Inner<M>) -> ParamsReport {
+    let (literal, set, layout, method) = (&params.literal, params.set, &params.layout, &params.method);
+    let answer = method.answers(layout) * cost::answer_bytes(set, literal.answer_bits);
+    ParamsReport {
+        digest: ParamsDigest([0; 32]),
+        records: literal.records,
+        record_bytes: layout.record_bytes() as u64,
+        costs: Costs {
+            artifact_bytes: 0,
+            keys_bytes: cost::keys_bytes(set, method.keys()) as u64,
+            query_bytes: cost::query_bytes(set, layout.queries) as u64,
+            answer_bytes: answer as u64,
+            server_ops: cost::server_ops(cost::nanoseconds(method, layout, set)),
+            client_ops: cost::client_ops(method, layout, set),
+            resident_bytes: cost::image_bytes(layout),
+            ..Costs::default()
+        },
+        security: params.security.clone(),
+        failure_log2: params.failure_log2,
+        details: sotto_core::report_details(|| details(params)),
+    }
+}
+
+/// Details in groups: the part of a name before the colon is the group.
+fn details<M: Method>(params: &Inner<M>) -> Vec<(&'static str, String)> {
+    let (literal, layout, method) = (&params.literal, &params.layout, &params.method);
+    let mut out = vec![
+        ("ring", format!("{}, {}", params.set.name, params.set.about)),
+        ("buckets", format!("{} of {} records", layout.buckets, layout.records)),
+        (
+            "table",
+            format!(
+                "{} of {} rows by {} columns of plaintexts, {} positions, records in {} parts",
+                layout.tables(),
+                layout.rows,
+                layout.cols(),
+                layout.positions,
+                layout.split
+            ),
+        ),
+        ("written in place", format!("{} rows under one mask", literal.written)),
+        ("keys: of evaluation", method.keys().count().to_string()),
+        ("ciphertexts", format!("{} asked, {} answered", layout.queries, method.answers(layout))),
+        (
+            "bits sent: of an answer's words",
+            format!("{} of masks, {} of bodies", literal.answer_bits[1], literal.answer_bits[0]),
+        ),
+        (
+            "memory of a client's keys",
+            format!("{:.1} MB", cost::session_bytes(params.set, method.keys()) as f64 / 1e6),
+        ),
+    ];
+    out.extend(
+        params.noise.steps.iter().map(|(step, variance)| (*step, format!("2^{:.1}", variance.log2() / 2.0))),
+    );
+    out
 }

@@ -73,6 +73,40 @@ impl RingSet {
     }
 }
 
+/// Nanoseconds of basic operations in a ring, on one thread.
+#[derive(Debug, Clone, Copy)]
+pub struct RingTimes {
+    /// Nanoseconds of a transform.
+    pub transform: f64,
+    /// Nanoseconds of a product of two limbs.
+    pub product: f64,
+}
+
+impl RingTimes {
+    /// Estimates the times of a ring.
+    pub fn of(ring: &RingSet) -> Self {
+        let n = ring.degree as f64;
+        RingTimes { transform: 0.1 * n * n.log2(), product: 0.3 * n }
+    }
+
+    /// Nanoseconds of a key switch: digits modulo the other primes and the special one, their
+    /// products with a key, and the division of both parts.
+    pub fn switch(&self, primes: usize) -> f64 {
+        let primes = primes as f64;
+        self.transform * (2.0 + 3.0 * primes + primes * primes) + self.product * 2.0 * primes * (primes + 1.0)
+    }
+
+    /// Nanoseconds of dropping one of `primes` primes.
+    pub fn lower(&self, primes: usize) -> f64 {
+        2.0 * self.transform * primes as f64
+    }
+
+    /// Nanoseconds of a product of ciphertexts.
+    pub fn tensor(&self, primes: usize) -> f64 {
+        7.0 * self.product * primes as f64
+    }
+}
+
 /// Finds the ring of a name.
 ///
 /// # Errors

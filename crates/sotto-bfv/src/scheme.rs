@@ -1,6 +1,6 @@
-//! The scheme of a family.
+//! What the scheme of a family consists of.
 
-use crate::family::Family;
+use crate::family::{Bfv, Family};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{client, message, params};
@@ -11,10 +11,6 @@ use sotto_core::{
 use sotto_core::{RecordChange, Sink, UpdateImage, WhiteningScheme, WriteSlot};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
-use std::marker::PhantomData;
-
-/// The scheme of a family `F`.
-pub struct Bfv<F>(PhantomData<fn() -> F>);
 
 impl<F: Family> Scheme for Bfv<F> {
     const ID: SchemeId = F::ID;
@@ -41,7 +37,7 @@ impl<F: Family> BatchScheme for Bfv<F> {
         places: &[u64],
         rng: &mut dyn CryptoRng,
     ) -> Result<(OneServer<message::Query>, PendingOf<Self>)> {
-        let (query, pending) = client.ask(places, rng)?;
+        let (query, pending) = client.query_buckets(places, rng)?;
         Ok((OneServer(query), pending))
     }
 
@@ -50,7 +46,7 @@ impl<F: Family> BatchScheme for Bfv<F> {
         pending: PendingOf<Self>,
         OneServer(answer): OneServer<message::Answer>,
     ) -> Result<Vec<Record>> {
-        let records = client.records(&pending, &answer)?;
+        let records = client.recover_buckets(&pending, &answer)?;
         Ok(records.into_iter().map(|record| Record::new(record.to_vec())).collect())
     }
 }

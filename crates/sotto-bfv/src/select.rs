@@ -3,11 +3,10 @@
 
 use crate::candidates::CandidateTable;
 use crate::cost;
-use crate::family::{Family, Method, ParamsSet};
+use crate::family::{Family, Method, ParamsSet, lay_out};
 use crate::layout::{MAX_WORDS, PlaintextForm};
 use crate::literal::{Literal, NO_TABLES_MASK};
 use crate::noise::Noise;
-use crate::params::laid;
 use crate::rings::{self, Ring, RingSet};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, TableShape};
@@ -28,17 +27,17 @@ const RESERVE: f64 = 1.0;
 /// # Errors
 /// [`ParamsError::NoFit`] if no set can hold the table, or none is reliable.
 pub(crate) fn select<F: Family>(shape: &TableShape) -> Result<Literal> {
-    let wanted = |set: &&ParamsSet| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
+    let is_tried = |set: &&ParamsSet| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
     let mut best: Option<(f64, Literal)> = None;
-    for set in F::sets().iter().filter(wanted) {
+    for set in F::sets().iter().filter(is_tried) {
         for (price, literal) in candidates::<F>(set, shape)? {
-            if best.as_ref().is_none_or(|(least, _)| price < *least) {
+            if best.as_ref().is_none_or(|(lowest, _)| price < *lowest) {
                 best = Some((price, literal));
             }
         }
     }
-    let why = "it is empty, it takes more than 2^46 bytes or more rows or buckets than a query selects, or a request of so many \
-               lookups together would fail too often";
+    let why = "it is empty, its image exceeds 2^46 bytes, a query does not select its rows or buckets, \
+               or a lookup fails too often";
     let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     let (_, literal) = best.ok_or_else(no_fit)?;
     written::<F>(literal, shape.required_failure_log2())
@@ -52,14 +51,14 @@ fn candidates<F: Family>(set: &ParamsSet, shape: &TableShape) -> Result<Vec<(f64
     let ring = rings::find(set.ring)?;
     let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
     let splits = if F::Method::FORM == PlaintextForm::Slots { SPLITS } else { 1 };
-    let tries =
+    let drafts =
         (0..splits).map(|doubled| Literal { split: 1 << doubled, ..draft.clone() }).flat_map(|draft| {
-            let tried = CandidateTable::of(F::Method::FORM, ring, &draft);
-            let numbers = tried.map_or_else(Vec::new, |tried| F::Method::tries(&tried));
+            let table = CandidateTable::of(F::Method::FORM, ring, &draft);
+            let numbers = table.map_or_else(Vec::new, |table| F::Method::candidates(&table));
             numbers.into_iter().filter_map(move |numbers| numbers.of(&draft))
         });
-    let priced = tries.filter_map(|draft| {
-        let (_, layout) = laid::<F>(&draft).ok()?;
+    let priced = drafts.filter_map(|draft| {
+        let (_, layout) = lay_out::<F>(&draft).ok()?;
         let method = F::Method::new(&layout, ring).ok()?;
         let bytes = cost::image_bytes(&layout);
         let noise = method.noise(ring.ring()?, &layout, 0.0);
@@ -119,7 +118,7 @@ fn answer_bits(noise: &Noise, ring: &RingSet, required: f64) -> Option<[u8; 2]> 
 /// Sets the number of rows that may be written in place to the largest that the noise allows:
 /// nothing else is enlarged for them.
 fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
-    let (ring, layout) = laid::<F>(&literal)?;
+    let (ring, layout) = lay_out::<F>(&literal)?;
     let method = F::Method::new(&layout, ring)?;
     let [body, mask] = literal.answer_bits.map(u32::from);
     let transforms = ring.ring().map(|ring| (ring, AnswerBits::new(ring, body, mask)));

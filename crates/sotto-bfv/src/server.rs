@@ -4,8 +4,6 @@
 //! | module | contents |
 //! |---|---|
 //! | [`session`] | a client's evaluation keys, ready for key switching |
-//! | [`evaluator`] | the ring, the layout and the keys that a method computes with |
-//! | [`merge`] | sums in slots, rotated into as few ciphertexts as they fit |
 //! | [`image`] | the positions of plaintexts in the image |
 //! | `group` | the records of one row and block, as plaintexts |
 //! | `encode`, [`update_image`], `read` | records into the image, changes, and records out of it |
@@ -14,20 +12,17 @@
 
 mod answer;
 mod encode;
-pub mod evaluator;
 mod group;
 pub mod image;
-pub mod merge;
 mod part;
 mod read;
 pub mod session;
 pub mod update_image;
 
 use crate::cost;
-use crate::family::{Family, Method};
+use crate::family::{Bfv, Family, Method};
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
-use crate::scheme::Bfv;
 use image::PlaintextTable;
 use session::AdmittedKeys;
 use sotto_core::{Image, RecordSource, Result, Sink};

@@ -6,13 +6,12 @@
 //! that the columns are rotated to different slots and summed to one ciphertext.
 
 use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
-use sotto_bfv::cost::RingTimes;
+#[cfg(feature = "server")]
+use sotto_bfv::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use sotto_bfv::family::QueryPlaintext;
 use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
-use sotto_bfv::rings::{Ring, RingSet};
-#[cfg(feature = "server")]
-use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use sotto_bfv::rings::{Ring, RingSet, RingTimes};
 use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
@@ -28,7 +27,7 @@ pub struct OneHot {
 impl Method for OneHot {
     const FORM: PlaintextForm = PlaintextForm::Slots;
 
-    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
+    fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate> {
         let numbers =
             |merged| LayoutCandidate { rows: table.needed, merged, primes: 1, queries: table.needed };
         table.merges().map(numbers).collect()
@@ -38,7 +37,7 @@ impl Method for OneHot {
         if layout.rows != layout.queries {
             return Err(ParamsError::Field { field: "queries", why: "one for each row".into() });
         }
-        let keys = RequiredKeys { turn: Some(layout.gap()), ..RequiredKeys::default() };
+        let keys = RequiredKeys { rotation: Some(layout.gap()), ..RequiredKeys::default() };
         Ok(OneHot { rows: layout.rows, keys })
     }
 
@@ -46,7 +45,7 @@ impl Method for OneHot {
         self.keys
     }
 
-    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
+    fn query_plaintexts(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         let mark = |row: u64| layout.marked(places, |place| equal(place.row, row) & 1);
         (0..self.rows as u64).map(|row| (mark(row), 0)).collect()
     }
@@ -74,11 +73,11 @@ impl Method for OneHot {
 
     #[cfg(feature = "server")]
     fn select(&self, _: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
-        SelectorSet { tables: vec![query], kept: Vec::new() }
+        SelectorSet { tables: vec![query], second_dimension: Vec::new() }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, _: &Evaluator<'_>, _: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
+    fn partial(&self, _: &Evaluator<'_>, _: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
         columns.tables.concat()
     }
 }

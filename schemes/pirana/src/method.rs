@@ -9,13 +9,12 @@
 use crate::constant_weight::ones;
 use crate::constant_weight::{bit, length};
 use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
-use sotto_bfv::cost::RingTimes;
+#[cfg(feature = "server")]
+use sotto_bfv::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use sotto_bfv::family::QueryPlaintext;
 use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm};
 use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
-use sotto_bfv::rings::{Ring, RingSet};
-#[cfg(feature = "server")]
-use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use sotto_bfv::rings::{Ring, RingSet, RingTimes};
 use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
@@ -37,7 +36,7 @@ pub struct ConstantWeight {
 impl Method for ConstantWeight {
     const FORM: PlaintextForm = PlaintextForm::Slots;
 
-    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
+    fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate> {
         let queries = length(table.needed.min(MAX_SELECTED as u64 + 1) as usize) as u64;
         let numbers = |merged| {
             // All primes are tried, since the noise of so many rows may need all.
@@ -63,7 +62,7 @@ impl Method for ConstantWeight {
             let why = "as many as words of two ones that tell all rows apart are long".into();
             return Err(ParamsError::Field { field: "queries", why });
         }
-        let keys = RequiredKeys { turn: Some(layout.gap()), square: true, rounds: 0 };
+        let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, rounds: 0 };
         Ok(ConstantWeight { rows: layout.rows, primes: layout.primes, length, keys })
     }
 
@@ -71,7 +70,7 @@ impl Method for ConstantWeight {
         self.keys
     }
 
-    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
+    fn query_plaintexts(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         let marks = |i: usize| layout.marked(places, |place| bit(self.rows, place.row, i));
         (0..self.length).map(|i| (marks(i), 0)).collect()
     }
@@ -106,14 +105,14 @@ impl Method for ConstantWeight {
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
+    fn select(&self, evaluator: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
         let of = |[lower, upper]: [usize; 2]| Some([query.get(lower)?, query.get(upper)?]);
         let pairs: Vec<[&Ciphertext; 2]> = ones().take(self.rows).filter_map(of).collect();
-        SelectorSet { tables: vec![desk.products(&pairs, self.primes)], kept: Vec::new() }
+        SelectorSet { tables: vec![evaluator.products(&pairs, self.primes)], second_dimension: Vec::new() }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Evaluator<'_>, _: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
-        desk.all_lowered(columns.tables.concat(), 1)
+    fn partial(&self, evaluator: &Evaluator<'_>, _: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
+        evaluator.all_lowered(columns.tables.concat(), 1)
     }
 }

@@ -14,13 +14,12 @@
 
 use crate::digits::{self, PLAINTEXTS};
 use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
-use sotto_bfv::cost::RingTimes;
+#[cfg(feature = "server")]
+use sotto_bfv::evaluator::{ColumnSums, Evaluator, PartialShape, SelectorSet};
 use sotto_bfv::family::{DecryptFn, QueryPlaintext};
 use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
-use sotto_bfv::rings::{Ring, RingSet};
-#[cfg(feature = "server")]
-use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, PartialShape, SelectorSet};
+use sotto_bfv::rings::{Ring, RingSet, RingTimes};
 use sotto_bfv::{Method, RequiredKeys};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
@@ -81,7 +80,7 @@ impl ExpandedSelectors {
 impl Method for ExpandedSelectors {
     const FORM: PlaintextForm = PlaintextForm::Whole;
 
-    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
+    fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate> {
         // Sizes around the root, where there are fewest selectors, up to one dimension.
         let root = (table.needed as f64).sqrt();
         let around = (-2..=6).map(|step| (root * (f64::from(step) / 4.0).exp2()).ceil() as u64);
@@ -120,7 +119,7 @@ impl Method for ExpandedSelectors {
 
     fn keys(&self) -> RequiredKeys {
         RequiredKeys {
-            turn: None,
+            rotation: None,
             square: self.second == SecondDimension::Product,
             rounds: expand::rounds(self.of_one()),
         }
@@ -130,7 +129,7 @@ impl Method for ExpandedSelectors {
         self.buckets * self.width * self.of_column()
     }
 
-    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
+    fn query_plaintexts(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         let one_hot = |count: usize, wanted: u64| (0..count as u64).map(move |i| equal(i, wanted) & 1);
         let of_bucket = |place: &BucketPlace| {
             let blocks = self.each() - self.rows;
@@ -228,24 +227,29 @@ impl Method for ExpandedSelectors {
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
-        let all = query.into_iter().flat_map(|c| desk.expand(c, self.of_one()));
+    fn select(&self, evaluator: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
+        let all = query.into_iter().flat_map(|c| evaluator.expand(c, self.of_one()));
         let mut all = all.take(self.selectors());
-        let (mut tables, mut kept) = (Vec::with_capacity(self.buckets), Vec::new());
+        let (mut tables, mut second_dimension) = (Vec::with_capacity(self.buckets), Vec::new());
         for _ in 0..self.buckets {
             tables.push(all.by_ref().take(self.rows).collect());
-            kept.extend(all.by_ref().take(self.each() - self.rows));
+            second_dimension.extend(all.by_ref().take(self.each() - self.rows));
         }
-        SelectorSet { tables, kept }
+        SelectorSet { tables, second_dimension }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Evaluator<'_>, kept: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
-        self.share_of(desk, kept, &columns)
+    fn partial(
+        &self,
+        evaluator: &Evaluator<'_>,
+        second_dimension: &[Ciphertext],
+        columns: ColumnSums,
+    ) -> Vec<Ciphertext> {
+        self.share_of(evaluator, second_dimension, &columns)
     }
 
     #[cfg(feature = "server")]
-    fn shared(&self, layout: &Layout, cols: &Range<usize>) -> PartialShape {
+    fn partial_shape(&self, layout: &Layout, cols: &Range<usize>) -> PartialShape {
         let primes = self.set.query_primes();
         let ciphers = self.answers(layout);
         match self.second {
@@ -256,8 +260,8 @@ impl Method for ExpandedSelectors {
     }
 
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
-        self.finished(desk, shares)
+    fn finish(&self, evaluator: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
+        self.finished(evaluator, shares)
     }
 }
 

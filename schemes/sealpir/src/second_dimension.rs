@@ -4,7 +4,7 @@
 use crate::digits::{self, PLAINTEXTS};
 use crate::method::{ExpandedSelectors, SecondDimension};
 use rayon::prelude::*;
-use sotto_bfv::server::evaluator::{ColumnSums, Evaluator};
+use sotto_bfv::evaluator::{ColumnSums, Evaluator};
 use sotto_lattice::bgv::table_product::product_sum;
 use sotto_lattice::bgv::{AnswerBits, Ciphertext, Scratch};
 use zeroize::Zeroizing;
@@ -14,15 +14,15 @@ impl ExpandedSelectors {
     /// sums.
     pub(crate) fn share_of(
         &self,
-        desk: &Evaluator<'_>,
-        kept: &[Ciphertext],
+        evaluator: &Evaluator<'_>,
+        second_dimension: &[Ciphertext],
         columns: &ColumnSums,
     ) -> Vec<Ciphertext> {
-        let first = columns.which.start;
+        let first = columns.cols.start;
         // A column of a block, and the sums of it in the present blocks, with their selectors.
         let mut work: Vec<Vec<(Option<&Ciphertext>, &Ciphertext)>> = Vec::new();
         for (bucket, sums) in columns.tables.iter().enumerate() {
-            let second = kept.chunks(self.blocks).nth(bucket).unwrap_or_default();
+            let second = second_dimension.chunks(self.blocks).nth(bucket).unwrap_or_default();
             let all = sums.iter().enumerate().map(|(i, sum)| (first + i, sum));
             if self.second == SecondDimension::None {
                 work.extend(all.map(|(_, sum)| vec![(None, sum)]));
@@ -39,18 +39,22 @@ impl ExpandedSelectors {
                 work.iter().filter_map(|(second, sum)| Some([(*second)?, *sum])).collect();
             match self.second {
                 SecondDimension::None => {
-                    work.iter().map(|(_, sum)| desk.lowered((*sum).clone(), 1, scratch)).collect()
+                    work.iter().map(|(_, sum)| evaluator.lowered((*sum).clone(), 1, scratch)).collect()
                 }
-                SecondDimension::Digits(bits) => self.selected(desk, bits, &pairs),
-                SecondDimension::Product => vec![desk.product_sum(&pairs)],
+                SecondDimension::Digits(bits) => self.selected(evaluator, bits, &pairs),
+                SecondDimension::Product => vec![evaluator.product_sum(&pairs)],
             }
         };
-        work.par_iter().map_init(|| desk.scratch(), one).collect::<Vec<Vec<Ciphertext>>>().concat()
+        work.par_iter().map_init(|| evaluator.scratch(), one).collect::<Vec<Vec<Ciphertext>>>().concat()
     }
 
     /// Combines contributions: those of a second dimension are summed; without one they are
     /// concatenated, bucket by bucket.
-    pub(crate) fn finished(&self, desk: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
+    pub(crate) fn finished(
+        &self,
+        evaluator: &Evaluator<'_>,
+        shares: Vec<Vec<Ciphertext>>,
+    ) -> Vec<Ciphertext> {
         if self.second == SecondDimension::None {
             let of = |bucket| {
                 let mine = move |share: &Vec<Ciphertext>| {
@@ -61,37 +65,37 @@ impl ExpandedSelectors {
             };
             return (0..self.buckets).flat_map(of).collect();
         }
-        let sums = desk.added(shares);
+        let sums = evaluator.added(shares);
         if self.second != SecondDimension::Product {
             return sums;
         }
         let one = |scratch: &mut Scratch, sum: &Ciphertext| {
-            let product = desk.relinearized(sum, scratch);
-            desk.lowered(product, 1, scratch)
+            let product = evaluator.relinearized(sum, scratch);
+            evaluator.lowered(product, 1, scratch)
         };
-        sums.par_iter().map_init(|| desk.scratch(), one).collect()
+        sums.par_iter().map_init(|| evaluator.scratch(), one).collect()
     }
 
     /// The plaintexts of the sums, times the second selectors.
     fn selected(
         &self,
-        desk: &Evaluator<'_>,
+        evaluator: &Evaluator<'_>,
         bits: AnswerBits,
         pairs: &[[&Ciphertext; 2]],
     ) -> Vec<Ciphertext> {
-        let level = desk.ring.top();
+        let level = evaluator.ring.top();
         let mut values: Vec<Vec<Zeroizing<Vec<u64>>>> = vec![Vec::new(); PLAINTEXTS];
         for [_, sum] in pairs {
-            let plaintexts = digits::split(desk.ring, bits, self.set.bits, sum);
+            let plaintexts = digits::split(evaluator.ring, bits, self.set.bits, sum);
             values.iter_mut().zip(plaintexts).for_each(|(values, plaintext)| {
-                values.push(desk.ring.from_plain(level, &plaintext));
+                values.push(evaluator.ring.from_plain(level, &plaintext));
             });
         }
         let second: Vec<&Ciphertext> = pairs.iter().map(|[second, _]| *second).collect();
         let one = |values: &Vec<Zeroizing<Vec<u64>>>| {
             let rows: Vec<&[u64]> = values.iter().map(|values| values.as_slice()).collect();
-            let mut out = Ciphertext::zero(desk.ring, level, 2);
-            product_sum(desk.ring, &second, &rows, &mut out);
+            let mut out = Ciphertext::zero(evaluator.ring, level, 2);
+            product_sum(evaluator.ring, &second, &rows, &mut out);
             out
         };
         values.iter().map(one).collect()

@@ -7,13 +7,12 @@
 //! sums leaves nothing else.
 
 use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
-use sotto_bfv::cost::RingTimes;
+#[cfg(feature = "server")]
+use sotto_bfv::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use sotto_bfv::family::QueryPlaintext;
 use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
-use sotto_bfv::rings::{Ring, RingSet};
-#[cfg(feature = "server")]
-use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use sotto_bfv::rings::{Ring, RingSet, RingTimes};
 use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
@@ -36,9 +35,9 @@ pub struct RotatedSelectors {
 impl Method for RotatedSelectors {
     const FORM: PlaintextForm = PlaintextForm::Slots;
 
-    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
+    fn candidates(table: &CandidateTable) -> Vec<LayoutCandidate> {
         // More ciphertexts than needed save rotations.
-        let least = table.needed.div_ceil(table.turning);
+        let least = table.needed.div_ceil(table.cycle_positions);
         let first: Vec<u64> =
             (0..4).map(|doubled| least << doubled).filter(|first| *first <= table.needed).collect();
         let numbers = |merged| {
@@ -55,14 +54,14 @@ impl Method for RotatedSelectors {
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
         let first = layout.queries.saturating_sub(1);
-        if first < layout.rows.div_ceil(layout.turning()) || first > layout.rows {
+        if first < layout.rows.div_ceil(layout.cycle_positions()) || first > layout.rows {
             let why = "one more than there are turns to reach all rows".into();
             return Err(ParamsError::Field { field: "queries", why });
         }
         if layout.primes != 2 {
             return Err(ParamsError::Field { field: "primes", why: "2".into() });
         }
-        let keys = RequiredKeys { turn: Some(layout.gap()), square: true, rounds: 0 };
+        let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, rounds: 0 };
         let count = layout.rows.div_ceil(first);
         Ok(RotatedSelectors { rows: layout.rows, first, count, width: layout.width, keys })
     }
@@ -71,12 +70,16 @@ impl Method for RotatedSelectors {
         self.keys
     }
 
-    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
+    fn query_plaintexts(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         // The positions with the number of a ciphertext as their row, shifted by the rotations that
         // move them back.
         let turned = |place: &BucketPlace| {
             let (row, turns) = divide(place.row, self.count as u64);
-            BucketPlace { row, position: layout.turned(place.position, turns.wrapping_neg()), ..*place }
+            BucketPlace {
+                row,
+                position: layout.rotated_position(place.position, turns.wrapping_neg()),
+                ..*place
+            }
         };
         let ahead = Zeroizing::new(places.iter().map(turned).collect::<Vec<_>>());
         let first = |i: u64| (layout.marked(&ahead, |place| equal(place.row, i) & 1), 0);
@@ -112,18 +115,26 @@ impl Method for RotatedSelectors {
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Evaluator<'_>, mut query: Vec<Ciphertext>) -> SelectorSet {
-        let kept = query.split_off(query.len().saturating_sub(1));
-        let mut rows: Vec<Ciphertext> = query.into_iter().flat_map(|c| desk.turns(c, self.count)).collect();
+    fn select(&self, evaluator: &Evaluator<'_>, mut query: Vec<Ciphertext>) -> SelectorSet {
+        let second_dimension = query.split_off(query.len().saturating_sub(1));
+        let mut rows: Vec<Ciphertext> =
+            query.into_iter().flat_map(|c| evaluator.rotations(c, self.count)).collect();
         rows.truncate(self.rows);
-        SelectorSet { tables: vec![rows], kept }
+        SelectorSet { tables: vec![rows], second_dimension }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Evaluator<'_>, kept: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
+    fn partial(
+        &self,
+        evaluator: &Evaluator<'_>,
+        second_dimension: &[Ciphertext],
+        columns: ColumnSums,
+    ) -> Vec<Ciphertext> {
         let columns: Vec<Ciphertext> = columns.tables.into_iter().flatten().collect();
-        let pairs: Vec<[&Ciphertext; 2]> =
-            columns.iter().flat_map(|column| kept.iter().map(move |second| [second, column])).collect();
-        desk.products(&pairs, 1)
+        let pairs: Vec<[&Ciphertext; 2]> = columns
+            .iter()
+            .flat_map(|column| second_dimension.iter().map(move |second| [second, column]))
+            .collect();
+        evaluator.products(&pairs, 1)
     }
 }

@@ -47,16 +47,16 @@ fn turns_move_every_bucket() {
     for buckets in [1, 2, 5] {
         let layout = layout(PlaintextForm::Slots, 16, 7, [buckets, 2, 1]).unwrap();
         let slots: Vec<u64> = (0..64).collect();
-        for by in [0, 1, 3, layout.turning() - 1] {
-            let turned: Vec<u64> = slots
+        for by in [0, 1, 3, layout.cycle_positions() - 1] {
+            let rotated: Vec<u64> = slots
                 .chunks(32)
                 .flat_map(|cycle| [&cycle[by * layout.gap()..], &cycle[..by * layout.gap()]].concat())
                 .collect();
             for (bucket, position) in
                 (0..buckets as usize).flat_map(|b| (0..layout.positions).map(move |p| (b, p)))
             {
-                let to = layout.turned(position as u64, by as u64) as usize;
-                assert_eq!(turned[layout.slot(bucket, to)], layout.slot(bucket, position) as u64);
+                let to = layout.rotated_position(position as u64, by as u64) as usize;
+                assert_eq!(rotated[layout.slot(bucket, to)], layout.slot(bucket, position) as u64);
             }
         }
     }

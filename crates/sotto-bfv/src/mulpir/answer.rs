@@ -1,62 +1,22 @@
 //! The steps of a MulPIR answer, on the threads of the current pool.
 
 use super::context::RingContext;
-use super::session::Keys;
+use super::keys::Keys;
 use super::table::ValueTable;
-use crate::rings::Ring;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_lattice::bgv::bfv::galois::{relinearize, split};
-use sotto_lattice::bgv::bfv::product::{BaseExtension, ExtendedCiphertext};
+use sotto_lattice::bgv::bfv::product::ExtendedCiphertext;
 use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::{Ciphertext, Scratch, SlotRing};
-use sotto_lattice::buffer_pool::BufferPool;
-use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
+use sotto_math::tiles::{self, Selectors};
 
 /// Selectors that are stored together, and columns that are extracted together.
 const TOGETHER: usize = 4;
 
 /// Number of first rounds of an expansion whose halves may go to different threads.
 const SPREAD: usize = 4;
-
-/// Number of concurrent answers whose buffers are stored for the next ones.
-const KEPT: usize = 4;
-
-/// The precomputed values of a ring, and the buffers that one answer leaves to the next.
-pub(super) struct AnswerContext {
-    extension: BaseExtension,
-    /// Word format of stored values of both primes.
-    pub(super) form: WordFormat,
-    /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
-    monomials: Vec<Vec<u64>>,
-    selectors: BufferPool<SelectorBuffer>,
-    sums: BufferPool<Vec<u64>>,
-}
-
-impl AnswerContext {
-    /// Makes the context; `None` unless a ciphertext has two primes that share a word.
-    pub(super) fn new(ring: &Ring) -> Option<Self> {
-        let moduli: Vec<_> = ring.plans(ring.top()).map(|plan| *plan.modulus()).collect();
-        let [first, second] = *moduli.as_array()?;
-        let monomial = |round: u32| {
-            ring.plans(ring.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect::<Vec<_>>()
-        };
-        Some(AnswerContext {
-            extension: BaseExtension::new(ring)?,
-            form: WordFormat::pair(first, second)?,
-            monomials: (0..ring.ring().degree().trailing_zeros()).map(monomial).collect(),
-            selectors: BufferPool::new(KEPT),
-            sums: BufferPool::new(KEPT),
-        })
-    }
-}
-
-impl std::fmt::Debug for AnswerContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tools")
-    }
-}
 
 /// A selector: of the first dimension as stored words, in a ciphertext with one prime; of the
 /// second extended to further primes.
@@ -93,14 +53,17 @@ impl RingContext {
         tables: &[&ValueTable],
     ) -> Result<Vec<Vec<[Vec<u64>; 2]>>> {
         let Some(shape) = tables.first().map(|table| *table.shape()) else {
-            return Err(Misuse::Rule("a query asks some table").into());
+            return Err(Misuse::Rule("no table to answer from").into());
         };
         if tables.iter().any(|table| *table.shape() != shape) || ![1, shape.batch()].contains(&tables.len()) {
-            return Err(Misuse::Rule("tables of one shape, one for each entry of a query").into());
+            return Err(Misuse::Rule(
+                "the tables must have one shape, and their number must be 1 or the entries of a query",
+            )
+            .into());
         }
         let fits = |c: &Ciphertext| (c.level(), c.parts()) == (self.ring().top(), 2);
         if !query.iter().all(fits) {
-            return Err(Misuse::Rule("a query of fresh ciphertexts").into());
+            return Err(Misuse::Rule("the query must consist of fresh ciphertexts").into());
         }
         let (got, want) = (query.len() as u64, shape.outputs().div_ceil(self.degree()) as u64);
         if got != want {
@@ -158,8 +121,10 @@ impl RingContext {
             });
             return self.expand(e, c, [round + 1, i], scratch);
         }
-        let (key, times) =
-            e.keys.round(self.degree(), round).ok_or(Misuse::Rule("keys for the shape of the table"))?;
+        let (key, times) = e
+            .keys
+            .round(self.degree(), round)
+            .ok_or(Misuse::Rule("the evaluation keys must be for the shape of the table"))?;
         let mut image = Ciphertext::room(self.ring(), c.level(), 2);
         let mut odd = Ciphertext::room(self.ring(), c.level(), 2);
         key.apply(self.ring(), &c, &mut image, scratch);
@@ -199,23 +164,25 @@ impl RingContext {
     /// Sums selectors times plaintexts over the rows, in the form that the pass leaves them in.
     fn sums(&self, table: &ValueTable, selectors: Vec<Ciphertext>) -> Vec<u64> {
         let (layout, bytes) = table.tiles();
-        let room = self.tools.selectors.take().unwrap_or_default();
-        let mut laid = Selectors::in_room(&self.tools.form, layout, 2, room);
+        let buffer = self.tools.selectors.take().unwrap_or_default();
+        let mut selector_tiles = Selectors::in_room(&self.tools.form, layout, 2, buffer);
         for (i, some) in selectors.chunks(TOGETHER).enumerate() {
             let words: Vec<&[u64]> = some.iter().flat_map(|c| [c.part(0), c.part(1)]).collect();
-            laid.set_stored_rows(TOGETHER * i, &words);
+            selector_tiles.set_stored_rows(TOGETHER * i, &words);
         }
         drop(selectors);
         let block_words = layout.cols() * 2 * 8;
-        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let blocks_per_task = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let mut sums = self.tools.sums.take().unwrap_or_default();
         sums.resize(block_words * layout.blocks(), 0);
-        let tiles = bytes.par_chunks(stretch * layout.block_bytes());
-        sums.par_chunks_mut(stretch * block_words).zip(tiles).enumerate().for_each(|(i, (sums, tiles))| {
-            let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
-            tiles::scan(&self.tools.form, layout, tiles, blocks, &[&laid], &mut [sums]);
-        });
-        self.tools.selectors.keep(laid.take_room());
+        let tiles = bytes.par_chunks(blocks_per_task * layout.block_bytes());
+        sums.par_chunks_mut(blocks_per_task * block_words).zip(tiles).enumerate().for_each(
+            |(i, (sums, tiles))| {
+                let blocks = i * blocks_per_task..((i + 1) * blocks_per_task).min(layout.blocks());
+                tiles::scan(&self.tools.form, layout, tiles, blocks, &[&selector_tiles], &mut [sums]);
+            },
+        );
+        self.tools.selectors.keep(selector_tiles.take_room());
         sums
     }
 

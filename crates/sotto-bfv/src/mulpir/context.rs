@@ -16,7 +16,7 @@ const MAX_BITS: u32 = 28;
 pub struct RingContext {
     ring: Ring,
     #[cfg(feature = "server")]
-    pub(super) tools: super::answer::AnswerContext,
+    pub(super) tools: super::answer_context::AnswerContext,
 }
 
 impl RingContext {
@@ -45,7 +45,7 @@ impl RingContext {
         let ring = RnsRing::of_any_primes(Pow2::of_coefficients(degree, plain, &primes)?)?;
         Some(RingContext {
             #[cfg(feature = "server")]
-            tools: super::answer::AnswerContext::new(&ring)?,
+            tools: super::answer_context::AnswerContext::new(&ring)?,
             ring,
         })
     }

@@ -2,7 +2,6 @@
 
 use super::context::RingContext;
 use super::shape::EntryShape;
-use super::table::ValueTable;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_lattice::bgv::SlotRing;
@@ -18,57 +17,15 @@ pub(crate) type ReadEntries<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<()> + Sy
 /// Writes bytes of a table at an offset.
 pub(crate) type WriteFn<'a> = &'a mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send);
 
-impl ValueTable {
-    /// Encodes all plaintexts of a table and writes their values, some megabytes at a time.
-    ///
-    /// # Errors
-    /// The errors of `read` and `put`.
-    pub fn write(
-        kit: &RingContext,
-        shape: &EntryShape,
-        read: ReadEntries<'_>,
-        put: WriteFn<'_>,
-    ) -> Result<()> {
-        let cell = |row: usize, col: usize| plaintext(kit, shape, (row, col), read);
-        fill(kit, &Self::layout(kit, shape)?, &cell, put)
-    }
-
-    /// Writes this table with some entries changed: only plaintexts that `changed` names, by row
-    /// and column, are re-encoded.
-    ///
-    /// # Errors
-    /// The errors of `read` and `put`.
-    pub fn rewrite(
-        &self,
-        kit: &RingContext,
-        changed: &(dyn Fn(usize, usize) -> bool + Sync),
-        read: ReadEntries<'_>,
-        put: WriteFn<'_>,
-    ) -> Result<()> {
-        let (layout, stored) = self.tiles();
-        let group = |strip: &Strip, lines: &mut Vec<u8>| {
-            let len = strip.block_bytes(layout);
-            lines.clear();
-            for block in 0..layout.blocks() {
-                lines.extend_from_slice(&stored[strip.offset(layout, block) as usize..][..len]);
-            }
-            let anew = strip.polynomials().filter(|(row, col)| changed(*row, *col));
-            let words = |at: (usize, usize)| {
-                let values = plaintext(kit, self.shape(), at, read)?;
-                Ok((at, values.map_or_else(|| vec![0; kit.degree()], |values| words(kit, &values))))
-            };
-            let anew = anew.map(words).collect::<Result<Vec<_>>>()?;
-            strip.put(layout, &anew, lines);
-            Ok(())
-        };
-        each_strip(layout, &group, put)
-    }
-}
-
 /// Encodes all plaintexts of a table.
-pub(super) fn fill(kit: &RingContext, layout: &TileLayout, cell: Cell<'_>, put: WriteFn<'_>) -> Result<()> {
+pub(super) fn fill(
+    context: &RingContext,
+    layout: &TileLayout,
+    cell: Cell<'_>,
+    put: WriteFn<'_>,
+) -> Result<()> {
     let group = |strip: &Strip, lines: &mut Vec<u8>| {
-        let words = |(row, col): (usize, usize)| Ok(cell(row, col)?.map(|values| words(kit, &values)));
+        let words = |(row, col): (usize, usize)| Ok(cell(row, col)?.map(|values| words(context, &values)));
         let all = strip.polynomials().map(words).collect::<Result<Vec<_>>>()?;
         lines.resize(strip.block_bytes(layout) * layout.blocks(), 0);
         strip.pack(layout, &all, lines);
@@ -79,22 +36,22 @@ pub(super) fn fill(kit: &RingContext, layout: &TileLayout, cell: Cell<'_>, put: 
 
 /// Encodes the groups of columns of each strip, each on a thread of its own, while the strip before
 /// is written.
-fn each_strip(
+pub(super) fn each_strip(
     layout: &TileLayout,
     group: &(dyn Fn(&Strip, &mut Vec<u8>) -> Result<()> + Sync),
     put: WriteFn<'_>,
 ) -> Result<()> {
-    let mut rooms = [Vec::new(), Vec::new()];
-    let mut before: Option<Strip> = None;
+    let mut buffers = [Vec::new(), Vec::new()];
+    let mut previous: Option<Strip> = None;
     for strip in strips(layout).map(Some).chain([None]) {
-        let [made, written] = &mut rooms;
-        let (now, then) = rayon::join(
+        let [made, written] = &mut buffers;
+        let (made_now, written_before) = rayon::join(
             || strip.as_ref().map_or(Ok(()), |strip| make(strip, group, made)),
-            || before.as_ref().map_or(Ok(()), |before| write(layout, before, written, put)),
+            || previous.as_ref().map_or(Ok(()), |previous| write(layout, previous, written, put)),
         );
-        now.and(then)?;
-        (before, rooms) = (strip, {
-            let [made, written] = rooms;
+        made_now.and(written_before)?;
+        (previous, buffers) = (strip, {
+            let [made, written] = buffers;
             [written, made]
         });
     }
@@ -127,8 +84,8 @@ fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: WriteFn<'_>)
 }
 
 /// The values of the plaintext at a row and a column; `None` if they are zero.
-fn plaintext(
-    kit: &RingContext,
+pub(super) fn plaintext(
+    context: &RingContext,
     shape: &EntryShape,
     (row, col): (usize, usize),
     read: ReadEntries<'_>,
@@ -137,21 +94,21 @@ fn plaintext(
     let Some(range) = shape.range(col / d1, [row, col % d1]) else { return Ok(None) };
     let mut bytes = vec![0; shape.plaintext_bytes()];
     read(range.start, &mut bytes[..(range.end - range.start) as usize])?;
-    Ok(bytes.iter().any(|byte| *byte > 0).then(|| values(kit, &bytes)))
+    Ok(bytes.iter().any(|byte| *byte > 0).then(|| values(context, &bytes)))
 }
 
 /// Packs values modulo both primes into stored words.
-fn words(kit: &RingContext, values: &[u64]) -> Vec<u64> {
-    let (first, second) = values.split_at(kit.degree());
+pub(super) fn words(context: &RingContext, values: &[u64]) -> Vec<u64> {
+    let (first, second) = values.split_at(context.degree());
     first.iter().zip(second).map(|(x, y)| x | y << 32).collect()
 }
 
 /// The values of a plaintext modulo both primes: its bytes as coefficients, centered around zero.
-pub(super) fn values(kit: &RingContext, bytes: &[u8]) -> Vec<u64> {
-    let (ring, t) = (kit.ring(), kit.ring().ring().plain());
-    let mut coefficients = vec![0; kit.degree()];
-    let used = bytes.len() * 8 / kit.bits() as usize;
-    if highest::unpack(bytes, kit.bits(), &mut coefficients[..used]).is_none() {
+pub(super) fn values(context: &RingContext, bytes: &[u8]) -> Vec<u64> {
+    let (ring, t) = (context.ring(), context.ring().ring().plain());
+    let mut coefficients = vec![0; context.degree()];
+    let used = bytes.len() * 8 / context.bits() as usize;
+    if highest::unpack(bytes, context.bits(), &mut coefficients[..used]).is_none() {
         coefficients.fill(0);
     }
     let mut out = Vec::with_capacity(ring.words(ring.top()));

@@ -31,10 +31,10 @@ impl RingContext {
         let elements = elements(self.degree(), shape.outputs(), compression);
         let rounds = shape.outputs().min(self.degree()).next_power_of_two().ilog2();
         let selector = (0..rounds).fold(SIGMA.powi(2), |variance, round| {
-            let wanted = self.degree().ilog2() - round;
+            let exponent = self.degree().ilog2() - round;
             let powers = elements.iter().map(|element| element.ilog2());
-            let power = powers.filter(|power| *power <= wanted).max().unwrap_or(wanted);
-            2.0 * variance + f64::from(wanted - power).exp2() * switch
+            let power = powers.filter(|power| *power <= exponent).max().unwrap_or(exponent);
+            2.0 * variance + f64::from(exponent - power).exp2() * switch
         });
         let [rows, columns] = shape.dimensions().map(|dimension| dimension as f64);
         let sum = rows * n * (t / 2.0).powi(2) * selector;
@@ -68,14 +68,14 @@ mod tests {
     use super::*;
 
     fn failure(t: u64, dimensions: [usize; 2], dropped: [u32; 2]) -> f64 {
-        let kit = RingContext::new(4096, t, &[134176769, 268369921, 268361729]).unwrap();
-        let bytes = kit.plaintext_bytes();
+        let context = RingContext::new(4096, t, &[134176769, 268369921, 268361729]).unwrap();
+        let bytes = context.plaintext_bytes();
         let shape = EntryShape::new(dimensions[0] * dimensions[1], bytes, bytes, dimensions, 2).unwrap();
         let kinds = [Compression::None, Compression::Hybrid, Compression::Most];
-        let failures = kinds.map(|kind| kit.failure_log2(&shape, kind, dropped));
+        let failures = kinds.map(|kind| context.failure_log2(&shape, kind, dropped));
         assert!(failures.is_sorted(), "fewer keys, more noise");
         for (kind, failure) in kinds.into_iter().zip(failures) {
-            assert_eq!(kit.check(&shape, kind, dropped).is_ok(), failure <= -40.0);
+            assert_eq!(context.check(&shape, kind, dropped).is_ok(), failure <= -40.0);
         }
         failures[0]
     }

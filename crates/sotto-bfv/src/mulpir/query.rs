@@ -11,21 +11,25 @@ use zeroize::Zeroizing;
 /// The coefficients of each plaintext of a query for these entries: concatenated one-hot vectors of
 /// both dimensions for each entry, divided by the number of selectors that a ciphertext is expanded
 /// to.
-pub fn ask(kit: &RingContext, shape: &EntryShape, entries: &[usize]) -> Vec<Zeroizing<Vec<u64>>> {
+pub fn query_plaintexts(
+    context: &RingContext,
+    shape: &EntryShape,
+    entries: &[usize],
+) -> Vec<Zeroizing<Vec<u64>>> {
     let [d0, d1] = shape.dimensions();
-    let one_hot = |count: usize, wanted: usize| (0..count as u64).map(move |i| equal(i, wanted as u64) & 1);
+    let one_hot = |count: usize, hot: usize| (0..count as u64).map(move |i| equal(i, hot as u64) & 1);
     let all = entries.iter().flat_map(|entry| {
         let ([x0, x1], _) = shape.place(*entry);
         one_hot(d0, x0).chain(one_hot(d1, x1))
     });
     let all = Zeroizing::new(all.collect::<Vec<u64>>());
     let query = |some: &[u64]| {
-        let one = inverse(kit.ring().ring().plain(), some.len());
-        let mut out = Zeroizing::new(vec![0; kit.degree()]);
+        let one = inverse(context.ring().ring().plain(), some.len());
+        let mut out = Zeroizing::new(vec![0; context.degree()]);
         out.iter_mut().zip(some).for_each(|(out, bit)| *out = bit * one);
         out
     };
-    all.chunks(kit.degree()).map(query).collect()
+    all.chunks(context.degree()).map(query).collect()
 }
 
 /// The inverse modulo t of the factor by which the rounds of an expansion to `outputs` selectors
@@ -40,7 +44,7 @@ fn inverse(t: u64, outputs: usize) -> u64 {
 /// # Panics
 /// If there is not a plaintext of `n` coefficients for each chunk.
 pub fn entry(
-    kit: &RingContext,
+    context: &RingContext,
     shape: &EntryShape,
     entry: usize,
     plaintexts: &[Zeroizing<Vec<u64>>],
@@ -48,7 +52,7 @@ pub fn entry(
     assert_eq!(plaintexts.len(), shape.chunks(), "a plaintext for each chunk");
     let mut bytes = Zeroizing::new(Vec::new());
     for plaintext in plaintexts {
-        highest::pack(plaintext.iter().copied(), kit.bits(), &mut bytes);
+        highest::pack(plaintext.iter().copied(), context.bits(), &mut bytes);
     }
     let (_, from) = shape.place(entry);
     // Every position of an entry is read, and one of them selected.

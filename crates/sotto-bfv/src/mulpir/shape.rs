@@ -45,15 +45,15 @@ impl EntryShape {
     ) -> Result<Self, ParamsError> {
         let field = |field, why: &str| Err(ParamsError::Field { field, why: why.into() });
         if entries == 0 || entry_bytes == 0 || plaintext_bytes == 0 {
-            return field("entries", "there must be some, of at least one byte");
+            return field("entries", "must be at least 1, of at least one byte");
         }
         if !(1..=MAX_BATCH).contains(&batch) {
             return field("batch", "must be in 1..=64");
         }
         let shape = EntryShape { entries, entry_bytes, plaintext_bytes, dimensions, batch };
-        let room = dimensions[0].saturating_mul(dimensions[1]);
-        if room < shape.plaintexts() || room.saturating_mul(shape.chunks()) > MAX_PLAINTEXTS {
-            return field("dimensions", "must have room for all plaintexts, and for at most 2^26");
+        let capacity = dimensions[0].saturating_mul(dimensions[1]);
+        if capacity < shape.plaintexts() || capacity.saturating_mul(shape.chunks()) > MAX_PLAINTEXTS {
+            return field("dimensions", "must hold all plaintexts, and at most 2^26");
         }
         Ok(shape)
     }
@@ -74,10 +74,10 @@ impl EntryShape {
     /// more rounds of expansion for a query of `batch` entries than nearly equal dimensions.
     pub fn uneven(plaintexts: usize, batch: usize) -> [usize; 2] {
         let mut best = Self::even(plaintexts);
-        let most = ((best[0] + best[1]) * batch).next_power_of_two();
+        let max = ((best[0] + best[1]) * batch).next_power_of_two();
         for second in (1..best[1]).rev() {
             let tried = [plaintexts.div_ceil(second), second];
-            if (tried[0] + tried[1]) * batch > most {
+            if (tried[0] + tried[1]) * batch > max {
                 break;
             }
             best = tried;
@@ -251,10 +251,10 @@ mod tests {
             one_after_the_other.chunks_exact_mut(bytes).enumerate().for_each(|(i, out)| fill(i, out));
             let [a, b] = shape.dimensions();
             for (k, at) in (0..shape.chunks()).flat_map(|k| (0..a * b).map(move |p| (k, [p / b, p % b]))) {
-                let lies = shape.range(k, at).map(|range| range.start as usize..range.end as usize);
-                let mut lies = lies.map(|range| one_after_the_other[range].to_vec());
-                lies.iter_mut().for_each(|bytes| bytes.resize(plaintext, 0));
-                assert_eq!(lies, shape.bytes(k, at, fill));
+                let range = shape.range(k, at).map(|range| range.start as usize..range.end as usize);
+                let mut range = range.map(|range| one_after_the_other[range].to_vec());
+                range.iter_mut().for_each(|bytes| bytes.resize(plaintext, 0));
+                assert_eq!(range, shape.bytes(k, at, fill));
             }
             assert_eq!(shape.bytes(0, [a, b], fill), None);
         }

@@ -6,12 +6,12 @@
 //! that was written before.
 
 use super::context::RingContext;
-use super::fill::{fill, values};
+use super::fill::{ReadEntries, WriteFn, each_strip, fill, plaintext, values, words};
 use super::shape::EntryShape;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_core::server::ImageSection;
-use sotto_math::tiles::TileLayout;
+use sotto_math::tiles::{Strip, TileLayout};
 use sotto_pages::HugeBuffer;
 use std::sync::Arc;
 
@@ -35,16 +35,16 @@ impl ValueTable {
     /// # Errors
     /// If the system refuses the memory.
     pub fn encode(
-        kit: &RingContext,
+        context: &RingContext,
         shape: &EntryShape,
         entry: impl Fn(usize, &mut [u8]) + Sync,
     ) -> Result<Self> {
         let of_cell = |row, col| {
             let [_, d1] = shape.dimensions();
             let bytes = shape.bytes(col / d1, [row, col % d1], &entry)?;
-            bytes.iter().any(|byte| *byte > 0).then(|| values(kit, &bytes))
+            bytes.iter().any(|byte| *byte > 0).then(|| values(context, &bytes))
         };
-        Self::filled(kit, shape, of_cell)
+        Self::filled(context, shape, of_cell)
     }
 
     /// Makes a table of plaintexts whose values are known: for each row and column the values
@@ -53,17 +53,62 @@ impl ValueTable {
     /// # Errors
     /// If the system refuses the memory.
     pub fn filled(
-        kit: &RingContext,
+        context: &RingContext,
         shape: &EntryShape,
         cell: impl Fn(usize, usize) -> Option<Vec<u64>> + Sync,
     ) -> Result<Self> {
-        let layout = Self::layout(kit, shape)?;
+        let layout = Self::layout(context, shape)?;
         let mut bytes = HugeBuffer::zeroed(layout.bytes() as usize)?;
-        fill(kit, &layout, &|row, col| Ok(cell(row, col)), &mut |at, lines| {
+        fill(context, &layout, &|row, col| Ok(cell(row, col)), &mut |at, lines| {
             bytes[at as usize..][..lines.len()].copy_from_slice(lines);
             Ok(())
         })?;
         Ok(ValueTable { shape: *shape, layout, bytes: TableBytes::Owned(bytes) })
+    }
+
+    /// Encodes all plaintexts of a table and writes their values, some megabytes at a time.
+    ///
+    /// # Errors
+    /// The errors of `read` and `put`.
+    pub fn write(
+        context: &RingContext,
+        shape: &EntryShape,
+        read: ReadEntries<'_>,
+        put: WriteFn<'_>,
+    ) -> Result<()> {
+        let cell = |row: usize, col: usize| plaintext(context, shape, (row, col), read);
+        fill(context, &Self::layout(context, shape)?, &cell, put)
+    }
+
+    /// Writes this table with some entries changed: only plaintexts that `changed` names, by row
+    /// and column, are re-encoded.
+    ///
+    /// # Errors
+    /// The errors of `read` and `put`.
+    pub fn rewrite(
+        &self,
+        context: &RingContext,
+        changed: &(dyn Fn(usize, usize) -> bool + Sync),
+        read: ReadEntries<'_>,
+        put: WriteFn<'_>,
+    ) -> Result<()> {
+        let (layout, stored) = self.tiles();
+        let group = |strip: &Strip, lines: &mut Vec<u8>| {
+            let len = strip.block_bytes(layout);
+            lines.clear();
+            for block in 0..layout.blocks() {
+                lines.extend_from_slice(&stored[strip.offset(layout, block) as usize..][..len]);
+            }
+            let changed_words = strip.polynomials().filter(|(row, col)| changed(*row, *col));
+            let words = |at: (usize, usize)| {
+                let values = plaintext(context, self.shape(), at, read)?;
+                Ok((at, values.map_or_else(|| vec![0; context.degree()], |values| words(context, &values))))
+            };
+            let changed_words = changed_words.map(words).collect::<Result<Vec<_>>>()?;
+            strip.put(layout, &changed_words, lines);
+            Ok(())
+        };
+        each_strip(layout, &group, put)
     }
 
     /// Opens a table in a section, from byte `at` on: [`ValueTable::len`] bytes, as
@@ -71,8 +116,13 @@ impl ValueTable {
     ///
     /// # Errors
     /// [`PeerMisbehaved::Length`] if the section is too short.
-    pub fn held(kit: &RingContext, shape: &EntryShape, section: Arc<ImageSection>, at: u64) -> Result<Self> {
-        let layout = Self::layout(kit, shape)?;
+    pub fn held(
+        context: &RingContext,
+        shape: &EntryShape,
+        section: Arc<ImageSection>,
+        at: u64,
+    ) -> Result<Self> {
+        let layout = Self::layout(context, shape)?;
         let (got, want) = (section.bytes().len() as u64, at.saturating_add(layout.bytes()));
         if got < want {
             return Err(PeerMisbehaved::Length { what: "tables", got, want }.into());
@@ -84,14 +134,14 @@ impl ValueTable {
     ///
     /// # Errors
     /// [`Misuse`] if they exceed the address space.
-    pub fn len(kit: &RingContext, shape: &EntryShape) -> Result<u64> {
-        Ok(Self::layout(kit, shape)?.bytes())
+    pub fn len(context: &RingContext, shape: &EntryShape) -> Result<u64> {
+        Ok(Self::layout(context, shape)?.bytes())
     }
 
-    pub(super) fn layout(kit: &RingContext, shape: &EntryShape) -> Result<TileLayout> {
+    pub(super) fn layout(context: &RingContext, shape: &EntryShape) -> Result<TileLayout> {
         let [d0, d1] = shape.dimensions();
-        let layout = TileLayout::new(kit.tools.form.packing(), kit.degree(), d0, d1 * shape.chunks());
-        layout.ok_or(Misuse::Rule("a table that memory has addresses for").into())
+        let layout = TileLayout::new(context.tools.form.packing(), context.degree(), d0, d1 * shape.chunks());
+        layout.ok_or(Misuse::Rule("the table must fit the address space").into())
     }
 
     /// The shape of the table.

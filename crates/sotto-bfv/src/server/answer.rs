@@ -1,11 +1,11 @@
 //! The steps of an answer: each query's selectors, one pass over the tables for several queries,
 //! and the response.
 
-use super::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use super::image::PlaintextTable;
-use super::merge::merged;
 use super::session::AdmittedKeys;
 use crate::client::QUERY_MASKS;
+use crate::column_merge::merged;
+use crate::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use crate::family::{Family, Method};
 use crate::message::{Answer, Query};
 use crate::params::Params;
@@ -23,7 +23,7 @@ const BATCH: usize = 4;
 struct ExpandedQuery {
     /// For each table, the selectors modulo each of its primes.
     selectors: Vec<Vec<Selectors>>,
-    kept: Vec<Ciphertext>,
+    second_dimension: Vec<Ciphertext>,
 }
 
 /// Answers queries, in order.
@@ -45,9 +45,9 @@ pub(super) fn answer<F: Family>(
     whole: bool,
     shares: Vec<Vec<Ciphertext>>,
 ) -> Answer {
-    let desk = desk(params, session);
-    let ciphers = params.method.finish(&desk, shares);
-    let ciphers = if whole { ciphers } else { merged::<F::Method>(&desk, ciphers) };
+    let evaluator = evaluator(params, session);
+    let ciphers = params.method.finish(&evaluator, shares);
+    let ciphers = if whole { ciphers } else { merged(&evaluator, ciphers) };
     Answer(ciphers.iter().map(|c| Sent::new(&params.ring, params.bits, c)).collect())
 }
 
@@ -63,10 +63,10 @@ pub(super) fn shares<F: Family>(
         together(prepared.collect(), |queries: Vec<(&AdmittedKeys<F>, ExpandedQuery)>| {
             let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
             let shares = queries.par_iter().zip(columns).map(|((session, query), tables)| {
-                let desk = desk(table.params(), session);
-                let columns = ColumnSums { which: table.share.cols.clone(), tables };
-                let share = table.params().method.share(&desk, &query.kept, columns);
-                Ok(if table.share.whole { merged::<F::Method>(&desk, share) } else { share })
+                let evaluator = evaluator(table.params(), session);
+                let columns = ColumnSums { cols: table.share.cols.clone(), tables };
+                let share = table.params().method.partial(&evaluator, &query.second_dimension, columns);
+                Ok(if table.share.whole { merged(&evaluator, share) } else { share })
             });
             shares.collect()
         })
@@ -74,7 +74,7 @@ pub(super) fn shares<F: Family>(
     asks.chunks(BATCH).flat_map(some).collect()
 }
 
-fn desk<'a, F: Family>(params: &'a Params<F>, keys: &'a AdmittedKeys<F>) -> Evaluator<'a> {
+fn evaluator<'a, F: Family>(params: &'a Params<F>, keys: &'a AdmittedKeys<F>) -> Evaluator<'a> {
     Evaluator { ring: &params.ring, layout: &params.layout, keys: &keys.keys }
 }
 
@@ -94,14 +94,14 @@ fn prepare<F: Family>(
         }
     };
     let ciphers = (0..).zip(&query.bodies).map(cipher).collect::<Result<Vec<_>>>()?;
-    let SelectorSet { tables, kept } = params.method.select(&desk(params, session), ciphers);
+    let SelectorSet { tables, second_dimension } = params.method.select(&evaluator(params, session), ciphers);
     let rows = |selectors: &Vec<Ciphertext>| selectors.len() == params.layout.rows;
     if tables.len() != params.layout.tables() || !tables.iter().all(rows) {
-        return Err(Misuse::Rule("a method has a selector for each row of each table").into());
+        return Err(Misuse::Rule("a method must make a selector for each row of each table").into());
     }
     Ok(ExpandedQuery {
         selectors: tables.iter().map(|ciphers| table.shape.selectors(ciphers)).collect(),
-        kept,
+        second_dimension,
     })
 }
 

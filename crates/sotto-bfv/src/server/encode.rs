@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
 pub(super) fn encode<F: Family>(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     if rows.records() != params.literal.records || rows.record_bytes() != params.layout.record_bytes() {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;

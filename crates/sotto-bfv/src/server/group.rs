@@ -72,8 +72,8 @@ impl Group {
                 let mut words = layout.words_of(records.next().unwrap_or_default());
                 // Slots past a record's last number are whitened too: a plaintext with many zeros
                 // is not uniform.
-                words.resize(layout.room(), 0);
-                let number = layout.masked_as(bucket, first + position as u64);
+                words.resize(layout.padded_words(), 0);
+                let number = layout.whitening_index(bucket, first + position as u64);
                 whiten(&params.literal.mask, number, layout.bits, &mut words);
                 put(layout, (bucket, position), &words, columns.clone(), &mut out);
             }
@@ -110,7 +110,7 @@ impl Group {
                 & ((1 << layout.bits) - 1)
         };
         let mut words: Vec<u64> = (0..layout.words).map(word).collect();
-        let number = layout.masked_as(bucket, self.first(layout) + position as u64);
+        let number = layout.whitening_index(bucket, self.first(layout) + position as u64);
         whiten(&params.literal.mask, number, layout.bits, &mut words);
         layout.bytes_of(&words)
     }
@@ -125,7 +125,7 @@ impl Group {
     ) {
         let layout = &params.layout;
         let mut words = layout.words_of(record);
-        let number = layout.masked_as(bucket, self.first(layout) + position as u64);
+        let number = layout.whitening_index(bucket, self.first(layout) + position as u64);
         whiten(&params.literal.mask, number, layout.bits, &mut words);
         put(layout, (bucket, position), &words, 0..layout.width, numbers);
     }
@@ -145,9 +145,9 @@ fn at(layout: &Layout, (bucket, position): (usize, usize), k: usize) -> (usize, 
 fn put(layout: &Layout, place: (usize, usize), words: &[u64], columns: Range<usize>, out: &mut [Vec<u64>]) {
     for (k, word) in words.iter().enumerate() {
         let (column, at) = at(layout, place, k);
-        let room = column.checked_sub(columns.start).and_then(|column| out.get_mut(column)?.get_mut(at));
-        if let Some(room) = room {
-            *room = *word;
+        let word_slot = column.checked_sub(columns.start).and_then(|column| out.get_mut(column)?.get_mut(at));
+        if let Some(word_slot) = word_slot {
+            *word_slot = *word;
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn shape<F: Family>(params: &Params<F>) -> Result<Shape> {
 fn shape_of<F: Family>(params: &Params<F>, cols: usize) -> Result<Shape> {
     let level = params.ring.level(params.layout.primes);
     let shape = level.and_then(|level| Shape::new(&params.ring, level, params.layout.rows, cols));
-    shape.ok_or_else(|| Misuse::Rule("checked parameters have a table").into())
+    shape.ok_or_else(|| Misuse::Rule("checked parameters must have a table").into())
 }
 
 /// Bytes of the image.
@@ -78,7 +78,7 @@ impl<F: Family> PlaintextTable<F> {
     pub(super) fn at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let start = usize::try_from(offset).ok();
         let bytes = start.and_then(|start| self.held.bytes().get(start..start.checked_add(out.len())?));
-        out.copy_from_slice(bytes.ok_or(Misuse::Rule("an image has every line of its layout"))?);
+        out.copy_from_slice(bytes.ok_or(Misuse::Rule("the range must be within the image"))?);
         Ok(())
     }
 

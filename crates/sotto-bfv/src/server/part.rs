@@ -11,11 +11,10 @@ use super::Server;
 use super::answer::{answer, shares};
 use super::image::{ColumnRange, PlaintextTable, shape};
 use super::session::AdmittedKeys;
-use crate::family::{Family, Method};
+use crate::evaluator::PartialShape;
+use crate::family::{Bfv, Family, Method};
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
-use crate::scheme::Bfv;
-use crate::server::evaluator::PartialShape;
 use sotto_core::{Image, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Ciphertext, Level};
@@ -39,7 +38,7 @@ fn share_of<F: Family>(params: &Params<F>, cut: PartIndex) -> ColumnRange {
 /// The shape of a partial's ciphertexts, and their level.
 fn shared<F: Family>(params: &Params<F>, cut: PartIndex) -> (PartialShape, Level) {
     let ColumnRange { cols, whole } = share_of(params, cut);
-    let mut shared = params.method.shared(&params.layout, &cols);
+    let mut shared = params.method.partial_shape(&params.layout, &cols);
     if whole {
         shared.ciphers = shared.ciphers.div_ceil(params.layout.merged);
     }

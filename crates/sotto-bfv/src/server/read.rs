@@ -11,18 +11,18 @@ use sotto_core::{Misuse, RecordSource, Result};
 use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 
-/// Reads the numbers of the plaintexts of a group, in the columns that are `wanted`. `at` reads
+/// Reads the numbers of the plaintexts of a group, in the columns that are `needed`. `at` reads
 /// bytes of the image.
 pub(super) fn read<F: Family>(
     params: &Params<F>,
     shape: &Shape,
     group: Group,
-    wanted: impl Fn(usize) -> bool,
+    needed: impl Fn(usize) -> bool,
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<Vec<u64>>> {
     let region = group.table as u64 * shape.bytes();
     let one = |k| {
-        if !wanted(k) {
+        if !needed(k) {
             return Ok(Vec::new());
         }
         let cell = group.cell(&params.layout, k);
@@ -56,13 +56,13 @@ impl<F: Family> Records<F> {
     fn of_group(&self, pieces: &mut [Piece<'_>]) -> Result<()> {
         let params = self.table.params();
         let Some(group) = pieces.first().map(|piece| piece.group) else { return Ok(()) };
-        let mut wanted = vec![false; params.layout.width];
+        let mut needed = vec![false; params.layout.width];
         for piece in &*pieces {
-            Group::columns(&params.layout, piece.inside..piece.inside + piece.out.len(), &mut wanted);
+            Group::columns(&params.layout, piece.inside..piece.inside + piece.out.len(), &mut needed);
         }
-        let wanted = |column: usize| wanted.get(column).copied().unwrap_or(false);
+        let needed = |column: usize| needed.get(column).copied().unwrap_or(false);
         let at = |offset, out: &mut [u8]| self.table.at(offset, out);
-        let numbers = read(params, &self.table.shape, group, wanted, at)?;
+        let numbers = read(params, &self.table.shape, group, needed, at)?;
         for piece in pieces {
             let record = group.get(params, (piece.bucket, piece.position), &numbers);
             let inside = record.get(piece.inside..).unwrap_or_default();
@@ -107,7 +107,7 @@ impl<F: Family> RecordSource for Records<F> {
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let width = self.record_bytes();
         if !out.len().is_multiple_of(width) {
-            return Err(Misuse::Rule("only whole records are read").into());
+            return Err(Misuse::Rule("the buffer must hold whole records").into());
         }
         let records = (first..).zip(out.chunks_exact_mut(width));
         self.fill(records.map(|(record, out)| self.piece(record, 0, out)).collect::<Result<_>>()?)

@@ -1,13 +1,14 @@
 //! A client's keys as the server holds them: every row as values, and the masks made from the seed.
 
 use crate::client::key_masks;
+use crate::evaluator::EvaluationKeys;
 use crate::family::{Family, Method};
 use crate::message::Keys;
 use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_lattice::bgv::expand::ExpansionRound;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
-use sotto_lattice::bgv::{Pow2, RotationKey, SlotRing};
+use sotto_lattice::bgv::{RotationKey, SlotRing};
 use sotto_lattice::encrypt::MaskSource;
 use std::marker::PhantomData;
 
@@ -28,17 +29,6 @@ impl<F: Family> AdmittedKeys<F> {
     }
 }
 
-/// The evaluation keys of a client, ready for key switching.
-#[derive(Debug)]
-pub struct EvaluationKeys {
-    /// Rotation key, if the method rotates slots.
-    pub turn: Option<RotationKey<Pow2>>,
-    /// Relinearization key, if the method multiplies ciphertexts.
-    pub square: Option<SwitchKey>,
-    /// Keys of the rounds of expansion.
-    pub rounds: Vec<ExpansionRound>,
-}
-
 impl EvaluationKeys {
     /// Admits keys. Decoding has checked every word.
     ///
@@ -52,11 +42,11 @@ impl EvaluationKeys {
             let (key, bodies) = each.next().ok_or_else(refuse)?;
             Ok::<(&[Vec<u64>], MaskSource<'_>), PeerMisbehaved>((bodies, key_masks(&keys.seed, key, primes)))
         };
-        let mut session = EvaluationKeys { turn: None, square: None, rounds: Vec::new() };
-        if let Some(by) = keyring.turn {
+        let mut session = EvaluationKeys { rotation: None, square: None, rounds: Vec::new() };
+        if let Some(by) = keyring.rotation {
             let (bodies, masks) = next()?;
-            let turn = RotationKey::assemble(ring, ring.ring().turn(by), bodies, masks);
-            session.turn = Some(turn.ok_or_else(refuse)?);
+            let rotation = RotationKey::assemble(ring, ring.ring().turn(by), bodies, masks);
+            session.rotation = Some(rotation.ok_or_else(refuse)?);
         }
         if keyring.square {
             let (bodies, masks) = next()?;

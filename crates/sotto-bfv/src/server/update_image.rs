@@ -42,8 +42,8 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[RecordChange], out: &dyn
         for (bucket, position, change) in changes {
             let mut record = group.get(params, (*bucket, *position), &numbers);
             let start = change.offset as usize;
-            if let Some(room) = record.get_mut(start..start + change.bytes.len()) {
-                room.copy_from_slice(&change.bytes);
+            if let Some(target) = record.get_mut(start..start + change.bytes.len()) {
+                target.copy_from_slice(&change.bytes);
             }
             group.set(params, (*bucket, *position), &record, &mut numbers);
         }

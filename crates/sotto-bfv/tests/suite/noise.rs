@@ -4,11 +4,11 @@
 
 use sealpir::SealPir;
 use serde_json::{Value, json};
+use sotto_bfv::column_merge::merged;
+use sotto_bfv::evaluator::EvaluationKeys;
+use sotto_bfv::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use sotto_bfv::noise::{Steps, steps};
 use sotto_bfv::rings::{Ring, SIGMA};
-use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
-use sotto_bfv::server::merge::merged;
-use sotto_bfv::server::session::EvaluationKeys;
 use sotto_bfv::{Family, Layout, Method, Params};
 use sotto_core::Section;
 use sotto_core::{Image, Params as _, Server as _};
@@ -52,7 +52,7 @@ fn session<F: Family>(
 ) -> EvaluationKeys {
     let (ring, keys) = (&params.ring, params.method.keys());
     let masks = |first| MaskSource { seed: &SEED, label: "key", first };
-    let turn = keys.turn.map(|by| {
+    let rotation = keys.rotation.map(|by| {
         let bodies = RotationKey::generate(ring, by, secret, masks(0), errors);
         RotationKey::assemble(ring, ring.ring().turn(by), &bodies, masks(0)).unwrap()
     });
@@ -65,7 +65,7 @@ fn session<F: Family>(
         let bodies = expand::generate(ring, round, secret, masks, errors);
         ExpansionRound::assemble(ring, round, &bodies, masks).unwrap()
     };
-    EvaluationKeys { turn, square, rounds: (0..keys.rounds).map(round).collect() }
+    EvaluationKeys { rotation, square, rounds: (0..keys.rounds).map(round).collect() }
 }
 
 /// Measures the steps of a lookup in a table filled with one byte, or with many.
@@ -84,16 +84,16 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
     let mut law = ErrorSource { law: &Gaussian::new(SIGMA), rng };
     let keys = session(params, &secret, &mut law);
     let places: Vec<_> = (0..layout.buckets as u64).map(|b| layout.place((b + 1) % layout.records)).collect();
-    let asked = params.method.ask(layout, &places);
-    let query = (0..).zip(&asked).map(|(i, (numbers, halvings))| {
+    let plaintexts = params.method.query_plaintexts(layout, &places);
+    let query = (0..).zip(&plaintexts).map(|(i, (numbers, halvings))| {
         let mut plain = vec![0; ring.ring().words()];
         ring.ring().encode(numbers, &mut plain);
         let mask = ring.mask(ring.top(), &SEED, "query", i);
         let body = encrypt_divided(ring, ring.top(), &secret, &mask, (&plain, *halvings), &mut law);
         Ciphertext::new(ring, ring.top(), &[&body, &mask])
     });
-    let desk = Evaluator { ring, layout, keys: &keys };
-    let SelectorSet { tables, kept } = params.method.select(&desk, query.collect());
+    let evaluator = Evaluator { ring, layout, keys: &keys };
+    let SelectorSet { tables, second_dimension } = params.method.select(&evaluator, query.collect());
     let shape =
         TableProduct::new(ring, ring.level(layout.primes).unwrap(), layout.rows, layout.cols()).unwrap();
     let each = bytes.chunks_exact(shape.bytes() as usize);
@@ -106,9 +106,9 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
             shape.columns(ring, &sums, layout.cols(), 0..layout.cols())
         })
         .collect();
-    let all = ColumnSums { which: 0..layout.cols(), tables: columns.clone() };
-    let share = merged::<F::Method>(&desk, params.method.share(&desk, &kept, all));
-    let last = params.method.finish(&desk, vec![share]);
+    let all = ColumnSums { cols: 0..layout.cols(), tables: columns.clone() };
+    let share = merged(&evaluator, params.method.partial(&evaluator, &second_dimension, all));
+    let last = params.method.finish(&evaluator, vec![share]);
     let answers: Vec<f64> = last
         .iter()
         .map(|c| mean(&Answer::new(ring, params.bits, c).errors(ring, params.bits, &secret)))

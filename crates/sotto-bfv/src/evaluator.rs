@@ -1,14 +1,26 @@
 //! The evaluator, by which a method computes: the ring, the layout and a client's keys, with the
 //! steps that several methods share.
 
-use super::session::EvaluationKeys;
 use crate::layout::Layout;
 use crate::rings::Ring;
 use rayon::prelude::*;
+use sotto_lattice::bgv::expand::ExpansionRound;
+use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::tensor::tensor;
-use sotto_lattice::bgv::{Ciphertext, Scratch};
+use sotto_lattice::bgv::{Ciphertext, Pow2, RotationKey, Scratch};
 use std::ops::Range;
+
+/// The evaluation keys of a client, ready for key switching.
+#[derive(Debug)]
+pub struct EvaluationKeys {
+    /// Rotation key, if the method rotates slots.
+    pub rotation: Option<RotationKey<Pow2>>,
+    /// Relinearization key, if the method multiplies ciphertexts.
+    pub square: Option<SwitchKey>,
+    /// Keys of the rounds of expansion.
+    pub rounds: Vec<ExpansionRound>,
+}
 
 /// The ring, the layout and the keys that a method computes with.
 #[derive(Debug, Clone, Copy)]
@@ -26,15 +38,15 @@ pub struct Evaluator<'a> {
 pub struct SelectorSet {
     /// For each table one selector for each row, at the level that the table is multiplied at.
     pub tables: Vec<Vec<Ciphertext>>,
-    /// Ciphertexts that the method needs after the pass.
-    pub kept: Vec<Ciphertext>,
+    /// Selectors of the second dimension, which the method needs after the pass.
+    pub second_dimension: Vec<Ciphertext>,
 }
 
 /// Sums of some columns of each table, over rows times selectors.
 #[derive(Debug)]
 pub struct ColumnSums {
     /// Range of the columns.
-    pub which: Range<usize>,
+    pub cols: Range<usize>,
     /// Sums of each table.
     pub tables: Vec<Vec<Ciphertext>>,
 }
@@ -57,14 +69,14 @@ impl Evaluator<'_> {
     }
 
     /// Returns a ciphertext and its rotations, `count` in all, each made from the one before.
-    pub fn turns(&self, first: Ciphertext, count: usize) -> Vec<Ciphertext> {
+    pub fn rotations(&self, first: Ciphertext, count: usize) -> Vec<Ciphertext> {
         let (mut scratch, mut out) = (self.scratch(), Vec::with_capacity(count));
         out.push(first);
         while out.len() < count
-            && let (Some(turn), Some(last)) = (&self.keys.turn, out.last())
+            && let (Some(rotation), Some(last)) = (&self.keys.rotation, out.last())
         {
             let mut next = Ciphertext::zero(self.ring, last.level(), 2);
-            turn.apply(self.ring, last, &mut next, &mut scratch);
+            rotation.apply(self.ring, last, &mut next, &mut scratch);
             out.push(next);
         }
         out
@@ -75,9 +87,9 @@ impl Evaluator<'_> {
     pub fn expand(&self, query: Ciphertext, count: usize) -> Vec<Ciphertext> {
         let mut leaves = vec![query];
         for round in &self.keys.rounds {
-            let wanted = count.saturating_sub(leaves.len()).min(leaves.len());
+            let splits = count.saturating_sub(leaves.len()).min(leaves.len());
             let split = |scratch: &mut Scratch, (i, c): (usize, &mut Ciphertext)| {
-                if i < wanted {
+                if i < splits {
                     return Some(round.split(self.ring, c, scratch));
                 }
                 round.fold(self.ring, c, scratch);
@@ -119,11 +131,11 @@ impl Evaluator<'_> {
     }
 
     /// Adds ciphertexts of equal shape, position by position.
-    pub fn added(&self, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
-        let mut shares = shares.into_iter();
-        let mut sums = shares.next().unwrap_or_default();
-        for share in shares {
-            sums.iter_mut().zip(&share).for_each(|(sum, cipher)| sum.add(self.ring, cipher));
+    pub fn added(&self, partials: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
+        let mut partials = partials.into_iter();
+        let mut sums = partials.next().unwrap_or_default();
+        for partial in partials {
+            sums.iter_mut().zip(&partial).for_each(|(sum, cipher)| sum.add(self.ring, cipher));
         }
         sums
     }
