@@ -8,25 +8,27 @@
 //! | further dimensions | [`fold`](CubeTable::fold) | halves the columns, one bit after the other |
 //! | packing, switching | [`respond`](CubeTable::respond) | packs, and reduces to the few bits sent |
 //!
-//! [`CubeTable`] is the server of every scheme of the family; `serve` takes the steps for a batch.
+//! [`CubeTable`] is the server of every scheme of the family.
 //! Large buffers are reused by the next answer: see [`BufferPool`].
 
 mod fold;
 mod part;
 mod prepare;
 mod respond;
-mod serve;
 
-use crate::message::{Answer, UnitAnswer};
-use crate::params::{Inner, Params};
+use crate::encode::{self, word_format};
+use crate::message::{Answer, Keys, Query, UnitAnswer};
+use crate::params::{CubeScheme, Family, Params};
+use crate::read::Records;
+use crate::session::Session;
 use part::ColumnRange;
 pub use prepare::ExpandedQuery;
 use rayon::prelude::*;
-use sotto_core::{Image, ImageSection, Misuse, Result, Section};
+use sotto_core::server::together;
+use sotto_core::{Image, ImageSection, RecordSource, Result, Section, Server, Sink};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::ring::ModulusLevel;
-use sotto_math::modulus::Modulus;
 use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +42,7 @@ pub struct CubeTable<F> {
     share: ColumnRange,
     table: ImageSection,
     words: WordFormat,
-    spare: Arc<AnswerBuffers>,
+    buffers: Arc<AnswerBuffers>,
 }
 
 /// Buffers that one answer leaves to the next.
@@ -51,26 +53,26 @@ struct AnswerBuffers {
 
 /// Largest number of stored buffers of each kind: for one full pass, and for the queries that are
 /// prepared meanwhile.
-const KEPT: usize = 2 * BATCH;
+const MAX_POOLED: usize = 2 * BATCH;
 
 /// Largest number of bytes in stored buffers of each kind.
-const KEPT_BYTES: u64 = 256 << 20;
+const MAX_POOLED_BYTES: u64 = 256 << 20;
 
 /// Number of buffers of `bytes` bytes that are stored.
-fn kept(bytes: u64) -> usize {
-    KEPT.min((KEPT_BYTES / bytes.max(1)) as usize)
+fn pool_size(bytes: u64) -> usize {
+    MAX_POOLED.min((MAX_POOLED_BYTES / bytes.max(1)) as usize)
 }
 
 /// Sums of one query over one unit's table: a ciphertext for each column, block by block.
 pub struct ColumnSums {
     sums: Vec<u64>,
     comps: usize,
-    spare: Arc<AnswerBuffers>,
+    buffers: Arc<AnswerBuffers>,
 }
 
 impl Drop for ColumnSums {
     fn drop(&mut self) {
-        self.spare.sums.keep(std::mem::take(&mut self.sums));
+        self.buffers.sums.keep(std::mem::take(&mut self.sums));
     }
 }
 
@@ -86,14 +88,14 @@ impl<F> CubeTable<F> {
     fn open_share(params: &Params<F>, share: ColumnRange, image: Arc<dyn Image>) -> Result<Self> {
         let bytes = share.layout.bytes() * params.grid.units();
         let table = ImageSection::open(image, Section::Resident, "table", bytes)?;
-        let words = stored(params)?;
+        let words = word_format(params)?;
         let sums = (share.layout.cols() * (params.rank() + 1) * params.n() * 8) as u64;
-        let spare = AnswerBuffers {
-            selectors: BufferPool::new(kept(params.prepared_bytes())),
-            sums: BufferPool::new(kept(sums)),
+        let buffers = AnswerBuffers {
+            selectors: BufferPool::new(pool_size(params.prepared_bytes())),
+            sums: BufferPool::new(pool_size(sums)),
         };
-        let spare = Arc::new(spare);
-        Ok(CubeTable { params: params.clone(), share, table, words, spare })
+        let buffers = Arc::new(buffers);
+        Ok(CubeTable { params: params.clone(), share, table, words, buffers })
     }
 
     /// The parameters of the table.
@@ -115,31 +117,31 @@ impl<F> CubeTable<F> {
         let comps = self.params.rank() + 1;
         let block_words = layout.cols() * comps * 8;
         // The pass clears the buffers before it adds, so their old contents do not matter.
-        let room = |_| {
-            let mut sums = self.spare.sums.take().unwrap_or_default();
+        let buffer = |_| {
+            let mut sums = self.buffers.sums.take().unwrap_or_default();
             sums.resize(block_words * layout.blocks(), 0);
             sums
         };
-        let mut sums: Vec<Vec<u64>> = queries.iter().map(room).collect();
+        let mut sums: Vec<Vec<u64>> = queries.iter().map(buffer).collect();
 
         // One range of blocks per thread: more streams at once would slow the memory down.
-        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let blocks_per_task = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let mut parts: Vec<Vec<&mut [u64]>> = Vec::new();
         for sums in &mut sums {
-            for (i, part) in sums.chunks_mut(stretch * block_words).enumerate() {
+            for (i, part) in sums.chunks_mut(blocks_per_task * block_words).enumerate() {
                 match parts.get_mut(i) {
                     Some(parts) => parts.push(part),
                     None => parts.push(vec![part]),
                 }
             }
         }
-        let tables = table.par_chunks(stretch * layout.block_bytes());
+        let tables = table.par_chunks(blocks_per_task * layout.block_bytes());
         parts.into_par_iter().zip(tables).enumerate().for_each(|(i, (mut out, table))| {
-            let first = i * stretch;
-            let blocks = first..(first + stretch).min(layout.blocks());
+            let first = i * blocks_per_task;
+            let blocks = first..(first + blocks_per_task).min(layout.blocks());
             tiles::scan(&self.words, layout, table, blocks, &selectors, &mut out);
         });
-        sums.into_iter().map(|sums| ColumnSums { sums, comps, spare: self.spare.clone() }).collect()
+        sums.into_iter().map(|sums| ColumnSums { sums, comps, buffers: self.buffers.clone() }).collect()
     }
 
     /// Answers one unit for several queries whose bits are those of one pass: the first dimension
@@ -166,8 +168,8 @@ impl<F> CubeTable<F> {
 
     /// Extracts the ciphertexts of some columns from the sums.
     fn columns(&self, columns: &ColumnSums, cols: Range<usize>) -> Vec<Ciphertext> {
-        let room = |_| Ciphertext::room(&self.params.ring, ModulusLevel::Main, self.params.rank());
-        let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
+        let buffer = |_| Ciphertext::room(&self.params.ring, ModulusLevel::Main, self.params.rank());
+        let mut ciphers: Vec<Ciphertext> = cols.clone().map(buffer).collect();
         let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Ciphertext::components_mut).collect();
         let layout = &self.share.layout;
         tiles::gather(&self.words, layout, columns.comps, &columns.sums, cols, &mut out);
@@ -175,16 +177,40 @@ impl<F> CubeTable<F> {
     }
 }
 
-/// The word format of slots in an image: residues modulo q, or modulo its two factors.
-pub(crate) fn stored(params: &Inner) -> Result<WordFormat> {
-    let q = params.ring.q();
-    let words = match q.factors() {
-        Some([first, second]) => Modulus::new(first)
-            .zip(Modulus::new(second))
-            .and_then(|(first, second)| WordFormat::pair(first, second)),
-        None => WordFormat::new(q),
-    };
-    words.ok_or_else(|| Misuse::Rule("every ring's modulus has a stored form").into())
+impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
+    type Session = Session;
+
+    fn session_bytes(params: &Params<F>) -> usize {
+        params.session_bytes() as usize
+    }
+
+    fn encode(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        encode::encode(params, rows, out)
+    }
+
+    fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        CubeTable::open(params, image)
+    }
+
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        Ok(Box::new(Records::open(params, image)?))
+    }
+
+    fn admit(&self, keys: Keys) -> Result<Session> {
+        Session::admit(&self.params, &keys)
+    }
+
+    /// Answers many queries: expands each query into selectors and bits; then, for each unit of a
+    /// record, multiplies the table by the selectors of up to four queries in one pass, folds the
+    /// sums by the bits, and switches to the bits that are sent.
+    fn answer_many(&self, queries: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<(&Session, &Query)> =
+            queries.iter().map(|(session, query)| (*session, query)).collect();
+        together(self.prepare_all(&queries), |queries: Vec<ExpandedQuery>| {
+            let queries: Vec<&ExpandedQuery> = queries.iter().collect();
+            queries.chunks(BATCH).flat_map(|chunk| self.units(chunk)).map(Ok).collect()
+        })
+    }
 }
 
 #[cfg(test)]

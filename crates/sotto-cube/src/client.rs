@@ -6,10 +6,9 @@
 use crate::keyring::{self, KeyUse};
 use crate::literal::{TableForm, Upload};
 use crate::message::{Answer, Body, Keys, Query, UnitAnswer};
-use crate::params::{Inner, Params};
+use crate::params::{CubeScheme, Family, Inner, Params};
 use crate::query::QueryTarget;
 use crate::whitening::whiten;
-use crate::{CubeScheme, Family};
 use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, truncate};
@@ -73,12 +72,12 @@ impl<F: Family> sotto_core::Client<CubeScheme<F>> for Client<F> {
         if index.0 >= len {
             return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
         }
-        Ok((OneServer(self.ask(index.0, rng)?), Pending { record: Zeroizing::new(index.0) }))
+        Ok((OneServer(self.make_query(index.0, rng)?), Pending { record: Zeroizing::new(index.0) }))
     }
 
     fn recover(&mut self, pending: Pending, OneServer(Answer(units)): OneServer<Answer>) -> Result<Record> {
         if units.len() as u64 != self.params.grid.units() {
-            return Err(Misuse::ForeignValue("ticket").into());
+            return Err(Misuse::ForeignValue("answer").into());
         }
         let mut record = Vec::with_capacity(self.params.literal.record_bytes as usize);
         for (unit, answer) in (0..).zip(&units) {
@@ -93,17 +92,17 @@ impl<F> Client<F> {
     fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
         let set = params.set;
         let error = Gaussian::new(set.sigma);
-        let secret = SecretKey::sample(&params.ring, set.law, rng);
+        let secret = SecretKey::sample(&params.ring, set.distribution, rng);
         let places = if params.literal.form == TableForm::Plain { 0 } else { params.literal.n };
         let packed: Vec<SecretKey> =
-            (0..places).map(|_| SecretKey::sample(&params.ring, set.law, rng)).collect();
+            (0..places).map(|_| SecretKey::sample(&params.ring, set.distribution, rng)).collect();
         let seed = PublicSeed::fresh(rng);
         let bodies = bodies(&params, &secret, &packed, &seed, &mut ErrorSource { law: &error, rng });
         Client { params, error, secret, packed, keys: Keys { seed, bodies } }
     }
 
     /// Makes a query: one ciphertext, or one for each selector and for each row of each bit.
-    fn ask(&self, record: u64, rng: &mut dyn CryptoRng) -> Result<Query> {
+    fn make_query(&self, record: u64, rng: &mut dyn CryptoRng) -> Result<Query> {
         let (params, ring) = (&*self.params, &self.params.ring);
         let level = params.query_level();
         let target = QueryTarget::new(params, record);
@@ -111,8 +110,8 @@ impl<F> Client<F> {
         let masks = |first| MaskSource { seed: &seed, label: QUERY_MASKS, first };
         let mut bodies: Vec<Body> = Vec::with_capacity(params.query_polynomials());
         let mut send = |slots: Vec<Vec<u64>>| {
-            let kept = params.literal.query_bits.into();
-            bodies.extend(slots.iter().map(|body| truncate(ring, level, body, kept)));
+            let sent_bits = params.literal.query_bits.into();
+            bodies.extend(slots.iter().map(|body| truncate(ring, level, body, sent_bits)));
         };
         let mut next = 0;
         let mut one = |message: &[u64], rng: &mut dyn CryptoRng| {
@@ -121,7 +120,7 @@ impl<F> Client<F> {
             encrypt(ring, level, &[&self.secret], &a, &[message], &self.error, rng)
         };
         if params.literal.upload == Upload::Expanded {
-            let f = target.packed().ok_or(Misuse::Rule("checked parameters expand"))?;
+            let f = target.packed().ok_or(Misuse::Rule("checked parameters must have an expansion"))?;
             let message = Zeroizing::new(ring.from_integers(level, &f));
             send(one(&message, rng));
             return Ok(Query { seed, bodies });
@@ -243,8 +242,8 @@ fn bodies(
                 pack::generate(ring, level, gadget, (secret, place), &targets, masks, errors)
             }
         };
-        let kept = keyring::sent_bits(params, &entry).into();
-        out.extend(slots.iter().map(|body| truncate(ring, level, body, kept)));
+        let sent_bits = keyring::sent_bits(params, &entry).into();
+        out.extend(slots.iter().map(|body| truncate(ring, level, body, sent_bits)));
     }
     out
 }

@@ -1,10 +1,12 @@
 //! Costs of a lookup: exact bytes, and time by a model of the machine that the benches run on.
 
 use crate::literal::{Literal, TableForm, Upload};
-use crate::noise::rounds_of;
-use crate::params::{Inner, SEED_BYTES, units_of};
+use crate::noise::{rounds_of, units};
 use crate::rings::RingSet;
 use sotto_core::work;
+
+/// Bytes of the seed that replaces all masks of a message.
+pub const SEED_BYTES: u64 = 32;
 
 /// The costs of a literal.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,16 +71,11 @@ pub(crate) fn unit_answer_bytes(literal: &Literal, n: usize) -> u64 {
     if literal.form == TableForm::Plain { mask + body } else { side * (mask + side * body) }
 }
 
-/// The costs of checked parameters.
-pub(crate) fn of(params: &Inner) -> Cost {
-    of_literal(&params.literal, params.set)
-}
-
 /// The costs of a literal on its ring.
 pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     let n = ring.n as u64;
     let [full, main] = key_polynomials(literal);
-    let units = units_of(literal, ring.n);
+    let units = units(literal, ring.n);
     let side = u64::from(literal.n);
     let limbs = 1 + u64::from(ring.special.is_some());
     let polynomials = units * literal.unit_polynomials() * (u64::from(literal.rows) << literal.nu2);
@@ -109,7 +106,7 @@ fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
     let count = |triple: [u8; 3]| f64::from(triple[0]);
     let switch = |l: f64, comps: f64, limbs: f64| limbs * (transform * (1.0 + l) + product * comps * l);
     let rank = literal.rank() as f64;
-    let units = units_of(literal, ring.n) as f64;
+    let units = units(literal, ring.n) as f64;
     let (rows, bits) = (f64::from(literal.rows), literal.bit_rows() as f64);
     let expansion = match literal.upload {
         Upload::Direct => 0.0,

@@ -1,12 +1,12 @@
 //! Encoding: records to whitened polynomials to slots to tiles, written in the order in which the
 //! scan reads them. Memory is bounded whatever the table's size, and each byte is written once.
 
-use crate::answer::stored;
 use crate::params::Inner;
 use crate::whitening::whiten;
 use rayon::prelude::*;
 use sotto_core::{Misuse, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
+use sotto_math::modulus::Modulus;
 use sotto_math::tiles::{Strip, WordFormat, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub fn encode(params: &Inner, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
     if rows.records() != grid.records() || rows.record_bytes() as u64 != params.literal.record_bytes {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     out.reserve(Section::Resident, grid.bytes())?;
-    let words = stored(params)?;
+    let words = word_format(params)?;
     let strips: Vec<Strip> = strips(grid.layout()).collect();
     let total = grid.units() * strips.len() as u64;
     let done = AtomicU64::new(0);
@@ -33,6 +33,18 @@ pub fn encode(params: &Inner, rows: &dyn RecordSource, out: &dyn Sink) -> Result
         })?;
     }
     Ok(())
+}
+
+/// The word format of slots in an image: residues modulo q, or modulo its two factors.
+pub(crate) fn word_format(params: &Inner) -> Result<WordFormat> {
+    let q = params.ring.q();
+    let words = match q.factors() {
+        Some([first, second]) => Modulus::new(first)
+            .zip(Modulus::new(second))
+            .and_then(|(first, second)| WordFormat::pair(first, second)),
+        None => WordFormat::new(q),
+    };
+    words.ok_or_else(|| Misuse::Rule("the modulus of a ring must have a word format").into())
 }
 
 /// The state for writing one strip of a unit's region.
@@ -105,23 +117,23 @@ impl PolynomialReader {
         let range = |cell: &(usize, usize)| grid.bytes_of_part(of.part(cell).1);
         self.bytes.clear();
         self.bytes.resize(cells.len() * each, 0);
-        let mut room = self.bytes.as_mut_slice();
+        let mut free = self.bytes.as_mut_slice();
         // The last part of a record may be shorter.
         for cells in cells.chunk_by(|a, b| range(a).len() == range(b).len()) {
             let parts: Vec<_> =
                 cells.iter().map(|cell| (of.part(cell).0, range(cell).start as u64)).collect();
-            let (now, rest) = room.split_at_mut(cells.len() * each);
+            let (batch, rest) = free.split_at_mut(cells.len() * each);
             match cells.first().map_or(0, |cell| range(cell).len()) {
                 0 => {}
-                len if len == each => of.rows.read_parts(&parts, now)?,
+                len if len == each => of.rows.read_parts(&parts, batch)?,
                 len => {
                     self.short.resize(cells.len() * len, 0);
                     of.rows.read_parts(&parts, &mut self.short)?;
-                    let parts = now.chunks_exact_mut(each).zip(self.short.chunks_exact(len));
-                    parts.for_each(|(now, short)| now.iter_mut().zip(short).for_each(|(a, b)| *a = *b));
+                    let parts = batch.chunks_exact_mut(each).zip(self.short.chunks_exact(len));
+                    parts.for_each(|(batch, short)| batch.iter_mut().zip(short).for_each(|(a, b)| *a = *b));
                 }
             }
-            room = rest;
+            free = rest;
         }
         Ok(())
     }
@@ -148,7 +160,7 @@ impl PolynomialReader {
 pub(crate) fn stored_words(params: &Inner, form: &WordFormat, bytes: &[u8]) -> Result<Vec<u64>> {
     let (n, p_log2) = (params.n(), u32::from(params.literal.p_log2));
     let mut words = bits::unpack_words(bytes, p_log2, n)
-        .ok_or(Misuse::Rule("a part is as many bytes as a polynomial holds"))?;
+        .ok_or(Misuse::Rule("a part must have the bytes of a polynomial"))?;
     // From 0..p to the representatives in [-p/2, p/2), modulo q.
     let (q, p) = (params.ring.q().value(), 1u64 << p_log2);
     words.iter_mut().for_each(|word| *word += (q - p) * u64::from(*word >= p / 2));

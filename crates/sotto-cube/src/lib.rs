@@ -77,6 +77,5 @@ pub mod whitening;
 
 pub use literal::{Literal, TableForm, Upload};
 pub use message::{Answer, Keys, Query, UnitAnswer};
-pub use params::{Family, Params};
-pub use scheme::CubeScheme;
+pub use params::{CubeScheme, Family, Params};
 pub use template::Template;

@@ -10,6 +10,14 @@ use sotto_prg::PublicSeed;
 /// with it.
 pub const NO_TABLES_MASK: PublicSeed = PublicSeed([0; 32]);
 
+/// Largest number of records along the first dimension: an expanded query has room for no more, and
+/// one that is sent selector by selector stays near a hundred megabytes.
+pub const MAX_ROWS: u32 = 4096;
+
+/// Largest number of bits of an answer's mask: N times such a word times the largest coefficient of
+/// a secret is below q / 2 in every ring, so that clients multiply modulo q without a wrap.
+pub const MAX_MASK_BITS: u32 = 36;
+
 /// The form in which selectors reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -44,7 +52,7 @@ pub type GadgetTriple = [u8; 3];
 /// [`ParamsError::Field`] if the triple is not a gadget.
 pub fn gadget(field: &'static str, [l, b, a]: GadgetTriple) -> Result<Gadget, ParamsError> {
     Gadget::new(l.into(), b.into(), a.into())
-        .ok_or_else(|| ParamsError::Field { field, why: "is no gadget [digits, log2 B, log2 A]".into() })
+        .ok_or_else(|| ParamsError::Field { field, why: "must be a gadget [digits, log2 B, log2 A]".into() })
 }
 
 /// Converts a gadget triple to the form of the noise model.

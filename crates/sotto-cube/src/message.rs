@@ -4,9 +4,10 @@
 //! body only the top bits are sent, as many as the parameters say; spec/cube.md specifies the
 //! bytes.
 
+use crate::cost::SEED_BYTES;
 use crate::keyring::{entries, sent_bits};
 use crate::literal::TableForm;
-use crate::params::{Inner, Params, SEED_BYTES};
+use crate::params::{Inner, Params};
 use sotto_core::wire::exact;
 use sotto_core::{PeerMisbehaved, Result, Wire};
 use sotto_lattice::ring::ModulusLevel;
@@ -114,7 +115,7 @@ fn take(
 
 impl<F> Wire<Params<F>> for Keys {
     fn size(params: &Params<F>) -> usize {
-        crate::cost::of(params).keys_bytes as usize
+        crate::cost::of_literal(&params.literal, params.set).keys_bytes as usize
     }
 
     fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {

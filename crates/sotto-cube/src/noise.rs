@@ -32,7 +32,7 @@ impl Noise {
     /// Computes the noise of a literal on its ring. Total: absurd numbers give absurd noise, not a
     /// panic.
     pub fn of(literal: &Literal, ring: &RingSet) -> Self {
-        let (n, h) = (ring.n, ring.n as f64 * ring.law.variance());
+        let (n, h) = (ring.n, ring.n as f64 * ring.distribution.variance());
         let (log2_q, log2_full) = (ring.log2_q(), ring.log2_full());
         let rank = literal.rank() as u32;
         let pack_error = steps::truncated(ring.sigma, lost(ring.main_bits(), literal.pack_key_bits));
@@ -90,7 +90,7 @@ impl Noise {
     /// certain bound, against the deviation of the rest. The union bound is over every coefficient
     /// of the record, so this is the bound of the worst coefficient.
     pub fn failure_log2(&self, literal: &Literal, ring: &RingSet) -> f64 {
-        let h = ring.n as f64 * ring.law.variance();
+        let h = ring.n as f64 * ring.distribution.variance();
         let p = f64::from(literal.p_log2);
         let [mask_bits, body_bits] = literal.answer_bits.map(f64::from);
         let step = ring.log2_q() - p;
@@ -123,12 +123,12 @@ impl Noise {
 fn norm_bound(h: f64, ring: &RingSet) -> f64 {
     // The square of a coefficient deviates from its mean by at most sqrt 2 times it (for a
     // Gaussian); less for a ternary one.
-    h + 9.0 * (2.0 * ring.n as f64).sqrt() * ring.law.variance()
+    h + 9.0 * (2.0 * ring.n as f64).sqrt() * ring.distribution.variance()
 }
 
 /// Number of bits that are not sent.
-fn lost(of: u32, kept: u8) -> u32 {
-    of.saturating_sub(kept.into())
+fn lost(of: u32, sent: u8) -> u32 {
+    of.saturating_sub(sent.into())
 }
 
 /// Rounds of expansion after the one that separates the trees: to the selectors, and to the bits.

@@ -1,17 +1,13 @@
 //! Checked parameters, for every scheme of the family.
 
 use crate::cost;
-use crate::literal::{Literal, TableForm, Upload, gadget};
-use crate::noise::{self, Noise};
-use crate::report;
+use crate::literal::{Literal, MAX_MASK_BITS, MAX_ROWS, TableForm, Upload, gadget};
+use crate::noise::Noise;
 use crate::rings::{self, RingSet};
-use crate::select;
 use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{
-    NamedSet, ParamsError, ParamsReport, Result, SchemeId, SchemeMetadata, Security, TableShape,
-};
+use sotto_core::{ParamsError, Result, SchemeId, SchemeMetadata, Security};
 use sotto_lattice::expand::{Expansion, SelectorCounts};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;
@@ -30,10 +26,19 @@ pub trait Family: Send + Sync + 'static {
     fn templates() -> &'static [Template];
 }
 
+/// The scheme of a family `F`.
+pub struct CubeScheme<F>(PhantomData<fn() -> F>);
+
 /// Checked parameters of a scheme `F`. Cheap to clone.
 pub struct Params<F> {
     inner: Arc<Inner>,
     family: PhantomData<fn() -> F>,
+}
+
+impl<F> Params<F> {
+    pub(crate) fn new(inner: Inner) -> Self {
+        Params { inner: Arc::new(inner), family: PhantomData }
+    }
 }
 
 impl<F> Clone for Params<F> {
@@ -86,36 +91,8 @@ impl<F> std::ops::Deref for Params<F> {
     }
 }
 
-impl<F: Family> sotto_core::Params for Params<F> {
-    type Literal = Literal;
-
-    fn sets() -> Vec<NamedSet> {
-        F::templates().iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
-    }
-
-    fn select(shape: &TableShape) -> Result<Literal> {
-        select::select(F::templates(), shape)
-    }
-
-    fn check(literal: Literal) -> Result<Self> {
-        if !F::templates().iter().any(|set| set.kin(&literal)) {
-            let why = "this scheme has no such combination of ring, upload and form".into();
-            return Err(ParamsError::Field { field: "ring, upload, form", why }.into());
-        }
-        Ok(Params { inner: Arc::new(Inner::check(literal)?), family: PhantomData })
-    }
-
-    fn literal(&self) -> &Literal {
-        &self.inner.literal
-    }
-
-    fn report(&self) -> ParamsReport {
-        report::of(&self.inner, F::templates())
-    }
-}
-
 impl Inner {
-    fn check(literal: Literal) -> Result<Self> {
+    pub(crate) fn check(literal: Literal) -> Result<Self> {
         let set = rings::find(&literal.ring)?;
         let gadgets = in_range(&literal, set)?;
         let grid = Grid::new(&literal, set)?;
@@ -126,7 +103,7 @@ impl Inner {
             let required = REQUIRED_FAILURE_LOG2;
             return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
         }
-        let ring = set.ring().cloned().ok_or_else(|| field("ring", "has no transforms".into()))?;
+        let ring = set.ring().cloned().ok_or_else(|| field("ring", "must have transforms".into()))?;
         let expansion = OnceLock::new();
         Ok(Inner { literal, set, ring, grid, gadgets, noise, security, failure_log2, expansion })
     }
@@ -177,7 +154,7 @@ impl Inner {
 
     /// Bytes that a client's admitted keys take on the server.
     pub fn session_bytes(&self) -> u64 {
-        cost::of(self).session_bytes
+        cost::of_literal(&self.literal, self.set).session_bytes
     }
 
     /// Bytes of the answer for one unit.
@@ -186,19 +163,8 @@ impl Inner {
     }
 }
 
-/// Bytes of the seed that replaces all masks of a message.
-pub const SEED_BYTES: u64 = 32;
-
-/// Largest number of records along the first dimension: an expanded query has room for no more, and
-/// one that is sent selector by selector stays near a hundred megabytes.
-pub const MAX_ROWS: u32 = 4096;
-
 /// Largest number of further dimensions.
 pub const MAX_NU2: u8 = 16;
-
-/// Largest number of bits of an answer's mask: N times such a word times the largest coefficient of
-/// a secret is below q / 2 in every ring, so that clients multiply modulo q without a wrap.
-pub const MAX_MASK_BITS: u32 = 36;
 
 /// Largest number of bytes of a query's selectors in the form that the server computes with.
 pub const MAX_PREPARED_BYTES: u64 = 1 << 30;
@@ -217,56 +183,69 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     check(
         "n",
         if literal.form == TableForm::Plain { n == 1 } else { (2..=16).contains(&n) },
-        "1 in the plain form, else 2 to 16",
+        "must be 1 in the plain form, else 2 to 16",
     )?;
     check(
         "n",
         literal.form != TableForm::Matrix || set.special.is_none(),
-        "matrices have no second modulus",
+        "must not be a matrix with a second modulus",
     )?;
-    check("rows", (1..=MAX_ROWS).contains(&rows), "1 to 4096")?;
+    check("rows", (1..=MAX_ROWS).contains(&rows), "must be 1 to 4096")?;
     let prepared = selector_bytes(literal, set.n);
-    check("rows, n", prepared <= MAX_PREPARED_BYTES, "selectors take at most 2^30 bytes")?;
-    check("nu2", nu2 <= MAX_NU2, "at most 16")?;
-    check("written", literal.written <= rows, "at most the rows")?;
-    check("p_log2", (1..=20).contains(&p_log2), "1 to 20")?;
+    check("rows, n", prepared <= MAX_PREPARED_BYTES, "must make selectors of at most 2^30 bytes")?;
+    check("nu2", nu2 <= MAX_NU2, "must be at most 16")?;
+    check("written", literal.written <= rows, "must be at most the rows")?;
+    check("p_log2", (1..=20).contains(&p_log2), "must be 1 to 20")?;
     let leaves = (rows as usize).max(literal.bit_rows());
-    check("rows, nu2, fold", !expanded || 2 * leaves <= set.n, "one query has room for N/2 of either kind")?;
+    check(
+        "rows, nu2, fold",
+        !expanded || 2 * leaves <= set.n,
+        "must be at most N/2 of either kind in one query",
+    )?;
     let [mask, body] = literal.answer_bits.map(u32::from);
     let answers = u32::from(p_log2) < body && body <= mask && mask <= set.main_bits().min(MAX_MASK_BITS);
-    check("answer_bits", answers, "log2 p < bits of b <= bits of a <= 36 and log2 q")?;
+    check("answer_bits", answers, "must satisfy log2 p < bits of b <= bits of a <= 36 and log2 q")?;
     let query_modulus = if expanded { set.full_bits() } else { set.main_bits() };
-    let kept = |bits: u8, modulus: u32| (8..=modulus).contains(&bits.into());
-    check("query_bits", kept(literal.query_bits, query_modulus), "8 to the bits of the modulus")?;
-    check("key_bits", kept(literal.key_bits, set.full_bits()), "8 to the bits of Q")?;
-    check("pack_key_bits", kept(literal.pack_key_bits, set.main_bits()), "8 to the bits of q")?;
+    let in_modulus = |bits: u8, modulus: u32| (8..=modulus).contains(&bits.into());
+    check(
+        "query_bits",
+        in_modulus(literal.query_bits, query_modulus),
+        "must be 8 to the bits of the modulus",
+    )?;
+    check("key_bits", in_modulus(literal.key_bits, set.full_bits()), "must be 8 to the bits of Q")?;
+    check("pack_key_bits", in_modulus(literal.pack_key_bits, set.main_bits()), "must be 8 to the bits of q")?;
 
     let matrix = literal.form == TableForm::Matrix;
     // The keys of packing and of conversion use the same digits of the same masks.
     let alike = !matrix || nu2 == 0 || literal.convert == literal.pack;
-    check("convert", alike, "equal to pack in the matrix form")?;
-    let wanted = |name, triple, wanted: bool, modulus: u32| -> Result<Option<Gadget>, ParamsError> {
-        if !wanted {
-            check(name, triple == [0; 3], "[0, 0, 0] where it is not used")?;
+    check("convert", alike, "must equal pack in the matrix form")?;
+    let used_gadget = |name, triple, used: bool, modulus: u32| -> Result<Option<Gadget>, ParamsError> {
+        if !used {
+            check(name, triple == [0; 3], "must be [0, 0, 0] where it is not used")?;
             return Ok(None);
         }
         let gadget = gadget(name, triple)?;
-        check(name, gadget.fits(modulus), "does not reach the top of the modulus")?;
-        let used = u32::from(triple[0]) * u32::from(triple[1]) + u32::from(triple[2]);
-        check(name, used < modulus + u32::from(triple[1]), "has more digits than the modulus")?;
+        check(name, gadget.fits(modulus), "must reach the top of the modulus")?;
+        let digits = u32::from(triple[0]) * u32::from(triple[1]) + u32::from(triple[2]);
+        check(name, digits < modulus + u32::from(triple[1]), "must not have more digits than the modulus")?;
         Ok(Some(gadget))
     };
     Ok(Gadgets {
-        expand: wanted("expand", literal.expand, expanded, set.full_bits())?,
-        expand_right: wanted("expand_right", literal.expand_right, expanded && nu2 > 0, set.full_bits())?,
-        convert: wanted(
+        expand: used_gadget("expand", literal.expand, expanded, set.full_bits())?,
+        expand_right: used_gadget(
+            "expand_right",
+            literal.expand_right,
+            expanded && nu2 > 0,
+            set.full_bits(),
+        )?,
+        convert: used_gadget(
             "convert",
             literal.convert,
             nu2 > 0 && (expanded || matrix),
             if matrix { set.main_bits() } else { set.full_bits() },
         )?,
-        fold: wanted("fold", literal.fold, nu2 > 0, set.main_bits())?,
-        pack: wanted("pack", literal.pack, literal.form != TableForm::Plain, set.main_bits())?,
+        fold: used_gadget("fold", literal.fold, nu2 > 0, set.main_bits())?,
+        pack: used_gadget("pack", literal.pack, literal.form != TableForm::Plain, set.main_bits())?,
     })
 }
 
@@ -276,9 +255,4 @@ fn check(field: &'static str, holds: bool, must_be: &str) -> Result<(), ParamsEr
 
 fn field(field: &'static str, why: String) -> sotto_core::Error {
     ParamsError::Field { field, why }.into()
-}
-
-/// Number of units in a record, as the noise model counts them.
-pub(crate) fn units_of(literal: &Literal, n: usize) -> u64 {
-    noise::units(literal, n)
 }

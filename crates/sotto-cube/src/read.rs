@@ -1,7 +1,7 @@
 //! Records read out of an image, without the whitening: for changes in place, and for re-encoding a
 //! table of which there is no other copy.
 
-use crate::answer::stored;
+use crate::encode::word_format;
 use crate::params::{Inner, Params};
 use crate::whitening::whiten;
 use rayon::prelude::*;
@@ -49,7 +49,7 @@ fn recover(
     words.restore(slots);
     // A damaged image gives other bytes, but no panic. An intact one has nothing to reduce, and the
     // division takes a while.
-    if slots.iter().fold(0, |most, slot| most.max(*slot)) >= ring.q().value() {
+    if slots.iter().fold(0, |max, slot| max.max(*slot)) >= ring.q().value() {
         slots.iter_mut().for_each(|slot| *slot = ring.q().reduce(*slot));
     }
     ring.plan().inverse(slots);
@@ -83,7 +83,7 @@ impl<F> Records<F> {
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub(crate) fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
         let table = ImageSection::open(image, Section::Resident, "table", params.grid.bytes())?;
-        Ok(Records { params: params.clone(), table, words: stored(params)? })
+        Ok(Records { params: params.clone(), table, words: word_format(params)? })
     }
 
     /// Splits a range of a record, from `offset` on, into pieces.
@@ -104,9 +104,9 @@ impl<F> Records<F> {
         let (each, mut at) = (self.params.grid.part_bytes(), offset as usize);
         while !out.is_empty() {
             let (part, inside) = ((at / each) as u64, at % each);
-            let (now, after) = out.split_at_mut(out.len().min(each - inside));
-            at += now.len();
-            pieces.push(RecordPiece { record, part, inside, out: now });
+            let (piece_out, after) = out.split_at_mut(out.len().min(each - inside));
+            at += piece_out.len();
+            pieces.push(RecordPiece { record, part, inside, out: piece_out });
             out = after;
         }
         Ok(())
@@ -116,8 +116,8 @@ impl<F> Records<F> {
     fn fill(&self, mut pieces: Vec<RecordPiece<'_>>) -> Result<()> {
         let grid = &self.params.grid;
         pieces.sort_by_key(|piece| (grid.run(piece.record, piece.part), piece.record));
-        let room = || (Vec::new(), Vec::new());
-        pieces.par_chunks_mut(TOGETHER).try_for_each_init(room, |(slots, bytes), pieces| {
+        let scratch = || (Vec::new(), Vec::new());
+        pieces.par_chunks_mut(TOGETHER).try_for_each_init(scratch, |(slots, bytes), pieces| {
             let cell = |piece: &RecordPiece<'_>| {
                 let cell = grid.cell_of(piece.record, piece.part);
                 (grid.region_of(piece.part), (cell.row, cell.col))
@@ -125,7 +125,7 @@ impl<F> Records<F> {
             let cells: Vec<_> = pieces.iter().map(cell).collect();
             slots.resize(cells.len() * self.params.n(), 0);
             let read = grid.layout().read_many(self.table.bytes(), &cells, slots);
-            read.ok_or(Misuse::Rule("an image has every line of its layout"))?;
+            read.ok_or(Misuse::Rule("the cell must be within the image"))?;
             for (piece, slots) in pieces.iter_mut().zip(slots.chunks_exact_mut(self.params.n())) {
                 recover(&self.params, &self.words, (piece.record, piece.part), slots, bytes);
                 let inside = bytes.iter().skip(piece.inside);
@@ -148,7 +148,7 @@ impl<F: Send + Sync + 'static> RecordSource for Records<F> {
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let width = self.record_bytes();
         if !out.len().is_multiple_of(width) {
-            return Err(Misuse::Rule("only whole records are read").into());
+            return Err(Misuse::Rule("the buffer must hold whole records").into());
         }
         let mut pieces = Vec::new();
         for (i, out) in out.chunks_exact_mut(width).enumerate() {

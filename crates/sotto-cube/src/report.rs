@@ -9,7 +9,7 @@ use sotto_core::{Costs, ParamsDigest, ParamsReport};
 
 /// Makes the report of parameters; `sets` are those of their scheme.
 pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
-    let costs = cost::of(params);
+    let costs = cost::of_literal(&params.literal, params.set);
     ParamsReport {
         digest: ParamsDigest([0; 32]),
         records: params.literal.records,

@@ -25,7 +25,7 @@ pub struct RingSet {
     /// q', if queries are expanded modulo Q = q q'.
     pub special: Option<u64>,
     /// Distribution of the secrets.
-    pub law: Distribution,
+    pub distribution: Distribution,
     /// Standard deviation of the errors.
     pub sigma: f64,
     ring: OnceLock<Option<Ring>>,
@@ -38,10 +38,10 @@ impl RingSet {
         n: usize,
         q: &'static [u64],
         special: Option<u64>,
-        law: Distribution,
+        distribution: Distribution,
         sigma: f64,
     ) -> Self {
-        RingSet { name, about, n, q, special, law, sigma, ring: OnceLock::new() }
+        RingSet { name, about, n, q, special, distribution, sigma, ring: OnceLock::new() }
     }
 
     /// The ring, made on first use. `None` only if the numbers above are not a ring, which a test
@@ -93,7 +93,7 @@ impl RingSet {
     /// # Errors
     /// The errors of [`security::gate`].
     pub fn security(&self) -> Result<sotto_core::Security, ParamsError> {
-        security::gate(self.n, self.log2_full(), &self.law.into(), self.sigma)
+        security::gate(self.n, self.log2_full(), &self.distribution.into(), self.sigma)
     }
 }
 
@@ -172,11 +172,11 @@ mod tests {
     #[test]
     fn masks_times_secrets_do_not_wrap() {
         for set in &RINGS {
-            let largest = match set.law {
+            let largest = match set.distribution {
                 Distribution::Ternary => 1,
                 Distribution::Gaussian(sigma) => sotto_math::sample::Gaussian::new(sigma).bound(),
             };
-            let sum = (set.n as f64 * f64::from(largest)).log2() + f64::from(crate::params::MAX_MASK_BITS);
+            let sum = (set.n as f64 * f64::from(largest)).log2() + f64::from(crate::literal::MAX_MASK_BITS);
             assert!(sum < set.log2_q() - 1.0, "{}: 2^{sum}", set.name);
         }
     }

@@ -8,19 +8,18 @@
 //! each unit of a record.
 
 #[cfg(feature = "server")]
-use crate::Literal;
-#[cfg(feature = "server")]
 use crate::answer::{CubeTable, ExpandedQuery};
-use crate::{Family, Params, client, message};
+use crate::literal::Literal;
+use crate::params::{CubeScheme, Family, Inner, Params};
+use crate::{client, message, report, select};
 #[cfg(feature = "server")]
 use sotto_core::WriteSlot;
-use sotto_core::{Caps, OneServer, Record, Result, Scheme, SchemeId, SchemeMetadata, StreamScheme};
+use sotto_core::{
+    Caps, NamedSet, OneServer, ParamsError, ParamsReport, Record, Result, Scheme, SchemeId, SchemeMetadata,
+    StreamScheme, TableShape,
+};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
-use std::marker::PhantomData;
-
-/// The scheme of a family `F`.
-pub struct CubeScheme<F>(PhantomData<fn() -> F>);
 
 impl<F: Family> Scheme for CubeScheme<F> {
     const ID: SchemeId = F::ID;
@@ -35,6 +34,34 @@ impl<F: Family> Scheme for CubeScheme<F> {
     #[cfg(feature = "server")]
     type Server = CubeTable<F>;
     const CAPS: Caps<Self> = Caps::NONE.update_image().stream().whitening().parts();
+}
+
+impl<F: Family> sotto_core::Params for Params<F> {
+    type Literal = Literal;
+
+    fn sets() -> Vec<NamedSet> {
+        F::templates().iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
+    }
+
+    fn select(shape: &TableShape) -> Result<Literal> {
+        select::select(F::templates(), shape)
+    }
+
+    fn check(literal: Literal) -> Result<Self> {
+        if !F::templates().iter().any(|set| set.is_compatible(&literal)) {
+            let why = "must be those of one of the scheme's parameter sets".into();
+            return Err(ParamsError::Field { field: "ring, upload, form", why }.into());
+        }
+        Ok(Params::new(Inner::check(literal)?))
+    }
+
+    fn literal(&self) -> &Literal {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        report::of(self, F::templates())
+    }
 }
 
 impl<F: Family> StreamScheme for CubeScheme<F> {
@@ -72,7 +99,10 @@ impl<F: Family> sotto_core::StreamServer for CubeScheme<F> {
     }
 
     fn unit(server: &CubeTable<F>, query: &ExpandedQuery, unit: u64) -> Result<message::UnitAnswer> {
-        server.unit(unit, &[query]).pop().ok_or(sotto_core::Misuse::Rule("one query has one answer").into())
+        server
+            .unit(unit, &[query])
+            .pop()
+            .ok_or(sotto_core::Misuse::Rule("one query must have one answer").into())
     }
 }
 

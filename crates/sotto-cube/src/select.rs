@@ -2,9 +2,8 @@
 //! cheapest reliable one wins.
 
 use crate::cost;
-use crate::literal::Literal;
-use crate::noise::Noise;
-use crate::params::{MAX_MASK_BITS, MAX_ROWS, units_of};
+use crate::literal::{Literal, MAX_MASK_BITS, MAX_ROWS};
+use crate::noise::{Noise, units};
 use crate::rings::{self, RingSet};
 use crate::template::{Template, WhenTried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
@@ -35,7 +34,7 @@ pub fn select(templates: &[Template], shape: &TableShape) -> Result<Literal> {
         for candidate in candidates(set, shape)? {
             let ring = rings::find(&candidate.ring)?;
             let price = price(&candidate, ring, shape);
-            if best.as_ref().is_none_or(|(least, _)| price < *least) {
+            if best.as_ref().is_none_or(|(lowest, _)| price < *lowest) {
                 best = Some((price, candidate));
             }
         }
@@ -44,10 +43,8 @@ pub fn select(templates: &[Template], shape: &TableShape) -> Result<Literal> {
         return written(literal, shape.required_failure_log2());
     }
     let why = match shape.set {
-        Some(_) => {
-            "this set has too few dimensions for it, or leaves its noise no margin; without a set named, another may do"
-        }
-        None => "it is empty, or its encoded form is larger than 2^46 bytes, or the noise leaves no margin",
+        Some(_) => "the named set has too few dimensions or too much noise for it",
+        None => "it is empty, its image exceeds 2^46 bytes, or every set has too much noise",
     };
     Err(ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into())
 }
@@ -77,16 +74,16 @@ fn candidates(set: &Template, shape: &TableShape) -> Result<Vec<Literal>, Params
     };
     let records = shape.rows.div_ceil(rows_per_record);
     // With fewer records than columns, some columns would be empty.
-    let most = *set.nu2.end().min(&((64 - (records - 1).leading_zeros()) as u8));
-    let least = *set.nu2.start().min(&most);
-    let made = (least..=most).filter_map(|nu2| {
+    let max = *set.nu2.end().min(&((64 - (records - 1).leading_zeros()) as u8));
+    let min = *set.nu2.start().min(&max);
+    let made = (min..=max).filter_map(|nu2| {
         let draft = set.literal(records, record_bytes, nu2, [0; 2])?;
         let leaves = 2 * draft.bit_rows().max(draft.rows as usize);
-        let room = set.upload == crate::literal::Upload::Direct || leaves <= ring.n;
-        let polynomials = units_of(&draft, ring.n).saturating_mul(draft.unit_polynomials());
+        let query_fits = set.upload == crate::literal::Upload::Direct || leaves <= ring.n;
+        let polynomials = units(&draft, ring.n).saturating_mul(draft.unit_polynomials());
         let bytes =
             polynomials.saturating_mul(u64::from(draft.rows) << nu2).saturating_mul(ring.n as u64 * 8);
-        (draft.rows <= MAX_ROWS && room && bytes <= 1 << 46).then_some(())?;
+        (draft.rows <= MAX_ROWS && query_fits && bytes <= 1 << 46).then_some(())?;
         let answer_bits = answer_bits(&draft, ring, shape.required_failure_log2())?;
         Some(Literal { answer_bits, ..draft })
     });
@@ -105,11 +102,11 @@ fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]
         let literal = Literal { answer_bits: [mask, body], ..draft.clone() };
         noise.failure_log2(&literal, ring) <= required - RESERVE
     };
-    let most = ring.main_bits().min(MAX_MASK_BITS) as u8;
+    let max = ring.main_bits().min(MAX_MASK_BITS) as u8;
     BODY_BITS
         .map(|more| p + more)
         .filter_map(|body| {
-            let masks = MASK_BITS.map(|more| p + more).filter(|mask| (body..=most).contains(mask));
+            let masks = MASK_BITS.map(|more| p + more).filter(|mask| (body..=max).contains(mask));
             masks.into_iter().find(|mask| reliable(*mask, body)).map(|mask| [mask, body])
         })
         .min_by_key(|[mask, body]| u32::from(*mask) + u32::from(*body) * u32::from(draft.n))

@@ -41,16 +41,16 @@ impl Session {
         for entry in keyring::entries(params) {
             let (bodies, after) = rest.split_at_checked(entry.bodies()).ok_or_else(bad)?;
             rest = after;
-            let kept = keyring::sent_bits(params, &entry).into();
+            let sent_bits = keyring::sent_bits(params, &entry).into();
             let bodies: Option<Vec<Vec<u64>>> =
-                bodies.iter().map(|body| restore(ring, entry.level, body, kept)).collect();
+                bodies.iter().map(|body| restore(ring, entry.level, body, sent_bits)).collect();
             let bodies = bodies.ok_or_else(bad)?;
             let masks = MaskSource { seed: &keys.seed, label: KEY_MASKS, first: entry.first };
             let switch = || SwitchKey::assemble(ring, entry.level, &entry.gadget, entry.rank, &bodies, masks);
             let automorphism = |round| {
                 let k = element(params.n(), round);
                 AutomorphismKey::assemble(ring, entry.level, &entry.gadget, k, &bodies, masks)
-                    .ok_or(Misuse::Rule("every round has an automorphism"))
+                    .ok_or(Misuse::Rule("every round must have an automorphism"))
             };
             match entry.usage {
                 KeyUse::Left(round) => session.left.push(automorphism(round)?),

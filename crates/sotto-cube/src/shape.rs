@@ -11,7 +11,7 @@
 //! `j 2^nu2 + column`.
 
 use crate::literal::{Literal, TableForm};
-use crate::params::units_of;
+use crate::noise;
 use crate::rings::RingSet;
 use sotto_core::{ParamsError, Result};
 use sotto_math::tiles::TileLayout;
@@ -49,25 +49,25 @@ impl Grid {
         let (degree, n) = (set.n, usize::from(literal.n));
         let (records, record_bytes) = (literal.records, literal.record_bytes);
         if records == 0 || records.div_ceil(1 << literal.nu2) != u64::from(literal.rows) {
-            return Err(bad("records", "fill the rows, and not one row less").into());
+            return Err(bad("records", "must fill the rows, and no fewer rows").into());
         }
         if record_bytes == 0 || usize::try_from(record_bytes).is_err() {
-            return Err(bad("record_bytes", "at least 1, and fits in memory").into());
+            return Err(bad("record_bytes", "must be at least 1, and fit in memory").into());
         }
         // Degrees are multiples of 64.
         let part_bytes = degree as u64 * u64::from(literal.p_log2) / 8;
         let unit_bytes = part_bytes * literal.unit_polynomials();
         if record_bytes > unit_bytes && !record_bytes.is_multiple_of(unit_bytes) {
-            return Err(bad("record_bytes", "of several units fill all of them").into());
+            return Err(bad("record_bytes", "must be a multiple of the bytes of a unit, if above it").into());
         }
         let (rows, cols) = match literal.form {
             TableForm::Plain | TableForm::Packed => (literal.rows as usize, n * n),
             TableForm::Matrix => (literal.rows as usize * n, n),
         };
-        let units = units_of(literal, degree);
+        let units = noise::units(literal, degree);
         let layout = TileLayout::new(set.packing(), degree, rows, cols << literal.nu2)
             .filter(|layout| layout.bytes().checked_mul(units).is_some_and(|bytes| bytes <= MAX_BYTES))
-            .ok_or_else(|| bad("records, record_bytes", "the encoded table has at most 2^46 bytes"))?;
+            .ok_or_else(|| bad("records, record_bytes", "must make an image of at most 2^46 bytes"))?;
         Ok(Grid {
             layout,
             units,
@@ -103,12 +103,12 @@ impl Grid {
 
     /// The bytes of a record that a unit holds.
     pub fn bytes_of_unit(&self, unit: u64) -> Range<usize> {
-        self.stretch(unit, self.unit_bytes() as u64)
+        self.record_range(unit, self.unit_bytes() as u64)
     }
 
     /// The bytes of a record that a part holds, cut off at the record's end.
     pub fn bytes_of_part(&self, part: u64) -> Range<usize> {
-        self.stretch(part, self.part_bytes)
+        self.record_range(part, self.part_bytes)
     }
 
     /// The number of polynomial `k` of a unit, among all parts of the record.
@@ -116,7 +116,7 @@ impl Grid {
         unit * self.polynomials() as u64 + k as u64
     }
 
-    fn stretch(&self, i: u64, bytes: u64) -> Range<usize> {
+    fn record_range(&self, i: u64, bytes: u64) -> Range<usize> {
         let start = i.saturating_mul(bytes).min(self.record_bytes);
         start as usize..start.saturating_add(bytes).min(self.record_bytes) as usize
     }

@@ -54,7 +54,7 @@ pub struct Template {
 impl Template {
     /// Whether a literal has the ring, upload and form of this set, and so belongs to the same
     /// scheme.
-    pub fn kin(&self, literal: &Literal) -> bool {
+    pub fn is_compatible(&self, literal: &Literal) -> bool {
         self.ring == literal.ring && self.upload == literal.upload && self.form == literal.form
     }
 

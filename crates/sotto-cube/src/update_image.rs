@@ -1,7 +1,6 @@
 //! Image updates: only the polynomials that changed are read, changed and written.
 
-use crate::answer::stored;
-use crate::encode::stored_words;
+use crate::encode::{stored_words, word_format};
 use crate::params::Inner;
 use crate::read::read;
 use crate::whitening::whiten;
@@ -34,14 +33,14 @@ pub fn revise(params: &Inner, changes: &[RecordChange], out: &dyn Sink) -> Resul
         let (mut at, mut bytes) = (change.offset as usize, change.bytes.as_slice());
         while !bytes.is_empty() {
             let (part, inside) = (at / grid.part_bytes(), at % grid.part_bytes());
-            let (now, rest) = bytes.split_at(bytes.len().min(grid.part_bytes() - inside));
+            let (piece, rest) = bytes.split_at(bytes.len().min(grid.part_bytes() - inside));
             let (record, part) = (change.record, part as u64);
-            parts.entry((grid.bunch(record, part), record, part)).or_default().push((inside, now));
-            (at, bytes) = (at + now.len(), rest);
+            parts.entry((grid.bunch(record, part), record, part)).or_default().push((inside, piece));
+            (at, bytes) = (at + piece.len(), rest);
         }
     }
     out.reserve(Section::Resident, grid.bytes())?;
-    let words = stored(params)?;
+    let words = word_format(params)?;
     let parts: Vec<_> = parts.into_iter().collect();
     // Parts that share lines are changed by one thread, one after the other.
     let bunches: Vec<_> = parts.chunk_by(|((a, ..), _), ((b, ..), _)| a == b).collect();
@@ -65,8 +64,8 @@ impl RecordPart<'_> {
     fn apply(&self, edits: &Edits<'_>) -> Result<()> {
         let mut bytes = self.read()?;
         for (start, new) in edits {
-            if let Some(room) = bytes.get_mut(*start..start + new.len()) {
-                room.copy_from_slice(new);
+            if let Some(target) = bytes.get_mut(*start..start + new.len()) {
+                target.copy_from_slice(new);
             }
         }
         whiten(&self.params.literal.mask, self.record, self.part, &mut bytes);

@@ -6,10 +6,9 @@
 
 use super::fold::halve;
 use super::{BATCH, CubeTable, ExpandedQuery};
-use crate::message::{Answer, Query};
-use crate::params::{Family, Inner, Params};
+use crate::message::{Answer, Keys, Query};
+use crate::params::{CubeScheme, Family, Inner, Params};
 use crate::session::Session;
-use crate::{CubeScheme, Keys};
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Image, Misuse, PartIndex, PartScheme, PeerMisbehaved, Result};
@@ -51,8 +50,8 @@ impl FoldSplit {
     /// Splits the columns for a table in `parts` parts.
     fn of(params: &Inner, parts: u32) -> Self {
         let nu2 = usize::from(params.literal.nu2);
-        let wanted = if parts.is_power_of_two() { parts } else { (parts * PIECES).next_power_of_two() };
-        let above = (wanted.ilog2() as usize).min(most_above(params));
+        let pieces = if parts.is_power_of_two() { parts } else { (parts * PIECES).next_power_of_two() };
+        let above = (pieces.ilog2() as usize).min(max_levels_above(params));
         FoldSplit { levels: nu2 - above, above }
     }
 
@@ -64,7 +63,7 @@ impl FoldSplit {
 }
 
 /// Largest number of bits that can be left to the join: pieces are whole groups of columns.
-fn most_above(params: &Inner) -> usize {
+fn max_levels_above(params: &Inner) -> usize {
     usize::from(params.literal.nu2).saturating_sub(TileLayout::GROUP_COLS.ilog2() as usize)
 }
 
@@ -83,7 +82,7 @@ fn layout_of(params: &Inner, cut: PartIndex) -> Result<ColumnRange> {
     let pieces = FoldSplit::of(params, cut.parts());
     let cols = groups(params) * (pieces.share(cut).len() << pieces.levels);
     let layout = TileLayout::new(whole.packing(), whole.n(), whole.rows(), cols);
-    let layout = layout.ok_or(Misuse::Rule("a part has a piece at least"))?;
+    let layout = layout.ok_or(Misuse::Rule("a part must have at least one piece"))?;
     Ok(ColumnRange { layout, levels: pieces.levels })
 }
 
@@ -92,7 +91,7 @@ impl<F: Family> PartScheme for CubeScheme<F> {
     type Joiner = ();
 
     fn max_parts(params: &Params<F>) -> u32 {
-        1 << most_above(params)
+        1 << max_levels_above(params)
     }
 
     fn part_ranges(params: &Params<F>, cut: PartIndex) -> Vec<Range<u64>> {
@@ -133,11 +132,12 @@ impl<F: Family> PartScheme for CubeScheme<F> {
         Session::admit(params, &keys)
     }
 
-    fn answer_part(part: &CubeTable<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
-        let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
-        together(part.prepare_all(&asks), |queries: Vec<ExpandedQuery>| {
+    fn answer_part(part: &CubeTable<F>, queries: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<(&Session, &Query)> =
+            queries.iter().map(|(session, query)| (*session, query)).collect();
+        together(part.prepare_all(&queries), |queries: Vec<ExpandedQuery>| {
             let queries: Vec<&ExpandedQuery> = queries.iter().collect();
-            queries.chunks(BATCH).flat_map(|some| part.partials(some)).map(Ok).collect()
+            queries.chunks(BATCH).flat_map(|chunk| part.partials(chunk)).map(Ok).collect()
         })
     }
 

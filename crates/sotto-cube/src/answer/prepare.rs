@@ -27,12 +27,12 @@ pub struct ExpandedQuery {
     pub(super) bits: Vec<RgswCiphertext>,
     /// The client's keys for packing the answer.
     pub(super) pack: Arc<Vec<SwitchKey>>,
-    spare: Arc<AnswerBuffers>,
+    buffers: Arc<AnswerBuffers>,
 }
 
 impl Drop for ExpandedQuery {
     fn drop(&mut self) {
-        self.spare.selectors.keep(self.selectors.take_room());
+        self.buffers.selectors.keep(self.selectors.take_room());
     }
 }
 
@@ -63,10 +63,10 @@ impl<F> CubeTable<F> {
         let (selectors, rows) = self.params.selectors_and_rows(session, query)?;
         let layout = &self.share.layout;
         // Every cache line of the buffer is written below, so its old contents do not matter.
-        let room = self.spare.selectors.take().unwrap_or_default();
-        let mut laid = Selectors::in_room(&self.words, layout, self.params.rank() + 1, room);
+        let buffer = self.buffers.selectors.take().unwrap_or_default();
+        let mut selector_tiles = Selectors::in_room(&self.words, layout, self.params.rank() + 1, buffer);
         let selectors: Vec<&Ciphertext> = selectors.iter().flatten().collect();
-        let parts: Vec<_> = laid.parts(rayon::current_num_threads()).collect();
+        let parts: Vec<_> = selector_tiles.parts(rayon::current_num_threads()).collect();
         parts.into_par_iter().for_each(|mut part| {
             for (i, some) in selectors.chunks(TOGETHER).enumerate() {
                 let polynomials: Vec<&[u64]> =
@@ -75,13 +75,18 @@ impl<F> CubeTable<F> {
             }
         });
         let bits = self.params.bits(session, rows)?;
-        Ok(ExpandedQuery { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
+        Ok(ExpandedQuery {
+            selectors: selector_tiles,
+            bits,
+            pack: session.pack.clone(),
+            buffers: self.buffers.clone(),
+        })
     }
 
     /// Expands several queries; threads of the current pool work on different queries, and on one
     /// query together.
-    pub fn prepare_all(&self, asks: &[(&Session, &Query)]) -> Vec<Result<ExpandedQuery>> {
-        asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect()
+    pub fn prepare_all(&self, queries: &[(&Session, &Query)]) -> Vec<Result<ExpandedQuery>> {
+        queries.par_iter().map(|(session, query)| self.prepare(session, query)).collect()
     }
 }
 
@@ -116,7 +121,7 @@ impl Inner {
         query: &Query,
         selector: impl Fn(&Ciphertext) -> Vec<Ciphertext> + Sync,
     ) -> Result<(Vec<Vec<Ciphertext>>, Vec<Ciphertext>)> {
-        let rule = Misuse::Rule("keys of the table's parameters");
+        let rule = Misuse::Rule("the keys must be for the parameters of the table");
         let [left, right] = session.rounds(self).ok_or(rule.clone())?;
         let expansion = self.expansion().ok_or(rule)?;
         let query = self.cipher(query, 0)?;
@@ -192,7 +197,7 @@ impl Inner {
     /// rows.
     fn bits(&self, session: &Session, rows: Vec<Ciphertext>) -> Result<Vec<RgswCiphertext>> {
         let Some(gadget) = &self.gadgets.fold else { return Ok(Vec::new()) };
-        let incomplete = || Misuse::Rule("all rows of every bit").into();
+        let incomplete = || Misuse::Rule("a query must have all rows of every bit").into();
         let ring = &self.ring;
         let l = gadget.digits() as usize;
         match &session.convert {

@@ -196,7 +196,7 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
         // contents.
         drop(cube.first_dimension(0, &[&query]));
         let columns = cube.first_dimension(0, &[&query]).remove(0);
-        assert!(cube.spare.sums.take().is_none(), "{set}: room is not used again");
+        assert!(cube.buffers.sums.take().is_none(), "{set}: room is not used again");
         let (row, _) = params.grid.place(record);
         let side = usize::from(params.literal.n);
         let secrets: Vec<&SecretKey> = match params.literal.form {
@@ -212,12 +212,12 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
             for (column, cipher) in
                 cube.columns(&columns, start..start + params.grid.columns()).iter().enumerate()
             {
-                let there = params.grid.record(row, column);
-                if there >= records {
+                let other = params.grid.record(row, column);
+                if other >= records {
                     continue;
                 }
                 for (body, secret) in secrets.iter().enumerate() {
-                    first.add(&params, secret, cipher, body + 1, &data(there, k(group, body)));
+                    first.add(&params, secret, cipher, body + 1, &data(other, k(group, body)));
                 }
             }
         }
