@@ -1,7 +1,7 @@
 //! The costs of a lookup: bytes exactly, time by a model of the machine that the benchmarks run on.
 
 use crate::folding_tree::{FoldingTree, Side};
-use crate::literal::{Literal, RowFormat};
+use crate::literal::{ParamsLiteral, RowFormat};
 use crate::order::ProductOrder;
 use crate::rings::{LIMB, RingSet};
 use sotto_core::work;
@@ -22,7 +22,7 @@ pub(crate) const SEED_BYTES: usize = 32;
 pub(crate) const WORD_BITS: u32 = 50;
 
 /// Keys of a client: of the rotation by one, of relinearization, and of the rotation by a stride if there is one.
-pub(crate) fn keys(literal: &Literal) -> usize {
+pub(crate) fn keys(literal: &ParamsLiteral) -> usize {
     2 + usize::from(literal.stride > 1)
 }
 
@@ -32,41 +32,41 @@ pub(crate) fn limb_bytes(ring: &RingSet) -> usize {
 }
 
 /// Bytes of a query: one body.
-pub(crate) fn query_bytes(literal: &Literal, ring: &RingSet) -> usize {
+pub(crate) fn query_bytes(literal: &ParamsLiteral, ring: &RingSet) -> usize {
     SEED_BYTES + usize::from(literal.primes) * limb_bytes(ring)
 }
 
 /// Bytes of a client's keys: for each key one body a prime, modulo all primes and the special one.
-pub(crate) fn keys_bytes(literal: &Literal, ring: &RingSet) -> usize {
+pub(crate) fn keys_bytes(literal: &ParamsLiteral, ring: &RingSet) -> usize {
     let primes = usize::from(literal.primes);
     SEED_BYTES + keys(literal) * primes * (primes + 1) * limb_bytes(ring)
 }
 
 /// Bytes of an answer: two polynomials a layer.
-pub(crate) fn answer_bytes(literal: &Literal, ring: &RingSet) -> usize {
+pub(crate) fn answer_bytes(literal: &ParamsLiteral, ring: &RingSet) -> usize {
     let polynomial = |bits: u8| packed_len(bits.into(), ring.degree).unwrap_or(usize::MAX);
     literal.layers as usize * literal.answer_bits.iter().map(|bits| polynomial(*bits)).sum::<usize>()
 }
 
 /// Bytes that the server holds for a client: its keys with their masks.
-pub(crate) fn session_bytes(literal: &Literal) -> usize {
+pub(crate) fn session_bytes(literal: &ParamsLiteral) -> usize {
     let primes = usize::from(literal.primes);
     keys(literal) * primes * (primes + 1) * 2 * LIMB * 8
 }
 
 /// Number of entries of u that the table needs, without those for rows past its end.
-pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
+pub(crate) fn columns(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> u64 {
     literal.layout(ring).rows(literal.records).div_ceil(tree.length(Side::Right))
 }
 
 /// Plaintexts of `rows` rows of every column of every layer, including missing rows of its last
 /// column.
-fn cells(literal: &Literal, ring: &RingSet, tree: &FoldingTree, rows: u64) -> u64 {
+fn cells(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree, rows: u64) -> u64 {
     columns(literal, ring, tree).saturating_mul(rows).saturating_mul(literal.layers.into())
 }
 
 /// Bytes of a plaintext as values modulo the primes of the scan, with cache lines of its own.
-fn values_bytes(literal: &Literal) -> u64 {
+fn values_bytes(literal: &ParamsLiteral) -> u64 {
     u64::from(literal.scan_primes) * 8 * LIMB as u64
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn stored_bytes(ring: &RingSet) -> u64 {
 }
 
 /// Bytes of the image.
-pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
+pub(crate) fn image_bytes(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> u64 {
     let rows = tree.length(Side::Right);
     let (rows, each) = match literal.form {
         RowFormat::Values => {
@@ -89,7 +89,12 @@ pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &FoldingTree)
 
 /// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum, in
 /// the given order.
-pub(crate) fn products(literal: &Literal, ring: &RingSet, tree: &FoldingTree, order: ProductOrder) -> u64 {
+pub(crate) fn products(
+    literal: &ParamsLiteral,
+    ring: &RingSet,
+    tree: &FoldingTree,
+    order: ProductOrder,
+) -> u64 {
     let (rows, columns) = (literal.layout(ring).rows(literal.records), columns(literal, ring, tree));
     let once = order.products(rows, columns).saturating_mul(literal.scan_primes.into());
     once.saturating_mul(literal.layers.into())
@@ -105,7 +110,7 @@ const READING: f64 = 3_000.0;
 const PRODUCT: f64 = 4_000.0;
 
 /// Nanoseconds of an answer on one thread.
-pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> f64 {
+pub(crate) fn nanoseconds(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> f64 {
     let transform = ring.transform;
     // Digits modulo the other primes and the special one; their products with a key, and division of both parts by the latter.
     let split = |primes: f64| transform * (primes + primes * primes);
@@ -150,7 +155,7 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &FoldingTree)
 }
 
 /// Work of an answer, in the unit of [`work`].
-pub(crate) fn server_ops(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
+pub(crate) fn server_ops(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> u64 {
     (nanoseconds(literal, ring, tree) * work::OPS_PER_NANOSECOND as f64) as u64
 }
 
@@ -163,7 +168,7 @@ const ANSWER_WORD_OPS: u64 = 4000;
 
 /// Operations for a query and for reading its answer, by the times of the same steps in
 /// `sotto-cube`.
-pub(crate) fn client_ops(literal: &Literal) -> u64 {
+pub(crate) fn client_ops(literal: &ParamsLiteral) -> u64 {
     let words = u64::from(literal.primes) * QUERY_WORD_OPS + u64::from(literal.layers) * ANSWER_WORD_OPS;
     words * LIMB as u64
 }

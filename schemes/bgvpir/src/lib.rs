@@ -23,14 +23,15 @@
 //! | module | contents |
 //! |---|---|
 //! | [`rings`] | the two rings that a table may be in |
-//! | [`literal`], [`params`] | the parameters in a catalog, and their checked form |
+//! | [`literal`] | parameters as a catalog states them |
+//! | [`params`] | checked parameters, and their report |
 //! | [`folding_tree`] | a row's number folded into short one-hot vectors, and unfolded |
 //! | [`order`] | the order of products: rows or selectors first |
 //! | [`rotations`] | the rotations of a query to every place of the folded vector |
 //! | [`layout`] | the positions of a record's bits: strided slots of a row |
 //! | [`whitening`](mod@whitening) | the public mask on the data |
 //! | [`sets`] | the named parameter sets |
-//! | `noise`, `cost`, `select`, `report` | noise bounds, costs, choice of parameters, reports |
+//! | `noise`, `cost`, `select` | noise bounds, costs, choice of parameters |
 //! | [`message`] | keys, queries, answers |
 //! | [`client`] | make keys, query, recover |
 //! | `server` | encode, open, admit, answer, update (feature `server`) |
@@ -45,7 +46,6 @@ pub mod message;
 pub mod noise;
 pub mod order;
 pub mod params;
-mod report;
 pub mod rings;
 pub mod rotations;
 mod select;

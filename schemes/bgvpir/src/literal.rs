@@ -15,7 +15,7 @@ pub const NO_TABLES_MASK: PublicSeed = PublicSeed([0; 32]);
 /// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Literal {
+pub struct ParamsLiteral {
     /// Name of the ring: see [`rings`].
     pub ring: String,
     /// Primes of a query, besides the special one of keys.
@@ -98,7 +98,7 @@ pub const MAX_LAYERS: u32 = 4096;
 /// Maximum bytes of an image.
 pub const MAX_BYTES: u64 = 1 << 46;
 
-impl Literal {
+impl ParamsLiteral {
     /// The ring of the literal.
     ///
     /// # Errors

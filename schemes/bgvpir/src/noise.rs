@@ -4,7 +4,7 @@
 //! modulus that the ciphertext has at that step.
 
 use crate::folding_tree::{FoldingTree, Side};
-use crate::literal::Literal;
+use crate::literal::ParamsLiteral;
 use crate::rings::{Ring, SIGMA, on_ring};
 use sotto_core::ParamsError;
 use sotto_lattice::bgv::noise::Noise as Steps;
@@ -65,7 +65,7 @@ impl<R: SlotRing> NoiseModel<'_, R> {
     /// failure probability of its nodes.
     fn side(
         &self,
-        literal: &Literal,
+        literal: &ParamsLiteral,
         tree: &FoldingTree,
         side: Side,
         leaf: VectorEntry,
@@ -82,7 +82,7 @@ impl<R: SlotRing> NoiseModel<'_, R> {
         })
     }
 
-    fn run(&self, literal: &Literal, tree: &FoldingTree) -> Noise {
+    fn run(&self, literal: &ParamsLiteral, tree: &FoldingTree) -> Noise {
         let (steps, top) = (&self.steps, self.rns.top());
         let turns = literal.turns(tree).depth() as u32;
         let rotated = steps.rotated(steps.fresh(), turns, top);
@@ -121,7 +121,7 @@ fn steps(ring: &Ring) -> Steps {
 impl Noise {
     /// The noise of a lookup in a table with this literal. The ring has as many primes as the
     /// literal states.
-    pub fn of(literal: &Literal, ring: &Ring, tree: &FoldingTree) -> Self {
+    pub fn of(literal: &ParamsLiteral, ring: &Ring, tree: &FoldingTree) -> Self {
         on_ring!(ring, rns => {
             let scan = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
             NoiseModel { rns, steps: steps(ring), scan }.run(literal, tree)
@@ -129,7 +129,7 @@ impl Noise {
     }
 
     /// log2 of the probability that any coefficient of a record is read wrongly.
-    pub fn failure_log2(&self, literal: &Literal, ring: &Ring, bits: AnswerBits) -> f64 {
+    pub fn failure_log2(&self, literal: &ParamsLiteral, ring: &Ring, bits: AnswerBits) -> f64 {
         let steps = steps(ring);
         let answer = steps.answer_failure_log2(steps.answer(self.answer, bits), self.chosen[1], bits);
         let layers = f64::from(literal.layers).log2();

@@ -3,7 +3,7 @@
 
 use crate::cost;
 use crate::folding_tree::{FoldingTree, Side};
-use crate::literal::{Literal, MAX_BYTES, MAX_LAYERS, MAX_LEVELS, NO_TABLES_MASK, RowFormat};
+use crate::literal::{MAX_BYTES, MAX_LAYERS, MAX_LEVELS, NO_TABLES_MASK, ParamsLiteral, RowFormat};
 use crate::noise::Noise;
 use crate::rings::{self, MAX_PRIMES, RingSet, on_ring};
 use crate::rotations::Rotations;
@@ -29,7 +29,7 @@ const RESERVE: f64 = 1.0;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] if no ring can hold the table, or none is reliable.
-pub(crate) fn select(shape: &TableShape) -> Result<Literal> {
+pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let wanted = |set: &&Set| match &shape.set {
         Some(name) => set.name == name,
         None => set.pruning == Pruning::ByCost && !set.guard && !set.streamed,
@@ -52,9 +52,10 @@ pub(crate) fn select(shape: &TableShape) -> Result<Literal> {
 
 /// The literal with as many rewritable rows as the noise margin allows; no other number grows for
 /// them.
-fn written(literal: Literal, required: f64) -> Result<Literal> {
+fn written(literal: ParamsLiteral, required: f64) -> Result<ParamsLiteral> {
     let (ring, tree) = (rings::ring(&literal.ring, literal.primes)?, literal.tree()?);
-    let with = |written: u64| Literal { written: written.try_into().unwrap_or(u32::MAX), ..literal.clone() };
+    let with =
+        |written: u64| ParamsLiteral { written: written.try_into().unwrap_or(u32::MAX), ..literal.clone() };
     let [body, mask] = literal.answer_bits.map(u32::from);
     let bits = on_ring!(&*ring, rns => AnswerBits::new(rns, body, mask));
     let reliable = |written| {
@@ -70,7 +71,7 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
 struct Search<'a> {
     shape: &'a TableShape,
     /// The cheapest literal so far, with its price.
-    best: Option<(f64, Literal)>,
+    best: Option<(f64, ParamsLiteral)>,
 }
 
 impl Search<'_> {
@@ -83,7 +84,7 @@ impl Search<'_> {
         if layers > u64::from(MAX_LAYERS) {
             return;
         }
-        let draft = Literal {
+        let draft = ParamsLiteral {
             ring: ring.name.into(),
             primes: 1,
             scan_primes: 1,
@@ -114,37 +115,37 @@ impl Search<'_> {
         let enough = trees.into_iter().filter(|tree| tree.rows() >= rows);
         for tree in enough.filter_map(|tree| set.within(tree, period)) {
             let [left, right] = [Side::Left, Side::Right].map(|side| tree.leaves(side).to_vec());
-            let draft = Literal { left, right, records, ..draft.clone() };
+            let draft = ParamsLiteral { left, right, records, ..draft.clone() };
             self.primes(set, ring, &draft, &tree);
         }
     }
 
     /// Tries every number of primes, and all levels at which products drop them, for one tree.
-    fn primes(&mut self, set: &Set, ring: &RingSet, draft: &Literal, tree: &FoldingTree) {
+    fn primes(&mut self, set: &Set, ring: &RingSet, draft: &ParamsLiteral, tree: &FoldingTree) {
         // Where few leaves are multiplied, dropping a prime at each level is as good as any choice.
         let levels = if set.pruning == Pruning::ByCost { 1 } else { MAX_LEVELS };
         for primes in 1..=MAX_PRIMES {
-            let strides = strides(&Literal { primes, ..draft.clone() }, ring, tree);
+            let strides = strides(&ParamsLiteral { primes, ..draft.clone() }, ring, tree);
             let levels = (1..=primes).flat_map(|scan| (1..=levels).map(move |each| (scan, each)));
             for ((scan_primes, levels), stride) in
                 levels.flat_map(|levels| strides.iter().map(move |stride| (levels, *stride)))
             {
-                let draft = Literal { primes, scan_primes, levels, stride, ..draft.clone() };
+                let draft = ParamsLiteral { primes, scan_primes, levels, stride, ..draft.clone() };
                 let form = form(&draft, set, ring, tree, self.shape.goal);
-                let draft = Literal { form, ..draft };
+                let draft = ParamsLiteral { form, ..draft };
                 if cost::image_bytes(&draft, ring, tree) > MAX_BYTES {
                     continue;
                 }
                 // No answer has fewer bits than this, and computing noise takes longer than
                 // computing a price.
-                let least = Literal { answer_bits: [1; 2], ..draft.clone() };
-                let dearer = |best: &(f64, Literal)| price(&least, ring, tree, self.shape) >= best.0;
+                let least = ParamsLiteral { answer_bits: [1; 2], ..draft.clone() };
+                let dearer = |best: &(f64, ParamsLiteral)| price(&least, ring, tree, self.shape) >= best.0;
                 if self.best.as_ref().is_some_and(dearer) {
                     continue;
                 }
                 let required = self.shape.required_failure_log2();
                 let Some(answer_bits) = answer_bits(&draft, ring, tree, required) else { continue };
-                let literal = Literal { answer_bits, ..draft };
+                let literal = ParamsLiteral { answer_bits, ..draft };
                 let price = price(&literal, ring, tree, self.shape);
                 if self.best.as_ref().is_none_or(|(least, _)| price < *least) {
                     self.best = Some((price, literal));
@@ -158,10 +159,10 @@ impl Search<'_> {
 const MAX_KEYS: usize = 1_000_000;
 
 /// Strides that are tried: the one that reaches the last rotation soonest, and none.
-fn strides(draft: &Literal, ring: &RingSet, tree: &FoldingTree) -> Vec<u32> {
+fn strides(draft: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree) -> Vec<u32> {
     let best = Rotations::best_stride(tree.folded());
     let small = |stride: u32| {
-        let keys = cost::keys_bytes(&Literal { stride, ..draft.clone() }, ring);
+        let keys = cost::keys_bytes(&ParamsLiteral { stride, ..draft.clone() }, ring);
         (2..tree.folded()).contains(&(stride as usize)) && keys <= MAX_KEYS
     };
     Some(best).filter(|stride| small(*stride)).into_iter().chain([1]).collect()
@@ -176,9 +177,10 @@ const MAX_VALUES_OF_OTHERS: u64 = 1 << 30;
 
 /// The form of rows in the image: values, unless the set says otherwise or they are too large for
 /// the goal.
-fn form(draft: &Literal, set: &Set, ring: &RingSet, tree: &FoldingTree, goal: Goal) -> RowFormat {
+fn form(draft: &ParamsLiteral, set: &Set, ring: &RingSet, tree: &FoldingTree, goal: Goal) -> RowFormat {
     let most = if goal == Goal::ServerTime { MAX_VALUES } else { MAX_VALUES_OF_OTHERS };
-    let many = cost::image_bytes(&Literal { form: RowFormat::Values, ..draft.clone() }, ring, tree) > most;
+    let many =
+        cost::image_bytes(&ParamsLiteral { form: RowFormat::Values, ..draft.clone() }, ring, tree) > most;
     if set.streamed || many { RowFormat::Coefficients } else { RowFormat::Values }
 }
 
@@ -218,7 +220,7 @@ fn cut(length: u64, count: u32, period: u32) -> Option<Vec<u32>> {
 }
 
 /// The fewest bits of an answer that are reliable.
-fn answer_bits(draft: &Literal, ring: &RingSet, tree: &FoldingTree, required: f64) -> Option<[u8; 2]> {
+fn answer_bits(draft: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree, required: f64) -> Option<[u8; 2]> {
     let transforms = rings::ring(ring.name, draft.primes).ok()?;
     let noise = Noise::of(draft, &transforms, tree);
     let t = (64 - (ring.plain - 1).leading_zeros()) as u8;
@@ -237,7 +239,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, tree: &FoldingTree, required: f6
 const BYTE_NANOSECONDS: f64 = 80.0;
 
 /// The price that a goal minimizes. Small terms of the other goals break ties.
-fn price(literal: &Literal, ring: &RingSet, tree: &FoldingTree, shape: &TableShape) -> f64 {
+fn price(literal: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree, shape: &TableShape) -> f64 {
     let lookups = shape.lookups_per_client.max(1) as f64;
     let (query, answer) = (cost::query_bytes(literal, ring) as f64, cost::answer_bytes(literal, ring) as f64);
     let keys = cost::keys_bytes(literal, ring) as f64 / lookups;

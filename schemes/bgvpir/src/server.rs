@@ -27,7 +27,7 @@ pub mod steps;
 
 use crate::BgvPir;
 use crate::cost;
-use crate::literal::Literal;
+use crate::literal::ParamsLiteral;
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::on_ring;
@@ -123,8 +123,8 @@ impl sotto_core::Server<BgvPir> for Server {
 }
 
 impl WhiteningScheme for BgvPir {
-    fn with_whitening_seed(literal: Literal, seed: [u8; 32]) -> Literal {
-        Literal { mask: PublicSeed(seed), ..literal }
+    fn with_whitening_seed(literal: ParamsLiteral, seed: [u8; 32]) -> ParamsLiteral {
+        ParamsLiteral { mask: PublicSeed(seed), ..literal }
     }
 
     fn write_slot(params: &Params, record: u64) -> WriteSlot {

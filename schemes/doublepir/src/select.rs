@@ -1,6 +1,6 @@
 //! Choosing blocks of rows for a table: many make the second matrix large, few the first query.
 
-use crate::params::{MASK_BITS, ParamsLiteral, costs};
+use crate::literal::{MASK_BITS, ParamsLiteral};
 use sotto_core::{Result, TableShape};
 use sotto_silent::lwe::bound::{MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
@@ -14,7 +14,7 @@ use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
 pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     cheapest(shape, |candidate| {
         let literal = word_sizes(&candidate).filter(|literal| candidate.affords(literal.hint_bytes()))?;
-        Some((costs(&literal), literal))
+        Some((literal.costs(), literal))
     })
 }
 

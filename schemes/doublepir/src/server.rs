@@ -1,8 +1,9 @@
 //! The server: one pass over both matrices for up to eight queries at once.
 
 use crate::DoublePir;
+use crate::literal::FRESH_ROWS;
 use crate::message::{Answer, Query};
-use crate::params::{FRESH_ROWS, Params};
+use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::{Artifact, Image, ImageSection, Params as _, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};

@@ -5,8 +5,9 @@
 
 use crate::Dpf;
 use crate::generator::Generator;
+use crate::literal::LEAF_RECORDS;
 use crate::message::{Answer, CorrectionWord, Query};
-use crate::params::{LEAF_RECORDS, Params};
+use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, Record, RecordIndex, Result, TwoServers};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;

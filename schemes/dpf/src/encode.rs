@@ -1,7 +1,8 @@
 //! The table in bit slices, and changes of it.
 
 use crate::Dpf;
-use crate::params::{Params, SubTable};
+use crate::literal::SubTable;
+use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::{
     ExpectOrDefault, ImageSection, Misuse, RecordChange, RecordSource, Result, Section, SectionRecords, Sink,

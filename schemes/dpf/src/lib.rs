@@ -36,7 +36,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing the number of rows of a record |
 //! | [`generator`] | from a seed to two seeds and two bits, and from a leaf's seed to its 512 bits |
 //! | [`message`] | key and answer, and their bytes on the wire |
@@ -51,6 +52,7 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod encode;
 pub mod generator;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

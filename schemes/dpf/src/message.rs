@@ -108,7 +108,7 @@ impl Wire<Params> for Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::ParamsLiteral;
+    use crate::literal::ParamsLiteral;
     use sotto_core::Params as _;
 
     #[test]

@@ -1,74 +1,7 @@
-//! Parameters: the number of records and their width. Everything else follows.
+//! Checked parameters, and their report.
 
-use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, work};
-
-/// Maximum number of records: with this many a key is still under 700 bytes.
-pub const MAX_RECORDS: u64 = 1 << 40;
-
-/// Maximum bytes of a record. Wider rows are spread over several records, each of which costs a
-/// pass over the table.
-pub const MAX_RECORD_BYTES: u64 = 1 << 20;
-
-/// Bytes of a node.
-pub const NODE_BYTES: usize = 32;
-
-/// Maximum number of nodes in a record. Those of the last level are stored once for 2^11 records,
-/// fewer than one step selects from.
-pub const MAX_PATH: u32 = 12;
-
-/// Records whose bits are one leaf of the tree.
-pub const LEAF_RECORDS: u64 = 512;
-
-/// Operations for growing a leaf of the tree, and the nodes above: four blocks of bits, one of
-/// control and one for the nodes.
-const LEAF_OPS: u64 = 6 * work::AES_BLOCK;
-
-/// Parameters as a catalog states them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ParamsLiteral {
-    /// Number of records, N.
-    pub records: u64,
-    /// Bytes in a record, B: a multiple of 8.
-    pub record_bytes: u64,
-    /// Number of nodes of 32 bytes at the end of each record: node l is the same in all records
-    /// whose numbers agree except for their l lowest bits, and is stored once for them.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub path: u32,
-}
-
-fn is_zero(path: &u32) -> bool {
-    *path == 0
-}
-
-/// A table with a piece of each record, stored once for all records whose numbers agree except for
-/// some low bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubTable {
-    /// Number of those low bits.
-    pub shift: u32,
-    /// The first byte of a record that the table has.
-    pub start: usize,
-    /// Number of the record's bytes.
-    pub width: usize,
-    /// Offset in the image.
-    pub at: u64,
-    /// Number of pieces.
-    pub items: u64,
-}
-
-impl SubTable {
-    /// Bytes of eight pieces in bit slices.
-    pub fn block_bytes(&self) -> usize {
-        8 * self.width
-    }
-
-    /// Bytes of the whole sub-table, in whole blocks.
-    pub fn bytes(&self) -> u64 {
-        self.items.next_multiple_of(8) * self.width as u64
-    }
-}
+use crate::literal::{LEAF_RECORDS, MAX_PATH, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SubTable};
+use sotto_core::{ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape};
 
 /// Checked parameters.
 #[derive(Debug, Clone)]
@@ -76,21 +9,6 @@ pub struct Params {
     literal: ParamsLiteral,
     record_bytes: usize,
     layers: Vec<SubTable>,
-}
-
-/// The layers of valid parameters.
-fn layers(literal: &ParamsLiteral, record_bytes: usize) -> Vec<SubTable> {
-    // The first node belongs to one record alone.
-    let shared = literal.path.saturating_sub(1);
-    let width = record_bytes - NODE_BYTES * shared as usize;
-    let mut layers = vec![SubTable { shift: 0, start: 0, width, at: 0, items: literal.records }];
-    for shift in 1..=shared {
-        let (start, at) =
-            layers.last().map_or((0, 0), |last| (last.start + last.width, last.at + last.bytes()));
-        let items = literal.records.div_ceil(1 << shift);
-        layers.push(SubTable { shift, start, width: NODE_BYTES, at, items });
-    }
-    layers
 }
 
 impl Params {
@@ -104,11 +22,11 @@ impl Params {
     }
     /// Leaves of the tree that stand for records.
     pub fn leaves(&self) -> u64 {
-        self.literal.records.div_ceil(LEAF_RECORDS)
+        self.literal.leaves()
     }
     /// Levels of the tree between root and leaves, n.
     pub fn depth(&self) -> usize {
-        self.leaves().next_power_of_two().ilog2() as usize
+        self.literal.depth()
     }
     /// The tables at the server: records without shared nodes, and then the shared nodes, level by
     /// level.
@@ -122,7 +40,7 @@ impl Params {
     /// Bytes of a key: salt, root, one word for each level and one for the leaves, and the control
     /// bits.
     pub fn key_bytes(&self) -> usize {
-        16 + 16 + 16 * self.depth() + 64 + (1 + 2 * self.depth()).div_ceil(8)
+        self.literal.key_bytes()
     }
 }
 
@@ -139,7 +57,7 @@ impl sotto_core::Params for Params {
         }
         let width = usize::try_from(literal.record_bytes).ok();
         let width = width.filter(|_| (8..=MAX_RECORD_BYTES).contains(&literal.record_bytes));
-        if literal.path > MAX_PATH || u64::from(literal.path) * NODE_BYTES as u64 >= literal.record_bytes {
+        if !literal.holds_path() {
             return Err(field(
                 "path",
                 format!("must be nodes of a record beside others, {MAX_PATH} at most"),
@@ -147,7 +65,7 @@ impl sotto_core::Params for Params {
         }
         match width.filter(|width| width.is_multiple_of(8)) {
             Some(record_bytes) => {
-                let layers = layers(&literal, record_bytes);
+                let layers = literal.layers();
                 Ok(Params { literal, record_bytes, layers })
             }
             None => Err(field("record_bytes", format!("must be a multiple of 8 in 8..={MAX_RECORD_BYTES}"))),
@@ -164,16 +82,7 @@ impl sotto_core::Params for Params {
             digest: ParamsDigest([0; 32]),
             records,
             record_bytes,
-            costs: Costs {
-                artifact_bytes: 0,
-                keys_bytes: 0,
-                query_bytes: self.key_bytes() as u64,
-                answer_bytes: record_bytes,
-                server_ops: self.table_bytes() * byte_ops(record_bytes) + self.leaves() * LEAF_OPS,
-                client_ops: (self.depth() as u64 + 1) * LEAF_OPS + 2 * record_bytes,
-                resident_bytes: self.table_bytes(),
-                ..Costs::default()
-            },
+            costs: self.literal.costs(),
             security: Security {
                 bits: 128.0,
                 model:
@@ -197,17 +106,6 @@ impl sotto_core::Params for Params {
                 .collect()
             }),
         }
-    }
-}
-
-/// Operations for a byte of records of this width. Sums of records of more than 1 KiB leave the
-/// innermost cache before the next record comes, and from 4 KiB on none of them is there: measured,
-/// 36, 66 and 92 picoseconds a byte at 1, 2 and 4 KiB and more.
-fn byte_ops(record_bytes: u64) -> u64 {
-    match record_bytes {
-        0..=1024 => work::READ_BYTE,
-        1025..=2048 => work::READ_BYTE * 9 / 5,
-        _ => work::READ_BYTE * 5 / 2,
     }
 }
 

@@ -2,9 +2,10 @@
 //! its leaves alone; partial answers are added as those of threads are.
 
 use crate::Dpf;
+use crate::literal::{LEAF_RECORDS, ParamsLiteral, SubTable};
 use crate::message::{Answer, Query};
-use crate::params::{Params, ParamsLiteral, SubTable};
-use crate::server::{MAX_LEAVES, Server};
+use crate::params::Params;
+use crate::server::{LeafRange, MAX_LEAVES, Server};
 use sotto_core::parts::add_partials;
 use sotto_core::{Image, ImageSection, Params as _, PartIndex, PartScheme, Result, Section, Wire};
 use std::ops::Range;
@@ -13,26 +14,11 @@ use std::sync::Arc;
 /// Pieces of a part, by at most one of which parts differ.
 const PIECES: u64 = 8;
 
-/// A range of a table: its first leaf, and the parameters of its records as a table.
-pub(crate) struct LeafRange {
-    pub(crate) first: u64,
-    /// A power of two that divides `first`.
-    pub(crate) align: u64,
-    pub(crate) of: Params,
-}
-
-impl LeafRange {
-    /// The range of all leaves.
-    pub(crate) fn all(params: &Params) -> Self {
-        LeafRange { first: 0, align: MAX_LEAVES as u64, of: params.clone() }
-    }
-}
-
 impl Params {
     /// Number of leaves that are not divided: those of a block of every layer.
     fn least_leaves(&self) -> u64 {
         let shift = self.layers().last().map_or(0, |layer| layer.shift);
-        (8u64 << shift).div_ceil(crate::params::LEAF_RECORDS)
+        (8u64 << shift).div_ceil(LEAF_RECORDS)
     }
 
     /// The leaves of a part, in whole pieces of a power of two of leaves.
@@ -45,16 +31,16 @@ impl Params {
     }
 
     /// The part's range of the table.
-    fn stretch(&self, cut: PartIndex) -> Result<LeafRange> {
+    fn range(&self, cut: PartIndex) -> Result<LeafRange> {
         let (leaves, align) = self.leaves_of(cut);
         let records = records(&leaves, self.records());
         let literal = ParamsLiteral { records: records.end - records.start, ..self.literal().clone() };
-        Ok(LeafRange { first: leaves.start, align, of: Params::check(literal)? })
+        Ok(LeafRange { first: leaves.start, align, params: Params::check(literal)? })
     }
 }
 
 fn records(leaves: &Range<u64>, all: u64) -> Range<u64> {
-    let place = |leaf: u64| (leaf * crate::params::LEAF_RECORDS).min(all);
+    let place = |leaf: u64| (leaf * LEAF_RECORDS).min(all);
     place(leaves.start)..place(leaves.end)
 }
 
@@ -80,10 +66,10 @@ impl<const PROVEN: bool> PartScheme for Dpf<PROVEN> {
     }
 
     fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server<PROVEN>> {
-        let stretch = params.stretch(cut)?;
+        let leaves = params.range(cut)?;
         let table =
-            ImageSection::open(image, Section::Resident, "part of the table", stretch.of.table_bytes())?;
-        Ok(Server { stretch, table })
+            ImageSection::open(image, Section::Resident, "part of the table", leaves.params.table_bytes())?;
+        Ok(Server { leaves, table })
     }
 
     fn partial_bytes(params: &Params, _: PartIndex) -> usize {

@@ -4,8 +4,8 @@
 //! every record from the key, and records are padded to 8 bytes, so narrow ones cost time.
 //! [`TableShape::goal`] decides which weighs more.
 
-use crate::params::{LEAF_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, Params, ParamsLiteral};
-use sotto_core::{Goal, Params as _, ParamsError, Result, TableShape};
+use crate::literal::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral};
+use sotto_core::{Goal, ParamsError, Result, TableShape};
 
 /// Table bytes that a server scans at the price of one byte on the wire, as in other schemes: it
 /// breaks ties.
@@ -43,34 +43,36 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
             path: shape.proof_nodes,
         })
         .filter(fits)
-        .filter_map(|literal| Some((price(&literal, shape.goal)?, literal)))
+        .map(|literal| (price(&literal, shape.goal), literal))
         .min_by(|(x, _), (y, _)| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1)))
         .map(|(_, literal)| literal)
         .ok_or_else(|| no_fit("it has more than 2^40 records"))
 }
 
 fn fits(literal: &ParamsLiteral) -> bool {
-    literal.records <= MAX_RECORDS
+    literal.records <= MAX_RECORDS && literal.holds_path()
 }
 
 /// The quantity that the goal minimizes, and the one that breaks ties.
-fn price(literal: &ParamsLiteral, goal: Goal) -> Option<(f64, f64)> {
-    let costs = Params::check(literal.clone()).ok()?.report().costs;
-    let leaves = literal.records.div_ceil(LEAF_RECORDS) as f64;
+fn price(literal: &ParamsLiteral, goal: Goal) -> (f64, f64) {
+    let costs = literal.costs();
+    let leaves = literal.leaves() as f64;
     let work = costs.resident_bytes as f64 + leaves * SCANNED_PER_LEAF;
     let (query, answer) = (costs.query_bytes as f64, costs.answer_bytes as f64);
     let all = work / SCANNED_PER_SENT + 2.0 * (query + answer);
-    Some(match goal {
+    match goal {
         Goal::ServerTime => (all, work),
         Goal::QueryBytes => (query, all),
         Goal::TotalBytes => (query + answer, work),
         Goal::Rate => (answer, work),
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Params;
+    use sotto_core::Params as _;
 
     fn chosen(rows: u64, row_bytes: u64, goal: Goal) -> ParamsLiteral {
         select(&TableShape { goal, ..TableShape::new(rows, row_bytes, 1) }).unwrap()

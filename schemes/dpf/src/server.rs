@@ -1,9 +1,9 @@
 //! The server: one pass over the table for up to 48 queries at once.
 
 use crate::Dpf;
+use crate::literal::SubTable;
 use crate::message::{Answer, Query};
-use crate::params::{Params, SubTable};
-use crate::part::LeafRange;
+use crate::params::Params;
 use crate::tree::Tree;
 use rayon::prelude::*;
 use sotto_core::{ExpectOrDefault, Image, ImageSection, RecordSource, Result, Section, Sink};
@@ -21,9 +21,24 @@ const MATRICES: usize = 512 << 10;
 /// Maximum number of leaves that one step makes.
 pub(crate) const MAX_LEAVES: usize = 512;
 
+/// A range of a table: its first leaf, and the parameters of its records as a table.
+pub(crate) struct LeafRange {
+    pub(crate) first: u64,
+    /// A power of two that divides `first`.
+    pub(crate) align: u64,
+    pub(crate) params: Params,
+}
+
+impl LeafRange {
+    /// The range of all leaves.
+    fn all(params: &Params) -> Self {
+        LeafRange { first: 0, align: MAX_LEAVES as u64, params: params.clone() }
+    }
+}
+
 /// An open table, or a part of one.
 pub struct Server<const PROVEN: bool = false> {
-    pub(crate) stretch: LeafRange,
+    pub(crate) leaves: LeafRange,
     pub(crate) table: ImageSection,
 }
 
@@ -36,7 +51,7 @@ impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let table = ImageSection::open(image, Section::Resident, "table", params.table_bytes())?;
-        Ok(Server { stretch: LeafRange::all(params), table })
+        Ok(Server { leaves: LeafRange::all(params), table })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
@@ -65,16 +80,16 @@ impl<const PROVEN: bool> Server<PROVEN> {
     fn answers(&self, queries: &[Query]) -> Vec<Answer> {
         let table = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
-        let turn = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MAX_LEAVES);
-        let turn = (1 << turn.ilog2()).min(self.stretch.align as usize);
-        let turns = self.stretch.of.leaves().div_ceil(turn as u64);
+        let step = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MAX_LEAVES);
+        let step = (1 << step.ilog2()).min(self.leaves.align as usize);
+        let steps = self.leaves.params.leaves().div_ceil(step as u64);
         // One range per thread: more streams at once slow the memory down.
-        let stretch = turns.div_ceil(rayon::current_num_threads() as u64).max(1);
-        let sums: Vec<Vec<u8>> = (0..turns.div_ceil(stretch))
+        let each = steps.div_ceil(rayon::current_num_threads() as u64).max(1);
+        let sums: Vec<Vec<u8>> = (0..steps.div_ceil(each))
             .into_par_iter()
             .map(|part| {
-                let turns = part * stretch..turns.min((part + 1) * stretch);
-                Pass::new(&self.stretch, queries).over(table, turns, turn)
+                let steps = part * each..steps.min((part + 1) * each);
+                Pass::new(&self.leaves, queries).over(table, steps, step)
             })
             .collect();
         let mut sums = sums.into_iter();
@@ -87,8 +102,8 @@ impl<const PROVEN: bool> Server<PROVEN> {
 
     /// The answer of one query, from the sums of all.
     fn answer(&self, mut sums: &[u8], groups: usize, query: usize) -> Answer {
-        let mut record = vec![0; self.stretch.of.record_bytes()];
-        for layer in self.stretch.of.layers() {
+        let mut record = vec![0; self.leaves.params.record_bytes()];
+        for layer in self.leaves.params.layers() {
             let (of_layer, rest) = sums.split_at(groups * layer.block_bytes());
             let of_group = of_layer.chunks_exact(layer.block_bytes()).nth(query / GROUP);
             let part = record.get_mut(layer.start..layer.start + layer.width);
@@ -102,7 +117,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
 
 /// The part of a pass that one thread does.
 struct Pass<'a> {
-    stretch: &'a LeafRange,
+    leaves: &'a LeafRange,
     trees: Vec<Tree>,
     matrices: Vec<SelectionMatrices>,
     /// The sums of all groups, layer by layer.
@@ -110,28 +125,28 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(stretch: &'a LeafRange, queries: &[Query]) -> Self {
+    fn new(leaves: &'a LeafRange, queries: &[Query]) -> Self {
         let groups = queries.len().div_ceil(GROUP);
-        let blocks: usize = stretch.of.layers().iter().map(SubTable::block_bytes).sum();
+        let blocks: usize = leaves.params.layers().iter().map(SubTable::block_bytes).sum();
         Pass {
-            stretch,
+            leaves,
             trees: queries.iter().map(Tree::new).collect(),
             matrices: Vec::new(),
             sums: vec![0; groups * blocks],
         }
     }
 
-    /// Processes a range of the table in steps of `turn` leaves: the bits of all queries, then the
+    /// Processes a range of the table in steps of `step` leaves: the bits of all queries, then the
     /// records that they select in each layer.
-    fn over(mut self, table: &[u8], turns: Range<u64>, turn: usize) -> Vec<u8> {
+    fn over(mut self, table: &[u8], steps: Range<u64>, step: usize) -> Vec<u8> {
         let groups = self.trees.len().div_ceil(GROUP);
-        for number in turns {
-            let first = number * turn as u64;
-            let leaves = (self.stretch.of.leaves() - first).min(turn as u64) as usize;
-            self.matrices.resize(leaves * groups, [0; RUN]);
+        for number in steps {
+            let first = number * step as u64;
+            let count = (self.leaves.params.leaves() - first).min(step as u64) as usize;
+            self.matrices.resize(count * groups, [0; RUN]);
             for (g, trees) in self.trees.chunks_mut(GROUP).enumerate() {
                 let shares: Vec<SelectionShare<'_>> =
-                    trees.iter_mut().map(|tree| share(tree, self.stretch.first + first, leaves)).collect();
+                    trees.iter_mut().map(|tree| share(tree, self.leaves.first + first, count)).collect();
                 matrices(
                     &shares,
                     groups,
@@ -139,12 +154,12 @@ impl<'a> Pass<'a> {
                 );
             }
             let mut sums = self.sums.as_mut_slice();
-            for layer in self.stretch.of.layers() {
+            for layer in self.leaves.params.layers() {
                 if layer.shift > 0 {
                     fold(&mut self.matrices, groups);
                 }
                 let (of_layer, rest) = sums.split_at_mut(groups * layer.block_bytes());
-                let blocks = blocks(table, layer, first, turn);
+                let blocks = blocks(table, layer, first, step);
                 let runs = (blocks.len() / layer.block_bytes()).div_ceil(RUN);
                 let selections = self
                     .matrices
@@ -161,18 +176,16 @@ impl<'a> Pass<'a> {
 /// Blocks of a run.
 const RUN: usize = RUN_RECORDS / GROUP;
 
-/// The blocks of a layer that a step of `turn` leaves from `first` on covers. A step has so many
+/// The blocks of a layer that a step of `step` leaves from `first` on covers. A step has so many
 /// leaves that it begins and ends with blocks, unless the table ends before.
-fn blocks<'a>(table: &'a [u8], layer: &SubTable, first: u64, turn: usize) -> &'a [u8] {
+fn blocks<'a>(table: &'a [u8], layer: &SubTable, first: u64, step: usize) -> &'a [u8] {
     let all = layer.items.div_ceil(GROUP as u64);
     // The table is in memory, so its size fits into a `usize`.
     let place = |leaves: u64| {
         let blocks = ((leaves * RUN as u64) >> layer.shift).min(all);
         layer.at as usize + blocks as usize * layer.block_bytes()
     };
-    table
-        .get(place(first)..place(first + turn as u64))
-        .expect_or_default("a turn is about blocks of the table")
+    table.get(place(first)..place(first + step as u64)).expect_or_default("a step covers blocks of the table")
 }
 
 /// Selects a node above two where exactly one of them is selected. This is linear, so it works on

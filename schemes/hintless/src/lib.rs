@@ -24,7 +24,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing a matrix shape for a table |
 //! | [`bound`] | from sizes to a failure probability |
 //! | [`linpir`] | `H s` under encryption: rings, slots, both halves |
@@ -39,6 +40,7 @@
 pub mod bound;
 pub mod client;
 pub mod linpir;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

@@ -3,7 +3,7 @@
 
 use crate::bound;
 use crate::linpir::{BLOCK_ROWS, rings};
-use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, PUBLIC_SEED, ParamsLiteral};
+use crate::literal::{MAX_RECORD_BYTES, MAX_RECORDS, PUBLIC_SEED, ParamsLiteral};
 use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_silent::matrix_shape::{MatrixShape, cuts, price};

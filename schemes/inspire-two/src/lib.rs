@@ -24,8 +24,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
-//! | [`sizes`] | all sizes, by the literal |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing a grid and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | query, recover |
@@ -39,6 +39,7 @@
 pub mod client;
 #[cfg(feature = "server")]
 pub mod encode;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
@@ -50,7 +51,6 @@ mod second_layer;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod sizes;
 
 use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
 

@@ -1,8 +1,8 @@
 //! The second layer of an answer: a second vector selects one of the ciphertexts of all blocks.
 
+use crate::literal::GROUP;
 use crate::message::Query;
 use crate::params::Params;
-use crate::sizes::GROUP;
 use rayon::prelude::*;
 use sotto_core::{Params as _, Result};
 use sotto_lattice::inspiring::Inspiring;

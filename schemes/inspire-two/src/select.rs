@@ -1,6 +1,6 @@
 //! Choosing a grid for a table: many columns cost query bytes, many blocks cost weights to read.
 
-use crate::params::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, server_ops};
+use crate::literal::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral};
 use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{MASK_BITS, QUERY_BITS};
@@ -23,7 +23,7 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         let literal = word_sizes(record_bytes, records, blocks, required)?;
         // Where rows are short, bytes are the reason to choose this scheme: they weigh twice.
         let sent = [literal.query_bytes(), literal.answer_bytes()].map(|bytes| 2 * bytes);
-        let price = price(shape.goal, server_ops(&literal), sent, literal.record_bytes);
+        let price = price(shape.goal, literal.server_ops(), sent, literal.record_bytes);
         Some((price * lookups as f64, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
@@ -144,7 +144,7 @@ mod tests {
         let of = |goal| select(&TableShape { goal, ..TableShape::new(1 << 24, 64, 1) }).unwrap();
         let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
         let bytes = |literal: &ParamsLiteral| literal.query_bytes() + literal.answer_bytes();
-        assert!(bytes(&total) <= bytes(&time) && server_ops(&time) <= server_ops(&total));
+        assert!(bytes(&total) <= bytes(&time) && time.server_ops() <= total.server_ops());
         assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
         // The reference table: 1 GiB as 2^24 x 64 B.
         for l in [&time, &total] {
@@ -154,7 +154,7 @@ mod tests {
                 l.answer_bytes(),
                 l.starts(),
                 l.failures_log2(),
-                server_ops(l) / 350000
+                l.server_ops() / 350000
             );
         }
         assert!(bytes(&total) <= 172_000, "{total:?}");

@@ -26,7 +26,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`bound`] | the noise bound: products by the selector in addition to the bound of `sotto-silent` |
 //! | [`select`] | choosing columns, places and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
@@ -47,6 +48,7 @@ pub mod client;
 pub mod columns;
 #[cfg(feature = "server")]
 pub mod interpolate;
+pub mod literal;
 pub mod message;
 pub mod numbers;
 pub mod params;

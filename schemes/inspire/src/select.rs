@@ -1,10 +1,8 @@
 //! Choosing columns and places for a table: many places cost packing, few places cost query bytes.
 
 use crate::bound;
+use crate::literal::{MASK_BITS, MAX_COLUMNS, MAX_RECORD_BYTES, PLACES, ParamsLiteral, SELECTOR_BITS};
 use crate::numbers::GROUP_BYTES;
-use crate::params::{
-    MASK_BITS, MAX_COLUMNS, MAX_RECORD_BYTES, PLACES, ParamsLiteral, SELECTOR_BITS, server_ops,
-};
 use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{KEY_BITS, QUERY_BITS};
@@ -27,7 +25,7 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let priced = fitting.filter_map(|(cut, places)| {
         let literal = word_sizes(&cut, places, cut.required_failure_log2(shape))?;
         let sent = [literal.query_bytes(), literal.answer_bytes()];
-        let price = price(shape.goal, server_ops(&literal), sent, cut.record_bytes);
+        let price = price(shape.goal, literal.server_ops(), sent, cut.record_bytes);
         Some((price * cut.lookups as f64, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));

@@ -23,7 +23,7 @@
 //! the works that this follows. This is heuristic.
 
 use crate::grid::Grid;
-use crate::params::Literal;
+use crate::literal::ParamsLiteral;
 use crate::ring::{BABY, FOLD, GIANT, N, NORM, PACK, SIGMA, T, log2_q, log2_special};
 use sotto_lattice::noise::failure_log2;
 use sotto_lattice::noise::steps::{self, GadgetNoise};
@@ -71,7 +71,7 @@ impl Variances {
 }
 
 /// Bound on log2 of the probability that any word of a record comes out wrong.
-pub fn record_failure_log2(grid: &Grid, literal: &Literal) -> f64 {
+pub fn record_failure_log2(grid: &Grid, literal: &ParamsLiteral) -> f64 {
     let unit = |kept: u8| (log2_q() - f64::from(kept)).exp2();
     let [mask, body] = literal.answer_bits;
     let variance = Variances::most(grid).packed + unit(mask).powi(2) * NORM / 4.0;

@@ -26,7 +26,8 @@
 //! |---|---|
 //! | [`ring`] | the paper's moduli and gadgets, and slots |
 //! | [`grid`] | the positions of records in matrices, and of matrices in the image |
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them |
+//! | [`params`] | checked parameters, and their report |
 //! | [`bound`] | the noise bound |
 //! | [`select`](mod@select) | the grid for a table |
 //! | [`message`] | keys, query and answer, and their bits on the wire |
@@ -41,6 +42,7 @@ pub mod client;
 #[cfg(feature = "server")]
 mod encode;
 pub mod grid;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

@@ -1,7 +1,8 @@
 //! Keys, queries and answers, and their bits on the wire: a seed that determines all masks of a
 //! message, and bodies whose coefficients are packed without gaps, least significant bit first.
 
-use crate::params::{Inner, Params, SEED_BYTES};
+use crate::literal::SEED_BYTES;
+use crate::params::{Inner, Params};
 use crate::ring::N;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use sotto_lattice::encrypt::{restore, truncate};

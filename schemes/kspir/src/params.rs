@@ -1,51 +1,13 @@
-//! Parameters: the grid, and the bits of an answer.
+//! Checked parameters, and their report.
 
 use crate::bound::{self, Variances};
 use crate::grid::{Grid, MAX_PAGES};
+use crate::literal::{MASK_BITS, MAX_BYTES, ParamsLiteral, SEED_BYTES};
 use crate::ring::{self, BABY, FOLD, GIANT, N, PACK, SET, Slots};
-use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, work};
 use sotto_lattice::ring::{ModulusLevel, Ring};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
-
-/// The range of the bits of a mask's coefficient in an answer: up to 42 a client's product with the
-/// mask is exact.
-pub const MASK_BITS: RangeInclusive<u8> = 18..=42;
-
-/// Bytes of a seed.
-pub const SEED_BYTES: usize = 32;
-
-/// Maximum bytes of an image.
-pub const MAX_BYTES: u64 = 1 << 46;
-
-/// Parameters as a catalog states them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Literal {
-    /// Name of the ring: [`SET`].
-    pub set: String,
-    /// Number of records.
-    pub records: u64,
-    /// Pages of a record, 8 KiB each.
-    pub pages: u32,
-    /// Columns of a block, D.
-    pub columns: u32,
-    /// Blocks, r.
-    pub blocks: u32,
-    /// Baby steps, n1.
-    pub babies: u32,
-    /// Bits of a coefficient of an answer: of masks, of bodies.
-    pub answer_bits: [u8; 2],
-}
-
-impl Literal {
-    /// The grid of the literal, if it is valid.
-    pub fn grid(&self) -> Option<Grid> {
-        Grid::new(self.pages, self.columns, self.blocks, self.babies)
-    }
-}
 
 /// Checked parameters. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -57,7 +19,7 @@ pub struct Params {
 #[derive(Debug)]
 pub struct Inner {
     /// The literal that was checked.
-    pub literal: Literal,
+    pub literal: ParamsLiteral,
     /// The grid.
     pub grid: Grid,
     /// The ring.
@@ -119,13 +81,13 @@ fn image_bytes(grid: &Grid, records: u64) -> u64 {
 }
 
 impl sotto_core::Params for Params {
-    type Literal = Literal;
+    type Literal = ParamsLiteral;
 
-    fn select(shape: &TableShape) -> Result<Literal> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
-    fn check(literal: Literal) -> Result<Self> {
+    fn check(literal: ParamsLiteral) -> Result<Self> {
         if literal.set != SET {
             return Err(field("set", format!("must be \"{SET}\"")));
         }
@@ -155,7 +117,7 @@ impl sotto_core::Params for Params {
         Ok(Params { inner: Arc::new(Inner { literal, grid, ring, slots, security, failure_log2 }) })
     }
 
-    fn literal(&self) -> &Literal {
+    fn literal(&self) -> &ParamsLiteral {
         &self.inner.literal
     }
 

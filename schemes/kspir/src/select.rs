@@ -3,7 +3,7 @@
 
 use crate::bound;
 use crate::grid::{MAX_PAGES, PAGE_BYTES};
-use crate::params::{Literal, MASK_BITS};
+use crate::literal::{MASK_BITS, ParamsLiteral};
 use crate::ring::{CYCLE, N, SET};
 use sotto_core::{ParamsError, Result, TableShape};
 
@@ -14,7 +14,7 @@ const BODY_BITS: std::ops::RangeInclusive<u8> = 18..=21;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &TableShape) -> Result<Literal> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let why = "it is empty, has rows of more than 2^20 bytes or more than 2^23 records of 8 KiB, or fails too often";
     let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     let literal = draft(shape).ok_or_else(no_fit)?;
@@ -22,7 +22,7 @@ pub fn select(shape: &TableShape) -> Result<Literal> {
     let bits = BODY_BITS
         .flat_map(|body| (body.max(*MASK_BITS.start())..=*MASK_BITS.end()).map(move |mask| [mask, body]));
     let reliable = bits
-        .map(|answer_bits| Literal { answer_bits, ..literal.clone() })
+        .map(|answer_bits| ParamsLiteral { answer_bits, ..literal.clone() })
         .filter(|literal| bound::record_failure_log2(&grid, literal) <= shape.required_failure_log2());
     let fewest = reliable.min_by_key(|literal| literal.answer_bits.map(u32::from).iter().sum::<u32>());
     Ok(fewest.ok_or_else(no_fit)?)
@@ -30,7 +30,7 @@ pub fn select(shape: &TableShape) -> Result<Literal> {
 
 /// The literal without the bits of an answer. With 2048 columns and 128 baby steps it is the
 /// paper's.
-fn draft(shape: &TableShape) -> Option<Literal> {
+fn draft(shape: &TableShape) -> Option<ParamsLiteral> {
     if shape.rows == 0 || shape.row_bytes == 0 {
         return None;
     }
@@ -44,7 +44,7 @@ fn draft(shape: &TableShape) -> Option<Literal> {
     // A giant step costs a key switch in each block, and a baby step only one.
     let babies = columns.min(2 << columns.ilog2().div_ceil(2));
     let [columns, blocks, babies] = [columns, blocks, babies].map(|x| x as u32);
-    Some(Literal { set: SET.into(), records, pages, columns, blocks, babies, answer_bits: [0; 2] })
+    Some(ParamsLiteral { set: SET.into(), records, pages, columns, blocks, babies, answer_bits: [0; 2] })
 }
 
 #[cfg(test)]

@@ -26,7 +26,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing a matrix shape and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | prepare, query, recover |
@@ -41,6 +42,7 @@
 
 pub mod client;
 pub mod delta;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

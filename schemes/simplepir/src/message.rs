@@ -1,8 +1,9 @@
 //! Query and answer: words of a fixed number of bits, packed without gaps, least significant bit
 //! first; the unused bits of the last byte are zero.
 
-use crate::params::{Params, packed_bytes};
+use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
+use sotto_silent::message::packed_bytes;
 
 /// A query: an encrypted unit vector, m words modulo 2^b.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,14 +4,13 @@
 //! depends on the number of lookups before the hint changes, so [`TableShape::lookups_per_client`]
 //! decides.
 
-use crate::params::{
-    FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes,
-};
+use crate::literal::{FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET};
 use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lwe::bound::{self, MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 use sotto_silent::matrix_shape::{MatrixShape, cuts};
+use sotto_silent::message::packed_bytes;
 
 /// Table bytes that a server scans at the price of one byte on the wire.
 ///

@@ -8,7 +8,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing a matrix shape for a table |
 //! | [`message`] | query and answer, words modulo Q |
 //! | [`check`] | C, Z, and the comparison |
@@ -19,6 +20,7 @@
 
 pub mod check;
 pub mod client;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

@@ -1,7 +1,7 @@
 //! Choosing a matrix for a table: tall records cost packing and answer bytes, many records cost
 //! query bytes.
 
-use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, server_ops};
+use crate::literal::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral};
 use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lattice::{GROUP_BYTES, PUBLIC_SEED, SET};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS};
@@ -21,7 +21,7 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let priced = cuts.filter_map(|cut| {
         let literal = word_sizes(cut.record_bytes, cut.records, cut.required_failure_log2(shape))?;
         let sent = [literal.query_bytes(), literal.answer_bytes()];
-        let price = price(shape.goal, server_ops(&literal), sent, cut.record_bytes);
+        let price = price(shape.goal, literal.server_ops(), sent, cut.record_bytes);
         Some((price * cut.lookups as f64, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));

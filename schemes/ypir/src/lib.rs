@@ -25,7 +25,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
+//! | [`params`] | checked parameters, and their report |
 //! | [`select`] | choosing blocks and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | query, recover |
@@ -36,6 +37,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod client;
+pub mod literal;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

@@ -1,7 +1,7 @@
 //! Choosing blocks of rows for a table: many make the second matrix and its query large, few the
 //! first query.
 
-use crate::params::{PUBLIC_SEEDS, ParamsLiteral, SETS, costs};
+use crate::literal::{PUBLIC_SEEDS, ParamsLiteral, SETS};
 use sotto_core::{Result, TableShape};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS};
 use sotto_silent::lwe;
@@ -20,7 +20,7 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
             return None;
         }
         let literal = word_sizes(&candidate)?;
-        Some((costs(&literal), literal))
+        Some((literal.costs(), literal))
     })
 }
 

@@ -5,7 +5,7 @@ use super::image::PlaintextTable;
 use super::session::SwitchKeys;
 use crate::client::QUERY_MASKS;
 use crate::folding_tree::{Side, depth};
-use crate::literal::Literal;
+use crate::literal::ParamsLiteral;
 use crate::message::Query;
 use crate::params::Inner;
 use crate::rotations::Rotations;
@@ -186,7 +186,7 @@ struct ProductContext<'a, R: SlotRing> {
     rns: &'a RnsRing<R>,
     keys: &'a SwitchKeys<R>,
     /// The literal, which states where primes are dropped.
-    literal: &'a Literal,
+    literal: &'a ParamsLiteral,
 }
 
 impl<R: SlotRing> ProductContext<'_, R> {

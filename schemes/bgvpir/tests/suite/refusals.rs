@@ -1,11 +1,11 @@
 //! Which parameters are refused, by what they say.
 
-use sotto_bgvpir::literal::{Literal, NO_TABLES_MASK, RowFormat};
+use sotto_bgvpir::literal::{NO_TABLES_MASK, ParamsLiteral, RowFormat};
 use sotto_bgvpir::params::Params;
 use sotto_core::{Error, Goal, Params as _, ParamsError, TableShape};
 
-fn good() -> Literal {
-    Literal {
+fn good() -> ParamsLiteral {
+    ParamsLiteral {
         ring: "pow2".into(),
         primes: 2,
         scan_primes: 2,
@@ -23,7 +23,7 @@ fn good() -> Literal {
     }
 }
 
-fn field(literal: Literal) -> &'static str {
+fn field(literal: ParamsLiteral) -> &'static str {
     match Params::check(literal) {
         Err(Error::Params(ParamsError::Field { field, .. })) => field,
         other => unreachable!("{other:?}"),
@@ -33,34 +33,34 @@ fn field(literal: Literal) -> &'static str {
 #[test]
 fn fields_out_of_range_are_named() {
     assert!(Params::check(good()).is_ok());
-    assert_eq!(field(Literal { ring: "m8192".into(), ..good() }), "ring");
-    assert_eq!(field(Literal { primes: 4, ..good() }), "primes");
-    assert_eq!(field(Literal { scan_primes: 3, ..good() }), "scan_primes");
-    assert_eq!(field(Literal { left: vec![], ..good() }), "left, right");
-    assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
-    assert_eq!(field(Literal { levels: 0, ..good() }), "levels");
-    assert_eq!(field(Literal { levels: 5, ..good() }), "levels");
-    assert_eq!(field(Literal { written: 257, ..good() }), "written");
-    assert_eq!(field(Literal { stride: 0, ..good() }), "stride");
-    assert_eq!(field(Literal { stride: 32, ..good() }), "stride");
-    assert!(Params::check(Literal { stride: 31, ..good() }).is_ok());
-    assert_eq!(field(Literal { period: 33, ..good() }), "period");
-    assert_eq!(field(Literal { period: 16, ..good() }), "period");
-    assert_eq!(field(Literal { layers: 0, ..good() }), "layers");
-    assert_eq!(field(Literal { records: 8193, ..good() }), "left, right");
-    assert_eq!(field(Literal { records: u64::MAX, ..good() }), "records");
-    assert_eq!(field(Literal { answer_bits: [0, 26], ..good() }), "answer_bits");
-    assert_eq!(field(Literal { answer_bits: [27, 26], ..good() }), "answer_bits");
+    assert_eq!(field(ParamsLiteral { ring: "m8192".into(), ..good() }), "ring");
+    assert_eq!(field(ParamsLiteral { primes: 4, ..good() }), "primes");
+    assert_eq!(field(ParamsLiteral { scan_primes: 3, ..good() }), "scan_primes");
+    assert_eq!(field(ParamsLiteral { left: vec![], ..good() }), "left, right");
+    assert_eq!(field(ParamsLiteral { left: vec![u32::MAX], ..good() }), "left, right");
+    assert_eq!(field(ParamsLiteral { levels: 0, ..good() }), "levels");
+    assert_eq!(field(ParamsLiteral { levels: 5, ..good() }), "levels");
+    assert_eq!(field(ParamsLiteral { written: 257, ..good() }), "written");
+    assert_eq!(field(ParamsLiteral { stride: 0, ..good() }), "stride");
+    assert_eq!(field(ParamsLiteral { stride: 32, ..good() }), "stride");
+    assert!(Params::check(ParamsLiteral { stride: 31, ..good() }).is_ok());
+    assert_eq!(field(ParamsLiteral { period: 33, ..good() }), "period");
+    assert_eq!(field(ParamsLiteral { period: 16, ..good() }), "period");
+    assert_eq!(field(ParamsLiteral { layers: 0, ..good() }), "layers");
+    assert_eq!(field(ParamsLiteral { records: 8193, ..good() }), "left, right");
+    assert_eq!(field(ParamsLiteral { records: u64::MAX, ..good() }), "records");
+    assert_eq!(field(ParamsLiteral { answer_bits: [0, 26], ..good() }), "answer_bits");
+    assert_eq!(field(ParamsLiteral { answer_bits: [27, 26], ..good() }), "answer_bits");
 }
 
 #[test]
 fn what_is_not_reliable_is_refused() {
     for literal in [
         // Too few bits of a mask, of a body, and too few primes for numbers modulo 65537.
-        Literal { answer_bits: [19, 24], ..good() },
-        Literal { answer_bits: [17, 26], ..good() },
-        Literal { primes: 1, scan_primes: 1, ..good() },
-        Literal { scan_primes: 1, ..good() },
+        ParamsLiteral { answer_bits: [19, 24], ..good() },
+        ParamsLiteral { answer_bits: [17, 26], ..good() },
+        ParamsLiteral { primes: 1, scan_primes: 1, ..good() },
+        ParamsLiteral { scan_primes: 1, ..good() },
     ] {
         let error = Params::check(literal.clone()).err();
         assert!(
@@ -132,7 +132,7 @@ fn the_papers_trees_are_those_of_its_sets() {
 fn the_other_ring_has_no_room_for_unpruned_trees() {
     let sizes = [(vec![2; 4], false), (vec![2; 2], true)];
     for (leaves, fits) in sizes {
-        let literal = |primes, scan_primes, levels| Literal {
+        let literal = |primes, scan_primes, levels| ParamsLiteral {
             primes,
             scan_primes,
             levels,
@@ -183,7 +183,7 @@ fn rows_written_in_place_are_counted_in_the_bound() {
         let params = Params::check(literal.clone()).unwrap();
         let eighth = params.layout.rows(literal.records).div_ceil(8);
         assert!(literal.written > 0 && all == (u64::from(literal.written) == eighth), "{literal:?}");
-        let more = Literal { written: 2 * eighth as u32, ..literal };
+        let more = ParamsLiteral { written: 2 * eighth as u32, ..literal };
         match Params::check(more) {
             Ok(more) => assert!(more.report().failure_log2 > params.report().failure_log2),
             Err(refused) => {

@@ -7,8 +7,9 @@ use sotto_core::{
 };
 use sotto_doublepir::DoublePir;
 use sotto_doublepir::client::Prepare;
+use sotto_doublepir::literal::ParamsLiteral;
 use sotto_doublepir::message::{Answer, Query};
-use sotto_doublepir::params::{Params, ParamsLiteral};
+use sotto_doublepir::params::Params;
 use sotto_doublepir::server::Server;
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 use sotto_testkit::rng::seeded;

@@ -1,7 +1,7 @@
 //! Tables of small literals, for tests that look inside messages.
 
 use sotto_doublepir::DoublePir;
-use sotto_doublepir::params::ParamsLiteral;
+use sotto_doublepir::literal::ParamsLiteral;
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;

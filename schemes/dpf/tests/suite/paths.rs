@@ -7,7 +7,8 @@ use sotto_core::{
 };
 use sotto_dpf::Dpf;
 use sotto_dpf::client::Client;
-use sotto_dpf::params::{MAX_PATH, Params, ParamsLiteral};
+use sotto_dpf::literal::{MAX_PATH, ParamsLiteral};
+use sotto_dpf::params::Params;
 use sotto_dpf::server::Server;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;

@@ -5,7 +5,7 @@ use crate::setup::{Table, bytes, literal};
 use sotto_core::{Image as _, Params as _, Section};
 use sotto_hintless::bound::{answer, sum};
 use sotto_hintless::linpir::{SIGMA, client, server};
-use sotto_hintless::params::PUBLIC_SEED;
+use sotto_hintless::literal::PUBLIC_SEED;
 use sotto_lattice::bgv::encrypt::errors;
 use sotto_lattice::bgv::noise::Noise;
 use sotto_lattice::bgv::{Ciphertext, SlotRing};

@@ -6,8 +6,9 @@ use sotto_core::{
     Wire,
 };
 use sotto_hintless::Hintless;
+use sotto_hintless::literal::ParamsLiteral;
 use sotto_hintless::message::{Answer, Query};
-use sotto_hintless::params::{Params, ParamsLiteral};
+use sotto_hintless::params::Params;
 use sotto_testkit::memory::MemorySink;
 
 #[test]

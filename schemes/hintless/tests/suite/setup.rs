@@ -1,7 +1,7 @@
 //! Tables of small literals, for tests that look inside messages.
 
 use sotto_hintless::Hintless;
-use sotto_hintless::params::{PUBLIC_SEED, ParamsLiteral};
+use sotto_hintless::literal::{PUBLIC_SEED, ParamsLiteral};
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;

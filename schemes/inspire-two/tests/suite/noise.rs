@@ -3,8 +3,8 @@
 
 use crate::setup::{Table, bytes, literal};
 use sotto_core::Wire;
-use sotto_inspire_two::params::ParamsLiteral;
-use sotto_inspire_two::sizes::GROUP;
+use sotto_inspire_two::literal::GROUP;
+use sotto_inspire_two::literal::ParamsLiteral;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::{ModulusLevel, Ring};

@@ -7,8 +7,9 @@ use sotto_core::{
 };
 use sotto_inspire_two::InspireTwo;
 use sotto_inspire_two::client::Prepare;
+use sotto_inspire_two::literal::ParamsLiteral;
 use sotto_inspire_two::message::{Answer, Query};
-use sotto_inspire_two::params::{Params, ParamsLiteral};
+use sotto_inspire_two::params::Params;
 use sotto_math::bits::pack_words;
 use sotto_silent::unit_vector::largest;
 use sotto_testkit::memory::MemorySink;

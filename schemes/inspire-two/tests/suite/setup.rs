@@ -1,7 +1,7 @@
 //! Tables of small literals, for tests that look inside messages.
 
 use sotto_inspire_two::InspireTwo;
-use sotto_inspire_two::params::ParamsLiteral;
+use sotto_inspire_two::literal::ParamsLiteral;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;

@@ -4,8 +4,9 @@ use crate::setup::{Table, bytes, literal};
 use sotto_core::{
     Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Wire,
 };
+use sotto_inspire::literal::ParamsLiteral;
 use sotto_inspire::message::{Answer, Query};
-use sotto_inspire::params::{Params, ParamsLiteral};
+use sotto_inspire::params::Params;
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
 use sotto_silent::unit_vector::largest;

@@ -1,7 +1,7 @@
 //! Tables of small literals, for tests that look inside messages.
 
 use sotto_inspire::Inspire;
-use sotto_inspire::params::ParamsLiteral;
+use sotto_inspire::literal::ParamsLiteral;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;

@@ -4,7 +4,7 @@
 use crate::setup::{Table, literal};
 use sotto_core::Wire;
 use sotto_kspir::bound::Variances;
-use sotto_kspir::params::Literal;
+use sotto_kspir::literal::ParamsLiteral;
 use sotto_kspir::ring::{LAW, N, NORM, T, log2_q, ring};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::ModulusLevel;
@@ -61,8 +61,10 @@ fn noise_is_what_the_formulas_say() {
     // Of grids in which external products, the plaintexts' products, giant steps among them, and packing matter most.
     for (grid, lookups) in [([1, 2, 1, 2], 8), ([1, 256, 1, 32], 3), ([1, 32, 8, 4], 3), ([1, 2, 512, 2], 2)]
     {
-        let literal =
-            Literal { answer_bits: [WIDE; 2], ..literal(u64::from(grid[1]) * u64::from(grid[2]), grid) };
+        let literal = ParamsLiteral {
+            answer_bits: [WIDE; 2],
+            ..literal(u64::from(grid[1]) * u64::from(grid[2]), grid)
+        };
         let mut records = vec![0; literal.records as usize * 2 * N];
         blake3::Hasher::new().finalize_xof().fill(&mut records);
         let table = Table::checked(literal, records);

@@ -5,8 +5,9 @@ use sotto_core::{
     Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex,
     Server as _, Wire,
 };
+use sotto_kspir::literal::ParamsLiteral;
 use sotto_kspir::message::{Answer, Keys, Query};
-use sotto_kspir::params::{Literal, Params};
+use sotto_kspir::params::Params;
 use sotto_kspir::ring::{N, PRIMES, ring};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits::pack;
@@ -65,23 +66,23 @@ fn literals_that_promise_too_much_are_refused() {
     };
     let good = || literal(2048 * 16, [1, 2048, 16, 128]);
     assert!(Params::check(good()).is_ok());
-    let narrow = Literal { answer_bits: [18, 18], ..good() };
+    let narrow = ParamsLiteral { answer_bits: [18, 18], ..good() };
     assert!(matches!(refused(narrow), ParamsError::Unreliable { .. }));
     for (name, bad) in [
-        ("set", Literal { set: "n4096-q50".into(), ..good() }),
-        ("records", Literal { records: 0, ..good() }),
-        ("records", Literal { records: 2048 * 16 + 1, ..good() }),
-        ("columns", Literal { pages: 0, ..good() }),
-        ("columns", Literal { pages: 129, ..good() }),
-        ("columns", Literal { columns: 4096, ..good() }),
-        ("columns", Literal { columns: 1000, ..good() }),
-        ("columns", Literal { blocks: 0, ..good() }),
-        ("columns", Literal { blocks: 8192, ..good() }),
-        ("columns", Literal { babies: 1, ..good() }),
-        ("columns", Literal { babies: 4096, ..good() }),
-        ("answer_bits", Literal { answer_bits: [43, 20], ..good() }),
-        ("answer_bits", Literal { answer_bits: [26, 27], ..good() }),
-        ("answer_bits", Literal { answer_bits: [26, 17], ..good() }),
+        ("set", ParamsLiteral { set: "n4096-q50".into(), ..good() }),
+        ("records", ParamsLiteral { records: 0, ..good() }),
+        ("records", ParamsLiteral { records: 2048 * 16 + 1, ..good() }),
+        ("columns", ParamsLiteral { pages: 0, ..good() }),
+        ("columns", ParamsLiteral { pages: 129, ..good() }),
+        ("columns", ParamsLiteral { columns: 4096, ..good() }),
+        ("columns", ParamsLiteral { columns: 1000, ..good() }),
+        ("columns", ParamsLiteral { blocks: 0, ..good() }),
+        ("columns", ParamsLiteral { blocks: 8192, ..good() }),
+        ("columns", ParamsLiteral { babies: 1, ..good() }),
+        ("columns", ParamsLiteral { babies: 4096, ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [43, 20], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [26, 27], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [26, 17], ..good() }),
     ] {
         match refused(bad) {
             ParamsError::Field { field, .. } => assert_eq!(field, name),

@@ -1,21 +1,21 @@
 //! Tables of small literals, for tests that look inside messages.
 
 use sotto_kspir::KsPir;
-use sotto_kspir::params::Literal;
+use sotto_kspir::literal::ParamsLiteral;
 use sotto_kspir::ring::SET;
 use sotto_testkit::served::InProcessServer;
 use sotto_testkit::vectors::bytes;
 
 /// A literal of so many records and pages, columns, blocks and baby steps.
-pub(crate) fn literal(records: u64, [pages, columns, blocks, babies]: [u32; 4]) -> Literal {
-    Literal { set: SET.into(), records, pages, columns, blocks, babies, answer_bits: [26, 19] }
+pub(crate) fn literal(records: u64, [pages, columns, blocks, babies]: [u32; 4]) -> ParamsLiteral {
+    ParamsLiteral { set: SET.into(), records, pages, columns, blocks, babies, answer_bits: [26, 19] }
 }
 
 /// A table, and a server that has it.
 pub(crate) type Table = InProcessServer<KsPir>;
 
 /// A table of bytes that any language can make.
-pub(crate) fn table(literal: Literal) -> Table {
+pub(crate) fn table(literal: ParamsLiteral) -> Table {
     let count = literal.records as usize * literal.grid().unwrap().record_bytes();
     Table::checked(literal, bytes(count))
 }

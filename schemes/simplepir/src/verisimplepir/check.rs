@@ -7,7 +7,8 @@
 //! tries of a server that saw the outcomes of all before with at most T times that: until one
 //! passes, the outcomes are known beforehand.
 
-use super::params::{EQUATIONS, Params};
+use super::literal::EQUATIONS;
+use super::params::Params;
 use sotto_core::{CryptoRng, Result};
 use sotto_math::matrix::dot_rows_many;
 use sotto_math::matrix::layout::PANEL_ROWS;

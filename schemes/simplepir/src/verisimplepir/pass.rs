@@ -120,7 +120,7 @@ fn padded_with_zeros(piece: &[u8], rows: usize, columns: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verisimplepir::params::{EQUATIONS, ParamsLiteral};
+    use crate::verisimplepir::literal::{EQUATIONS, ParamsLiteral};
     use sotto_core::Params as _;
     use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
     use sotto_testkit::rng::seeded;
@@ -157,7 +157,7 @@ mod tests {
         // One byte; a partial strip; several strips and panels, of which the last are partial.
         for (l, m, dense) in [(1, 1, true), (3, 1030, true), (70, 37, false), (130, 4500, false)] {
             let literal = ParamsLiteral {
-                set: crate::params::SET.into(),
+                set: crate::literal::SET.into(),
                 record_bytes: l as u64,
                 records: m as u64,
                 seed: PUBLIC_SEED,

@@ -4,8 +4,8 @@
 //! for every column, an answer word for every row, and a reading of 4 KiB of the client's own hint
 //! for every row.
 
-use super::params::ParamsLiteral;
-use crate::params::{SET, matrix_bytes};
+use super::literal::ParamsLiteral;
+use crate::literal::{SET, matrix_bytes};
 use crate::select::{SCANNED_PER_SENT, cheapest};
 use sotto_core::{Goal, Result, TableShape};
 use sotto_silent::lwe::bound;

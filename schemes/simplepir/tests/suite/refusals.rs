@@ -8,8 +8,9 @@ use sotto_core::{
 use sotto_core::{Client as _, OneServer, Section, Server as _, Wire};
 use sotto_simplepir::SimplePir;
 use sotto_simplepir::client::Prepare;
+use sotto_simplepir::literal::ParamsLiteral;
 use sotto_simplepir::message::{Answer, Query};
-use sotto_simplepir::params::{Params, ParamsLiteral};
+use sotto_simplepir::params::Params;
 use sotto_simplepir::server::Server;
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

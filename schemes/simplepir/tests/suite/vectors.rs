@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use sotto_core::{Artifact, Image, Params as _, ParamsDigest, RecordChange, Scheme, Section, UpdateImage};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
-use sotto_simplepir::params::{Params, ParamsLiteral, SET};
+use sotto_simplepir::literal::{ParamsLiteral, SET};
+use sotto_simplepir::params::Params;
 use sotto_simplepir::{ENTRY, SimplePir};
 use sotto_testkit::memory::MemorySink;
 

@@ -7,10 +7,11 @@ use sotto_core::{
 };
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, Q};
-use sotto_simplepir::params::SET;
+use sotto_simplepir::literal::SET;
 use sotto_simplepir::verisimplepir::client::{Client, Pending, Prepare};
+use sotto_simplepir::verisimplepir::literal::ParamsLiteral;
 use sotto_simplepir::verisimplepir::message::{Answer, Query};
-use sotto_simplepir::verisimplepir::params::{Params, ParamsLiteral};
+use sotto_simplepir::verisimplepir::params::Params;
 use sotto_simplepir::verisimplepir::server::Server;
 use sotto_simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
@@ -310,7 +311,7 @@ fn hostile_literals() {
     ] {
         assert!(serde_json::from_str::<ParamsLiteral>(&good.replacen(from, to, 1)).is_err(), "{to}");
     }
-    let most = (sotto_simplepir::params::MAX_RECORD_BYTES, sotto_simplepir::params::MAX_RECORDS);
+    let most = (sotto_simplepir::literal::MAX_RECORD_BYTES, sotto_simplepir::literal::MAX_RECORDS);
     let other_set = ParamsLiteral { set: "n512".into(), ..literal(1, 1) };
     let other_seed = ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..literal(1, 1) };
     for (literal, refused) in [

@@ -61,8 +61,8 @@ fn literals_that_promise_too_much_are_refused() {
     let wide = literal(4096, 1 << 20, [42, 46], [26, 18]);
     assert!(matches!(refused(wide), ParamsError::Unreliable { .. }));
     for (name, bad) in [
-        ("set", sotto_ypir_sp::params::ParamsLiteral { set: "n1024".into(), ..good() }),
-        ("seed", sotto_ypir_sp::params::ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
+        ("set", sotto_ypir_sp::literal::ParamsLiteral { set: "n1024".into(), ..good() }),
+        ("seed", sotto_ypir_sp::literal::ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
         ("record_bytes", literal(0, 10, [42, 46], [26, 18])),
         ("record_bytes", literal((1 << 20) + 1, 10, [42, 46], [26, 18])),
         ("records", literal(4096, (1 << 20) + 1, [42, 46], [26, 18])),

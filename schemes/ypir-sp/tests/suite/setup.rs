@@ -4,7 +4,7 @@ use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 use sotto_ypir_sp::YpirSp;
-use sotto_ypir_sp::params::ParamsLiteral;
+use sotto_ypir_sp::literal::ParamsLiteral;
 
 pub(crate) fn literal(
     record_bytes: u64,

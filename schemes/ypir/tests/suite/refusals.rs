@@ -8,8 +8,9 @@ use sotto_core::{
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 use sotto_ypir::Ypir;
+use sotto_ypir::literal::ParamsLiteral;
 use sotto_ypir::message::{Answer, Query};
-use sotto_ypir::params::{Params, ParamsLiteral};
+use sotto_ypir::params::Params;
 use sotto_ypir::server::Server;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 use sotto_ypir::Ypir;
-use sotto_ypir::params::{PUBLIC_SEEDS, ParamsLiteral, SETS};
+use sotto_ypir::literal::{PUBLIC_SEEDS, ParamsLiteral, SETS};
 
 /// Bits of the words of both queries, of keys, and of masks and bodies.
 pub(crate) type Bits = [u8; 5];

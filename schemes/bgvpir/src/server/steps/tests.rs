@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::{Client, Prepare};
-use crate::literal::{Literal, NO_TABLES_MASK, RowFormat};
+use crate::literal::{NO_TABLES_MASK, ParamsLiteral, RowFormat};
 use crate::params::Params;
 use rand_core::Rng;
 use sotto_core::{OneServer, Params as _, RecordChange, RecordIndex, Server as _, UpdateImage};
@@ -19,7 +19,7 @@ struct Setting {
 }
 
 impl Setting {
-    fn new(literal: Literal) -> Self {
+    fn new(literal: ParamsLiteral) -> Self {
         let params = Params::check(literal).unwrap();
         let mut rng = seeded("steps");
         let mut records = vec![0; params.literal.records as usize * params.record_bytes()];
@@ -65,10 +65,10 @@ impl Setting {
 }
 
 /// Two columns more than a group of the tiles, rows that fill no tile, leaves that are products, and two layers.
-fn literal(ring: &str) -> Literal {
+fn literal(ring: &str) -> ParamsLiteral {
     let (primes, period, answer_bits) = if ring == "m8191" { (2, 14, [4, 14]) } else { (3, 16, [19, 26]) };
     let scan_primes = if ring == "m8191" { 1 } else { 2 };
-    Literal {
+    ParamsLiteral {
         ring: ring.into(),
         primes,
         scan_primes,
@@ -90,7 +90,7 @@ fn literal(ring: &str) -> Literal {
 fn both_orders_have_the_same_slots() {
     let forms = [RowFormat::Values, RowFormat::Coefficients];
     for (ring, form) in ["pow2", "m8191"].into_iter().flat_map(|ring| forms.map(|form| (ring, form))) {
-        let mut setting = Setting::new(Literal { form, ..literal(ring) });
+        let mut setting = Setting::new(ParamsLiteral { form, ..literal(ring) });
         let last = setting.params.literal.records - 1;
         for index in [0, last] {
             let (ours, steps) = setting.answer(index, ProductOrder::Distributed);
@@ -111,7 +111,7 @@ fn both_orders_have_the_same_slots() {
 fn both_forms_give_the_same_answers_before_and_after_changes() {
     for ring in ["pow2", "m8191"] {
         let [values, coefficients] = [RowFormat::Values, RowFormat::Coefficients].map(|form| {
-            let mut setting = Setting::new(Literal { form, ..literal(ring) });
+            let mut setting = Setting::new(ParamsLiteral { form, ..literal(ring) });
             let last = setting.params.literal.records - 1;
             let before = setting.answer(last, ProductOrder::Distributed).0;
             setting.change(last, 1, &[0xa5, 0x5a]);
@@ -130,7 +130,7 @@ fn both_forms_give_the_same_answers_before_and_after_changes() {
 #[test]
 fn strides_reach_every_place() {
     for (ring, stride) in [("pow2", 2), ("pow2", 13), ("m8191", 4), ("m8191", 7)] {
-        let mut setting = Setting::new(Literal { stride, layers: 1, ..literal(ring) });
+        let mut setting = Setting::new(ParamsLiteral { stride, layers: 1, ..literal(ring) });
         let last = setting.params.literal.records - 1;
         for index in [0, last / 3, last] {
             setting.answer(index, ProductOrder::Distributed);
@@ -175,7 +175,7 @@ fn slots_of_other_records_are_zero_behind_a_guard() {
 #[test]
 fn without_a_guard_other_slots_hold_other_rows() {
     // Leaves of four and of three: the requested row is read elsewhere as another existing row.
-    let literal = Literal {
+    let literal = ParamsLiteral {
         left: vec![4],
         right: vec![3],
         layers: 1,

@@ -1,15 +1,68 @@
-//! All sizes, by the literal.
+//! Parameters as a catalog states them: the number and bytes of records, the number of
+//! blocks, and the bits of all messages.
 
-use crate::params::ParamsLiteral;
+use serde::{Deserialize, Serialize};
+use sotto_core::{Costs, work};
+use sotto_lattice::noise::log2_sum;
 use sotto_math::matrix::PanelLayout;
+use sotto_prg::PublicSeed;
+use sotto_silent::bound;
 use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{KEY_WORDS, N, weight_layout};
+use sotto_silent::lattice::{KEY_WORDS, N, PACKED_OPS, weight_layout};
 use sotto_silent::message::packed_bytes;
-use sotto_silent::unit_vector::MessageBits;
-use std::ops::Range;
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{MessageBits, WORD_OPS};
+use std::ops::{Range, RangeInclusive};
 
 /// Numbers of a packed ciphertext of the second layer: the maximum that one key packs.
 pub const GROUP: usize = N / 2;
+
+/// Maximum bytes of a record: as many numbers as one key packs.
+pub const MAX_RECORD_BYTES: u64 = 2 * GROUP as u64;
+
+/// Maximum number of columns, which are words of the first vector.
+pub const MAX_COLUMNS: u64 = 1 << 20;
+
+/// Maximum number of blocks, a power of two, which are words of the second vector.
+pub const MAX_BLOCKS: u64 = 1 << 16;
+
+/// The range of the bits of a key's coefficient: up to six byte planes.
+pub const KEY_BITS: RangeInclusive<u8> = 40..=48;
+
+/// Operations for a client's key.
+const KEY_OPS: u64 = 200_000_000;
+
+/// Operations for one number of the first layer: its products of all planes become a residue, which
+/// is truncated.
+const NUMBER_OPS: u64 = 10_000;
+
+/// Operations for packing one body: its mask, and a switch.
+const SWITCH_OPS: u64 = 14_000_000;
+
+/// Parameters as a catalog states them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Name of the ring: [`SET`](sotto_silent::lattice::SET).
+    pub set: String,
+    /// Bytes in a record, `w`.
+    pub record_bytes: u64,
+    /// Number of records.
+    pub records: u64,
+    /// Blocks, `N2`: records in one column. A power of two.
+    pub blocks: u64,
+    /// Bits of a word of both vectors that are sent.
+    pub query_bits: [u8; 2],
+    /// Bits of a key's coefficient that are sent.
+    pub key_bits: u8,
+    /// Bits of a coefficient of the first layer's ciphertexts, from which the second selects: of
+    /// masks, of bodies.
+    pub inner_bits: [u8; 2],
+    /// Bits of a coefficient of an answer: of masks, of bodies.
+    pub answer_bits: [u8; 2],
+    /// Seed of the public polynomials: [`PUBLIC_SEED`](sotto_silent::lattice::PUBLIC_SEED).
+    pub seed: PublicSeed,
+}
 
 impl ParamsLiteral {
     /// Columns of the grid: words of the first vector.
@@ -111,6 +164,12 @@ impl ParamsLiteral {
         [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + packing]
     }
 
+    /// Bytes of the image.
+    pub(crate) fn image_bytes(&self) -> u64 {
+        let [.., end] = self.starts();
+        end
+    }
+
     /// Bytes of a query: both vectors, and the bodies of one key.
     pub fn query_bytes(&self) -> u64 {
         let [first, second] = self.query_bits;
@@ -125,5 +184,49 @@ impl ParamsLiteral {
             packed_bytes(N as u64, bits.mask as u8) + packed_bytes(numbers as u64, bits.body as u8)
         };
         self.parts().into_iter().map(part).sum()
+    }
+
+    /// Bounds on log2 of the failure probability of the first layer, and of the second, if there is
+    /// one.
+    pub fn failures_log2(&self) -> [f64; 2] {
+        let [first, second] = self.bits();
+        let numbers = self.numbers();
+        let sent = self.groups().iter().flatten().sum::<usize>() as u64;
+        let few = |samples, numbers, words, bits| {
+            bound::few_failure_log2(samples, numbers, words, PlainModulus::BYTES, bits)
+        };
+        [
+            few(numbers.next_power_of_two(), numbers as u64, self.columns(), first),
+            few(GROUP, sent, self.picks(), second),
+        ]
+    }
+
+    /// Bound on log2 of the probability that a byte of a record comes out wrong.
+    pub fn failure_log2(&self) -> f64 {
+        let [first, second] = self.failures_log2();
+        log2_sum(first, second).min(0.0)
+    }
+
+    /// Operations for an answer: every part of the image is read once, and coefficients, numbers and
+    /// bodies are packed.
+    pub(crate) fn server_ops(&self) -> u64 {
+        let [_, bodies] = self.groups();
+        let switches: usize = bodies.iter().map(|numbers| numbers.next_power_of_two()).sum();
+        self.image_bytes() * work::READ_BYTE
+            + (self.parts().len() * N) as u64 * PACKED_OPS
+            + self.blocks * self.numbers() as u64 * NUMBER_OPS
+            + switches as u64 * SWITCH_OPS
+    }
+
+    /// The costs of a lookup.
+    pub(crate) fn costs(&self) -> Costs {
+        Costs {
+            query_bytes: self.query_bytes(),
+            answer_bytes: self.answer_bytes(),
+            server_ops: self.server_ops(),
+            client_ops: KEY_OPS + (self.columns() + self.blocks) * WORD_OPS,
+            resident_bytes: self.image_bytes(),
+            ..Costs::default()
+        }
     }
 }
