@@ -4,7 +4,7 @@ use crate::message::Query;
 use crate::request::{FIRST, QueryPair, SECOND, SPEND, build};
 use crate::select_hint::choose;
 use crate::set::{SeenBits, each, either};
-use crate::{Params, set};
+use crate::{Params, PuncturedSets, set};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, CryptoRng, Hiding, SchemeId, SchemeMetadata, TwoServers, work};
 use sotto_hints::two_server::{
@@ -13,10 +13,6 @@ use sotto_hints::two_server::{
 use std::hint::black_box;
 use std::ops::Range;
 use zeroize::Zeroize;
-
-/// The family of sets with one member punctured out.
-#[derive(Debug, Clone, Copy)]
-pub struct PuncturedSets;
 
 /// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]

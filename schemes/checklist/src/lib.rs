@@ -62,7 +62,9 @@ mod tests;
 use sotto_core::SchemeEntry;
 use sotto_hints::two_server::TwoServerScheme;
 
-pub use family::PuncturedSets;
+/// The family of sets with one member punctured out.
+#[derive(Debug, Clone, Copy)]
+pub struct PuncturedSets;
 
 /// The Checklist scheme.
 pub type Checklist = TwoServerScheme<PuncturedSets>;

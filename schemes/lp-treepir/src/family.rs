@@ -1,9 +1,9 @@
 //! The family of TreePIR: sets with one row of each partition, which hide where they are punctured.
 
-use crate::Params;
 use crate::message::{Query, of_partition};
 use crate::partition_offset::{PartitionOffset, containing, has};
 use crate::select_hint::choose;
+use crate::{Params, PrivatelyPuncturedSets};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, CryptoRng, Hiding, SchemeId, SchemeMetadata, TwoServers, work};
 use sotto_hints::two_server::{
@@ -11,10 +11,6 @@ use sotto_hints::two_server::{
 };
 use std::ops::Range;
 use zeroize::Zeroize;
-
-/// The family of sets that do not reveal the partition of their missing row.
-#[derive(Debug, Clone, Copy)]
-pub struct PrivatelyPuncturedSets;
 
 /// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]

@@ -65,7 +65,9 @@ mod tests;
 use sotto_core::SchemeEntry;
 use sotto_hints::two_server::TwoServerScheme;
 
-pub use family::PrivatelyPuncturedSets;
+/// The family of sets that do not reveal the partition of their missing row.
+#[derive(Debug, Clone, Copy)]
+pub struct PrivatelyPuncturedSets;
 
 /// The TreePIR scheme.
 pub type TreePir = TwoServerScheme<PrivatelyPuncturedSets>;

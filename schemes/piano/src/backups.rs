@@ -4,14 +4,31 @@ use crate::hints::{FRESH, KNOWN, PROMOTED, WAITING};
 use crate::{FullSets, Params};
 use sotto_core::Result;
 use sotto_hints::codec::{StateReader, put};
-use sotto_hints::one_server::{Hint, LIVE, OWED, PartitionPlace, Stock};
+use sotto_hints::one_server::row_order::{below, pick};
+use sotto_hints::one_server::{Hint, Hints, LIVE, OWED, PartitionPlace, Stock};
 use std::io::Write;
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// The number of used backups of each partition, of m each.
 pub struct BackupsUsed {
     pub(crate) of: Zeroizing<Vec<u16>>,
     pub(crate) all: u16,
+}
+
+/// The next backup of a partition; none if there is none left.
+pub(crate) fn next_backup(hints: &Hints<FullSets>, partition: u16) -> u32 {
+    let BackupsUsed { of, all } = &hints.stock;
+    let used = u32::from(of.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
+    let id = backups(hints.first_backup(), *all, partition.into()).start + used;
+    pick(below(used, (*all).into()), id, hints.none())
+}
+
+/// The ids of a partition's backups.
+pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
+    // There are at most 2^25 ids.
+    let first = first as u32 + partition as u32 * u32::from(all);
+    first..first + u32::from(all)
 }
 
 impl Stock<FullSets> for BackupsUsed {

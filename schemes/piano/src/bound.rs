@@ -8,13 +8,13 @@
 //! sequence of different rows, chosen without regard to the public order
 //! ([`places`](crate::places)) of rows in partitions.
 
-use crate::params::ParamsLiteral;
+use sotto_hints::one_server::HintNumbers;
 use std::f64::consts::LN_2;
 
 /// log2 of a bound on the probability that any of a client's Q lookups fails, for the covered
 /// sequences.
-pub(crate) fn failure_log2(literal: &ParamsLiteral) -> f64 {
-    let &ParamsLiteral { partitions, partition_rows, hints, backups, queries, .. } = literal;
+pub(crate) fn failure_log2(numbers: &HintNumbers) -> f64 {
+    let &HintNumbers { partitions, partition_rows, hints, backups, queries, .. } = numbers;
     let missed = missed_log2(hints, queries, partition_rows);
     let starved = starved_log2(backups, queries, partitions, partition_rows);
     let larger = missed.max(starved);
@@ -63,17 +63,17 @@ pub(crate) fn least_backups(queries: u64, c: u64, w: u64, target: f64) -> u64 {
 /// those whose own entry is the row. There are at most as many of the latter as the partition has
 /// backups; the others are a sum of nearly independent rare events: twelve deviations and 32 above
 /// its mean leave 2^-100.
-pub(crate) fn candidates(literal: &ParamsLiteral) -> u64 {
-    let ids = (literal.hints + literal.partitions * literal.backups) as f64;
-    let mean = ids / literal.partition_rows as f64 + ids / 65535.0;
-    (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64 + literal.backups
+pub(crate) fn candidates(numbers: &HintNumbers) -> u64 {
+    let ids = (numbers.hints + numbers.partitions * numbers.backups) as f64;
+    let mean = ids / numbers.partition_rows as f64 + ids / 65535.0;
+    (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64 + numbers.backups
 }
 
 /// The sequences of queries that the bound covers.
-pub(crate) fn covered(literal: &ParamsLiteral) -> &'static str {
-    if literal.backups >= literal.queries {
+pub(crate) fn covered(numbers: &HintNumbers) -> &'static str {
+    if numbers.backups >= numbers.queries {
         "of any query of the whole budget, whatever is asked"
-    } else if literal.backups >= literal.partition_rows {
+    } else if numbers.backups >= numbers.partition_rows {
         "of any query of the whole budget, if no row is asked for again before it was read"
     } else {
         "of any query of the whole budget, if rows are chosen without regard to the table's public order and \

@@ -2,13 +2,13 @@
 //! belong to partitions.
 
 use crate::answered_rows::{AnsweredRows, NEVER};
-use crate::backups::BackupsUsed;
-use crate::hints::{self, FRESH, HintSums, KNOWN, PROMOTED, WAITING, backups, next_backup, replacement};
+use crate::backups::{BackupsUsed, backups, next_backup};
+use crate::hints::{self, FRESH, HintSums, KNOWN, PROMOTED, WAITING, replacement};
 use crate::message::Query;
 use crate::params::ParamsLiteral;
 use crate::places::PartitionPermutation;
 use crate::request::RealOffsets;
-use crate::{Client, Params};
+use crate::{Client, FullSets, Params};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, CryptoRng, Hiding, Result, SchemeId, SchemeMetadata};
 use sotto_hints::delta::{PartitionDelta, add};
@@ -21,10 +21,6 @@ use sotto_hints::one_server::{
 };
 use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
-
-/// The family of sets with a row of each partition.
-#[derive(Debug, Clone, Copy)]
-pub struct FullSets;
 
 /// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]

@@ -9,12 +9,10 @@
 //! backups' replacement entries.
 
 use crate::FullSets;
-use crate::backups::BackupsUsed;
 use sotto_core::Result;
 use sotto_hints::codec::reserve;
-use sotto_hints::one_server::row_order::{below, pick};
 use sotto_hints::one_server::run::{Chooser, IdRun, PartitionRange};
-use sotto_hints::one_server::{Hint, Hints, LIVE, Params, ParitySums, Prf, TablePass};
+use sotto_hints::one_server::{Hint, LIVE, Params, ParitySums, Prf, TablePass};
 use sotto_math::parities::PartitionWindow;
 use std::ops::Range;
 use zeroize::Zeroizing;
@@ -32,21 +30,6 @@ pub(crate) const PROMOTED: u8 = 32;
 /// The offset of a backup's replacement entry, in the backup's partition.
 pub(crate) fn replacement(prf: &Prf<FullSets>, id: u32) -> u16 {
     prf.offset_of(2 << 56, id)
-}
-
-/// The next backup of a partition; none if there is none left.
-pub(crate) fn next_backup(hints: &Hints<FullSets>, partition: u16) -> u32 {
-    let BackupsUsed { of, all } = &hints.stock;
-    let used = u32::from(of.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
-    let id = backups(hints.first_backup(), *all, partition.into()).start + used;
-    pick(below(used, (*all).into()), id, hints.none())
-}
-
-/// The ids of a partition's backups.
-pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
-    // There are at most 2^25 ids.
-    let first = first as u32 + partition as u32 * u32::from(all);
-    first..first + u32::from(all)
 }
 
 /// The hints and backups before the first query, and the entry for no id.

@@ -72,7 +72,9 @@ mod tests;
 use sotto_core::SchemeEntry;
 use sotto_hints::one_server::{self, OneServerScheme};
 
-pub use family::FullSets;
+/// The family of sets with a row of each partition.
+#[derive(Debug, Clone, Copy)]
+pub struct FullSets;
 
 /// The Piano scheme.
 pub type Piano = OneServerScheme<FullSets>;

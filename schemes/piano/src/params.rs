@@ -48,9 +48,9 @@ impl Literal for ParamsLiteral {
     fn promise(&self) -> FamilyReport {
         let &ParamsLiteral { row_bytes, partitions: c, hints, backups, queries, .. } = self;
         FamilyReport {
-            failure_log2: bound::failure_log2(self),
-            covered: bound::covered(self),
-            candidates: bound::candidates(self),
+            failure_log2: bound::failure_log2(&self.numbers()),
+            covered: bound::covered(&self.numbers()),
+            candidates: bound::candidates(&self.numbers()),
             client_bytes: HEAD_BYTES + 4 + 2 * c + hints * (row_bytes + 1) + c * backups * 2 * row_bytes,
             growth: queries * (row_bytes + 5),
             // An offset of each partition and a replacement entry for each query.

@@ -8,7 +8,7 @@ use crate::offline::sums::{HintSums, fold};
 use crate::params::ParamsLiteral;
 use crate::prf::{RANK, TIE, VOID, rank, rank_in};
 use crate::request::{PartitionScratch, RealSet};
-use crate::{Client, Params, two_server};
+use crate::{Client, HalfSets, Params, two_server};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, Budget, CryptoRng, Error, Hiding, Result, SchemeId, SchemeMetadata};
 use sotto_hints::codec::{StateReader, reserve};
@@ -21,10 +21,6 @@ use sotto_hints::one_server::{
     Prf, TablePass,
 };
 use zeroize::{Zeroize, Zeroizing};
-
-/// The family of sets with a row of each partition of a half.
-#[derive(Debug, Clone, Copy)]
-pub struct HalfSets;
 
 /// The secret data of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]

@@ -73,8 +73,11 @@ pub mod two_server;
 use sotto_core::SchemeEntry;
 use sotto_hints::one_server::{self, OneServerScheme};
 
-pub use family::HalfSets;
 pub use two_server::TWO;
+
+/// The family of sets with a row of each partition of a half.
+#[derive(Debug, Clone, Copy)]
+pub struct HalfSets;
 
 /// The S3PIR scheme with one server.
 pub type S3pir = OneServerScheme<HalfSets>;

@@ -1,7 +1,7 @@
 //! A query on the wire.
 #![deny(clippy::indexing_slicing)]
 
-use crate::{Params, two_server};
+use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use sotto_hints::one_server::request::{put_offsets, take_offsets};
 
@@ -44,12 +44,6 @@ pub(crate) trait EitherParams {
 impl EitherParams for Params {
     fn one(&self) -> &Params {
         self
-    }
-}
-
-impl EitherParams for two_server::Params {
-    fn one(&self) -> &Params {
-        self.one()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parameters: those of the one-server scheme, and the number of ids of a block.
 
+use crate::message::EitherParams;
 use crate::params::{self as one, MIN_PAIRS};
 use crate::{Params as One, bound};
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,12 @@ impl Params {
     /// Number of ids in the first `blocks` blocks.
     pub(crate) fn ids_of(&self, blocks: usize) -> usize {
         ids_of(self.one.hints(), self.block, blocks)
+    }
+}
+
+impl EitherParams for Params {
+    fn one(&self) -> &One {
+        &self.one
     }
 }
 
