@@ -33,9 +33,3 @@ impl<K: SchemeKind> BatchScheme for Clear<K> {
         (0..client.params.buckets()).map(read).collect()
     }
 }
-
-/// The places of a query for one record: place 0 in the other buckets.
-pub(super) fn places<K: SchemeKind>(params: &ClearParams<K>, index: u64) -> Vec<u64> {
-    let each = params.bucket_records();
-    (0..params.buckets()).map(|bucket| if index / each == bucket { index % each } else { 0 }).collect()
-}

@@ -1,10 +1,10 @@
 //! The client and its preparation: a sum of each record or of the whole table, and its open
 //! queries.
 
-use super::message::{Answer, Keys, Query, SUM, UnitAnswer, shares, unseal};
-use super::params::ClearParams;
+use super::message::{Answer, Keys, Query, UnitAnswer, places, shares, slot_name, unseal};
+use super::params::{ClearParams, SUM};
 use super::sum::{add, fold, sum};
-use super::{Clear, SchemeKind, batch, hint_server, state};
+use super::{Clear, SchemeKind};
 use sotto_core::wire::exact;
 use sotto_core::{
     Artifact, ArtifactNeed, Budget, Client, CryptoRng, Error, Misuse, PatchArtifact, PeerMisbehaved,
@@ -13,6 +13,15 @@ use sotto_core::{
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
+
+/// The entry for a query of the record with this index.
+pub(super) const ASKED: u8 = 1;
+/// The entry for an answer that was read, with the record's sum.
+pub(super) const LEARNT: u8 = 2;
+/// The entry for an answer that taught nothing, was unreadable, or was not the publisher's.
+pub(super) const SETTLED: u8 = 3;
+/// The entry for a hint response, with the table's sum.
+pub(super) const STOCKED: u8 = 4;
 
 /// The state of a client.
 pub(super) struct ClientState<K: SchemeKind> {
@@ -55,14 +64,42 @@ impl<K: SchemeKind> ClientState<K> {
     }
 
     /// The query to one server.
-    fn told(&self, number: u64, index: u64, rng: &mut dyn CryptoRng) -> Query {
+    fn query_to(&self, number: u64, index: u64, rng: &mut dyn CryptoRng) -> Query {
         let len = self.params.records();
         match () {
             () if K::SLOTS => Query::of(&[self.key, number, index, rng.next_u64()]),
-            () if K::HELPED => Query::of(&[index, hint_server::name(self.key, number)]),
-            () if K::BUCKETS => Query::of(&batch::places(&self.params, index)),
+            () if K::HELPED => Query::of(&[index, slot_name(self.key, number)]),
+            () if K::BUCKETS => Query::of(&places(&self.params, index)),
             () => Query::of(&[(index + self.mask() % len) % len]),
         }
+    }
+
+    /// Applies an entry of the journal and writes it down.
+    pub(super) fn enter(&mut self, what: u8, number: u64, about: u64) -> Result<()> {
+        let can_ask =
+            number == self.next && about < self.params.records() && self.budget() != Budget::Left(0);
+        match (what, self.known.get_mut(&number)) {
+            (ASKED, None) if can_ask => {
+                self.next += 1;
+                self.known.insert(number, OpenClearQuery { index: about, is_learnt: false });
+            }
+            (LEARNT, Some(query)) if self.sums.get(query.index as usize) == Some(&about) => {
+                query.is_learnt = true;
+            }
+            (SETTLED, Some(_)) => drop(self.known.remove(&number)),
+            // Hints of other rows belong to another epoch.
+            (STOCKED, _)
+                if K::HELPED && number == self.supplies && self.sums.iter().all(|sum| *sum == about) =>
+            {
+                self.supplies += 1;
+                self.sums = vec![about];
+            }
+            _ => return Err(malformed("an entry cannot follow")),
+        }
+        self.journal.push(what);
+        self.journal.extend(number.to_le_bytes());
+        self.journal.extend(about.to_le_bytes());
+        Ok(())
     }
 
     /// Reads a record from its answers.
@@ -117,6 +154,10 @@ impl<K: SchemeKind> Prepare<Clear<K>> for ClientState<K> {
     }
 }
 
+pub(super) fn malformed(why: &str) -> Error {
+    PeerMisbehaved::Malformed { what: "client state", why: why.into() }.into()
+}
+
 /// The secret of a query that waits for its answer.
 pub(super) struct Pending<K> {
     pub(super) number: u64,
@@ -151,11 +192,11 @@ impl<K: SchemeKind> Client<Clear<K>> for ClientState<K> {
         }
         let number = self.next;
         if K::STATE {
-            self.enter(state::ASKED, number, index)?;
+            self.enter(ASKED, number, index)?;
         }
         let queries = match K::SHARES {
             true => shares(&self.params, index, rng),
-            false => vec![self.told(number, index, rng)],
+            false => vec![self.query_to(number, index, rng)],
         };
         let queries =
             <K::Fan<Query>>::from_vec(queries).ok_or(Misuse::Rule("there is a query for each server"))?;
@@ -170,8 +211,8 @@ impl<K: SchemeKind> Client<Clear<K>> for ClientState<K> {
         let read = self.read(index, &answers.into_vec());
         match &read {
             _ if !K::STATE => {}
-            Ok(record) if K::SLOTS => self.enter(state::LEARNT, number, fold(record))?,
-            _ => self.enter(state::SETTLED, number, 0)?,
+            Ok(record) if K::SLOTS => self.enter(LEARNT, number, fold(record))?,
+            _ => self.enter(SETTLED, number, 0)?,
         }
         read.map(Record::new)
     }

@@ -5,23 +5,16 @@
 //! slot that they use up, so that an observer can detect what must never happen: one slot of a
 //! client in two different queries ([`used`]), or one hint in two different requests.
 
-use super::client::ClientState;
-use super::message::{HintRequest, HintResponse, word};
+use super::client::{ClientState, STOCKED};
+use super::message::{HintRequest, HintResponse, slot_name, word};
+use super::params::RESPONSE_LOOKUPS;
 use super::server::Table;
-use super::{Clear, SchemeKind, state};
+use super::{Clear, SchemeKind};
 use sotto_core::{Budget, Client, HintScheme, HintServer, PeerMisbehaved, Result};
-
-/// Lookups of one hint response.
-pub(super) const LASTS: u64 = 3;
 
 /// The slot that an encoded query of [`super::CLEAR_HELPED`] uses; `None` if it is malformed.
 pub fn used(query: &[u8]) -> Option<u64> {
     word(query, 1).filter(|_| query.len() == 16)
-}
-
-/// A number that names a client's slot: 31 bits of its key, and the client's own number.
-pub(super) fn name(key: u64, number: u64) -> u64 {
-    key >> 33 << 32 | number
 }
 
 impl<K: SchemeKind> HintScheme for Clear<K> {
@@ -30,16 +23,16 @@ impl<K: SchemeKind> HintScheme for Clear<K> {
     type HintResponse = HintResponse;
 
     fn next_hint_request(client: &mut ClientState<K>) -> Result<Option<HintRequest>> {
-        let is_due = matches!(client.budget(), Budget::Left(left) if left < LASTS);
-        Ok(is_due.then(|| HintRequest::of(&[name(client.key, client.supplies)])))
+        let is_due = matches!(client.budget(), Budget::Left(left) if left < RESPONSE_LOOKUPS);
+        Ok(is_due.then(|| HintRequest::of(&[slot_name(client.key, client.supplies)])))
     }
 
     fn apply_hint_response(client: &mut ClientState<K>, supply: HintResponse) -> Result<()> {
         let number = client.supplies;
-        if supply.word(0) != name(client.key, number) {
+        if supply.word(0) != slot_name(client.key, number) {
             return Err(PeerMisbehaved::NotCanonical("supply").into());
         }
-        client.enter(state::STOCKED, number, supply.word(1))
+        client.enter(STOCKED, number, supply.word(1))
     }
 }
 

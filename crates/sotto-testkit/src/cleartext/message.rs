@@ -13,17 +13,10 @@
 //! ```
 
 use super::SchemeKind;
-use super::params::ClearParams;
+use super::params::{ClearParams, KEY_BYTES, UNIT_SUM};
 use sotto_core::wire::exact;
 use sotto_core::{CryptoRng, Error, PeerMisbehaved, Result, Wire};
 use std::marker::PhantomData;
-
-/// Bytes of keys: eight of mask, and forty of proof.
-pub(super) const KEY_BYTES: usize = 48;
-/// Bytes of the checksum or sum of a record.
-pub(super) const SUM: usize = 8;
-/// Bytes of the checksum in front of a unit's bytes.
-pub(super) const UNIT_SUM: usize = 8;
 
 /// The mask of a session; zero without keys.
 pub(super) struct Keys<K> {
@@ -134,13 +127,7 @@ pub(super) fn index_at<K: SchemeKind>() -> usize {
 impl Form for QueryForm {
     const WHAT: &'static str = "query";
     fn size<K: SchemeKind>(params: &ClearParams<K>) -> usize {
-        match () {
-            () if K::SHARES => params.records().div_ceil(8) as usize,
-            () if K::SLOTS => 32,
-            () if K::HELPED => 16,
-            () if K::BUCKETS => 8 * params.buckets() as usize,
-            () => 8,
-        }
+        params.query_bytes()
     }
     fn is_valid<K: SchemeKind>(params: &ClearParams<K>, query: &Query) -> bool {
         if K::SHARES {
@@ -179,6 +166,17 @@ pub(super) fn shares<K: SchemeKind>(
         *byte ^= 1 << (index % 8);
     }
     vec![Query::new(first), Query::new(second)]
+}
+
+/// The places of a query for one record: place 0 in the other buckets.
+pub(super) fn places<K: SchemeKind>(params: &ClearParams<K>, index: u64) -> Vec<u64> {
+    let each = params.bucket_records();
+    (0..params.buckets()).map(|bucket| if index / each == bucket { index % each } else { 0 }).collect()
+}
+
+/// A number that names a client's slot: 31 bits of its key, and the client's own number.
+pub(super) fn slot_name(key: u64, number: u64) -> u64 {
+    key >> 33 << 32 | number
 }
 
 pub(super) struct AnswerForm;

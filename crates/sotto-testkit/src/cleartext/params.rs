@@ -1,13 +1,20 @@
 //! Parameters of the test schemes: the records, and what some kinds have beside them.
 
 use super::SchemeKind;
-use super::hint_server::LASTS;
-use super::message::{KEY_BYTES, Query, SUM, UNIT_SUM};
 use serde::{Deserialize, Serialize};
 use sotto_core::{
-    Artifact, Costs, Params, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, Wire,
+    Artifact, Costs, Params, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape,
 };
 use std::marker::PhantomData;
+
+/// Bytes of keys: eight of mask, and forty of proof.
+pub(super) const KEY_BYTES: usize = 48;
+/// Bytes of the checksum or sum of a record.
+pub(super) const SUM: usize = 8;
+/// Bytes of the checksum in front of a unit's bytes.
+pub(super) const UNIT_SUM: usize = 8;
+/// Lookups of one hint response.
+pub(super) const RESPONSE_LOOKUPS: u64 = 3;
 
 /// Parameters as a catalog states them, with the fields that the kind has.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,6 +77,16 @@ impl<K: SchemeKind> ClearParams<K> {
     pub(super) fn unit_bytes(&self) -> usize {
         self.unit_bytes as usize
     }
+    /// Bytes of a query.
+    pub(super) fn query_bytes(&self) -> usize {
+        match () {
+            () if K::SHARES => self.records().div_ceil(8) as usize,
+            () if K::SLOTS => 32,
+            () if K::HELPED => 16,
+            () if K::BUCKETS => 8 * self.buckets() as usize,
+            () => 8,
+        }
+    }
     /// Bytes of an answer about a unit.
     pub(super) fn unit_answer_bytes(&self) -> usize {
         self.unit_bytes() + if K::UNITS { UNIT_SUM } else { 0 }
@@ -96,7 +113,7 @@ impl<K: SchemeKind> ClearParams<K> {
     }
     /// Maximum number of queries of a client after `supplies` hint responses, if it is limited.
     pub(super) fn most_queries(&self, supplies: u64) -> Option<u64> {
-        if K::HELPED { Some(supplies.saturating_mul(LASTS)) } else { self.literal.slots }
+        if K::HELPED { Some(supplies.saturating_mul(RESPONSE_LOOKUPS)) } else { self.literal.slots }
     }
 
     /// Bytes of a client's state, as reported. A large state is one whose deltas are worth
@@ -180,7 +197,7 @@ impl<K: SchemeKind> Params for ClearParams<K> {
     /// A stand-in reports what it stands in for: servers and clients check reports before they use
     /// a scheme, and these schemes exist for the tests of what follows that check.
     fn report(&self) -> ParamsReport {
-        let query_bytes = Query::size(self) as u64;
+        let query_bytes = self.query_bytes() as u64;
         let hint = if K::ARTIFACT == Some(Artifact::Hint) { self.artifact_bytes() } else { 0 };
         let model = match K::SHARES {
             true => "information-theoretic, if the servers do not collude",

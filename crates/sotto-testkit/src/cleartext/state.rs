@@ -10,60 +10,22 @@
 //! would. An observer of the server can detect at once what must never happen: one slot of one key
 //! in two different queries ([`used`]).
 
-use super::client::{ClientState, OpenClearQuery, Pending};
+use super::client::{ClientState, OpenClearQuery, Pending, SETTLED, malformed};
 use super::message::word;
 use super::params::ClearParams;
 use super::sum::fold;
 use super::{Clear, SchemeKind};
-use sotto_core::{Budget, Client, Error, Misuse, PeerMisbehaved, Result, Stateful};
+use sotto_core::{Misuse, PeerMisbehaved, Result, Stateful};
 use std::io::{ErrorKind, Read, Write};
 use zeroize::Zeroizing;
 
 /// Bytes of one entry of the journal.
 const ENTRY: usize = 17;
-/// The entry for a query of the record with this index.
-pub(super) const ASKED: u8 = 1;
-/// The entry for an answer that was read, with the record's sum.
-pub(super) const LEARNT: u8 = 2;
-/// The entry for an answer that taught nothing, was unreadable, or was not the publisher's.
-pub(super) const SETTLED: u8 = 3;
-/// The entry for a hint response, with the table's sum.
-pub(super) const STOCKED: u8 = 4;
 
 /// The key and the slot that an encoded query of [`super::CLEAR_STATE`] uses; `None` if it is
 /// malformed.
 pub fn used(query: &[u8]) -> Option<(u64, u64)> {
     word(query, 0).zip(word(query, 1)).filter(|_| query.len() == 32)
-}
-
-impl<K: SchemeKind> ClientState<K> {
-    /// Applies an entry of the journal and writes it down.
-    pub(super) fn enter(&mut self, what: u8, number: u64, about: u64) -> Result<()> {
-        let can_ask =
-            number == self.next && about < self.params.records() && self.budget() != Budget::Left(0);
-        match (what, self.known.get_mut(&number)) {
-            (ASKED, None) if can_ask => {
-                self.next += 1;
-                self.known.insert(number, OpenClearQuery { index: about, is_learnt: false });
-            }
-            (LEARNT, Some(query)) if self.sums.get(query.index as usize) == Some(&about) => {
-                query.is_learnt = true;
-            }
-            (SETTLED, Some(_)) => drop(self.known.remove(&number)),
-            // Hints of other rows belong to another epoch.
-            (STOCKED, _)
-                if K::HELPED && number == self.supplies && self.sums.iter().all(|sum| *sum == about) =>
-            {
-                self.supplies += 1;
-                self.sums = vec![about];
-            }
-            _ => return Err(malformed("an entry cannot follow")),
-        }
-        self.journal.push(what);
-        self.journal.extend(number.to_le_bytes());
-        self.journal.extend(about.to_le_bytes());
-        Ok(())
-    }
 }
 
 impl<K: SchemeKind> Stateful for Clear<K> {
@@ -178,8 +140,4 @@ fn take(from: &mut dyn Read) -> Result<u64> {
         _ => error.into(),
     })?;
     Ok(u64::from_le_bytes(word))
-}
-
-fn malformed(why: &str) -> Error {
-    PeerMisbehaved::Malformed { what: "client state", why: why.into() }.into()
 }

@@ -1,6 +1,7 @@
 //! Artifacts: in pieces, missing, too long, damaged.
 
-use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE, stock};
+use super::refilled_client::refill_hints;
+use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE};
 use super::wire::harmless;
 use crate::rng::seeded;
 use sotto_core::{AnyPrepare, Artifact, Error, Image, Misuse, Section};
@@ -35,7 +36,7 @@ pub fn pieces(subject: &Subject) {
             }
         }
         let mut client = prepare.finish().unwrap();
-        stock(client.as_mut(), table.server.as_ref()).unwrap();
+        refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
         table.check_row(client.as_mut(), 99, rng);
     }
 }

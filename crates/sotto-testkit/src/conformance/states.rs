@@ -2,6 +2,7 @@
 
 use super::crashes::{Disk, ask, loaded, saved};
 use super::epochs::change_rows;
+use super::refilled_client::refill_hints;
 use super::subject::{Case, Fill, NARROW, Subject, Table, single};
 use super::wire::harmless;
 use crate::memory::MemorySink;
@@ -113,14 +114,14 @@ pub fn damaged_journals(subject: &Subject) {
     if client.upkeep().is_some() {
         let mut client = table.unstocked(&table.image, rng).unwrap();
         let base = saved(client.as_mut());
-        super::subject::stock(client.as_mut(), table.server.as_ref()).unwrap();
+        refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
         let _ = client.query(RecordIndex(0), rng).unwrap();
         let _ = ask(client.as_mut(), 0, rng);
         let entry = client.state().unwrap().journal().to_vec();
         assert!(loaded(&table, &base).state().unwrap().replay(&entry).is_ok());
         // A client without its first hint response cannot have made a query.
         let mut fresh = table.unstocked(&table.image, rng).unwrap();
-        super::subject::stock(fresh.as_mut(), table.server.as_ref()).unwrap();
+        refill_hints(fresh.as_mut(), table.server.as_ref()).unwrap();
         let supplies = fresh.state().unwrap().journal().len();
         peer(loaded(&table, &base).state().unwrap().replay(&entry[supplies..]), "a supply was left out");
     }

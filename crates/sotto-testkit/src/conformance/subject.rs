@@ -1,6 +1,6 @@
 //! The scheme under test, and tables encoded once for all checks that use them.
 
-use super::upkeep::SuppliedClient;
+use super::refilled_client::RefilledClient;
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
@@ -196,7 +196,7 @@ impl Table {
     /// # Errors
     /// Those of the scheme.
     pub fn client_of(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
-        SuppliedClient::of(self, self.unstocked(image, rng)?, image)
+        RefilledClient::of(self.entry, &self.params, image, self.unstocked(image, rng)?)
     }
 
     /// A client prepared from an image, which has requested no hints.
@@ -276,18 +276,6 @@ impl Table {
         let got = self.packing.extract(row, &records).expect("the records of the row");
         assert!(got == self.row(row), "row {row} of {:?} came back changed", self.case);
     }
-}
-
-/// Has all hints made that a client can request, where a server makes them.
-///
-/// # Errors
-/// Those of the scheme.
-pub fn stock(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
-    let (Some(upkeep), Some(supplier)) = (client.upkeep(), server.supplier()) else { return Ok(()) };
-    while let Some(order) = upkeep.order()? {
-        upkeep.stock(&supplier.supply(&order)?)?;
-    }
-    Ok(())
 }
 
 /// The answer to one query.

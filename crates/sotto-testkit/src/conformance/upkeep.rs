@@ -1,77 +1,13 @@
 //! Schemes whose hints a server makes: hint requests, hint responses, and clients that are refilled
 //! as they go.
 
-use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE, stock};
+use super::refilled_client::refill_hints;
+use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE};
 use super::wire::{damage, harmless};
-use crate::memory::MemoryImage;
 use crate::rng::seeded;
-use sotto_core::{
-    AnyBatch, AnyClient, AnyHintClient, AnyPending, AnyServer, AnyState, AnyStreamClient, AnySum, Budget,
-    CryptoRng, Error, PeerMisbehaved, Record, RecordIndex, Result,
-};
-use std::sync::Arc;
+use sotto_core::{AnyClient, AnyServer, Budget, CryptoRng, Error, PeerMisbehaved, RecordIndex, Result};
 
-/// A client with a server that makes its hints. Hints that are due are requested at once.
-pub(crate) struct SuppliedClient {
-    client: Box<dyn AnyClient>,
-    helper: Box<dyn AnyServer>,
-}
-
-impl SuppliedClient {
-    /// A client of a scheme, with all hints that are due at first; unchanged if its scheme has no
-    /// hint server.
-    pub(crate) fn of(
-        table: &Table,
-        client: Box<dyn AnyClient>,
-        image: &MemoryImage,
-    ) -> Result<Box<dyn AnyClient>> {
-        if table.entry.upkeep.is_none() {
-            return Ok(client);
-        }
-        let helper = (table.entry.server.open)(&table.params, Arc::new(image.clone()))?;
-        let mut supplied = SuppliedClient { client, helper };
-        supplied.stock()?;
-        Ok(Box::new(supplied))
-    }
-
-    fn stock(&mut self) -> Result<()> {
-        stock(self.client.as_mut(), self.helper.as_ref())
-    }
-}
-
-impl AnyClient for SuppliedClient {
-    fn keys(&self) -> Vec<u8> {
-        self.client.keys()
-    }
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, AnyPending)> {
-        let asked = self.client.query(index, rng)?;
-        self.stock()?;
-        Ok(asked)
-    }
-    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
-        self.client.recover(ticket, answers)
-    }
-    fn budget(&self) -> Budget {
-        self.client.budget()
-    }
-    fn units(&mut self) -> Option<&mut dyn AnyStreamClient> {
-        self.client.units()
-    }
-    fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
-        self.client.batch()
-    }
-    fn sum(&mut self) -> Option<&mut dyn AnySum> {
-        self.client.sum()
-    }
-    fn state(&mut self) -> Option<&mut dyn AnyState> {
-        self.client.state()
-    }
-    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient> {
-        self.client.upkeep()
-    }
-}
-
-/// Has hints made as [`stock`] does; `spoil` may change the responses.
+/// Has hints made as [`refill_hints`] does; `spoil` may change the responses.
 fn stock_with(
     client: &mut dyn AnyClient,
     helper: &dyn AnyServer,
@@ -202,7 +138,7 @@ pub fn budget(subject: &Subject) {
     let mut client = fresh(&table, rng);
     let none = client.query(RecordIndex(0), rng);
     assert!(matches!(none, Err(Error::Exhausted(_))), "a query without hints");
-    stock(client.as_mut(), table.server.as_ref()).unwrap();
+    refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
     let Budget::Left(left) = client.budget() else { panic!("hints are used up") };
     // The number suffices for most budgets, and takes just a moment of a large one.
     let end = left.saturating_sub(4096);
@@ -214,6 +150,6 @@ pub fn budget(subject: &Subject) {
         return;
     }
     assert!(matches!(client.query(RecordIndex(0), rng), Err(Error::Exhausted(Budget::Left(0)))));
-    stock(client.as_mut(), table.server.as_ref()).unwrap();
+    refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
     assert!(client.query(RecordIndex(0), rng).is_ok(), "a supply is worth queries");
 }
