@@ -6,34 +6,10 @@
 //! code is bit-sliced. Neither has a table, a branch or an address that depends on a key or a
 //! block.
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(crate) mod schedule;
-
+pub use crate::simd::args::aes::Aes;
 use crate::simd::{self, Blocks};
-use ::aes::cipher::KeyInit;
-use core::fmt;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use zeroize::Zeroize;
-
-/// AES-128 under one key, wiped on drop.
-pub struct Aes {
-    /// The cipher without vector instructions, which wipes itself.
-    pub(crate) plain: ::aes::Aes128,
-    /// The round keys of FIPS 197, section 5.2, for backends with instructions for a round.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    pub(crate) rounds: [[u8; 16]; 11],
-}
 
 impl Aes {
-    /// Expands a key to its round keys.
-    pub fn new(key: &[u8; 16]) -> Self {
-        Aes {
-            plain: ::aes::Aes128::new(key.into()),
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            rounds: schedule::expand(key),
-        }
-    }
-
     /// Encrypts all pairs of `nx` numbers from `x` on and `ny` from `y` on, the second moving
     /// faster.
     ///
@@ -53,19 +29,6 @@ impl Aes {
     /// If there are not as many outputs as inputs.
     pub fn mmo(&self, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
         mmo_with(simd::kernels().aes(), self, input, out);
-    }
-}
-
-impl fmt::Debug for Aes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Aes(..)")
-    }
-}
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-impl Drop for Aes {
-    fn drop(&mut self) {
-        self.rounds.zeroize();
     }
 }
 

@@ -1,16 +1,14 @@
 //! Search for words in a list, in time that does not depend on where they are.
 
 use crate::aes::Aes;
+use crate::simd::args::{Needle, PART};
 use crate::simd::{self, Blocks};
 use zeroize::Zeroize;
 
 /// Positions that are tested together: the bits of a word.
 const TOGETHER: usize = 64;
-/// Words of bits that a kernel fills at once, so that they stay in the nearest cache.
-const WORDS: usize = 64;
-/// Positions that a kernel tests at once.
-pub(crate) const PART: usize = WORDS * TOGETHER;
-
+/// Words of bits that a kernel fills at once.
+const WORDS: usize = PART / TOGETHER;
 /// Positions that were found, with a fixed capacity, wiped on drop.
 ///
 /// Positions past the capacity are dropped, so that neither memory nor time depends on what is
@@ -97,15 +95,6 @@ impl Aes {
         let sought = Needle { word, mask, tag };
         find_with(simd::kernels().aes(), self, from, tags, sought, base, found);
     }
-}
-
-/// The searched values: words that equal this one in the bits of the mask, and positions with this
-/// tag.
-#[derive(Clone, Copy)]
-pub(crate) struct Needle {
-    pub(crate) word: u16,
-    pub(crate) mask: u16,
-    pub(crate) tag: u16,
 }
 
 fn find_with(

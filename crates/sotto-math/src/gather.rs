@@ -7,46 +7,8 @@
 //! rows and that of one half, since choosing between two sums would be a branch that cannot be
 //! predicted.
 
+pub use crate::simd::args::{PartitionRows, RowPicks};
 use crate::simd::{self, Kernels};
-
-/// The rows of a table, partition after partition.
-///
-/// The last partitions may lack rows, which count as zeros.
-#[derive(Clone, Copy, Debug)]
-pub struct PartitionRows<'a> {
-    /// The rows, concatenated.
-    pub bytes: &'a [u8],
-    /// Bytes of a row.
-    pub row_bytes: usize,
-    /// Rows of a partition: a power of two, at most 2^16.
-    pub partition_rows: usize,
-}
-
-/// One row of each partition, and its half.
-#[derive(Clone, Copy, Debug)]
-pub struct RowPicks<'a> {
-    /// Number of the row within each partition. Bits above those that number the rows of a
-    /// partition are ignored.
-    pub offsets: &'a [u16],
-    /// Half of each partition, one bit each from the lowest bit of the first byte on.
-    pub halves: &'a [u8],
-}
-
-impl RowPicks<'_> {
-    /// The half of partition `k`: 0 or 1.
-    #[inline(always)]
-    pub(crate) fn half(&self, k: usize) -> u8 {
-        self.halves[k / 8] >> (k % 8) & 1
-    }
-}
-
-impl PartitionRows<'_> {
-    /// The offset in bytes of row `offset` of partition `k`.
-    #[inline(always)]
-    pub(crate) fn at(&self, k: usize, offset: u16) -> usize {
-        (k * self.partition_rows + (usize::from(offset) & (self.partition_rows - 1))) * self.row_bytes
-    }
-}
 
 /// Xors the named rows of half 0, and those of half 1, each to a parity.
 ///

@@ -14,22 +14,15 @@
 //! instead once the square is transposed; transposing back would only cost time. All backends keep
 //! this order, and [`NttPlan::exponent`] returns it.
 
-mod accumulator;
-mod automorphism;
 mod slots;
-mod tables;
 
 use crate::modulus::Modulus;
 use crate::modulus_pair::{ModulusPair, ResidueLift};
+pub use crate::simd::args::accumulator::Accumulator;
+pub use crate::simd::args::automorphism::Automorphism;
+use crate::simd::args::ntt::{Tables, transpose};
 use crate::simd::{self, Kernels};
-pub use accumulator::Accumulator;
-pub(crate) use accumulator::{AccumulatorMut, Cell};
-pub use automorphism::{Automorphism, substitute};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
-pub(crate) use tables::{Doubles, ShortFactors};
-pub(crate) use tables::{Factor, Tables, transpose};
-#[cfg(target_arch = "x86_64")]
-pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
+pub use slots::substitute;
 
 /// The precomputed tables for transforms of one length modulo one modulus.
 ///

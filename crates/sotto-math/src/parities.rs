@@ -9,11 +9,11 @@
 //! twelve are rare enough to be worth a branch. The added rows, and so the time of a pass, depend
 //! on secret sets: the pass is not constant time. It happens before there is a query.
 
+pub use crate::simd::args::LANES;
+use crate::simd::args::{RowSources, SetOffsets};
 use crate::simd::{self, Kernels};
 use zeroize::Zeroize;
 
-/// Largest number of partitions of a window: the bits of a choice.
-pub const LANES: usize = 16;
 /// Sets whose row positions are looked up together.
 const TOGETHER: usize = 64;
 
@@ -174,45 +174,6 @@ impl PartitionWindow {
         }
     }
 }
-
-/// The offsets of many sets in the partitions of a window.
-#[derive(Clone, Copy)]
-pub(crate) struct SetOffsets<'a> {
-    /// Partitions of the window.
-    pub(crate) count: usize,
-    /// Rows of a partition.
-    pub(crate) rows: usize,
-    /// Blocks of eight offsets, partition after partition.
-    pub(crate) offsets: &'a [[u8; 16]],
-    /// Number of blocks of a partition.
-    pub(crate) blocks: usize,
-}
-
-impl SetOffsets<'_> {
-    /// Position of the row of zeros.
-    pub(crate) fn zeros(&self) -> u32 {
-        (self.count * self.rows) as u32
-    }
-}
-
-/// The rows of a window, the last one being the zeros.
-#[derive(Clone, Copy)]
-pub(crate) struct RowSources<'a> {
-    pub(crate) rows: &'a [u8],
-    pub(crate) stride: usize,
-    pub(crate) lanes: usize,
-}
-
-impl RowSources<'_> {
-    /// Position of the row of zeros.
-    pub(crate) fn zeros(&self) -> u32 {
-        (self.rows.len() / self.stride - 1) as u32
-    }
-}
-
-/// Number of rows that are added to each parity without testing how many there are, by the
-/// partitions of the window: all up to eight, and twelve of sixteen.
-pub(crate) const ALWAYS: usize = 12;
 
 #[cfg(test)]
 mod tests;

@@ -21,19 +21,13 @@
 //! and takes longer: `cargo run --release -p sotto-math --example rader`.
 
 mod circulant;
-mod grid;
 #[cfg(test)]
 mod tests;
 
 use crate::modulus::Modulus;
-use crate::ntt::Factor;
+use crate::simd::args::ntt::Factor;
 use crate::simd::{self, Kernels};
 pub use circulant::Circulant;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
-pub(crate) use grid::WIDTH;
-pub(crate) use grid::{
-    COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS,
-};
 
 /// The order of the roots of unity.
 pub const ORDER: usize = 8191;

@@ -19,22 +19,17 @@
 //! | [`piece`] | a few polynomials in memory, for passes that make slots on the fly |
 
 mod cells;
-pub mod layout;
 mod pack;
-pub mod packing;
 pub mod piece;
 pub mod scan;
 pub mod selectors;
 pub mod strip;
-pub mod words;
 
+pub use crate::simd::args::tiles::{layout, packing, words};
 pub use layout::{TileLayout, TileRun};
 pub use packing::WordPacking;
 pub use piece::TilePiece;
-pub(crate) use scan::Block;
 pub use scan::{gather, gather_stored, scan};
-pub(crate) use selectors::CacheLine;
 pub use selectors::{SelectorBuffer, Selectors};
 pub use strip::{Strip, strips};
 pub use words::WordFormat;
-pub(crate) use words::{OneResidue, TwoResidues, WordForm};

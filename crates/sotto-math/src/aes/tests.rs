@@ -1,7 +1,7 @@
 use super::*;
 use crate::matrix::mix;
 use crate::simd::available;
-use ::aes::cipher::BlockCipherEncrypt;
+use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
 
 const KEY: [u8; 16] = [7, 1, 2, 250, 4, 5, 99, 0, 0, 9, 10, 11, 128, 13, 14, 255];
 

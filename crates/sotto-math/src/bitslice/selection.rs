@@ -1,28 +1,10 @@
 //! Selections of records by queries, as the matrices that a scan multiplies by.
 
+pub use crate::simd::args::{RUN_RECORDS, SelectionMatrices, SelectionShare};
 use crate::simd::{self, Kernels};
 
 /// Queries whose selections make one matrix.
 pub const GROUP: usize = 8;
-
-/// Records that a query's 64 selection bytes cover: 64 blocks of eight.
-pub const RUN_RECORDS: usize = 512;
-
-/// The selections of eight queries for 64 blocks: byte `7 - i` of word `k` has query `i`'s bits for block `k`, the
-/// lowest bit for the block's first record.
-pub type SelectionMatrices = [u64; RUN_RECORDS / 8];
-
-/// The selection of one query, as a distributed point function gives it: 64 bytes for each run of
-/// 512 records, to which a word common to all runs is xored where the run's mask says so.
-#[derive(Clone, Copy)]
-pub struct SelectionShare<'a> {
-    /// Selection bytes, before the word is xored.
-    pub bytes: &'a [[u8; 64]],
-    /// Mask of each run: 0x00 or 0xFF.
-    pub masks: &'a [u8],
-    /// The word that is xored where the mask is 0xFF.
-    pub word: &'a [u8; 64],
-}
 
 /// Writes the matrices of up to eight queries for each of their runs, to every `step`-th element of
 /// `out`.

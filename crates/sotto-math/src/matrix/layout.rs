@@ -15,12 +15,7 @@
 //! in order. A row-major matrix was measured at half this speed, because many rows have to be read
 //! at once.
 
-/// Rows in a panel.
-pub const PANEL_ROWS: usize = 64;
-/// Columns in a group.
-pub const GROUP_COLS: usize = 4;
-/// Bytes of one group of columns in one panel.
-pub const GROUP_BYTES: usize = PANEL_ROWS * GROUP_COLS;
+pub use crate::simd::args::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
 /// The shape of a byte matrix in panels. Bytes are signed: two's complement in -128..=127.
 ///

@@ -7,8 +7,9 @@
 
 use super::layout::{GROUP_BYTES, PANEL_ROWS, PanelLayout};
 use super::query::QueryPlanes;
+use crate::simd::args::Planes;
 use crate::simd::shapes::ScanShape;
-use crate::simd::{self, Kernels, Planes};
+use crate::simd::{self, Kernels};
 
 /// Groups after which 32-bit sums of `scan_planes` move to 64 bits. A column adds at most 128 * 255
 /// in absolute value, and 2^15 of those fit an `i32`.

@@ -133,3 +133,35 @@ impl NttPlan {
         slices.iter().for_each(|slice| self.check(slice.len()));
     }
 }
+
+impl Automorphism {
+    /// Writes the slots of `f(X^k)` for the slots `x` of `f`.
+    ///
+    /// # Panics
+    /// If `x` or `out` is not of the plan's length.
+    pub fn apply(&self, x: &[u64], out: &mut [u64]) {
+        self.apply_with(simd::kernels(), x, out);
+    }
+
+    pub(crate) fn apply_with(&self, kernels: &dyn Kernels, x: &[u64], out: &mut [u64]) {
+        assert_eq!(x.len(), 64 * self.squares.len(), "a slice of the plan's length");
+        assert_eq!(out.len(), 64 * self.squares.len(), "a slice of the plan's length");
+        kernels.permute(self, x, out);
+    }
+}
+
+/// Computes `f(X^k)` for the signed coefficients `x` of `f`, modulo `X^n + 1`.
+///
+/// # Panics
+/// If `k` is even, or the length of `x` is no power of two.
+pub fn substitute(k: usize, x: &[i32]) -> Vec<i32> {
+    let n = x.len();
+    assert!(n.is_power_of_two() && k % 2 == 1, "an odd power, and a power of two as length");
+    let mut out = vec![0; n];
+    for (i, &x) in x.iter().enumerate() {
+        // X^n = -1, so exponents count modulo 2n, and the upper half is negative.
+        let at = i * (k % (2 * n)) % (2 * n);
+        out[at % n] = if at < n { x } else { -x };
+    }
+    out
+}

@@ -1,8 +1,8 @@
 //! Matrices that Rader's rearrangement makes circulant.
 
-use super::grid::{self, Cells, Grid, HEIGHT, Spectrum, WIDTH};
 use super::{DEGREE, GENERATOR, ORDER, check};
 use crate::modulus::Modulus;
+use crate::simd::args::grid::{self, Cells, Grid, HEIGHT, Spectrum, WIDTH};
 use crate::simd::{self, Kernels};
 use std::sync::LazyLock;
 

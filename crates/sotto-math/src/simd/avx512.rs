@@ -20,15 +20,18 @@ mod tiles;
 
 use super::avx2::aes::AesNi;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
-use super::{Blocks, Kernels, Planes, scalar};
-use crate::bitslice::{SelectionMatrices, SelectionShare};
-use crate::gadget::{GadgetDigits, PairDigits};
-use crate::gather::{PartitionRows, RowPicks};
-use crate::modulus_pair::{ModulusPair, ResidueLift};
-use crate::ntt::{AccumulatorMut, Automorphism, Tables};
-use crate::parities::{LANES, RowSources, SetOffsets};
-use crate::rader::{Cells, Grid, Spectrum};
-use crate::tiles::{Block, WordFormat};
+use super::{Blocks, Kernels, scalar};
+use crate::simd::args::accumulator::AccumulatorMut;
+use crate::simd::args::automorphism::Automorphism;
+use crate::simd::args::gadget::{GadgetDigits, PairDigits};
+use crate::simd::args::grid::{Cells, Grid, Spectrum};
+use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
+use crate::simd::args::ntt::Tables;
+use crate::simd::args::tiles::Block;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::{
+    LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices, SelectionShare, SetOffsets,
+};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT. Only the probe makes one.
 pub(crate) struct Avx512(());

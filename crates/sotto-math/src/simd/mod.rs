@@ -8,7 +8,8 @@
 //! | `simd128` | a build for WebAssembly with its vectors; there is no detection at run time |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
-//! Each folder has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and
+//! The arguments of kernels are in `args`, below both the backends and the modules that make them.
+//! Each folder of a backend has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and
 //! `sha256` where it has something faster than scalar code. Algorithms that are the same for
 //! registers of every width are in `generic`, and a backend's `registers` define the operations;
 //! the same holds for `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or
@@ -17,6 +18,8 @@
 //! the choice costs one indirect call per slice. A new backend is a new folder and one line in
 //! [`BACKENDS`].
 
+#[deny(unsafe_code)]
+pub(crate) mod args;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 #[macro_use]
 mod compiled;
@@ -40,26 +43,20 @@ mod simd128;
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
-use crate::aes::Aes;
-use crate::bitslice::{SelectionMatrices, SelectionShare};
-use crate::find::Needle;
-use crate::gadget::{GadgetDigits, PairDigits};
-use crate::gather::{PartitionRows, RowPicks};
-use crate::modulus_pair::{ModulusPair, ResidueLift};
-use crate::ntt::{AccumulatorMut, Automorphism, Tables};
-use crate::parities::{LANES, RowSources, SetOffsets};
-use crate::rader::{Cells, Grid, Spectrum};
-use crate::tiles::{Block, WordFormat};
+use args::accumulator::AccumulatorMut;
+use args::aes::Aes;
+use args::automorphism::Automorphism;
+use args::gadget::{GadgetDigits, PairDigits};
+use args::grid::{Cells, Grid, Spectrum};
+use args::modulus_pair::{ModulusPair, ResidueLift};
+use args::ntt::Tables;
+use args::tiles::Block;
+use args::tiles::words::WordFormat;
+use args::{
+    LANES, Needle, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices, SelectionShare, SetOffsets,
+};
 use shapes::{ScanShape, SelectShape, TilesShape};
 use std::sync::OnceLock;
-
-/// Byte planes of one query for a run of column groups.
-#[derive(Clone, Copy)]
-pub(crate) struct Planes<'a> {
-    /// One word per group and plane, group-major.
-    pub(crate) dwords: &'a [u32],
-    pub(crate) planes: usize,
-}
 
 /// The kernels of one backend. The safe callers above this module check lengths. No memory safety
 /// rests on them: backends split slices into arrays of a register's size, and what does not fit
@@ -268,7 +265,7 @@ pub(crate) trait Blocks: Sync {
 
     /// Sets a bit for each word that matches or whose tag matches, sixty-four to each of `hits`.
     /// Words are those of blocks from `from` on, as many as there are tags, which are not more than
-    /// [`PART`](crate::find::PART).
+    /// [`PART`](args::PART).
     fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]);
 }
 

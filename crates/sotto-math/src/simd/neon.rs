@@ -9,18 +9,16 @@ mod rank;
 mod registers;
 mod scan;
 mod select;
-mod transpose;
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
-use super::{Blocks, Kernels, Planes, scalar};
-use crate::bitslice::SelectionMatrices;
-use crate::gadget::GadgetDigits;
-use crate::gather::{PartitionRows, RowPicks};
-use crate::modulus_pair::ModulusPair;
-use crate::ntt::Tables;
-use crate::parities::{LANES, RowSources};
-use crate::rader::{Cells, Grid, Spectrum};
-use crate::tiles::{Block, WordFormat};
+use super::{Blocks, Kernels, scalar};
+use crate::simd::args::gadget::GadgetDigits;
+use crate::simd::args::grid::{Cells, Grid, Spectrum};
+use crate::simd::args::modulus_pair::ModulusPair;
+use crate::simd::args::ntt::Tables;
+use crate::simd::args::tiles::Block;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 use generic::{cyclic, digits, ntt, slots, tiles};
 use std::arch::is_aarch64_feature_detected;
 

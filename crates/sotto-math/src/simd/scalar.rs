@@ -18,13 +18,12 @@ pub(super) mod sha256;
 mod slots;
 mod tiles;
 
+use super::Kernels;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
-use super::{Kernels, Planes};
-use crate::bitslice::SelectionMatrices;
-use crate::gather::{PartitionRows, RowPicks};
-use crate::ntt::Tables;
-use crate::parities::{LANES, RowSources};
-use crate::tiles::{Block, WordFormat};
+use crate::simd::args::ntt::Tables;
+use crate::simd::args::tiles::Block;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 
 // The part that vector backends leave to scalar code: the rest that does not fill a register, and
 // what their instructions do not make faster.

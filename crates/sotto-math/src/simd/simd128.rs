@@ -13,18 +13,16 @@ mod gauss;
 mod generic;
 mod rank;
 mod registers;
-mod transpose;
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
-use super::{Kernels, Planes, scalar};
-use crate::bitslice::SelectionMatrices;
-use crate::gadget::GadgetDigits;
-use crate::gather::{PartitionRows, RowPicks};
-use crate::modulus_pair::ModulusPair;
-use crate::ntt::Tables;
-use crate::parities::{LANES, RowSources};
-use crate::rader::{Cells, Grid, Spectrum};
-use crate::tiles::{Block, WordFormat};
+use super::{Kernels, scalar};
+use crate::simd::args::gadget::GadgetDigits;
+use crate::simd::args::grid::{Cells, Grid, Spectrum};
+use crate::simd::args::modulus_pair::ModulusPair;
+use crate::simd::args::ntt::Tables;
+use crate::simd::args::tiles::Block;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 use generic::{cyclic, digits, ntt, slots, tiles};
 
 /// The backend of a build with vectors. Only the probe makes one.

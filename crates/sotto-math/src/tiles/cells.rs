@@ -1,6 +1,8 @@
 //! Reads and writes of single polynomials in a table, a block at a time.
 
-use super::layout::{LINE, LINE_BYTES, TileLayout};
+use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::packing::Cell;
+use crate::simd::args::tiles::{LINE, LINE_BYTES};
 
 impl TileLayout {
     /// Reads the stored words of slots `8 block .. 8 block + 8` of polynomial `(row, col)`. `at`
@@ -82,7 +84,7 @@ impl TileLayout {
         Ok(())
     }
 
-    fn checked(&self, row: usize, col: usize) -> super::packing::Cell {
+    fn checked(&self, row: usize, col: usize) -> Cell {
         assert!(row < self.rows() && col < self.cols(), "a polynomial of this table");
         self.cell(row, col)
     }

@@ -3,8 +3,9 @@
 //! An encoder that has all polynomials of some columns writes every line once, front to back, and
 //! reads none: lines that several rows share are assembled from all of them.
 
-use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::strip::Strip;
+use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::{LINE, LINE_BYTES};
 
 impl Strip {
     /// Splits the strip into groups of columns, each of which is a strip: in a block their lines

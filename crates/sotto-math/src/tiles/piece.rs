@@ -4,10 +4,10 @@
 //! A piece is a table of at most 32 by 4 polynomials, a single run, so that the kernels of the pass
 //! multiply it like a run of a stored table. The products are added to sums of its own columns.
 
-use super::layout::{LINE, LINE_BYTES, TileLayout};
-use super::scan::Block;
-use super::selectors::{CacheLine, Selectors};
-use super::words::WordFormat;
+use super::selectors::Selectors;
+use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::tiles::{Block, CacheLine, LINE, LINE_BYTES};
 use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 

@@ -5,22 +5,13 @@
 //! those of the runs above. So there is no limit to the rows, and sums in memory are always
 //! reduced.
 
-use super::layout::{LINE, LINE_BYTES, TileLayout};
-use super::selectors::{CacheLine, Selectors};
-use super::words::WordFormat;
+use super::selectors::Selectors;
+use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::tiles::{Block, LINE, LINE_BYTES};
 use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 use std::ops::Range;
-
-/// The input of one call of a kernel: one block, some queries.
-pub(crate) struct Block<'a> {
-    pub(crate) layout: &'a TileLayout,
-    /// Lines of the table.
-    pub(crate) lines: &'a [[u8; LINE_BYTES]],
-    /// Lines of each query's selectors: row after row, component after component.
-    pub(crate) selectors: &'a [&'a [CacheLine]],
-    pub(crate) comps: usize,
-}
 
 /// Multiplies some blocks of a table by the selectors of any number of queries, in one pass.
 ///

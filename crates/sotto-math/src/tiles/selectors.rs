@@ -1,12 +1,8 @@
 //! Selectors of a query, in the order in which the pass reads them.
 
-use super::layout::{LINE, TileLayout};
-use super::words::WordFormat;
-
-/// Eight words, a cache line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C, align(64))]
-pub(crate) struct CacheLine(pub(crate) [u64; LINE]);
+use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::tiles::{CacheLine, LINE};
 
 /// The selectors of one query: for each row a ciphertext of `comps` polynomials.
 ///

@@ -4,7 +4,8 @@
 //! rows, some whole groups of columns. A thread that fills one in memory can write each block's
 //! part of it in one piece.
 
-use super::layout::{LINE, LINE_BYTES, TileLayout};
+use crate::simd::args::tiles::layout::TileLayout;
+use crate::simd::args::tiles::{LINE, LINE_BYTES};
 use std::ops::Range;
 
 /// Approximate bytes of finished polynomials in a strip.

@@ -2,8 +2,8 @@
 
 use super::find::either16;
 use super::registers::Xmm;
-use crate::aes::Aes;
-use crate::find::{Needle, PART};
+use crate::simd::args::aes::Aes;
+use crate::simd::args::{Needle, PART};
 use crate::simd::scalar::Pairs;
 use crate::simd::{Blocks, generic};
 use zeroize::Zeroizing;

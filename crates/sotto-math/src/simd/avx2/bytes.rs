@@ -1,7 +1,7 @@
 //! Byte products of AVX-VNNI (`vpdpbusd`). Laptops often have it without AVX-512.
 
 use super::registers::Ymm;
-use crate::simd::Planes;
+use crate::simd::args::Planes;
 use crate::simd::generic::bytes::Bytes;
 use crate::simd::generic::{self, proven};
 use core::arch::x86_64::*;

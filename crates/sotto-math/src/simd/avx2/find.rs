@@ -2,7 +2,7 @@
 
 use super::lanes::load;
 use super::registers::Ymm;
-use crate::find::Needle;
+use crate::simd::args::Needle;
 use crate::simd::generic::Register;
 use core::arch::x86_64::*;
 

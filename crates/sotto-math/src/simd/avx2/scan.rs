@@ -9,8 +9,7 @@
 //! enough for the first-level cache are read eight times. Query bytes are widened once per block.
 
 use super::lanes::{load, store, widen};
-use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
-use crate::simd::Planes;
+use crate::simd::args::{GROUP_BYTES, PANEL_ROWS, Planes};
 use crate::simd::generic::prefetch;
 use core::arch::x86_64::*;
 

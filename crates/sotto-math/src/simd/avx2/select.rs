@@ -4,7 +4,7 @@
 //! own: eight queries, or one query, for about 32 bytes of slices at a time.
 
 use super::lanes::{load, store};
-use crate::bitslice::SelectionMatrices;
+use crate::simd::args::SelectionMatrices;
 use core::arch::x86_64::*;
 
 type Line = [u8; 64];

@@ -3,9 +3,9 @@
 use super::find::{Pattern, either16};
 use super::lanes::{load, store};
 use super::registers::Zmm;
-use crate::aes::Aes;
-use crate::find::Needle;
 use crate::simd::Blocks;
+use crate::simd::args::Needle;
+use crate::simd::args::aes::Aes;
 use crate::simd::avx2::aes as single;
 use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};
 use crate::simd::scalar::Pairs;

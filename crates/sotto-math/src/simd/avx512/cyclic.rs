@@ -19,7 +19,7 @@ use super::lanes::{load, store};
 use super::ntt::transpose;
 use super::products::{below, every};
 use crate::modulus::Modulus;
-use crate::rader::{
+use crate::simd::args::grid::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
 use core::arch::x86_64::*;

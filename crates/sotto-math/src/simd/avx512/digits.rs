@@ -3,10 +3,10 @@
 use super::lanes::{load, store};
 use super::products::{Constants, Factors, below, times};
 use super::slots::difference;
-use crate::gadget::{Gadget, GadgetDigits, PairDigits};
 use crate::modulus::Modulus;
-use crate::modulus_pair::ModulusPair;
-use crate::ntt::Factor;
+use crate::simd::args::gadget::{Gadget, GadgetDigits, PairDigits};
+use crate::simd::args::modulus_pair::ModulusPair;
+use crate::simd::args::ntt::Factor;
 use crate::simd::scalar;
 use core::arch::x86_64::*;
 

@@ -1,7 +1,7 @@
 //! Positions of rows, by transposing offsets and compressing the chosen ones.
 
 use super::lanes::{load, store};
-use crate::parities::{LANES, SetOffsets};
+use crate::simd::args::{LANES, SetOffsets};
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]

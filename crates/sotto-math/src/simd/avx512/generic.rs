@@ -1,8 +1,7 @@
 //! The [generic](crate::simd::generic) kernels, compiled for AVX-512.
 
 use super::registers::Zmm;
-use crate::gather::{PartitionRows, RowPicks};
-use crate::parities::{LANES, RowSources};
+use crate::simd::args::{LANES, PartitionRows, RowPicks, RowSources};
 use crate::simd::avx2::registers::{Xmm, Ymm};
 use crate::simd::{generic, scalar};
 

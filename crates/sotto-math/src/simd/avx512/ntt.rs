@@ -24,8 +24,9 @@ mod words;
 
 use super::lanes::{load, store};
 use super::products::{Factors, every};
-use crate::modulus_pair::{ModulusPair, ResidueLift};
-use crate::ntt::{AccumulatorMut, Factor, LaneFactors, Reduction, SquareFactors, Tables};
+use crate::simd::args::accumulator::AccumulatorMut;
+use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
+use crate::simd::args::ntt::{Factor, LaneFactors, Reduction, SquareFactors, Tables};
 use crate::simd::scalar;
 use core::arch::x86_64::*;
 use forward::Forward;

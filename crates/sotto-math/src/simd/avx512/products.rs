@@ -1,7 +1,8 @@
 //! Slot-wise products, eight slots at a time.
 
 use super::lanes::{load, store};
-use crate::ntt::{Cell, Factor, Tables};
+use crate::simd::args::accumulator::Cell;
+use crate::simd::args::ntt::{Factor, Tables};
 use core::arch::x86_64::*;
 
 /// Computes `acc + a b`, reduced.

@@ -13,8 +13,7 @@
 //! bundle prefetches for itself, and how wide bundles are: see [`shapes`](crate::simd::shapes).
 
 use super::lanes::{add_products, load, store};
-use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
-use crate::simd::Planes;
+use crate::simd::args::{GROUP_BYTES, PANEL_ROWS, Planes};
 use crate::simd::generic::prefetch;
 use crate::simd::shapes::ScanShape;
 use core::arch::x86_64::*;

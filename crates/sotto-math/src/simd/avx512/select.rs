@@ -11,7 +11,7 @@
 //! so memory is read once however many queries there are.
 
 use super::lanes::{load, store};
-use crate::bitslice::{SelectionMatrices, SelectionShare};
+use crate::simd::args::{SelectionMatrices, SelectionShare};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::shapes::SelectShape;
 use core::arch::x86_64::*;

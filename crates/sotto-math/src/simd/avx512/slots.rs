@@ -2,7 +2,8 @@
 
 use super::lanes::{load, store};
 use super::products::{Constants, Product, below, every, times};
-use crate::ntt::{Automorphism, Tables};
+use crate::simd::args::automorphism::Automorphism;
+use crate::simd::args::ntt::Tables;
 use core::arch::x86_64::*;
 
 type Row = [u64; 8];

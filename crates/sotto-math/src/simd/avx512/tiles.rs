@@ -18,10 +18,12 @@
 mod sums;
 
 use super::lanes::{load, store};
+use crate::simd::args::tiles::layout::{TileLayout, TileRun};
+use crate::simd::args::tiles::words::{WordForm, WordFormat};
+use crate::simd::args::tiles::{Block, CacheLine};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::scalar;
 use crate::simd::shapes::TilesShape;
-use crate::tiles::{Block, CacheLine, TileLayout, TileRun, WordForm, WordFormat};
 use core::arch::x86_64::*;
 use sums::{Sums, packing};
 

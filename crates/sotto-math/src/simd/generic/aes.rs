@@ -1,7 +1,7 @@
 //! AES by its instructions, on registers that pass each round together.
 
 use super::Register;
-use crate::aes::schedule::CONSTANTS;
+use crate::simd::args::key_schedule::CONSTANTS;
 
 /// Registers of blocks, on which the AES instructions work block by block.
 pub(in crate::simd) trait Blocks: Register {

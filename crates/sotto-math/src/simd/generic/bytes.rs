@@ -6,8 +6,7 @@
 //! for every row, and is counted separately.
 
 use super::{Register, prefetch};
-use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
-use crate::simd::Planes;
+use crate::simd::args::{GROUP_BYTES, PANEL_ROWS, Planes};
 
 type Group = [u8; GROUP_BYTES];
 type Sums = [i32; PANEL_ROWS];

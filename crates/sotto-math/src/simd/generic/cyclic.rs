@@ -20,7 +20,7 @@
 //! enough away for what rounding adds to a half.
 
 use super::doubles::{Constants, Doubles, Factors};
-use crate::rader::{
+use crate::simd::args::grid::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
 

@@ -7,7 +7,7 @@
 
 use super::Register;
 use crate::modulus::Modulus;
-use crate::ntt::Tables;
+use crate::simd::args::ntt::Tables;
 
 /// Registers of 32 bytes with arithmetic on four doubles.
 pub(in crate::simd) trait Doubles: Register {

@@ -5,7 +5,7 @@
 //! later sets was no faster at any size.
 
 use super::{Register, Word};
-use crate::parities::{ALWAYS, LANES, RowSources};
+use crate::simd::args::{ALWAYS, LANES, RowSources};
 
 /// Adds the rows at each set's positions to its parity. `half` and `quarter` are registers of 32
 /// and of 16 bytes.

@@ -1,7 +1,7 @@
 //! The gather: some registers of each row at a time, prefetched.
 
 use super::{Register, Word, prefetch_second};
-use crate::gather::{PartitionRows, RowPicks};
+use crate::simd::args::{PartitionRows, RowPicks};
 
 /// Number of partitions ahead that rows are prefetched. Measured on Zen 5 with rows of 32 bytes,
 /// tables of 32 MiB to 8 GiB, and prefetches into the first-level cache: 64 to 128 take the same

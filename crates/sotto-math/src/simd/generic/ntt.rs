@@ -10,7 +10,7 @@ mod double;
 mod eight;
 
 use super::doubles::Doubles;
-use crate::ntt::Tables;
+use crate::simd::args::ntt::Tables;
 use crate::simd::scalar;
 pub(in crate::simd) use eight::Words;
 

@@ -2,7 +2,7 @@
 //! rest is scalar code, compiled for the backend.
 
 use super::doubles::{Constants, Doubles};
-use crate::ntt::Tables;
+use crate::simd::args::ntt::Tables;
 use crate::simd::scalar;
 
 type Row = [u64; 4];

@@ -8,8 +8,11 @@ mod residues;
 
 use super::doubles::FusedMultiplyAdd;
 use super::{Register, prefetch};
+use crate::simd::args::tiles::layout::{TileLayout, TileRun};
+use crate::simd::args::tiles::packing::WordPacking;
+use crate::simd::args::tiles::words::{TwoResidues, WordForm, WordFormat};
+use crate::simd::args::tiles::{Block, CacheLine};
 use crate::simd::scalar;
-use crate::tiles::{Block, CacheLine, TileLayout, TileRun, TwoResidues, WordForm, WordFormat, WordPacking};
 
 type Slots = [u64; 8];
 

@@ -2,8 +2,8 @@
 
 use super::find::either16;
 use super::registers::Register16;
-use crate::aes::Aes;
-use crate::find::{Needle, PART};
+use crate::simd::args::aes::Aes;
+use crate::simd::args::{Needle, PART};
 use crate::simd::scalar::Pairs;
 use crate::simd::{Blocks, generic};
 use std::arch::is_aarch64_feature_detected;

@@ -2,7 +2,7 @@
 
 use super::lanes::bits;
 use super::registers::Register16;
-use crate::find::Needle;
+use crate::simd::args::Needle;
 use crate::simd::generic::Register;
 use core::arch::aarch64::*;
 

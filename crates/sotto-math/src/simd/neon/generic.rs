@@ -1,15 +1,15 @@
 //! The [generic](crate::simd::generic) kernels, compiled for NEON.
 
 use super::registers::{Register16, Register32};
-use crate::gadget::GadgetDigits;
-use crate::gather::{PartitionRows, RowPicks};
-use crate::modulus_pair::ModulusPair;
-use crate::ntt::Tables;
-use crate::parities::{LANES, RowSources};
-use crate::rader::{Cells, Grid, Spectrum};
+use crate::simd::args::gadget::GadgetDigits;
+use crate::simd::args::grid::{Cells, Grid, Spectrum};
+use crate::simd::args::modulus_pair::ModulusPair;
+use crate::simd::args::ntt::Tables;
+use crate::simd::args::tiles::Block;
+use crate::simd::args::tiles::words::WordFormat;
+use crate::simd::args::{LANES, PartitionRows, RowPicks, RowSources};
 use crate::simd::shapes::TilesShape;
 use crate::simd::{generic, scalar};
-use crate::tiles::{Block, WordFormat};
 
 compiled_generic!("neon", Register32::new(), Register32::new(), Register16::new());
 compiled_32!("neon", Register32::new());

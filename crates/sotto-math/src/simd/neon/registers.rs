@@ -1,6 +1,5 @@
 //! Registers of 16 bytes, and pairs of them, for the [generic](crate::simd::generic) kernels.
 
-use super::transpose::{transpose, transpose_words};
 use crate::simd::generic::aes::Blocks;
 use crate::simd::generic::doubles::{Doubles, FusedMultiplyAdd};
 use crate::simd::generic::ntt::Words;
@@ -39,7 +38,7 @@ register! {
     |bit, sum, x| veorq_u8(sum, vandq_u8(x, vdupq_n_u8(0u8.wrapping_sub(bit))))
 }
 
-pub(super) type Pair = [uint8x16_t; 2];
+type Pair = [uint8x16_t; 2];
 
 /// Applies an instruction to each of two registers that hold words of 32 bits.
 macro_rules! on_words {
@@ -74,7 +73,7 @@ multiplier! {
     }
 }
 
-pub(super) type Four = [float64x2_t; 2];
+type Four = [float64x2_t; 2];
 
 impl<P: Copy> Doubles for Register32<P> {
     type Doubles = Four;
@@ -291,4 +290,40 @@ fn remainder(a: float64x2_t, b: float64x2_t, quotient: float64x2_t, q: float64x2
 fn positive(x: float64x2_t, q: float64x2_t) -> float64x2_t {
     let q = vandq_u64(vcltzq_f64(x), vreinterpretq_u64_f64(q));
     vaddq_f64(x, vreinterpretq_f64_u64(q))
+}
+
+/// Transposes 4 by 4 lanes in two rows at a time, of which there are four pairs.
+#[inline]
+#[target_feature(enable = "neon")]
+fn transpose([a, b, c, d]: [Four; 4]) -> [Four; 4] {
+    [
+        [vzip1q_f64(a[0], b[0]), vzip1q_f64(c[0], d[0])],
+        [vzip2q_f64(a[0], b[0]), vzip2q_f64(c[0], d[0])],
+        [vzip1q_f64(a[1], b[1]), vzip1q_f64(c[1], d[1])],
+        [vzip2q_f64(a[1], b[1]), vzip2q_f64(c[1], d[1])],
+    ]
+}
+
+/// Transposes 8 by 8 words by four transpositions of 4 by 4, of which the outer two are swapped.
+#[inline]
+#[target_feature(enable = "neon")]
+fn transpose_words([a, b, c, d, e, f, g, h]: [Pair; 8]) -> [Pair; 8] {
+    let [i, j, k, l] = transpose_quarter([a[0], b[0], c[0], d[0]]);
+    let [m, n, o, p] = transpose_quarter([e[0], f[0], g[0], h[0]]);
+    let [q, r, s, t] = transpose_quarter([a[1], b[1], c[1], d[1]]);
+    let [u, v, w, x] = transpose_quarter([e[1], f[1], g[1], h[1]]);
+    [[i, m], [j, n], [k, o], [l, p], [q, u], [r, v], [s, w], [t, x]]
+}
+
+/// Transposes 4 by 4 words: pairs of lanes, then pairs of pairs.
+#[inline]
+#[target_feature(enable = "neon")]
+fn transpose_quarter([a, b, c, d]: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+    let [a, b] = [vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)];
+    let [c, d] = [vreinterpretq_u32_u8(c), vreinterpretq_u32_u8(d)];
+    let ab = [vreinterpretq_u64_u32(vtrn1q_u32(a, b)), vreinterpretq_u64_u32(vtrn2q_u32(a, b))];
+    let cd = [vreinterpretq_u64_u32(vtrn1q_u32(c, d)), vreinterpretq_u64_u32(vtrn2q_u32(c, d))];
+    let (low, high) = (each!(vtrn1q_u64(ab, cd)), each!(vtrn2q_u64(ab, cd)));
+    let (low, high) = (each!(vreinterpretq_u8_u64(low)), each!(vreinterpretq_u8_u64(high)));
+    [low[0], low[1], high[0], high[1]]
 }

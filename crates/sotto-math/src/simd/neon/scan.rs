@@ -2,7 +2,7 @@
 //! otherwise two at a time.
 
 use super::registers::{Register16, Register32};
-use crate::simd::Planes;
+use crate::simd::args::Planes;
 use crate::simd::generic::bytes::Bytes;
 use crate::simd::generic::{self, Register, proven};
 use core::arch::aarch64::*;

@@ -5,7 +5,7 @@
 //! eight queries at once. A single query has masked sums instead.
 
 use super::registers::Register16;
-use crate::bitslice::SelectionMatrices;
+use crate::simd::args::SelectionMatrices;
 use crate::simd::generic::Register;
 use core::arch::aarch64::*;
 

@@ -1,7 +1,7 @@
 //! The cyclic convolution of length 8190, one column or row at a time.
 
 use crate::modulus::Modulus;
-use crate::rader::{
+use crate::simd::args::grid::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS,
 };
 

@@ -1,6 +1,6 @@
 //! The search, one word at a time.
 
-use crate::find::Needle;
+use crate::simd::args::Needle;
 
 pub(in crate::simd) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
     for ((words, tags), hits) in words.chunks(64).zip(tags.chunks(64)).zip(hits) {

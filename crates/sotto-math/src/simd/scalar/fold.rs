@@ -1,7 +1,7 @@
 //! Positions of rows, and addition of rows to parities, in arrays that compilers put into
 //! registers.
 
-use crate::parities::{ALWAYS, LANES, RowSources, SetOffsets};
+use crate::simd::args::{ALWAYS, LANES, RowSources, SetOffsets};
 
 /// Computes for each set the positions of its rows, followed by that of the zeros. The first set's
 /// offsets are in block `first` of each partition.

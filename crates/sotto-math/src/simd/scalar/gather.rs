@@ -1,6 +1,6 @@
 //! The gather, in arrays that compilers put into registers.
 
-use crate::gather::{PartitionRows, RowPicks};
+use crate::simd::args::{PartitionRows, RowPicks};
 
 /// Replaces the parities by that of all rows and that of half 1.
 pub(super) fn gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, [all, one]: [&mut [u8]; 2]) {

@@ -1,7 +1,8 @@
 //! The transform, one butterfly at a time, values always reduced.
 
 use crate::modulus::Modulus;
-use crate::ntt::{Cell, Factor, Tables, transpose};
+use crate::simd::args::accumulator::Cell;
+use crate::simd::args::ntt::{Factor, Tables, transpose};
 
 pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
     if t.wide { forward_by::<64>(t, x) } else { forward_by::<52>(t, x) }

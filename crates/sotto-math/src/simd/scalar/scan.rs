@@ -1,7 +1,6 @@
 //! The scan, one byte at a time.
 
-use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
-use crate::simd::Planes;
+use crate::simd::args::{GROUP_BYTES, PANEL_ROWS, Planes};
 
 pub(in crate::simd) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     let mut rest = sums;

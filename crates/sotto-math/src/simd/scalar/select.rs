@@ -1,6 +1,6 @@
 //! The sum of selected records, eight bytes of slices at a time.
 
-use crate::bitslice::{SelectionMatrices, SelectionShare};
+use crate::simd::args::{SelectionMatrices, SelectionShare};
 
 /// A word whose bytes have only their lowest bit.
 const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,6 +1,8 @@
 //! Arithmetic between slots, one slot at a time.
 
-use crate::ntt::{Automorphism, Tables};
+use crate::simd::args::automorphism::Automorphism;
+
+use crate::simd::args::ntt::Tables;
 
 /// Number of products below 2^120 whose sum fits 128 bits.
 const ROOM: usize = 1 << 8;

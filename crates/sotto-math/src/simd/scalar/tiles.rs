@@ -1,6 +1,10 @@
 //! The pass over tiles, one slot at a time.
 
-use crate::tiles::{Block, CacheLine, OneResidue, TileLayout, TwoResidues, WordForm, WordFormat};
+use crate::simd::args::tiles::{Block, CacheLine};
+
+use crate::simd::args::tiles::layout::TileLayout;
+
+use crate::simd::args::tiles::words::{OneResidue, TwoResidues, WordForm, WordFormat};
 
 type Slots = [u64; 8];
 

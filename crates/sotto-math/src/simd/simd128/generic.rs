@@ -1,12 +1,11 @@
 //! The [generic](crate::simd::generic) kernels, compiled for the vectors of WebAssembly.
 
 use super::registers::{Register16, Register32};
-use crate::gadget::GadgetDigits;
-use crate::gather::{PartitionRows, RowPicks};
-use crate::modulus_pair::ModulusPair;
-use crate::ntt::Tables;
-use crate::parities::{LANES, RowSources};
-use crate::rader::{Cells, Grid, Spectrum};
+use crate::simd::args::gadget::GadgetDigits;
+use crate::simd::args::grid::{Cells, Grid, Spectrum};
+use crate::simd::args::modulus_pair::ModulusPair;
+use crate::simd::args::ntt::Tables;
+use crate::simd::args::{LANES, PartitionRows, RowPicks, RowSources};
 use crate::simd::{generic, scalar};
 
 compiled_generic!("simd128", Register32::new(), Register32::new(), Register16::new());
@@ -14,9 +13,10 @@ compiled_32!("simd128", Register32::new());
 
 /// Only servers run the pass over tiles.
 pub(super) mod tiles {
+    use crate::simd::args::tiles::Block;
+    use crate::simd::args::tiles::words::WordFormat;
     use crate::simd::scalar;
     use crate::simd::shapes::TilesShape;
-    use crate::tiles::{Block, WordFormat};
 
     pub(in crate::simd) fn tiles(
         _: &TilesShape,

@@ -1,6 +1,5 @@
 //! Registers of 16 bytes, and pairs of them, for the [generic](crate::simd::generic) kernels.
 
-use super::transpose::{transpose, transpose_words};
 use crate::simd::generic::doubles::Doubles;
 use crate::simd::generic::ntt::Words;
 use crate::simd::generic::{Multiplier, Number, Register, each, multiplier, proven, register};
@@ -34,7 +33,7 @@ register! {
     |bit, sum, x| v128_xor(sum, v128_and(x, u8x16_splat(0u8.wrapping_sub(bit))))
 }
 
-pub(super) type Pair = [v128; 2];
+type Pair = [v128; 2];
 
 register! {
     Register32 of 32 bytes in Pair, 4 sums:
@@ -202,4 +201,43 @@ fn split(x: v128, at: f64) -> [v128; 2] {
     let at = f64x2_splat(at);
     let upper = f64x2_sub(f64x2_add(x, at), at);
     [upper, f64x2_sub(x, upper)]
+}
+
+/// Transposes 4 by 4 lanes in two rows at a time, of which there are four pairs.
+#[inline(always)]
+fn transpose([a, b, c, d]: [Pair; 4]) -> [Pair; 4] {
+    [
+        [firsts(a[0], b[0]), firsts(c[0], d[0])],
+        [seconds(a[0], b[0]), seconds(c[0], d[0])],
+        [firsts(a[1], b[1]), firsts(c[1], d[1])],
+        [seconds(a[1], b[1]), seconds(c[1], d[1])],
+    ]
+}
+
+/// Transposes 8 by 8 words by four transpositions of 4 by 4, of which the outer two are swapped.
+#[inline(always)]
+fn transpose_words([a, b, c, d, e, f, g, h]: [Pair; 8]) -> [Pair; 8] {
+    let [i, j, k, l] = transpose_quarter([a[0], b[0], c[0], d[0]]);
+    let [m, n, o, p] = transpose_quarter([e[0], f[0], g[0], h[0]]);
+    let [q, r, s, t] = transpose_quarter([a[1], b[1], c[1], d[1]]);
+    let [u, v, w, x] = transpose_quarter([e[1], f[1], g[1], h[1]]);
+    [[i, m], [j, n], [k, o], [l, p], [q, u], [r, v], [s, w], [t, x]]
+}
+
+/// Transposes 4 by 4 words: pairs of words, then pairs of pairs.
+#[inline(always)]
+fn transpose_quarter([a, b, c, d]: [v128; 4]) -> [v128; 4] {
+    let (ab, cd) = (i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<0, 4, 1, 5>(c, d));
+    let (ab_high, cd_high) = (i32x4_shuffle::<2, 6, 3, 7>(a, b), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+    [firsts(ab, cd), seconds(ab, cd), firsts(ab_high, cd_high), seconds(ab_high, cd_high)]
+}
+
+#[inline(always)]
+fn firsts(a: v128, b: v128) -> v128 {
+    i64x2_shuffle::<0, 2>(a, b)
+}
+
+#[inline(always)]
+fn seconds(a: v128, b: v128) -> v128 {
+    i64x2_shuffle::<1, 3>(a, b)
 }

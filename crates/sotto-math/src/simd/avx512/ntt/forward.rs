@@ -6,7 +6,8 @@ use super::{
     Row, Square, every_seven, lanes_seven, load_square, quarters, quarters_mut, store_quarters, three,
     transpose,
 };
-use crate::ntt::{AccumulatorMut, SquareFactors, Tables};
+use crate::simd::args::accumulator::AccumulatorMut;
+use crate::simd::args::ntt::{SquareFactors, Tables};
 use core::arch::x86_64::*;
 
 /// A forward transform in progress; `LAZY` means that values are reduced only at the end.

@@ -5,7 +5,7 @@ use super::super::products::{Constants, Factors, below, every, times};
 use super::{
     Row, Square, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three, transpose,
 };
-use crate::ntt::{SquareFactors, Tables};
+use crate::simd::args::ntt::{SquareFactors, Tables};
 use core::arch::x86_64::*;
 
 /// An inverse transform in progress: the levels in reverse, each with `u + v` and

@@ -1,8 +1,9 @@
 //! Sums of products that are reduced once, at the end of a run, in both forms of words.
 
+use crate::simd::args::tiles::packing::WordPacking;
+use crate::simd::args::tiles::words::{OneResidue, TwoResidues};
 use crate::simd::avx512::lanes::load;
 use crate::simd::avx512::products::below;
-use crate::tiles::{OneResidue, TwoResidues, WordPacking};
 use core::arch::x86_64::*;
 
 /// The packing of words of a form.

@@ -18,7 +18,7 @@ mod forward;
 mod inverse;
 
 use super::super::doubles::{Constants, Doubles, Factors};
-use crate::ntt::{Doubles as Table, Tables};
+use crate::simd::args::ntt::{Doubles as Table, Tables};
 
 type Row = [u64; 4];
 type Square = [u64; 64];

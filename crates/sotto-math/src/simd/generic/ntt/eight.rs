@@ -6,7 +6,7 @@
 //! the middle. Values are always reduced.
 
 use super::super::Register;
-use crate::ntt::{Factor, ShortFactors, Tables};
+use crate::simd::args::ntt::{Factor, ShortFactors, Tables};
 
 type Row = [u64; 4];
 

@@ -20,12 +20,8 @@
 //! slower, and one too, which we cannot explain.
 
 use super::packing::{Cell, WordPacking};
+use super::{LINE, LINE_BYTES};
 use std::ops::Range;
-
-/// Number of slots in a block, which is the number of words in a line.
-pub(crate) const LINE: usize = 8;
-/// Bytes of a line.
-pub(crate) const LINE_BYTES: usize = 64;
 
 /// The shape of a table of polynomials in tiles. Nothing is padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +51,7 @@ impl TileRun {
 
 impl TileLayout {
     /// Rows in a tile.
-    pub const TILE_ROWS: usize = 32;
+    pub const TILE_ROWS: usize = super::TILE_ROWS;
     /// Columns in a group.
     pub const GROUP_COLS: usize = 4;
     /// Largest number of polynomials of a run.

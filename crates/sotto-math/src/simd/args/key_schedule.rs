@@ -8,7 +8,7 @@ use zeroize::Zeroize;
 pub(crate) const CONSTANTS: [u8; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1B, 0x36];
 
 /// Expands a key by `KeyExpansion` of FIPS 197, section 5.2.
-pub(super) fn expand(key: &[u8; 16]) -> [[u8; 16]; 11] {
+pub(crate) fn expand(key: &[u8; 16]) -> [[u8; 16]; 11] {
     let mut rounds = [*key; 11];
     let mut words = [[0; 4]; 4];
     words.as_flattened_mut().copy_from_slice(key);

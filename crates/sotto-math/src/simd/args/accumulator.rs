@@ -1,6 +1,6 @@
 //! Accumulators: sums of products that are reduced once, at the end.
 
-use super::Tables;
+use super::ntt::Tables;
 
 /// Number of products that fit 64 bits: a product of two factors below 2^52 adds less than 2^52 to
 /// each half.
@@ -14,7 +14,7 @@ const WIDE_ROOM: usize = 1 << 8;
 /// The value of a slot is `lo + 2^52 hi`. These are the two halves that the 52-bit multipliers of
 /// AVX-512 IFMA return, so a product costs two instructions and no reduction. Modulo a product of
 /// primes of 2^50 or more it is `lo + 2^64 hi`. The contents of the halves depend on the backend;
-/// only the reduced value, from [`NttPlan::take`](super::NttPlan::take), does not.
+/// only the reduced value, from [`NttPlan::take`](crate::ntt::NttPlan::take), does not.
 #[derive(Debug, Clone)]
 pub struct Accumulator {
     cells: Vec<Cell>,

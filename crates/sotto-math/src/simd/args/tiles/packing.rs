@@ -13,8 +13,7 @@
 //! on. Rows at the end of a tile that do not fill a bunch have lines of their own, with free bits
 //! of zero.
 
-use super::layout::{LINE, LINE_BYTES, TileLayout};
-use super::selectors::CacheLine;
+use super::{CacheLine, LINE, LINE_BYTES, TILE_ROWS};
 
 /// The kind of words, which determines how they share lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +53,7 @@ impl WordPacking {
 
     /// Number of lines of all rows of a table, in each column.
     pub const fn lines_of_table(self, rows: usize) -> usize {
-        const TILE: usize = TileLayout::TILE_ROWS;
-        rows / TILE * self.lines_of(TILE) + self.lines_of(rows % TILE)
+        rows / TILE_ROWS * self.lines_of(TILE_ROWS) + self.lines_of(rows % TILE_ROWS)
     }
 
     /// Mask of the bits of a line's own word.

@@ -6,8 +6,8 @@
 //! within a column `r` for `(r mod 7, r mod 13)` alike. Positions in sequence go down the diagonal,
 //! so that few cache lines are in use at a time.
 
+use super::ntt::Factor;
 use crate::modulus::Modulus;
-use crate::ntt::Factor;
 
 pub(crate) const ROWS: usize = 91;
 pub(crate) const COLUMNS: usize = 90;
@@ -112,7 +112,7 @@ const fn unit(of: usize, p: usize) -> usize {
 
 impl Grid {
     /// Makes the grid; `None` unless the modulus is a prime that is 1 modulo 8190.
-    pub(super) fn new(q: Modulus) -> Option<Self> {
+    pub(crate) fn new(q: Modulus) -> Option<Self> {
         let n = ROWS * COLUMNS;
         if q.factors().is_some() || !(q.value() - 1).is_multiple_of(n as u64) {
             return None;
@@ -142,7 +142,7 @@ impl Grid {
     }
 
     /// Transforms a factor of convolutions, over 8190, axis by axis by the definition.
-    pub(super) fn spectrum(&self, mut x: Vec<u64>) -> Spectrum {
+    pub(crate) fn spectrum(&self, mut x: Vec<u64>) -> Spectrum {
         let (q, n) = (&self.modulus, x.len());
         for p in [2, 5, 7, 9, 13] {
             let step = unit(n, p);

@@ -14,8 +14,6 @@
 //! 3. The new row is `k h` plus the carry out of `m`: in each lane, rows rotate by a number that
 //!    the lane fixes. Three conditional moves by 1, 2 and 4 rows do that.
 
-use crate::simd::{self, Kernels};
-
 /// The automorphism X -> X^k for one length, as a permutation of slots.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone)]
@@ -87,39 +85,9 @@ impl Automorphism {
     pub fn k(&self) -> usize {
         self.k
     }
-
-    /// Writes the slots of `f(X^k)` for the slots `x` of `f`.
-    ///
-    /// # Panics
-    /// If `x` or `out` is not of the plan's length.
-    pub fn apply(&self, x: &[u64], out: &mut [u64]) {
-        self.apply_with(simd::kernels(), x, out);
-    }
-
-    pub(crate) fn apply_with(&self, kernels: &dyn Kernels, x: &[u64], out: &mut [u64]) {
-        assert_eq!(x.len(), 64 * self.squares.len(), "a slice of the plan's length");
-        assert_eq!(out.len(), 64 * self.squares.len(), "a slice of the plan's length");
-        kernels.permute(self, x, out);
-    }
 }
 
 /// Reverses three bits.
 fn brev3(i: usize) -> usize {
     (i & 1) << 2 | i & 2 | i >> 2 & 1
-}
-
-/// Computes `f(X^k)` for the signed coefficients `x` of `f`, modulo `X^n + 1`.
-///
-/// # Panics
-/// If `k` is even, or the length of `x` is no power of two.
-pub fn substitute(k: usize, x: &[i32]) -> Vec<i32> {
-    let n = x.len();
-    assert!(n.is_power_of_two() && k % 2 == 1, "an odd power, and a power of two as length");
-    let mut out = vec![0; n];
-    for (i, &x) in x.iter().enumerate() {
-        // X^n = -1, so exponents count modulo 2n, and the upper half is negative.
-        let at = i * (k % (2 * n)) % (2 * n);
-        out[at % n] = if at < n { x } else { -x };
-    }
-    out
 }
