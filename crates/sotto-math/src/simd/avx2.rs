@@ -2,10 +2,7 @@
 
 pub(super) mod aes;
 mod bytes;
-mod find;
 mod gauss;
-mod generic;
-mod lanes;
 mod rank;
 pub(super) mod registers;
 mod scan;
@@ -22,6 +19,17 @@ use crate::simd::args::ntt::Tables;
 use crate::simd::args::tiles::Block;
 use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
+
+/// The [generic](crate::simd::generic) kernels, compiled for AVX2.
+mod generic {
+    use super::registers::{Xmm, Ymm};
+    use super::*;
+    use crate::simd::generic;
+
+    compiled_generic!("avx2", Ymm::new(), Ymm::new(), Xmm(()));
+    compiled_32!("avx2,fma", Ymm::with_fma());
+    compiled_tiles!("avx2,fma", Ymm::with_fma());
+}
 
 /// Proof that this processor has AVX2, FMA and POPCNT. Only the probe makes one.
 pub(crate) struct Avx2(());

@@ -3,11 +3,8 @@
 mod aes;
 mod cyclic;
 mod digits;
-mod find;
 mod fold;
 mod gauss;
-mod generic;
-mod lanes;
 mod ntt;
 mod products;
 mod rank;
@@ -32,6 +29,16 @@ use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{
     LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices, SelectionShare, SetOffsets,
 };
+
+/// The [generic](crate::simd::generic) kernels, compiled for AVX-512.
+mod generic {
+    use super::registers::Zmm;
+    use super::*;
+    use crate::simd::avx2::registers::{Xmm, Ymm};
+    use crate::simd::generic;
+
+    compiled_generic!("avx512f,avx512vl", Zmm::new(), Ymm::new(), Xmm(()));
+}
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT. Only the probe makes one.
 pub(crate) struct Avx512(());

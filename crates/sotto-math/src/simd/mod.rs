@@ -9,7 +9,7 @@
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
 //! The arguments of kernels are in `args`, below both the backends and the modules that make them.
-//! Each folder of a backend has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and
+//! Each folder of a backend has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and
 //! `sha256` where it has something faster than scalar code. Algorithms that are the same for
 //! registers of every width are in `generic`, and a backend's `registers` define the operations;
 //! the same holds for `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or

@@ -1,9 +1,7 @@
 //! 16-byte registers, alone and in pairs: NEON, which every 64-bit ARM processor has.
 
 mod aes;
-mod find;
 mod gauss;
-mod generic;
 mod lanes;
 mod rank;
 mod registers;
@@ -21,6 +19,17 @@ use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 use generic::{cyclic, digits, ntt, slots, tiles};
 use std::arch::is_aarch64_feature_detected;
+
+/// The [generic](crate::simd::generic) kernels, compiled for NEON.
+mod generic {
+    use super::registers::{Register16, Register32};
+    use super::*;
+    use crate::simd::generic;
+
+    compiled_generic!("neon", Register32::new(), Register32::new(), Register16::new());
+    compiled_32!("neon", Register32::new());
+    compiled_tiles!("neon", Register32::new());
+}
 
 /// Proof that this processor has NEON. Only the probe makes one.
 pub(crate) struct Neon(());

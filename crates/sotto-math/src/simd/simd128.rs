@@ -10,7 +10,6 @@
 //! faster in V8 than tables of sixteen bytes in registers (Hamburg, CHES 2009).
 
 mod gauss;
-mod generic;
 mod rank;
 mod registers;
 
@@ -24,6 +23,30 @@ use crate::simd::args::tiles::Block;
 use crate::simd::args::tiles::words::WordFormat;
 use crate::simd::args::{LANES, PartitionRows, Planes, RowPicks, RowSources, SelectionMatrices};
 use generic::{cyclic, digits, ntt, slots, tiles};
+
+/// The [generic](crate::simd::generic) kernels, compiled for the vectors of WebAssembly.
+mod generic {
+    use super::registers::{Register16, Register32};
+    use super::*;
+    use crate::simd::generic;
+
+    compiled_generic!("simd128", Register32::new(), Register32::new(), Register16::new());
+    compiled_32!("simd128", Register32::new());
+
+    /// Only servers run the pass over tiles.
+    pub(super) mod tiles {
+        use super::*;
+
+        pub(in crate::simd) fn tiles(
+            _: &TilesShape,
+            form: &WordFormat,
+            block: Block<'_>,
+            sums: &mut [&mut [[u64; 8]]],
+        ) {
+            scalar::tiles(form, block, sums);
+        }
+    }
+}
 
 /// The backend of a build with vectors. Only the probe makes one.
 pub(crate) struct Simd128(());

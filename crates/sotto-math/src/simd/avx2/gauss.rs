@@ -1,6 +1,6 @@
 //! Sampling by the cumulative table: 16 samples against one entry at a time.
 
-use super::lanes::{load, store};
+use super::registers::{load, store};
 use core::arch::x86_64::*;
 
 const VECTORS: usize = 4;

@@ -1,6 +1,6 @@
 //! Comparisons of bytes: a byte that is at least the bound is the maximum of the two.
 
-use super::lanes::load;
+use super::registers::load;
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx2,popcnt")]

@@ -8,7 +8,7 @@
 //! Four planes of a query share the widening of 32 bytes, which is eight rows; so blocks small
 //! enough for the first-level cache are read eight times. Query bytes are widened once per block.
 
-use super::lanes::{load, store, widen};
+use super::registers::{load, store, widen};
 use crate::simd::args::{GROUP_BYTES, PANEL_ROWS, Planes};
 use crate::simd::generic::prefetch;
 use core::arch::x86_64::*;

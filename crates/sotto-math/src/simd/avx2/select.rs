@@ -3,7 +3,7 @@
 //! There is no product of a bit matrix in these registers, so each query has masked sums of its
 //! own: eight queries, or one query, for about 32 bytes of slices at a time.
 
-use super::lanes::{load, store};
+use super::registers::{load, store};
 use crate::simd::args::SelectionMatrices;
 use core::arch::x86_64::*;
 

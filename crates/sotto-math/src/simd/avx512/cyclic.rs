@@ -15,9 +15,9 @@
 //!
 //! A number `x` below 32 is reduced by a quotient that is too low by less than `1 + x / 32`.
 
-use super::lanes::{load, store};
 use super::ntt::transpose;
 use super::products::{below, every};
+use super::registers::{load, store};
 use crate::modulus::Modulus;
 use crate::simd::args::grid::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,

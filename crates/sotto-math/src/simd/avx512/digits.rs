@@ -1,7 +1,7 @@
 //! Digits, and conversions between two moduli, eight numbers per register.
 
-use super::lanes::{load, store};
 use super::products::{Constants, Factors, below, times};
+use super::registers::{load, store};
 use super::slots::difference;
 use crate::modulus::Modulus;
 use crate::simd::args::gadget::{Gadget, GadgetDigits, PairDigits};

@@ -1,6 +1,6 @@
 //! Positions of rows, by transposing offsets and compressing the chosen ones.
 
-use super::lanes::{load, store};
+use super::registers::{load, store};
 use crate::simd::args::{LANES, SetOffsets};
 use core::arch::x86_64::*;
 

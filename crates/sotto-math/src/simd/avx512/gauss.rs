@@ -1,6 +1,6 @@
 //! Sampling by the cumulative table: 32 samples against one entry at a time.
 
-use super::lanes::load;
+use super::registers::load;
 use core::arch::x86_64::*;
 
 const VECTORS: usize = 4;

@@ -22,8 +22,8 @@ mod forward;
 mod inverse;
 mod words;
 
-use super::lanes::{load, store};
 use super::products::{Factors, every};
+use super::registers::{load, store};
 use crate::simd::args::accumulator::AccumulatorMut;
 use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
 use crate::simd::args::ntt::{Factor, LaneFactors, Reduction, SquareFactors, Tables};

@@ -1,6 +1,6 @@
 //! Comparisons of bytes, by mask registers.
 
-use super::lanes::load;
+use super::registers::load;
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]

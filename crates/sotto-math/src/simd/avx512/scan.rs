@@ -12,7 +12,7 @@
 //! however many queries there are, and is busy all the time. The machine determines whether a lone
 //! bundle prefetches for itself, and how wide bundles are: see [`shapes`](crate::simd::shapes).
 
-use super::lanes::{add_products, load, store};
+use super::registers::{add_products, load, store};
 use crate::simd::args::{GROUP_BYTES, PANEL_ROWS, Planes};
 use crate::simd::generic::prefetch;
 use crate::simd::shapes::ScanShape;

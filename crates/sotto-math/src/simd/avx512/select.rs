@@ -10,7 +10,7 @@
 //! turns on a few blocks, which the caches hold, and the first of them prefetches the next blocks:
 //! so memory is read once however many queries there are.
 
-use super::lanes::{load, store};
+use super::registers::{load, store};
 use crate::simd::args::{SelectionMatrices, SelectionShare};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::shapes::SelectShape;

@@ -3,7 +3,7 @@
 //! Rotations are one instruction, and so is any bitwise function of three words, which together
 //! with additions is all that SHA-256 needs.
 
-use super::lanes::{load, store};
+use super::registers::{load, store};
 use crate::simd::scalar;
 use crate::simd::scalar::sha256::{BITS, START};
 use core::arch::x86_64::*;

@@ -1,7 +1,7 @@
 //! Arithmetic between slots, eight per register.
 
-use super::lanes::{load, store};
 use super::products::{Constants, Product, below, every, times};
+use super::registers::{load, store};
 use crate::simd::args::automorphism::Automorphism;
 use crate::simd::args::ntt::Tables;
 use core::arch::x86_64::*;

@@ -17,7 +17,7 @@
 
 mod sums;
 
-use super::lanes::{load, store};
+use super::registers::{load, store};
 use crate::simd::args::tiles::layout::{TileLayout, TileRun};
 use crate::simd::args::tiles::words::{WordForm, WordFormat};
 use crate::simd::args::tiles::{Block, CacheLine};

@@ -1,7 +1,7 @@
 //! The forward transform: coefficients, or bytes, to slots.
 
-use super::super::lanes::{load, store, widen};
 use super::super::products::{Constants, Factors, add_product, below, every, times};
+use super::super::registers::{load, store, widen};
 use super::{
     Row, Square, every_seven, lanes_seven, load_square, quarters, quarters_mut, store_quarters, three,
     transpose,

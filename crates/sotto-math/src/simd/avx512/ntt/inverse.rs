@@ -1,7 +1,7 @@
 //! The inverse transform: slots to coefficients.
 
-use super::super::lanes::{load, store};
 use super::super::products::{Constants, Factors, below, every, times};
+use super::super::registers::{load, store};
 use super::{
     Row, Square, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three, transpose,
 };

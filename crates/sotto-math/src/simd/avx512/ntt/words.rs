@@ -9,7 +9,7 @@
 //! between those of the inverse (Harvey 2014). A product with a factor is below 2q for any 32-bit
 //! number.
 
-use super::super::lanes::{load, store};
+use super::super::registers::{load, store};
 use super::{Row, quarters_mut, store_quarters};
 use crate::simd::args::modulus_pair::{ModulusPair, ResidueLift};
 use crate::simd::args::ntt::{Factor, ShortFactors, Tables};

@@ -2,8 +2,8 @@
 
 use crate::simd::args::tiles::packing::WordPacking;
 use crate::simd::args::tiles::words::{OneResidue, TwoResidues};
-use crate::simd::avx512::lanes::load;
 use crate::simd::avx512::products::below;
+use crate::simd::avx512::registers::load;
 use core::arch::x86_64::*;
 
 /// The packing of words of a form.
