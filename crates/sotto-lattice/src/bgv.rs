@@ -7,10 +7,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`ring`] | the trait of rings: primes, transforms, slots and their rotation |
+//! | [`ring`] | the trait of rings: primes, transforms, levels, slots and their rotation |
 //! | [`pow2`] | `X^n + 1` with a plain modulus that splits it: two cycles of `n / 2` numbers |
 //! | [`m8191`] | the cyclotomic polynomial of 8191, messages modulo 2: one cycle of 630 fields of 2^13 |
-//! | [`level`], [`rns`] | levels, polynomials modulo their primes, and the scale of messages |
+//! | [`rns`] | polynomials modulo the primes of a level, and the scale of messages |
 //! | [`secret`], [`ciphertext`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
 //! | [`bfv`] | unmodified BFV, compatible with other implementations: any plain modulus, any primes |
 //! | [`keyswitch`], [`rotate`], [`mod_down`] | switching keys, rotations, and division by a prime |
@@ -37,7 +37,6 @@ pub mod expand;
 #[cfg(test)]
 mod fixture;
 pub mod keyswitch;
-pub mod level;
 pub mod m8191;
 pub mod mod_down;
 pub mod noise;
@@ -58,10 +57,9 @@ pub mod wire;
 pub use answer::{Answer, AnswerBits};
 pub use ciphertext::Ciphertext;
 pub use coefficients::CoefficientFormat;
-pub use level::Level;
 pub use m8191::M8191;
 pub use pow2::Pow2;
-pub use ring::SlotRing;
+pub use ring::{Level, SlotRing};
 pub use rns::RnsRing;
 pub use rotate::RotationKey;
 pub use scratch::Scratch;

@@ -5,7 +5,7 @@
 //! ordinary ring-LWE. Higher ranks share one mask among several messages, which makes answers
 //! shorter (the matrix Regev encryption of Spiral, one column of it).
 
-use crate::aligned_words::AlignedWords;
+use crate::buffer_pool::AlignedWords;
 use crate::encrypt::MaskSource;
 use crate::ring::{ModulusLevel, Ring};
 

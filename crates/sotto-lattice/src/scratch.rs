@@ -4,7 +4,7 @@
 //! split each into `l` small digits, transform the digits, and sum their products with `l` rows of
 //! a key.
 
-use crate::aligned_words::AlignedWords;
+use crate::buffer_pool::AlignedWords;
 use crate::ciphertext::Ciphertext;
 use crate::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;

@@ -2,10 +2,9 @@
 //!
 //! The phase `c0 + c1 s + c2 s^2` is the message over `t` plus the error: see [`rns`](super::rns).
 
-use super::level::Level;
-use super::ring::SlotRing;
+use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
-use crate::aligned_words::AlignedWords;
+use crate::buffer_pool::AlignedWords;
 
 /// A ciphertext of two or three polynomials, as values.
 #[derive(Debug, Clone)]

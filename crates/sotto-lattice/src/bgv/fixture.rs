@@ -3,10 +3,9 @@
 use super::ciphertext::Ciphertext;
 use super::encrypt::{decrypt, encrypt};
 use super::keyswitch::SwitchKey;
-use super::level::Level;
 use super::m8191::M8191;
 use super::pow2::Pow2;
-use super::ring::SlotRing;
+use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
 use super::rotate::RotationKey;
 use super::secret::SecretKey;

@@ -24,8 +24,7 @@
 //! margin.
 
 use super::answer::AnswerBits;
-use super::level::Level;
-use super::ring::SlotRing;
+use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
 use crate::noise::{alignment, failure_log2, uniform};
 

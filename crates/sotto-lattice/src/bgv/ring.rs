@@ -1,4 +1,4 @@
-//! The trait of rings for BGV: primes with transforms, and plaintexts that consist of slots.
+//! The trait of rings for BGV: primes with transforms, levels, and plaintexts that consist of slots.
 //!
 //! A polynomial is a flat slice of words, limb by limb: [`words`](SlotRing::words) words for each
 //! prime. Unless stated otherwise they are *values*, which multiply word by word. A ring whose
@@ -120,5 +120,39 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     /// Number of primes, without the special one.
     fn primes(&self) -> usize {
         self.plans().len().saturating_sub(1)
+    }
+}
+
+/// A level: the first few primes of a ring, followed by the special one for keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    primes: usize,
+    special: bool,
+}
+
+impl Level {
+    /// Makes a level. Only [`RnsRing`](super::RnsRing) does, so that its primes exist.
+    pub(super) fn new(primes: usize) -> Self {
+        Level { primes, special: false }
+    }
+
+    /// Number of primes left, without the special one.
+    pub fn primes(self) -> usize {
+        self.primes
+    }
+
+    /// The level with one prime less, if that leaves any.
+    pub fn below(self) -> Option<Level> {
+        (self.primes > 1).then_some(Level { primes: self.primes - 1, special: self.special })
+    }
+
+    /// The level with the same primes and the special one, which is that of keys.
+    pub(super) fn raised(self) -> Level {
+        Level { special: true, ..self }
+    }
+
+    /// Number of limbs of a polynomial.
+    pub fn limbs(self) -> usize {
+        self.primes + usize::from(self.special)
     }
 }

@@ -11,9 +11,8 @@
 //! of `c / t`. So keys, switching and rotation do not depend on `t`; encryption, decryption and
 //! products of ciphertexts do.
 
-use super::level::Level;
-use super::ring::SlotRing;
-use crate::aligned_words::AlignedWords;
+use super::ring::{Level, SlotRing};
+use crate::buffer_pool::AlignedWords;
 use crate::encrypt::StreamWords;
 use crate::security::{SecretDistribution, gate};
 use sotto_core::{ParamsError, Security};

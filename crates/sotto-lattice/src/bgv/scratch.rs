@@ -1,9 +1,8 @@
 //! The working memory of key switching, so that no step allocates.
 
-use super::level::Level;
-use super::ring::SlotRing;
+use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
-use crate::aligned_words::AlignedWords;
+use crate::buffer_pool::AlignedWords;
 use sotto_math::modulus_pair::ResidueLift;
 
 /// Working memory for the digits of one polynomial of the top level, and for a ciphertext modulo

@@ -3,8 +3,7 @@
 //! Sparse secrets would make less noise, but hybrid attacks on them are outside what the security
 //! estimate covers.
 
-use super::level::Level;
-use super::ring::SlotRing;
+use super::ring::{Level, SlotRing};
 use super::rns::RnsRing;
 use crate::secret::ternary;
 use rand_core::CryptoRng;

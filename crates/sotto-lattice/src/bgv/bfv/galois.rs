@@ -2,14 +2,13 @@
 
 use super::super::ciphertext::Ciphertext;
 use super::super::keyswitch::SwitchKey;
-use super::super::level::Level;
 use super::super::mod_down::leave;
 use super::super::pow2::{Pow2, Rotation};
-use super::super::ring::SlotRing;
+use super::super::ring::{Level, SlotRing};
 use super::super::rns::RnsRing;
 use super::super::scratch::Scratch;
 use super::super::secret::SecretKey;
-use crate::aligned_words::AlignedWords;
+use crate::buffer_pool::AlignedWords;
 use crate::encrypt::ErrorSource;
 
 /// A switching key whose primes are so short that both numbers of a row share a word: the body's in

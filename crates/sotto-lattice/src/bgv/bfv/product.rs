@@ -19,7 +19,7 @@ use super::super::ciphertext::Ciphertext;
 use super::super::pow2::Pow2;
 use super::super::ring::SlotRing;
 use super::super::rns::RnsRing;
-use crate::aligned_words::AlignedWords;
+use crate::buffer_pool::AlignedWords;
 use crate::scratch::sum_of_products;
 use sotto_math::modulus::Modulus;
 use sotto_math::modulus_pair::ModulusPair;
