@@ -274,7 +274,11 @@ mod tests {
         }
 
         #[test]
-        fn what_is_unpacked_was_packed(bytes in prop::collection::vec(any::<u8>(), 0..40), width in 0u32..140, count in 0usize..50) {
+        fn what_is_unpacked_was_packed(
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+            width in 0u32..140,
+            count in 0usize..50,
+        ) {
             if let Some(words) = unpack(&bytes, width, count) {
                 prop_assert_eq!(by_bits(&words, width), bytes.clone());
             }
