@@ -137,6 +137,11 @@ ledger: toolchain ## write ledger/ anew: what the project offers, as text that a
 	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test cli --test ledger -- ledger
 	git status --short ledger
 
+# Nor are these two, which are lanes of `.ci/nightly`.
+package: toolchain ## the packages that can be published, each built from its own archive
+	$(CARGO) package --locked $$($(CARGO) metadata --locked --no-deps --format-version 1 | \
+	  python3 -c 'import json, sys; print(*("-p " + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
+
 # Nor is this: it builds every family of schemes twice.
 web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium
 	@bindings/web/check
