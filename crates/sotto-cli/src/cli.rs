@@ -3,14 +3,13 @@
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::encode::list_choices::ListRequest;
 use crate::verbs::{
     audit::Audit, backup::Backup, backup::Restore, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode,
     forget::Forget, get::Get, inspect::Inspect, leakage::Leakage, log::Log, merkle::Merkle, plan::Plan,
-    prepare::Prepare, ray::Ray, rotate::RotateKey, self_test::SelfTest, serve::Serve, update::Update,
+    prepare::Prepare, ray::Ray, rotate::RotateKey, schemes::Schemes, self_test::SelfTest, serve::Serve,
+    update::Update,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -63,6 +62,8 @@ struct Cli {
 enum Verb {
     /// Say which scheme and layout a table calls for, and what each would cost
     Plan(Box<Plan>),
+    /// List the schemes of this build, or what one rests on and its parameter sets
+    Schemes(Schemes),
     /// Turn a file into a table that can be served
     Encode(Box<Encode>),
     /// Serve encoded tables over HTTP
@@ -117,11 +118,6 @@ fn command() -> clap::Command {
 
 /// Runs the command that this process was started as.
 pub(crate) fn run() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    if let Some(question) = ListRequest::of(&args) {
-        let json = args.iter().any(|arg| arg == "--json");
-        return code(question.answer(Screen::new(json)), json);
-    }
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -154,6 +150,7 @@ impl Verb {
     fn run(self, screen: Screen) -> Result<()> {
         match self {
             Verb::Plan(verb) => verb.run(screen),
+            Verb::Schemes(verb) => verb.run(screen),
             Verb::Encode(verb) => verb.run(screen),
             Verb::Serve(verb) => verb.run(screen),
             Verb::Get(verb) => verb.run(screen),

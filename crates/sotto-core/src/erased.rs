@@ -109,6 +109,13 @@ pub type UnitsFn = fn(&[u8]) -> Result<UnitLayout>;
 pub type BucketsFn = fn(&[u8]) -> Result<u64>;
 
 impl SchemeEntry {
+    /// The servers that a client has to trust, in words.
+    pub fn trust(&self) -> String {
+        let servers = if self.servers == 1 { "one server" } else { "two servers that do not collude" };
+        let is_verified = self.metadata.is_verified || self.proven;
+        format!("{servers}{}", if is_verified { ", whose answers are verified" } else { "" })
+    }
+
     /// Makes the entry of a scheme with every capability of its [`Scheme::CAPS`].
     ///
     /// # Panics

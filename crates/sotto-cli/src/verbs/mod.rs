@@ -16,6 +16,7 @@
 //! | [`inspect`] | describes a directory, an image or a server |
 //! | [`doctor`] | what is wrong, and what to do about it |
 //! | [`ray`] | tables in parts over many machines |
+//! | [`schemes`] | the schemes of this build |
 //! | [`self_test`] | recorded lookups, replayed |
 //! | [`leakage`] | what a table reveals, and to whom |
 //! | [`mod@bench`] | measurements |
@@ -57,6 +58,7 @@ pub(crate) mod prepare;
 mod publish_args;
 pub(crate) mod ray;
 pub(crate) mod rotate;
+pub(crate) mod schemes;
 pub(crate) mod self_test;
 pub(crate) mod serve;
 mod server_counters;

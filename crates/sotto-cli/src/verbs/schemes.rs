@@ -1,93 +1,97 @@
-//! `sotto encode --scheme ?` and `--set ?`: lists the choices. Handled before the command line is
-//! parsed, since there is no file to encode yet.
+//! `sotto schemes`: the schemes of this build, and the facts and parameter sets of one.
 
-use crate::failure::{Failure, Result};
+use super::encode::{SchemeArg, scheme};
+use crate::failure::Result;
 use crate::screen::{Screen, grid};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sotto_core::{NamedSet, SchemeEntry};
-use std::ffi::OsString;
 
-/// The list that was requested.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ListRequest {
-    /// All schemes.
-    Schemes,
-    /// The parameter sets of a scheme, or of all schemes if none was named.
-    Sets(Option<String>),
+const EXAMPLE: &str = "\
+Example:
+  sotto schemes
+  sotto schemes spiral";
+
+/// Arguments of `sotto schemes`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Schemes {
+    /// Show this scheme and its parameter sets [default: a list of all]
+    #[arg(value_parser = scheme)]
+    scheme: Option<SchemeArg>,
 }
 
-impl ListRequest {
-    /// The request in a command line, if it is one.
-    pub(crate) fn of(args: &[OsString]) -> Option<Self> {
-        let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
-        if words.iter().find(|word| !word.starts_with('-')) != Some(&"encode") {
-            return None;
-        }
-        let (scheme, set) = (value(&words, "--scheme"), value(&words, "--set"));
-        match (scheme, set) {
-            (Some("?"), _) => Some(ListRequest::Schemes),
-            (scheme, Some("?")) => Some(ListRequest::Sets(scheme.map(str::to_owned))),
-            _ => None,
-        }
-    }
-
-    /// Prints the list.
-    pub(crate) fn answer(self, screen: Screen) -> Result<()> {
-        let entries = match &self {
-            ListRequest::Schemes | ListRequest::Sets(None) => sotto_registry::SCHEMES.to_vec(),
-            ListRequest::Sets(Some(name)) => vec![super::scheme(name).map_err(Failure::usage)?.entry()],
-        };
-        match &self {
-            ListRequest::Schemes => {
-                let lines = entries.iter().map(|entry| (entry.id.0, entry.metadata.title.to_owned()));
-                screen.say(grid::facts(lines))?;
-                screen.say("\n`sotto encode --scheme NAME --set ?` lists a scheme's parameter sets.")?;
+impl Schemes {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        match self.scheme {
+            Some(scheme) => {
+                let entry = scheme.entry();
+                screen.say(format!("{}\n{}", entry.id, grid::facts(facts(entry))))?;
+                screen.say(format!("\n{}", sets(entry)))?;
+                screen.report(&Value::Object(scheme_json(entry)))
             }
-            ListRequest::Sets(_) => entries.iter().try_for_each(|entry| sets(entry, screen))?,
+            None => {
+                let columns =
+                    [("scheme", false), ("publication", false), ("hidden by", false), ("servers", true)];
+                let rows = sotto_registry::SCHEMES.iter().map(|entry| {
+                    let hiding = names(entry.metadata.hiding);
+                    vec![
+                        entry.id.to_string(),
+                        entry.metadata.title.to_owned(),
+                        hiding,
+                        entry.servers.to_string(),
+                    ]
+                });
+                screen.say(grid::grid(&columns, rows))?;
+                screen.say("\n`sotto schemes NAME` shows what a scheme rests on, and its parameter sets.")?;
+                let all: Vec<_> = sotto_registry::SCHEMES.iter().map(|entry| scheme_json(entry)).collect();
+                screen.report(&json!({ "schemes": all }))
+            }
         }
-        screen
-            .report(&json!({ "schemes": entries.iter().map(|entry| scheme_json(entry)).collect::<Vec<_>>() }))
     }
 }
 
-/// The value of an option: the next word, or what follows its equals sign.
-fn value<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
-    let at = words.iter().position(|word| word.split('=').next() == Some(name))?;
-    words.get(at)?.split_once('=').map(|(_, value)| value).or_else(|| words.get(at + 1).copied())
+/// The names of some means or assumptions, with commas between them.
+fn names(of: &[impl ToString]) -> String {
+    of.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn sets(entry: &SchemeEntry, screen: Screen) -> Result<()> {
+fn facts(entry: &SchemeEntry) -> Vec<(&'static str, String)> {
+    let metadata = &entry.metadata;
+    let mut facts = vec![
+        ("publication", metadata.title.to_owned()),
+        ("paper", metadata.paper.to_owned()),
+        ("crate", metadata.package.to_owned()),
+        ("hidden by", names(metadata.hiding)),
+        ("trust in", entry.trust()),
+        ("assumptions", names(metadata.assumptions)),
+        ("client keeps", metadata.client_keeps.to_owned()),
+        ("server keeps", format!("{}, for each client", metadata.server_keeps)),
+    ];
+    if metadata.is_baseline {
+        facts.push(("baseline", "to be compared with; another scheme serves the purpose better".to_owned()));
+    }
+    facts
+}
+
+fn sets(entry: &SchemeEntry) -> String {
     let sets = (entry.sets)();
     if sets.is_empty() {
-        return screen.say(format!("{} has no named sets: it fits itself to the table\n", entry.id));
+        return "No named parameter sets: it fits itself to the table.".to_owned();
     }
-    screen.say(format!("{}\n", entry.id))?;
     let lines = sets.iter().map(|NamedSet { name, about }| (*name, (*about).to_owned()));
-    screen.say(format!("{}\n", grid::facts(lines)))
+    format!("Parameter sets, for `sotto encode --set`:\n{}", grid::facts(lines))
 }
 
-fn scheme_json(entry: &SchemeEntry) -> Value {
-    let sets =
-        (entry.sets)().into_iter().map(|NamedSet { name, about }| json!({ "name": name, "about": about }));
-    json!({ "id": entry.id.0, "title": entry.metadata.title, "sets": sets.collect::<Vec<_>>() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_question_mark_asks_and_nothing_else_does() {
-        let asked = |line: &str| ListRequest::of(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(asked("sotto encode --scheme ?"), Some(ListRequest::Schemes));
-        assert_eq!(asked("sotto --json encode --scheme=?"), Some(ListRequest::Schemes));
-        assert_eq!(asked("sotto encode --set ?"), Some(ListRequest::Sets(None)));
-        let named = Some(ListRequest::Sets(Some("spiral".to_owned())));
-        assert_eq!(asked("sotto encode x.csv --set ? --scheme spiral"), named);
-        for other in
-            ["sotto", "sotto get --set ?", "sotto encode ?", "sotto encode --set", "sotto encode --set small"]
-        {
-            assert_eq!(asked(other), None, "{other}");
-        }
+fn scheme_json(entry: &SchemeEntry) -> Map<String, Value> {
+    let sets = (entry.sets)();
+    let sets: Vec<_> = sets.iter().map(|set| json!({ "name": set.name, "about": set.about })).collect();
+    let mut fields = Map::new();
+    fields.insert("id".to_owned(), json!(entry.id.0));
+    if let Ok(Value::Object(metadata)) = serde_json::to_value(entry.metadata) {
+        fields.extend(metadata);
     }
+    fields.insert("servers".to_owned(), json!(entry.servers));
+    fields.insert("trust".to_owned(), json!(entry.trust()));
+    fields.insert("sets".to_owned(), json!(sets));
+    fields
 }

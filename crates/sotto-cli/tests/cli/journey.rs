@@ -274,15 +274,21 @@ fn a_scheme_with_keys_says_its_set_and_its_noise_step_by_step() {
 }
 
 #[test]
-fn what_can_be_chosen_is_listed_without_a_file() {
-    let schemes = sotto(&["encode", "--scheme", "?"]);
-    assert_eq!(schemes.code, 0, "{}", schemes.stderr);
-    assert!(schemes.stdout.contains("fspiral/1") && schemes.stdout.contains("--set ?"), "{}", schemes.stdout);
-    let sets = sotto(&["encode", "--scheme", "spiral", "--set", "?", "--json"]).json();
-    let names: Vec<_> =
-        sets["schemes"][0]["sets"].as_array().unwrap().iter().map(|set| &set["name"]).collect();
-    assert!(names.contains(&&"paper-1m-256".into()), "{sets}");
-    let all = sotto(&["encode", "--set=?"]).stdout;
-    assert!(all.contains("simplepir/1 has no named sets") && all.contains("stream-pack-16"), "{all}");
-    sotto(&["encode", "--scheme", "nosuch", "--set", "?"]).fails(2, &["fspiral/1"]);
+fn schemes_are_listed_with_what_they_rest_on() {
+    let all = sotto(&["schemes"]);
+    assert_eq!(all.code, 0, "{}", all.stderr);
+    assert!(
+        all.stdout.contains("fspiral/1") && all.stdout.contains("preparation, splitting"),
+        "{}",
+        all.stdout
+    );
+    assert!(all.stdout.lines().all(|line| line.chars().count() <= 120), "{}", all.stdout);
+    let facts = sotto(&["schemes", "dpf/2"]).stdout;
+    assert!(facts.contains("do not collude, whose answers are verified"), "{facts}");
+    assert!(sotto(&["schemes", "simplepir"]).stdout.contains("No named parameter sets"));
+    let spiral = sotto(&["schemes", "spiral", "--json"]).json();
+    assert_eq!(spiral["assumptions"], serde_json::json!(["ring-lwe", "circular-security"]));
+    let names: Vec<_> = spiral["sets"].as_array().unwrap().iter().map(|set| &set["name"]).collect();
+    assert!(names.contains(&&"paper-1m-256".into()), "{spiral}");
+    sotto(&["schemes", "nosuch"]).fails(2, &["fspiral/1"]);
 }

@@ -51,8 +51,8 @@ fn ledger_of_json_keys() {
     let (key, of_witness) = (at("publisher.key"), at("witness.key"));
 
     keys.run("an error", &["inspect", "/no/such/place"]);
-    keys.run("encode --scheme ?", &["encode", "--scheme", "?"]);
-    keys.run("encode --set ?", &["encode", "--scheme", "spiral", "--set", "?"]);
+    keys.run("schemes", &["schemes"]);
+    keys.run("schemes NAME", &["schemes", "spiral"]);
     keys.run("plan", &["plan", "--rows", "2^12", "--row-bytes", "32", "--scheme", "simplepir"]);
     let witness = keys.run("log key", &["log", "key", "--key", &of_witness, "--name", "witness.example/w1"]);
     let by_row = ["--value", "2", "--row-bytes", "5", "--signing-key", &key];

@@ -6,7 +6,6 @@
 //! | `batch` | a stack for several rows at once |
 //! | `scheme_arg` | schemes and goals by their names |
 //! | `encode_job` | the encoding of a table, for this verb and the demo |
-//! | [`list_choices`] | lists of schemes and parameter sets |
 //! | `parts` | a table in parts, or one of them |
 //! | `from_plan` | the choice of a plan |
 //! | `replace` | refusal to replace a table of another kind without `--replace` |
@@ -21,7 +20,6 @@ mod batch_cost;
 mod cleanup;
 mod encode_job;
 mod from_plan;
-pub(crate) mod list_choices;
 mod parts;
 mod replace;
 mod scheme_arg;
@@ -119,7 +117,7 @@ pub(crate) struct Encode {
     /// The table's name: a-z, 0-9 and '-' [default: that of the directory]
     #[arg(long)]
     name: Option<TableName>,
-    /// The scheme; `sotto encode --scheme ?` lists them
+    /// The scheme; `sotto schemes` lists them
     #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
     scheme: SchemeArg,
     /// Take the choice of a plan (`sotto plan --out FILE`): scheme, goal or set, proofs, masks, rounds, how keys lie in rows
@@ -147,7 +145,7 @@ pub(crate) struct Encode {
     /// What to choose parameters for, where the scheme has a choice
     #[arg(long, default_value = Goal::default().name(), value_parser = goal)]
     goal: Goal,
-    /// One of the scheme's named parameter sets, in place of a goal; `--set ?` lists them
+    /// One of the scheme's named parameter sets, in place of a goal; `sotto schemes NAME` lists them
     #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
     /// Put proofs into the table, so that clients verify each row [default: if that adds at most a tenth to bytes and work]

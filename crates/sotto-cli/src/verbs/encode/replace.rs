@@ -197,8 +197,6 @@ pub(super) fn check_set(scheme: &SchemeEntry, set: Option<&str>) -> Result<()> {
             Exit::Params,
             format!("{id} has no parameter set {set:?}: it has {}", names.join(", ")),
         )
-        .fix(format!(
-            "give one of these, or none; `sotto encode --scheme {id} --set ?` says what each is for"
-        )),
+        .fix(format!("give one of these, or none; `sotto schemes {id}` says what each is for")),
     })
 }

@@ -28,7 +28,7 @@ pub(super) struct DesignArgs {
     /// How many of the top layers are public, by color [default: as many as is cheapest]
     #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
     public_layers: Option<u8>,
-    /// The scheme of its tables; `sotto encode --scheme ?` lists them [default: what the stack has; for a new one the cheapest]
+    /// The scheme of its tables; `sotto schemes` lists them [default: what the stack has; for a new one the cheapest]
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
     #[command(flatten)]

@@ -44,7 +44,7 @@ Example:
 pub(crate) struct Plan {
     #[command(flatten)]
     asked: WorkloadArgs,
-    /// Look at this scheme alone; `sotto encode --scheme ?` lists them
+    /// Look at this scheme alone; `sotto schemes` lists them
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
     /// Show every layout that differs, and named parameter sets, in place of the best of each scheme

@@ -63,7 +63,7 @@ pub(super) struct Plan {
     /// The log's checkpoint, if it is elsewhere
     #[arg(long, value_name = "FILE", requires = "log")]
     checkpoint: Option<PathBuf>,
-    /// Look at this scheme alone; `sotto encode --scheme ?` lists them
+    /// Look at this scheme alone; `sotto schemes` lists them
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
     #[command(flatten)]
