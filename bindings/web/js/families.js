@@ -14,6 +14,7 @@ const BUILDS = {
 /** The family of each scheme; a test compares this with the builds. `usual` is for what nobody knows. */
 export const families = {
   usual: "linear",
+  // begin families: written by `make ledger`
   "simplepir/1": "linear",
   "verisimplepir/1": "linear",
   "doublepir/1": "linear",
@@ -26,18 +27,19 @@ export const families = {
   "fspiral/1": "cube",
   "spiral/1": "cube",
   "onionpir/1": "cube",
+  "s3pir/1": "hints",
+  "s3pir-two/1": "hints",
+  "piano/1": "hints",
+  "dpf/2": "split",
+  "dpf/1": "split",
+  "checklist/1": "hints",
+  "lp-treepir/1": "hints",
   "bgvpir/1": "slots",
   "sealpir/1": "slots",
   "fastpir/1": "slots",
   "vbpir/1": "slots",
   "pirana/1": "slots",
-  "s3pir/1": "hints",
-  "s3pir-two/1": "hints",
-  "piano/1": "hints",
-  "checklist/1": "hints",
-  "lp-treepir/1": "hints",
-  "dpf/1": "split",
-  "dpf/2": "split",
+  // end families
 };
 
 // A module of one function, which gives a register of sixteen bytes. Whoever cannot run such code refuses it.

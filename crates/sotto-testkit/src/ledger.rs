@@ -18,13 +18,35 @@ pub fn root() -> PathBuf {
 /// If they differ, with the lines in which they do.
 #[track_caller]
 pub fn check(file: &str, text: &str) {
-    let path = root().join("ledger").join(file);
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let file = format!("ledger/{file}");
+    let committed = std::fs::read_to_string(root().join(&file)).unwrap_or_default();
+    compare(&file, &committed, text, || text.to_owned());
+}
+
+/// Compares a block of a document with the expected lines, or writes it if `SOTTO_LEDGER=write`. A
+/// block is between the lines that contain `begin NAME:` and `end NAME`.
+///
+/// # Panics
+/// If the document has no such block, or other lines in it.
+#[track_caller]
+pub fn check_block(file: &str, name: &str, text: &str) {
+    let document = std::fs::read_to_string(root().join(file)).unwrap();
+    let lines: Vec<&str> = document.split_inclusive('\n').collect();
+    let at = |mark: String| lines.iter().position(|line| line.contains(&mark));
+    let (Some(begin), Some(end)) = (at(format!("begin {name}:")), at(format!("end {name}"))) else {
+        panic!("{file} has no lines with `begin {name}:` and `end {name}`");
+    };
+    let (head, block, tail) = (&lines[..=begin], &lines[begin + 1..end], &lines[end..]);
+    compare(file, &block.concat(), text, || [&head.concat(), text, &tail.concat()].concat());
+}
+
+#[track_caller]
+fn compare(file: &str, committed: &str, text: &str, whole: impl FnOnce() -> String) {
     if committed == text {
         return;
     }
     if std::env::var("SOTTO_LEDGER").as_deref() == Ok("write") {
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(root().join(file), whole()).unwrap();
         return;
     }
     let (old, new): (HashSet<&str>, HashSet<&str>) = (committed.lines().collect(), text.lines().collect());
@@ -33,7 +55,7 @@ pub fn check(file: &str, text: &str) {
     let differences: Vec<String> = gone.chain(come).collect();
     let shown = differences.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
     panic!(
-        "ledger/{file} is out of date in {} lines: run `make ledger` and say why in the commit\n{shown}",
+        "{file} is out of date in {} lines: run `make ledger` and say why in the commit\n{shown}",
         differences.len()
     );
 }

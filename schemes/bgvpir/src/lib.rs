@@ -62,7 +62,7 @@ pub struct BgvPir;
 impl Scheme for BgvPir {
     const ID: SchemeId = SchemeId("bgvpir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
-        title: "BGV-PIR (Dong and Chen, ESORICS 2014), folded queries over packed slots",
+        title: "BGV-PIR (ESORICS 2014), folded queries over packed slots",
         paper: "https://doi.org/10.1007/978-3-319-11203-9_22",
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],

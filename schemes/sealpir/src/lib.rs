@@ -49,7 +49,7 @@ pub struct SealPir;
 impl Family for SealPir {
     const ID: SchemeId = SchemeId("sealpir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
-        title: "SealPIR (S&P 2018) and MulPIR (USENIX Security 2021), one expanded ciphertext",
+        title: "SealPIR (S&P 2018) and MulPIR, one expanded ciphertext",
         paper: "https://eprint.iacr.org/2017/1142",
         hiding: &[Hiding::Encryption],
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],

@@ -4,6 +4,7 @@
 mod api;
 mod bindings;
 mod digests;
+mod pages;
 mod schemes;
 mod texts;
 mod trials;
