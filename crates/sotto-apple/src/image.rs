@@ -11,6 +11,7 @@
 //! | `index` | encodes rows by number |
 //! | [`open`](mod@open) | opens a file as a use case |
 //! | [`update`] | writes the file of the next epoch from changed rows, re-encoding only what changed |
+//! | `revision` | copies a file, and writes what changed over the copy |
 //! | `buckets` | finds out which buckets change, and which rows move |
 //! | [`error`] | errors, with whose fault they are and what to do |
 //!
@@ -25,6 +26,7 @@ mod index;
 pub mod ingest;
 pub mod open;
 pub mod oprf;
+mod revision;
 pub mod row_intake;
 pub mod rows;
 pub mod update;

@@ -1,19 +1,43 @@
-//! Converts keys and values into rows: hashes them as they arrive, or, for a symmetric table, seals
-//! many at once.
+//! Converts keys and values into rows: hashes them, or, for a symmetric table, seals many at once.
 //!
 //! Sealing takes a scalar multiplication for each row, which dominates the time to encode such a
 //! table.
 
 use super::error::ImageError;
 use super::rows::{KeywordRows, MAX_VALUE_BYTES};
+use crate::keyword::hash;
 use crate::symmetric::{TAG_BYTES, sealed};
 use rayon::prelude::*;
 use sotto_db::encode::in_pool;
 use sotto_oprf::OprfError;
 use sotto_oprf::p384::SecretKey;
+use std::collections::BTreeMap;
 
 /// Number of rows that are sealed together: their keys and values wait in memory.
 const TOGETHER: usize = 4096;
+
+/// A changed key and its new value; `None` removes the key.
+pub type KeyChange = (Vec<u8>, Option<Vec<u8>>);
+
+/// Changed keys, by the hashes under which the table stores them; `None` removes a key.
+pub(super) type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
+
+/// Hashes changed keys. If there is a key to seal with, each is evaluated, on the current thread
+/// pool.
+pub(super) fn hash_changes(
+    keys: Vec<KeyChange>,
+    sealing: Option<&SecretKey>,
+) -> Result<KeyChanges, ImageError> {
+    let Some(sealing) = sealing else {
+        return Ok(keys.into_iter().map(|(key, value)| (hash(&key), value)).collect());
+    };
+    let seal = |(key, value): &KeyChange| {
+        let (hash, sealed) = sealed(sealing, key, value.as_deref().unwrap_or_default())?;
+        Ok((hash, value.is_some().then_some(sealed)))
+    };
+    let changes: Result<KeyChanges, OprfError> = keys.par_iter().map(seal).collect();
+    changes.map_err(|why| ImageError::Asked(format!("a key cannot be sealed: {why}")))
+}
 
 /// Converts keys and values into rows of a table.
 pub struct RowIntake<'a> {

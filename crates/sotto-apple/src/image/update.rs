@@ -10,12 +10,14 @@ use super::description::{FileLayout, ShardShape, UseCaseDescription, UseCaseKind
 use super::encode::{ImageDraft, UseCaseOptions, UseCaseSummary, encode};
 use super::error::ImageError;
 use super::open::{newest, read};
+use super::oprf::read_fitting;
+use super::revision::ImageRevision;
+use super::row_intake::{KeyChange, KeyChanges, hash_changes};
 use super::rows::{KeywordRows, MAX_VALUE_BYTES};
 use crate::codec::Codec;
 use crate::keyword::bucket;
 use crate::keyword::{TABLES, shard};
 use crate::sets::WeakParams;
-use revision::ImageRevision;
 use sotto_catalog::RowForm;
 use sotto_db::image::ForeignImage;
 use sotto_db::image::header::FilePart;
@@ -24,14 +26,6 @@ use sotto_db::update::ChangeCounts;
 use sotto_db::{DbError, ImageProblem, Watcher, WriteLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-mod key_change;
-mod revision;
-
-pub use key_change::KeyChange;
-
-/// Changed keys, by the hashes under which the table stores them; `None` removes a key.
-type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
 
 /// A prepared update of the newest epoch of a folder.
 pub struct UseCaseUpdate<'a> {
@@ -100,7 +94,8 @@ impl<'a> PreviousEpoch<'a> {
         let UseCaseKind::Keyword { bucket_bytes, .. } = self.description.kind else {
             return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
         };
-        let changes = self.known(keys)?;
+        let sealing = self.description.oprf.as_ref().map(|public| read_fitting(self.lock.dir(), public));
+        let changes = hash_changes(keys, sealing.transpose()?.as_ref())?;
         let most = (bucket_bytes as usize).saturating_sub(bucket::EMPTY + bucket::ROW).min(MAX_VALUE_BYTES);
         let longest = changes.values().flatten().map(Vec::len).max().unwrap_or(0);
         if longest > most {

@@ -1,6 +1,7 @@
 //! Messages over HTTP: configurations, keys, requests.
 
-use super::{EncryptedIndices, EvaluationKeyConfig, PirConfig, PirResponse, SerializedEvaluationKey};
+use super::he::{EvaluationKeyConfig, SerializedEvaluationKey};
+use super::pir::{EncryptedIndices, PirConfig, PirResponse};
 use bytes::Bytes;
 use prost::{Message, Oneof};
 use std::collections::BTreeMap;

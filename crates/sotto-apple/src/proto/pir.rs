@@ -1,6 +1,6 @@
 //! Queries, responses, and the parameters of tables.
 
-use super::{EncryptionParameters, EvaluationKeyConfig, SerializedCiphertext, SerializedCiphertextVec};
+use super::he::{EncryptionParameters, EvaluationKeyConfig, SerializedCiphertext, SerializedCiphertextVec};
 use bytes::Bytes;
 use prost::{Message, Oneof};
 

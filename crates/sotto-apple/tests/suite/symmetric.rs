@@ -8,7 +8,7 @@ use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::client::{Client, config_request};
-use sotto_apple::image::update::KeyChange;
+use sotto_apple::image::row_intake::KeyChange;
 use sotto_apple::image::{
     ImageError, KeywordRows, OpenUseCase, PreviousEpoch, RowIntake, UseCaseDescription, UseCaseOptions, open,
     oprf,

@@ -1,11 +1,11 @@
 //! Writes a file as a revision of the one before: everything is copied, except changed entries and
 //! the plaintexts that contain them.
 
+use super::buckets::BucketAddress;
+use super::description::FileLayout;
+use super::encode::{ImageDraft, UseCaseSummary};
+use super::error::ImageError;
 use crate::codec::Codec;
-use crate::image::buckets::BucketAddress;
-use crate::image::description::FileLayout;
-use crate::image::encode::{ImageDraft, UseCaseSummary};
-use crate::image::error::ImageError;
 use sotto_bfv::mulpir::ValueTable;
 use sotto_core::server::ImageSection;
 use sotto_core::{Image, Section, Sink};
