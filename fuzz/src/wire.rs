@@ -59,11 +59,11 @@ pub fn keyses() -> Vec<Vec<u8>> {
     vec![sotto_wire::keys::encode(&pin(), &[7; ITEM])]
 }
 
-/// An order of hints.
+/// A hint request.
 pub fn order(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::hints::HintRequestHead::parse(data) else { return false };
-    let Ok(order) = head.order(data, ITEM) else { return false };
-    assert!(sotto_wire::hints::encode(&head.pin, order) == data);
+    let Ok(request) = head.payload(data, ITEM) else { return false };
+    assert!(sotto_wire::hints::encode(&head.pin, request) == data);
     true
 }
 

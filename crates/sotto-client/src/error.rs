@@ -3,11 +3,14 @@
 #[cfg(feature = "cache")]
 pub mod cache;
 mod describe;
+mod fault;
 mod source_codes;
 #[cfg(feature = "cache")]
 pub mod state;
 pub mod transport;
 pub mod witness;
+
+pub use fault::Fault;
 
 #[cfg(feature = "cache")]
 use cache::CacheError;
@@ -290,19 +293,6 @@ impl fmt::Debug for ClientError {
     }
 }
 
-/// The party that can resolve an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The calling code, or the person who typed the request.
-    Caller,
-    /// The server, its operator, or the table's publisher.
-    Server,
-    /// The network between client and server, or a temporary condition.
-    Network,
-    /// The machine of the client.
-    Machine,
-}
-
 impl ClientError {
     /// Adds the number of the server that the error happened at, if there are several.
     /// [`ClientError::EpochChanged`] stays as it is: it concerns all servers, whichever reported
@@ -343,49 +333,6 @@ impl ClientError {
             }
             ClientError::Catalog(_) | ClientError::Oprf(_) | ClientError::RowProofInvalid { .. } => true,
             _ => false,
-        }
-    }
-
-    /// The party that can resolve this error.
-    pub fn fault(&self) -> Fault {
-        match self {
-            ClientError::Core(Error::Misuse(_) | Error::Exhausted(_)) => Fault::Caller,
-            ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => {
-                Fault::Caller
-            }
-            ClientError::Server { error, .. } => error.fault(),
-            ClientError::Witness(
-                WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } | WitnessError::NoClock,
-            )
-            | ClientError::TableName(_)
-            | ClientError::TooManyRows { .. }
-            | ClientError::ServerCount { .. }
-            | ClientError::SameEndpoint { .. }
-            | ClientError::InsecurePlaintext { .. }
-            | ClientError::CannotStream { .. }
-            | ClientError::StateNeeded { .. }
-            | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
-            ClientError::Transport(
-                TransportError::Connect { .. }
-                | TransportError::UnknownHost { .. }
-                | TransportError::Intermediary { .. }
-                | TransportError::Lost(_)
-                | TransportError::Timeout(_),
-            ) => Fault::Network,
-            ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
-            ClientError::CatalogDamaged { .. }
-            | ClientError::EpochChanged { .. }
-            | ClientError::NoCommonEpoch { .. }
-            | ClientError::StackInconsistent { .. } => Fault::Network,
-            ClientError::UnknownScheme { .. } | ClientError::Witness(WitnessError::Kept { .. }) => {
-                Fault::Machine
-            }
-            ClientError::Core(Error::Storage(_)) | ClientError::Output(_) | ClientError::NoEntropy => {
-                Fault::Machine
-            }
-            #[cfg(feature = "cache")]
-            ClientError::Cache(_) | ClientError::State(_) => Fault::Machine,
-            _ => Fault::Server,
         }
     }
 }

@@ -6,12 +6,12 @@
 //! | `action` | the next step of a setup or of a delta chain |
 //! | [`setup`] | from a table's name to a session, step by step |
 //! | `epoch_agreement` | one catalog for all servers of a table |
+//! | `verified_table` | a table whose catalog was verified |
 //! | [`trust`] | which catalogs are accepted: pins, first use, rollbacks |
 //! | [`witness`] | whether a catalog is in its publisher's log, and who has witnessed that log |
 //! | `artifact_download` | the artifacts that a scheme needs: cached, patched or fetched |
 //! | `chunks` | an artifact, chunk by chunk, each verified |
 //! | `row_proof` | whether rows are those that the publisher has signed |
-//! | `saved_preparation` | a preparation that was begun earlier, perhaps by another process |
 //! | [`delta_chain`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`query_request`] | one request for rows, and the secret that reads its answers |
 //! | `bucket_query` | the records of a lookup, of one row or of one row of each bucket |
@@ -44,25 +44,24 @@ pub mod query_request;
 mod registered_keys;
 mod row_proof;
 pub mod row_stream;
-mod saved_preparation;
 pub mod setup;
 pub mod trust;
+mod verified_table;
 pub mod witness;
 
 pub use action::{Action, FetchRange, LoadCached};
-#[cfg(feature = "cache")]
-pub(crate) use bucket_query::QueryTargets;
 #[cfg(feature = "http")]
 pub(crate) use chunks::ROWS_FETCH_BYTES;
 pub use config::SetupConfig;
 pub use delta_chain::{DeltaChain, DeltaStep, StateVersion};
 pub use evaluation::EvaluationRequest;
 pub use hint_request::HintRequest;
+#[cfg(feature = "cache")]
+pub(crate) use query_request::QueryTargets;
 pub use query_request::{QueryRequest, Session};
 pub use registered_keys::RegisteredKeys;
 pub use row_stream::StreamRequest;
-pub use saved_preparation::SavedPreparation;
-pub use setup::SessionSetup;
+pub use setup::{SavedPreparation, SessionSetup};
 #[cfg(feature = "cache")]
 pub(crate) use trust::{Judge, VerifiedCatalog};
 pub use trust::{KnownSigner, RetiredKey, Trust};

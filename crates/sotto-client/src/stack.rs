@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`builder`] | which stack to open, which key to trust, where to store files |
+//! | `fetch` | a stack from its first server, verified, and what the cache knows of it |
 //! | [`query_assignment`] | which query of which table each visit is |
 //! | [`batch_stack`] | several rows, or values of several keys, in rounds that look alike |
 //!
@@ -16,11 +17,12 @@
 
 pub mod batch_stack;
 pub mod builder;
+mod fetch;
 pub mod query_assignment;
 
 pub use batch_stack::BatchStack;
-use builder::FetchedStack;
 pub use builder::StackBuilder;
+use fetch::FetchedStack;
 
 use crate::parallel::{pause, run_all};
 use crate::session::{KnownSigner, Trust, VerifiedCatalog};

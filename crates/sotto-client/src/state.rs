@@ -10,9 +10,7 @@
 //! | `open` | opening a state: whether it exists, belongs here, and may be used |
 //! | [`metadata`] | what a state belongs to, and its counters |
 //! | `database` | the database of a state: the journal since the snapshot, logged requests |
-//! | `disabled` | a build without the database (feature `state`) |
 //! | `transaction` | one transaction of the database, and its errors |
-//! | `silent_panic` | panics of the database, which are caught |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`preparation_file`] | the half-done preparation of the next client |
 //! | `rollback_counter` | a counter in a second place |
@@ -41,9 +39,6 @@
 mod checksum;
 #[cfg(feature = "state")]
 pub(crate) mod database;
-#[cfg(not(feature = "state"))]
-#[path = "state/disabled.rs"]
-pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod durable_state;
 mod fingerprint;
@@ -52,12 +47,52 @@ pub mod metadata;
 pub(crate) mod open;
 pub mod preparation_file;
 pub(crate) mod rollback_counter;
-#[cfg(feature = "state")]
-mod silent_panic;
 pub mod snapshot;
 mod transaction;
 
 pub use crate::error::state::{self as error, StateError, StateLoss};
+
+/// A build without the database (feature `state`): no state can be opened.
+#[cfg(not(feature = "state"))]
+pub(crate) mod database {
+    use super::metadata::JournalMarks;
+    use super::transaction::{StateDbError, StateTransaction};
+
+    /// A database that cannot exist.
+    pub(crate) enum StateDb {}
+
+    /// Logged requests, as the database returns them.
+    type Asks = Vec<(u64, Vec<u8>)>;
+
+    impl StateDb {
+        pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, JournalMarks)>, StateDbError> {
+            match *self {}
+        }
+
+        pub(crate) fn journal(
+            &self,
+            _: &JournalMarks,
+            _: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+        ) -> Result<Option<String>, StateDbError> {
+            match *self {}
+        }
+
+        pub(crate) fn asks(&self, _: &JournalMarks) -> Result<Option<Asks>, StateDbError> {
+            match *self {}
+        }
+
+        pub(crate) fn apply(&self, _: &StateTransaction<'_>) -> Result<(), StateDbError> {
+            match *self {}
+        }
+    }
+
+    /// Dropping the database, which callers do explicitly.
+    impl Drop for StateDb {
+        fn drop(&mut self) {
+            match *self {}
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,6 @@
 //! | `endpoints` | the addresses or transports of the servers |
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `lookup` | lookups in as many requests as they need, also when the epoch changes |
-//! | `open_rows` | rows of a symmetric table, opened after they were fetched |
 //! | `wait_policy` | how long to wait for a busy server and for other processes |
 //! | `keys` | registered keys, from one opening to the next |
 //! | `state_paths` | the folders of a client's durable state |
@@ -15,6 +14,7 @@
 //! | `preparation` | the next client, prepared before it is needed |
 //! | [`event`] | what happens to the client and its state |
 //! | `driver` | carries out a [`SessionSetup`], with a cache and a transport |
+//! | `artifacts` | artifacts from the cache, patched or downloaded |
 //! | `rows` | all rows of a table, streamed to a client that is prepared from them |
 //! | `freshness` | logs seen before, and catalogs that have expired |
 //! | `stream` | a row of many megabytes, written while it arrives |
@@ -25,6 +25,7 @@
 //! It does not learn which rows. With a scheme of two servers this holds as long as they do not
 //! combine what they see: they must be run by independent parties, which no code here can check.
 
+mod artifacts;
 pub mod builder;
 mod catch_up;
 mod driver;
@@ -33,7 +34,6 @@ pub mod event;
 pub(crate) mod freshness;
 mod keys;
 pub(crate) mod lookup;
-mod open_rows;
 pub(crate) mod preparation;
 mod rows;
 mod servers;

@@ -2,7 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`in_process`] | a server that is a closure |
 //! | [`retry`] | the same bytes sent again, a bounded number of times (feature `cache`) |
 //! | [`http`] | a server across the network (feature `http`) |
 //! | [`intermediary`] | proxies and portals that answer in place of a server |
@@ -16,7 +15,6 @@
 pub mod endpoint;
 #[cfg(feature = "http")]
 pub mod http;
-pub mod in_process;
 pub mod intermediary;
 #[cfg(feature = "cache")]
 pub mod retry;
@@ -147,5 +145,39 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn retries(&self) -> u64 {
         (**self).retries()
+    }
+}
+
+/// A transport that calls a closure for every request: for tests, for examples, and for a server
+/// in the same process.
+pub struct InProcessTransport<F> {
+    handler: F,
+}
+
+impl<F> InProcessTransport<F>
+where
+    F: FnMut(&Request) -> Result<Response, TransportError> + Send,
+{
+    /// A transport to `handler`.
+    pub fn new(handler: F) -> Self {
+        InProcessTransport { handler }
+    }
+}
+
+impl<F> Transport for InProcessTransport<F>
+where
+    F: FnMut(&Request) -> Result<Response, TransportError> + Send,
+{
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let response = (self.handler)(request)?;
+        // A real transport refuses to read further, so this one must not be more lenient.
+        if response.is_success() && response.body.len() as u64 > request.limit {
+            return Err(TransportError::TooLarge { limit: request.limit });
+        }
+        Ok(response)
+    }
+
+    fn origin(&self) -> String {
+        "memory:".to_owned()
     }
 }

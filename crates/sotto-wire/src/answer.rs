@@ -1,10 +1,7 @@
 //! Frames of answers.
 
-use crate::{
-    FrameError, FrameHeader,
-    fields::{self, FieldReader},
-    frame,
-};
+use crate::frame::{self, FieldReader};
+use crate::{FrameError, FrameHeader};
 
 /// First bytes of an answer frame.
 pub const MAGIC: &[u8; 4] = b"sota";
@@ -18,11 +15,11 @@ pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 /// [`FrameError::Count`] for no answers or more than 65535; [`FrameError::Length`] for answers of
 /// two sizes.
 pub fn encode<T: AsRef<[u8]>>(pin: &FrameHeader, answers: &[T]) -> Result<Vec<u8>, FrameError> {
-    let count = fields::count(answers)?;
+    let count = frame::count(answers)?;
     let each = answers.first().map_or(0, |answer| answer.as_ref().len());
     let mut out = Vec::with_capacity(HEAD_BYTES + each * answers.len());
     frame::put_head(&mut out, MAGIC, pin, count);
-    fields::put_items(&mut out, answers)?;
+    frame::put_items(&mut out, answers)?;
     Ok(out)
 }
 
@@ -42,5 +39,5 @@ pub fn decode<'a>(
     if got != count || got == 0 {
         return Err(FrameError::Count { got: u64::from(got) });
     }
-    fields::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, count, answer_bytes)
+    frame::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, count, answer_bytes)
 }

@@ -3,8 +3,7 @@
 
 use crate::{
     FrameError, FrameHeader,
-    fields::{self, FieldReader},
-    frame,
+    frame::{self, FieldReader},
 };
 
 /// First bytes of an evaluation request.
@@ -51,10 +50,10 @@ pub fn encode_response(
 }
 
 fn frame(magic: &[u8; 4], pin: &FrameHeader, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
-    let count = checked(fields::count(elements)?)?;
+    let count = checked(frame::count(elements)?)?;
     let mut out = Vec::with_capacity(HEAD_BYTES + elements.len() * ELEMENT_BYTES + PROOF_BYTES);
     frame::put_head(&mut out, magic, pin, count);
-    fields::put_items(&mut out, elements)?;
+    frame::put_items(&mut out, elements)?;
     Ok(out)
 }
 
@@ -119,7 +118,7 @@ pub fn decode_answer(
 }
 
 fn elements(payload: &[u8], count: u16) -> Result<Vec<Element>, FrameError> {
-    let items = fields::items(payload, count, ELEMENT_BYTES)?;
+    let items = frame::items(payload, count, ELEMENT_BYTES)?;
     items.into_iter().map(|item| item.try_into().map_err(|_| FrameError::Short)).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Frames of hint requests, and of the hint server's responses.
 
-use crate::{FrameError, FrameHeader, fields::FieldReader, frame};
+use crate::frame::{self, FieldReader};
+use crate::{FrameError, FrameHeader};
 
 /// First bytes of a hint request.
 pub const MAGIC: &[u8; 4] = b"soto";
@@ -12,13 +13,13 @@ pub const RESPONSE_MAGIC: &[u8; 4] = b"soth";
 pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
 /// Encodes a hint request.
-pub fn encode(pin: &FrameHeader, order: &[u8]) -> Vec<u8> {
-    frame(MAGIC, pin, order)
+pub fn encode(pin: &FrameHeader, request: &[u8]) -> Vec<u8> {
+    frame(MAGIC, pin, request)
 }
 
 /// Encodes a hint response.
-pub fn encode_response(pin: &FrameHeader, supply: &[u8]) -> Vec<u8> {
-    frame(RESPONSE_MAGIC, pin, supply)
+pub fn encode_response(pin: &FrameHeader, response: &[u8]) -> Vec<u8> {
+    frame(RESPONSE_MAGIC, pin, response)
 }
 
 fn frame(magic: &[u8; 4], pin: &FrameHeader, payload: &[u8]) -> Vec<u8> {
@@ -52,9 +53,9 @@ impl HintRequestHead {
     /// Payload of the hint request in the frame `body` that this head was parsed from.
     ///
     /// # Errors
-    /// [`FrameError::Length`] unless exactly `order_bytes` bytes follow the head.
-    pub fn order<'a>(&self, body: &'a [u8], order_bytes: usize) -> Result<&'a [u8], FrameError> {
-        payload(body, order_bytes)
+    /// [`FrameError::Length`] unless exactly `request_bytes` bytes follow the head.
+    pub fn payload<'a>(&self, body: &'a [u8], request_bytes: usize) -> Result<&'a [u8], FrameError> {
+        payload(body, request_bytes)
     }
 }
 
@@ -65,10 +66,10 @@ impl HintRequestHead {
 pub fn decode_response<'a>(
     body: &'a [u8],
     expected: &FrameHeader,
-    supply_bytes: usize,
+    response_bytes: usize,
 ) -> Result<&'a [u8], FrameError> {
     expected.check(&take(body, RESPONSE_MAGIC)?)?;
-    payload(body, supply_bytes)
+    payload(body, response_bytes)
 }
 
 fn take(body: &[u8], magic: &[u8; 4]) -> Result<FrameHeader, FrameError> {

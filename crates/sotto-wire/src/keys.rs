@@ -1,6 +1,7 @@
 //! Frames of a client's evaluation keys, and the session id that a server returns for them.
 
-use crate::{FrameError, FrameHeader, fields::FieldReader, frame};
+use crate::frame::{self, FieldReader};
+use crate::{FrameError, FrameHeader};
 use std::fmt;
 
 /// First bytes of a keys frame.

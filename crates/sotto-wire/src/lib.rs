@@ -41,7 +41,6 @@
 
 pub mod answer;
 pub mod evaluate;
-mod fields;
 pub mod frame;
 mod frame_error;
 pub mod hints;

@@ -3,11 +3,8 @@
 //! A server decodes in two steps: [`QueryHead::parse`] reads the first [`HEAD_BYTES`], which is
 //! cheap and refuses a wrong epoch or scheme; then [`QueryHead::queries`] reads the rest.
 
-use crate::{
-    FrameError, FrameHeader, SessionId,
-    fields::{self, FieldReader},
-    frame,
-};
+use crate::frame::{self, FieldReader};
+use crate::{FrameError, FrameHeader, SessionId};
 
 /// First bytes of a query request.
 pub const MAGIC: &[u8; 4] = b"sotq";
@@ -36,12 +33,12 @@ pub fn encode<T: AsRef<[u8]>>(
     session: &SessionId,
     queries: &[T],
 ) -> Result<Vec<u8>, FrameError> {
-    let count = fields::count(queries)?;
+    let count = frame::count(queries)?;
     let each = queries.first().map_or(0, |query| query.as_ref().len());
     let mut out = Vec::with_capacity(HEAD_BYTES + each * queries.len());
     frame::put_head(&mut out, MAGIC, pin, count);
     out.extend_from_slice(&session.0);
-    fields::put_items(&mut out, queries)?;
+    frame::put_items(&mut out, queries)?;
     Ok(out)
 }
 
@@ -77,6 +74,6 @@ impl QueryHead {
     /// # Errors
     /// [`FrameError::Length`] unless exactly `count * query_bytes` bytes follow the head.
     pub fn queries<'a>(&self, body: &'a [u8], query_bytes: usize) -> Result<Vec<&'a [u8]>, FrameError> {
-        fields::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, self.count, query_bytes)
+        frame::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, self.count, query_bytes)
     }
 }

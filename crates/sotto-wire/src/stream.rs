@@ -4,7 +4,8 @@
 //! arrived. The server then learns how far the first request got, which whoever cut the connection
 //! already knew.
 
-use crate::{FrameError, FrameHeader, SessionId, fields::FieldReader, frame};
+use crate::frame::{self, FieldReader};
+use crate::{FrameError, FrameHeader, SessionId};
 use sotto_core::UnitLayout;
 
 /// First bytes of a stream request.

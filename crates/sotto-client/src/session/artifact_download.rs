@@ -3,7 +3,7 @@
 
 use super::action::{Action, FetchRange, LoadCached};
 use super::chunks::ChunkAssembler;
-use super::epoch_agreement::VerifiedTable;
+use super::verified_table::VerifiedTable;
 use crate::transport::Request;
 use crate::{ClientError, Result};
 use sotto_catalog::{ArtifactEntry, Hex32};

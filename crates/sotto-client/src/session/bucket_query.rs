@@ -2,43 +2,11 @@
 //! table of several buckets, of one row of each bucket, by queries that each return a record of
 //! every bucket: the first query is for the first record of each row, and so on.
 
-use super::query_request::{QueryRequest, Session};
+use super::query_request::{QueryRequest, QueryTargets, Session};
 use crate::{ClientError, Result};
 use sotto_catalog::Packing;
 use sotto_core::{AnyPending, CryptoRng, Error, Misuse, PeerMisbehaved, Record, RecordIndex};
 use zeroize::Zeroizing;
-
-/// The rows that a request is for, or sums of rows.
-pub(crate) struct QueryTargets {
-    pub(crate) rows: Vec<u64>,
-    /// For each sum, a bit mask of the rows to add up, beginning with the lowest bit; empty for
-    /// requests for rows.
-    pub(crate) ones: Zeroizing<Vec<u128>>,
-}
-
-impl QueryTargets {
-    /// Requests rows as they are.
-    pub(crate) fn rows(rows: &[u64]) -> Self {
-        QueryTargets { rows: rows.to_vec(), ones: Zeroizing::default() }
-    }
-
-    /// Splits the rows into requests of at most `most` lookups of `each` rows. There is at least
-    /// one request, even for no rows. The number of requests and of lookups in each depends only on
-    /// the number of lookups and on the table.
-    #[cfg(feature = "cache")]
-    pub(crate) fn requests(&self, most: usize, each: usize) -> Vec<QueryTargets> {
-        let most = most.max(1);
-        let mut ones = self.ones.chunks(most);
-        let mut request = |rows: &[u64]| QueryTargets {
-            rows: rows.to_vec(),
-            ones: Zeroizing::new(ones.next().unwrap_or_default().to_vec()),
-        };
-        match self.rows.is_empty() {
-            true => vec![request(&[])],
-            false => self.rows.chunks(most.saturating_mul(each.max(1))).map(request).collect(),
-        }
-    }
-}
 
 /// The queries for each server, and the secrets that read all answers.
 pub(super) type ServerQueries = (Vec<Vec<Vec<u8>>>, Vec<AnyPending>);

@@ -9,7 +9,7 @@ use super::action::Action;
 use super::artifact_download::fetch;
 use super::chunks::ChunkAssembler;
 use super::config::SetupConfig;
-use super::epoch_agreement::VerifiedTable;
+use super::verified_table::VerifiedTable;
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};

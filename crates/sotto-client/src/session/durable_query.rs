@@ -11,11 +11,10 @@
 //! A request that was logged and not settled, for whatever reason, is sent again before any other:
 //! with the same queries, in a frame of the current epoch. Nobody waits for its rows any more.
 
-use super::Session;
-use super::bucket_query::QueryTargets;
 use super::config::SetupConfig;
 use super::delta_chain::{DeltaChain, StateVersion};
 use super::logged_request::{JournalEntry, LoggedRequest};
+use super::query_request::{QueryTargets, Session};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;

@@ -7,44 +7,21 @@
 //! has reached.
 
 use super::config::SetupConfig;
-use super::trust::{Judge, KnownSigner, Trust, VerifiedCatalog};
+use super::trust::{Judge, VerifiedCatalog};
+use super::verified_table::VerifiedTable;
 use super::{accepted, is_over};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::succession::path;
-use sotto_catalog::{
-    ArtifactEntry, Catalog, CatalogError, PublicKey, SignedCatalog, SignerChange, TableTerms,
-};
-use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
-use sotto_wire::{FrameHeader, MessageSizes, Problem, SessionId, routes};
+use sotto_catalog::{CatalogError, PublicKey, SignedCatalog};
+use sotto_core::Epoch;
+use sotto_wire::{Problem, routes};
 use std::sync::Arc;
 
 /// Number of consecutive epochs, its newest ones, for which a server answers queries
 /// (`spec/image.md`).
 const ANSWERED: u64 = 2;
-
-/// A table whose catalog was verified and decoded.
-#[derive(Clone)]
-pub(super) struct VerifiedTable {
-    pub(super) catalog: Catalog,
-    pub(super) key: PublicKey,
-    pub(super) trust: Trust,
-    /// How the key came to be trusted, if another one was known.
-    pub(super) change: Option<SignerChange>,
-    /// What is known of the table from now on.
-    pub(super) known: KnownSigner,
-    pub(super) terms: TableTerms,
-    /// Catalog with its signature, as received.
-    pub(super) signed: Arc<[u8]>,
-    pub(super) scheme: &'static SchemeEntry,
-    /// Parameters as the scheme's literal.
-    pub(super) params: Vec<u8>,
-    /// Whether a durable state may be in memory alone: see [`SetupConfig::in_memory`].
-    pub(super) in_memory: bool,
-    /// Hash tree that rows are verified with, once it was fetched; empty if none is needed.
-    pub(super) tree: Arc<[u8]>,
-}
 
 impl VerifiedTable {
     /// Verifies a catalog: that of the epoch `asked`, if one was requested by number. The catalog
@@ -94,36 +71,6 @@ impl VerifiedTable {
             in_memory: config.in_memory,
             tree: Arc::default(),
         })
-    }
-
-    pub(super) fn sizes(&self) -> MessageSizes {
-        MessageSizes::new(&self.terms.report.costs, self.terms.packing.records_per_row())
-    }
-
-    /// The header of frames for this server.
-    pub(super) fn pin(&self, server: u8) -> FrameHeader {
-        let digest = ParamsDigest(self.catalog.params_digest.0);
-        FrameHeader { server, epoch: self.catalog.epoch, digest }
-    }
-
-    /// The entry of the rows among the artifacts.
-    pub(super) fn rows(&self) -> Option<&ArtifactEntry> {
-        self.catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows)
-    }
-
-    /// Whether queries have to be on disk before they are sent.
-    pub(super) fn needs_state(&self) -> bool {
-        self.scheme.state.is_some() && !self.in_memory
-    }
-
-    /// The number of servers.
-    pub(super) fn servers(&self) -> u8 {
-        u8::try_from(self.scheme.servers).unwrap_or(u8::MAX)
-    }
-
-    /// Empty session ids, one for each query server.
-    pub(super) fn no_sessions(&self) -> Vec<SessionId> {
-        vec![SessionId::NONE; self.scheme.query_servers]
     }
 }
 

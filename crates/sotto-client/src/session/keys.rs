@@ -1,9 +1,10 @@
 //! Keys after their first registration: registered again with a server that has dropped them, and
 //! taken to the next epoch of the same parameters. Both save an upload of megabytes.
 
-use super::epoch_agreement::VerifiedTable;
-use super::setup::SessionSetup;
-use super::{QueryRequest, Session, accepted};
+use super::accepted;
+use super::query_request::{QueryRequest, Session};
+use super::registered_keys::RegisteredKeys;
+use super::verified_table::VerifiedTable;
 use crate::Result;
 use crate::transport::{Request, Response};
 use sotto_core::{AnyClient, Budget, Error, ExpectOrDefault, Misuse, ParamsDigest, wire};
@@ -51,15 +52,12 @@ impl Session {
         Ok(())
     }
 
-    /// Moves the session to the epoch of a setup, and reuses its keys. The setup has to be made
-    /// with [`SessionSetup::after_session`] for this session, and [`SessionSetup::is_continued`]
-    /// has to be true. Queries made before do not belong to this epoch.
-    ///
-    /// # Errors
-    /// [`Misuse::Rule`] for any other setup; the session then stays as it is.
-    pub fn advance_to(&mut self, opening: SessionSetup) -> Result<()> {
-        self.agreed = opening.continued(self.reusable_params())?;
-        Ok(())
+    /// The session's keys, for [`super::SetupConfig::registered`] of another setup; `None` for
+    /// schemes without keys, and for keys that are good for one epoch only.
+    pub fn keys(&self) -> Option<RegisteredKeys> {
+        let (params, (seed, digest)) = (self.reusable_params()?, self.seed.clone()?);
+        let known = self.ids.iter().all(|id| *id != SessionId::NONE);
+        known.then(|| RegisteredKeys { params, seed, digest, sessions: self.ids.clone() })
     }
 
     /// The parameters for which this session's client is good at any epoch, if there are any:

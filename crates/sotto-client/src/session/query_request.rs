@@ -1,10 +1,9 @@
 //! One request for rows, and the secret that reads its answers.
 
 use super::accepted;
-use super::bucket_query::QueryTargets;
-use super::epoch_agreement::VerifiedTable;
 use super::registered_keys::{self, KeySeed};
 use super::trust::{KnownSigner, Trust};
+use super::verified_table::VerifiedTable;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, Hex32, Packing, PublicKey};
@@ -61,6 +60,38 @@ pub struct Session {
     pub(super) seed: Option<(KeySeed, Hex32)>,
     /// Whether the client was discarded: see [`Session::is_discarded`].
     pub(super) discarded: bool,
+}
+
+/// The rows that a request is for, or sums of rows.
+pub(crate) struct QueryTargets {
+    pub(crate) rows: Vec<u64>,
+    /// For each sum, a bit mask of the rows to add up, beginning with the lowest bit; empty for
+    /// requests for rows.
+    pub(crate) ones: Zeroizing<Vec<u128>>,
+}
+
+impl QueryTargets {
+    /// Requests rows as they are.
+    pub(crate) fn rows(rows: &[u64]) -> Self {
+        QueryTargets { rows: rows.to_vec(), ones: Zeroizing::default() }
+    }
+
+    /// Splits the rows into requests of at most `most` lookups of `each` rows. There is at least
+    /// one request, even for no rows. The number of requests and of lookups in each depends only on
+    /// the number of lookups and on the table.
+    #[cfg(feature = "cache")]
+    pub(crate) fn requests(&self, most: usize, each: usize) -> Vec<QueryTargets> {
+        let most = most.max(1);
+        let mut ones = self.ones.chunks(most);
+        let mut request = |rows: &[u64]| QueryTargets {
+            rows: rows.to_vec(),
+            ones: Zeroizing::new(ones.next().unwrap_or_default().to_vec()),
+        };
+        match self.rows.is_empty() {
+            true => vec![request(&[])],
+            false => self.rows.chunks(most.saturating_mul(each.max(1))).map(request).collect(),
+        }
+    }
 }
 
 /// A request for rows to each server, and the secret that reads their answers. It is not `Clone`:

@@ -5,8 +5,7 @@
 //! link all queries under the same keys to one client, and anyone who has the seed can read, from
 //! recorded traffic, what was queried under them.
 
-use super::Session;
-use super::epoch_agreement::VerifiedTable;
+use super::verified_table::VerifiedTable;
 use crate::Result;
 use rand_core::SeedableRng;
 use sotto_catalog::Hex32;
@@ -54,11 +53,11 @@ impl KeySeed {
 /// They are secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RegisteredKeys {
-    params: ParamsDigest,
-    seed: KeySeed,
+    pub(super) params: ParamsDigest,
+    pub(super) seed: KeySeed,
     /// Digest of the keys' bytes: another build may draw other keys from the same seed.
-    digest: Hex32,
-    sessions: Vec<SessionId>,
+    pub(super) digest: Hex32,
+    pub(super) sessions: Vec<SessionId>,
 }
 
 impl RegisteredKeys {
@@ -116,23 +115,6 @@ impl RegisteredKeys {
     #[cfg(feature = "cache")]
     pub(crate) fn is_same_client(&self, other: &RegisteredKeys) -> bool {
         self.params == other.params && self.seed == other.seed
-    }
-}
-
-impl VerifiedTable {
-    /// Whether the scheme's clients have keys that servers hold, and no durable state.
-    pub(super) fn draws_keys(&self) -> bool {
-        self.sizes().keys_bytes > 0 && self.scheme.state.is_none()
-    }
-}
-
-impl Session {
-    /// The session's keys, for [`super::SetupConfig::registered`] of another setup; `None` for
-    /// schemes without keys, and for keys that are good for one epoch only.
-    pub fn keys(&self) -> Option<RegisteredKeys> {
-        let (params, (seed, digest)) = (self.reusable_params()?, self.seed.clone()?);
-        let known = self.ids.iter().all(|id| *id != SessionId::NONE);
-        known.then(|| RegisteredKeys { params, seed, digest, sessions: self.ids.clone() })
     }
 }
 

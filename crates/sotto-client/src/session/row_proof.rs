@@ -2,8 +2,8 @@
 //! prove.
 
 use super::artifact_download::{ArtifactConsumer, ArtifactDownload};
-use super::epoch_agreement::VerifiedTable;
 use super::query_request::Session;
+use super::verified_table::VerifiedTable;
 use crate::{ClientError, Result};
 use sotto_catalog::rows_root;
 use sotto_core::{Artifact, ArtifactNeed, PeerMisbehaved, Record};

@@ -3,20 +3,20 @@
 //! Every step reads bytes that are the same for every client, except keys, so nothing here depends
 //! on later lookups.
 
-mod accept_catalog;
-#[cfg(feature = "cache")]
+mod catalog;
 mod resume;
-mod rows_tree;
+
+pub use resume::SavedPreparation;
 
 use super::action::{Action, FetchRange};
 use super::artifact_download::ArtifactDownload;
 use super::config::SetupConfig;
 use super::delta_chain::{DeltaChain, StateVersion};
-use super::epoch_agreement::{EpochAgreement, VerifiedTable};
+use super::epoch_agreement::EpochAgreement;
 use super::keys::{self, session_id};
 use super::registered_keys::{KeySeed, RegisteredKeys};
 use super::row_proof::TreeDownload;
-use super::saved_preparation::SavedPreparation;
+use super::verified_table::VerifiedTable;
 use super::witness::LogCheck;
 use super::{Session, accepted};
 use crate::transport::Response;
@@ -354,6 +354,19 @@ impl SessionSetup {
             0 => SetupStage::Ready(client, agreed.no_sessions()),
             _ => SetupStage::Keys(client, Vec::new()),
         };
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Moves the session to the epoch of a setup, and reuses its keys. The setup has to be made
+    /// with [`SessionSetup::after_session`] for this session, and [`SessionSetup::is_continued`]
+    /// has to be true. Queries made before do not belong to this epoch.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for any other setup; the session then stays as it is.
+    pub fn advance_to(&mut self, opening: SessionSetup) -> Result<()> {
+        self.agreed = opening.continued(self.reusable_params())?;
         Ok(())
     }
 }

@@ -4,17 +4,16 @@
 //! Everything changes in one kind of transaction, so that values that belong together cannot
 //! diverge.
 
-use super::StateError;
 use super::checksum::{add_checksum, check_checksum};
 use super::metadata::JournalMarks;
-use super::open::StatePaths;
-use super::silent_panic::silence_panics;
-use super::transaction::{FILE, StateDbError, StateTransaction};
+use super::transaction::{StateDbError, StateTransaction};
 use redb::{
     Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend, TableDefinition,
 };
+use std::cell::Cell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 use zeroize::Zeroizing;
 
 /// Memory for cached pages in bytes.
@@ -116,13 +115,13 @@ impl StateDb {
         }
     }
 
-    /// Passes every entry of the journal to `take`, in order. Returns what is wrong, if anything
+    /// Passes every entry of the journal to `take`, in order. Returns what is damaged, if anything
     /// is.
     pub(crate) fn journal(
         &self,
         marks: &JournalMarks,
         take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<Result<(), String>, StateDbError> {
+    ) -> Result<Option<String>, StateDbError> {
         guarded(|| {
             let read = self.database()?.begin_read()?;
             let journal = read.open_table(JOURNAL)?;
@@ -131,14 +130,14 @@ impl StateDb {
                 let (key, sealed) = pair?;
                 let sealed = Zeroizing::new(sealed.value().to_vec());
                 let entry = check_checksum("entry", key.value(), &sealed).filter(|_| key.value() == next);
-                let Some(entry) = entry else { return Ok(Err(format!("entry {next} of the journal"))) };
+                let Some(entry) = entry else { return Ok(Some(format!("entry {next} of the journal"))) };
                 if let Err(why) = take(entry) {
-                    return Ok(Err(format!("entry {next} of the journal: {why}")));
+                    return Ok(Some(format!("entry {next} of the journal: {why}")));
                 }
                 next += 1;
             }
-            let whole = next == marks.entries.1;
-            Ok(if whole { Ok(()) } else { Err(format!("entry {next} of the journal is missing")) })
+            let is_whole = next == marks.entries.1;
+            Ok((!is_whole).then(|| format!("entry {next} of the journal is missing")))
         })
     }
 
@@ -195,19 +194,42 @@ impl StateDb {
     }
 }
 
-impl StatePaths {
-    /// Opens the database, and makes it if it does not exist.
-    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
-        let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
-        StateDb::open(file).map_err(|error| self.broken(error))
-    }
-}
-
 /// Runs an operation of the database, which may panic over damaged pages. Such a panic costs the
 /// state, not the process, and is reported as an error only.
 fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, StateDbError> {
     match silence_panics(|| catch_unwind(AssertUnwindSafe(operation))) {
         Ok(outcome) => outcome.map_err(StateDbError::from),
         Err(_) => Err(StateDbError::Damaged("its pages are damaged".to_owned())),
+    }
+}
+
+thread_local! {
+    /// Number of callers on this thread that suppress the hook's output.
+    static QUIET: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `operation`, and suppresses the hook's output for a panic on this thread. Other threads are
+/// not affected.
+fn silence_panics<T>(operation: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if QUIET.get() == 0 {
+                usual(info);
+            }
+        }));
+    });
+    QUIET.set(QUIET.get() + 1);
+    let _loud_again = PanicHookGuard;
+    operation()
+}
+
+/// Ends the suppression, also while unwinding.
+struct PanicHookGuard;
+
+impl Drop for PanicHookGuard {
+    fn drop(&mut self) {
+        QUIET.set(QUIET.get() - 1);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::StateError;
 use super::fingerprint::FileFingerprint;
+use crate::ClientError;
 use crate::cache::CacheError;
 use crate::cache::lock::Lock;
 use crate::files::{self, StorageBackend};
@@ -32,6 +33,14 @@ pub(crate) trait Disk: Send + Sync {
     fn home(&self, name: &str) -> io::Result<FileFingerprint>;
     /// The path of the folder, for messages.
     fn path(&self) -> PathBuf;
+}
+
+/// The error for a failure of the disk or of a scheme.
+pub(crate) fn disk_error(disk: &dyn Disk, error: sotto_core::Error) -> ClientError {
+    match error {
+        sotto_core::Error::Storage(error) => StateError::at(&disk.path(), error).into(),
+        error => error.into(),
+    }
 }
 
 /// A folder of the file system.

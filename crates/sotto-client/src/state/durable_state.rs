@@ -19,9 +19,10 @@ mod snapshots;
 
 use super::database::StateDb;
 use super::metadata::{FORMAT, JournalMarks, RowsVersion, Snapshot, StateMetadata, StateRequirement};
-use super::open::{ClientReader, LoadedState, StateOnDisk, StatePaths};
+use super::open::{LoadedState, StateOnDisk, StatePaths};
 use super::preparation_file::PreparationLease;
 use super::rollback_counter::RollbackCounter;
+use super::snapshot::ClientReader;
 use super::transaction::{FILE, StateTransaction};
 use super::{StateError, StateLoss};
 use crate::Result;

@@ -4,6 +4,7 @@ use super::StateError;
 use super::disk::LockedFolder;
 use super::metadata::StateMetadata;
 use super::open::StatePaths;
+use super::snapshot::ReadError;
 use super::transaction::FILE;
 use crate::Result;
 use crate::cache::lock::Lock;
@@ -60,11 +61,13 @@ fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Resu
     let Some((json, marks)) = store.head().map_err(|error| location.broken(error))? else { return Ok(None) };
     let about = StateMetadata::parse(&json, &path)?;
     let scheme = resolve(&about.scheme).and_then(|scheme| scheme.state.as_ref());
-    let client = match scheme {
-        Some(state) => location.contents(&store, &about, &marks, (state, about.literal.as_bytes()))?,
-        None => Ok((None, Vec::new())),
+    let contents =
+        scheme.map(|state| location.contents(&store, &about, &marks, (state, about.literal.as_bytes())));
+    let budget = match contents {
+        Some(Ok((client, _))) => client.map(|client| client.budget()),
+        Some(Err(ReadError::Failed(error))) => return Err(error),
+        Some(Err(ReadError::Damaged(_))) | None => None,
     };
-    let budget = client.ok().and_then(|(client, _)| client).map(|client| client.budget());
     let mut bytes = 0;
     for name in location.disk.names().map_err(|error| location.at(error))? {
         bytes += files::length_at(&path.join(name)).unwrap_or(0);

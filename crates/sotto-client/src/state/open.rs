@@ -2,15 +2,15 @@
 
 use super::database::StateDb;
 use super::disk::Disk;
-use super::metadata::{JournalMarks, Snapshot, StateMetadata, StateRequirement};
+use super::metadata::{JournalMarks, StateMetadata, StateRequirement};
 use super::preparation_file::{self, PreparationBinding};
 use super::rollback_counter::RollbackCounter;
-use super::snapshot::{self, HINTS};
+use super::snapshot::{self, ClientReader, HINTS, ReadError};
 use super::transaction::{FILE, StateDbError};
 use super::{StateError, StateLoss};
 use crate::Result;
 use crate::session::logged_request::LoggedRequest;
-use sotto_core::{AnyClient, StateEntry};
+use sotto_core::AnyClient;
 use std::io;
 use std::sync::Arc;
 
@@ -20,9 +20,6 @@ pub(crate) struct StatePaths {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) anchors: Box<dyn Disk>,
 }
-
-/// How a scheme's clients are read: the scheme's entry, and the literal of its parameters.
-pub(crate) type ClientReader<'a> = (&'a StateEntry, &'a [u8]);
 
 /// What was found in the folder of a state.
 pub(crate) enum StateOnDisk {
@@ -96,57 +93,38 @@ impl StatePaths {
             let why = StateLoss::RolledBack { state: marks.counter, anchor: at };
             return useless(Some(why), false);
         }
-        match self.contents(store, &about, &marks, how)? {
+        match self.contents(store, &about, &marks, how) {
             Ok((client, asks)) => {
                 let loaded = LoadedState { about, marks, anchor, client, asks };
                 Ok(StateOnDisk::State(Box::new(loaded)))
             }
-            Err(why) => useless(Some(StateLoss::Damaged { why }), false),
+            Err(ReadError::Damaged(why)) => useless(Some(StateLoss::Damaged { why }), false),
+            Err(ReadError::Failed(error)) => Err(error),
         }
     }
 
-    /// Reads the client and its requests, or reports what is damaged.
+    /// Reads the client and its requests.
     pub(crate) fn contents(
         &self,
         store: &StateDb,
         about: &StateMetadata,
         marks: &JournalMarks,
         how: ClientReader<'_>,
-    ) -> Result<Result<ClientAndRequests, String>> {
-        let broken = |error| self.broken(error);
-        let Some(snapshot) = &about.snapshot else { return Ok(Ok((None, Vec::new()))) };
-        let mut client = match self.client(snapshot, about, how)? {
-            Ok(client) => client,
-            Err(why) => return Ok(Err(why)),
-        };
-        let replayed = store.journal(marks, &mut |entry| {
+    ) -> Result<ClientAndRequests, ReadError> {
+        let Some(snapshot) = &about.snapshot else { return Ok((None, Vec::new())) };
+        let mut client = snapshot::read(self.disk.as_ref(), snapshot, about.params, how)?;
+        let damage = store.journal(marks, &mut |entry| {
             let state = client.state().ok_or("the client has no state")?;
             state.replay(entry).map_err(|error| error.to_string())
         });
-        if let Err(why) = replayed.map_err(broken)? {
-            return Ok(Err(why));
+        if let Some(why) = damage.map_err(|error| self.broken(error))? {
+            return Err(ReadError::Damaged(why));
         }
-        let asks = store.asks(marks).map_err(broken)?;
+        let asks = store.asks(marks).map_err(|error| self.broken(error))?;
         let decode = |(id, bytes): (_, Vec<u8>)| Some((id, LoggedRequest::decode(&bytes)?));
         let decoded: Option<Vec<_>> = asks.and_then(|asks| asks.into_iter().map(decode).collect());
-        Ok(match decoded {
-            Some(asks) => Ok((Some(client), asks)),
-            None => Err("a recorded request".to_owned()),
-        })
-    }
-
-    fn client(
-        &self,
-        snapshot: &Snapshot,
-        about: &StateMetadata,
-        how: ClientReader<'_>,
-    ) -> Result<Result<Box<dyn AnyClient>, String>> {
-        snapshot::read(self.disk.as_ref(), snapshot, (how.0, how.1, about.params)).map_err(
-            |error| match error {
-                sotto_core::Error::Storage(error) => self.at(error).into(),
-                error => error.into(),
-            },
-        )
+        let decoded = decoded.ok_or_else(|| ReadError::Damaged("a recorded request".to_owned()))?;
+        Ok((Some(client), decoded))
     }
 
     pub(crate) fn at_anchor(&self, error: io::Error) -> StateError {
@@ -162,6 +140,19 @@ impl StatePaths {
             RollbackCounter::remove(self.anchors.as_ref(), id).map_err(|error| self.at_anchor(error))?;
         }
         self.remove_store()
+    }
+
+    /// Opens the database, and makes it if it does not exist.
+    #[cfg(feature = "state")]
+    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
+        let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
+        StateDb::open(file).map_err(|error| self.broken(error))
+    }
+
+    /// The error of a build without the database.
+    #[cfg(not(feature = "state"))]
+    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
+        Err(StateError::NotBuilt)
     }
 
     /// Removes the database.

@@ -7,10 +7,9 @@
 
 use super::StateError;
 use super::checksum::{HashingIo, is_sealed, write_with_digest};
-use super::disk::Disk;
+use super::disk::{Disk, disk_error};
 use super::metadata::{RowsVersion, Snapshot, StateMetadata};
-use super::open::ClientReader;
-use super::snapshot;
+use super::snapshot::{self, ClientReader};
 use crate::session::SavedPreparation;
 use sotto_catalog::Hex32;
 use sotto_core::{AnyCheckpoint, AnyClient, AnyPrepare, Epoch, Error, ParamsDigest, Result};
@@ -144,7 +143,7 @@ impl NextClientFiles {
         let written = disk.write(FILE, &mut |out| {
             write_with_digest(out, &head.encode(), &mut |out| preparation.save(out)).map(drop)
         });
-        match written.map_err(|error| of_disk(disk.as_ref(), error)) {
+        match written.map_err(|error| disk_error(disk.as_ref(), error)) {
             Err(crate::ClientError::State(StateError::Full { .. })) => Ok(()),
             outcome => outcome,
         }
@@ -154,7 +153,7 @@ impl NextClientFiles {
     pub(crate) fn resume(&self, how: ClientReader<'_>) -> crate::Result<PreparationOnDisk> {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(PreparationOnDisk::Nothing) };
-        read(disk.as_ref(), &self.binding, how).map_err(|error| of_disk(disk.as_ref(), error))
+        read(disk.as_ref(), &self.binding, how).map_err(|error| disk_error(disk.as_ref(), error))
     }
 
     /// Removes the preparation. Returns whether there was one.
@@ -165,7 +164,7 @@ impl NextClientFiles {
             disk.remove(FILE)?;
             Ok(found.is_some())
         });
-        was_there.map_err(|error| of_disk(disk.as_ref(), Error::Storage(error)))
+        was_there.map_err(|error| disk_error(disk.as_ref(), Error::Storage(error)))
     }
 
     /// Writes a whole client, to become the state's client. Returns `None` if the state is closed.
@@ -176,9 +175,8 @@ impl NextClientFiles {
     ) -> crate::Result<Option<Snapshot>> {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(None) };
-        let of = (self.generation, at, self.binding.params);
-        let written = snapshot::write(disk.as_ref(), client, of);
-        written.map(Some).map_err(|error| of_disk(disk.as_ref(), error))
+        let written = snapshot::write(disk.as_ref(), client, self.generation, at, self.binding.params);
+        written.map(Some).map_err(|error| disk_error(disk.as_ref(), error))
     }
 }
 
@@ -188,13 +186,6 @@ pub(crate) struct PreparationLease(pub(crate) NextClientFiles);
 impl Drop for PreparationLease {
     fn drop(&mut self) {
         self.0.close();
-    }
-}
-
-fn of_disk(disk: &dyn Disk, error: Error) -> crate::ClientError {
-    match error {
-        Error::Storage(error) => StateError::at(&disk.path(), error).into(),
-        error => error.into(),
     }
 }
 

@@ -2,8 +2,9 @@
 //! digest of both.
 
 use super::checksum::{FileDigest, HashingIo, is_sealed, write_with_digest};
-use super::disk::Disk;
+use super::disk::{Disk, disk_error};
 use super::metadata::{RowsVersion, Snapshot};
+use crate::ClientError;
 use sotto_catalog::Hex32;
 use sotto_core::{AnyClient, Epoch, Error, Misuse, Result, StateEntry};
 use std::io::Read;
@@ -52,11 +53,30 @@ impl SnapshotHeader {
     }
 }
 
+/// How a scheme's clients are read: the scheme's entry, and the literal of its parameters.
+pub(crate) type ClientReader<'a> = (&'a StateEntry, &'a [u8]);
+
+/// Why a client was not read.
+pub(crate) enum ReadError {
+    /// Its files are damaged or missing, and how.
+    Damaged(String),
+    /// The disk or its scheme failed.
+    Failed(ClientError),
+}
+
+impl<E: Into<ClientError>> From<E> for ReadError {
+    fn from(error: E) -> Self {
+        ReadError::Failed(error.into())
+    }
+}
+
 /// Writes a client.
 pub(crate) fn write(
     disk: &dyn Disk,
     client: &mut dyn AnyClient,
-    (generation, RowsVersion { epoch, rows }, params): (u64, RowsVersion, Hex32),
+    generation: u64,
+    RowsVersion { epoch, rows }: RowsVersion,
+    params: Hex32,
 ) -> Result<Snapshot> {
     let state = client.state().ok_or(Misuse::Rule("a client without a state is not written down"))?;
     let head = SnapshotHeader { generation, epoch, params };
@@ -69,30 +89,33 @@ pub(crate) fn write(
     Ok(Snapshot { generation, epoch, rows, bytes, digest: Hex32::from(digest) })
 }
 
-/// What was read from a file, or why it is not valid.
-type SnapshotResult<T> = Result<std::result::Result<T, String>>;
-
 /// Reads a client.
 pub(crate) fn read(
     disk: &dyn Disk,
     snapshot: &Snapshot,
-    (entry, literal, params): (&StateEntry, &[u8], Hex32),
-) -> SnapshotResult<Box<dyn AnyClient>> {
+    params: Hex32,
+    (entry, literal): ClientReader<'_>,
+) -> std::result::Result<Box<dyn AnyClient>, ReadError> {
     let file = name(snapshot.generation);
-    let Some(mut from) = open(disk, &file)? else { return Ok(Err(format!("{file} is missing"))) };
+    let failed = |error: Error| disk_error(disk, error);
+    let Some(mut from) = open(disk, &file).map_err(failed)? else {
+        return Err(ReadError::Damaged(format!("{file} is missing")));
+    };
     let head = SnapshotHeader { generation: snapshot.generation, epoch: snapshot.epoch, params };
-    if head_of(&mut from)? != Some(head) {
-        return Ok(Err(format!("{file} has another head")));
+    if head_of(&mut from).map_err(failed)? != Some(head) {
+        return Err(ReadError::Damaged(format!("{file} has another head")));
     }
     let client = match (entry.load)(literal, &mut from) {
         Ok(client) => client,
         Err(Error::Storage(error)) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
-            return Err(Error::Storage(error));
+            return Err(failed(Error::Storage(error)).into());
         }
-        Err(error) => return Ok(Err(format!("{file}: {error}"))),
+        Err(error) => return Err(ReadError::Damaged(format!("{file}: {error}"))),
     };
-    let right = from.sum() == snapshot.sum() && is_sealed(&mut from)?;
-    Ok(if right { Ok(client) } else { Err(format!("{file} does not match its digest")) })
+    if from.sum() != snapshot.sum() || !is_sealed(&mut from).map_err(|error| failed(error.into()))? {
+        return Err(ReadError::Damaged(format!("{file} does not match its digest")));
+    }
+    Ok(client)
 }
 
 fn open(disk: &dyn Disk, name: &str) -> Result<Option<HashingIo<Box<dyn Read>>>> {

@@ -10,7 +10,7 @@ use super::freshness::WitnessPolicy;
 use super::keys::KeyManager;
 use super::preparation::PreparationPolicy;
 #[cfg(test)]
-use super::preparation::rate_limit::Clock;
+use super::preparation::pacing::Clock;
 use super::state_guard::StateGuard;
 use super::state_paths::{self, Locations};
 use super::wait_policy::{self, WaitPolicy};

@@ -1,6 +1,7 @@
 //! Advances a client's state when the table moves on, one epoch at a time; a durable state is on
 //! disk after each.
 
+use super::driver::{Catchup, Step};
 use super::{Driver, Stage, TableEvent};
 use crate::session::delta_chain::DeltaChain;
 use crate::session::{Action, Session, SessionSetup, StateVersion};
@@ -41,7 +42,7 @@ impl Driver {
         let mut way = session.delta_chain_from(config, from.epoch, from.rows)?;
         let mut reached = from;
         loop {
-            if self.fetch_part(&mut way)? {
+            if let Step::Taken = self.fetch_part(&mut way)? {
                 continue;
             }
             let Some(stretch) = way.take()? else { break };
@@ -62,8 +63,7 @@ impl Driver {
         Ok(reached)
     }
 
-    /// Advances a session's state to the epoch of a setup by rows deltas. Returns whether that was
-    /// possible: if not, the client has to be prepared again.
+    /// Advances a session's state to the epoch of a setup by rows deltas.
     ///
     /// # Errors
     /// Also the errors that keep the rows from being fetched.
@@ -71,15 +71,16 @@ impl Driver {
         &mut self,
         opening: &SessionSetup,
         session: &mut Session,
-    ) -> Result<bool> {
-        let Some(basis) = session.state_version() else { return Ok(false) };
+    ) -> Result<Catchup> {
+        let Some(basis) = session.state_version() else { return Ok(Catchup::Impossible) };
         match self.walk_from(opening, session, basis) {
-            Ok(()) => Ok(opening.catalog() == Some(session.catalog())),
+            Ok(()) if opening.catalog() == Some(session.catalog()) => Ok(Catchup::Reached),
+            Ok(()) => Ok(Catchup::Impossible),
             Err(
                 ClientError::NoDeltaChain { .. }
                 | ClientError::Core(Error::Peer(_))
                 | ClientError::Catalog(_),
-            ) => Ok(false),
+            ) => Ok(Catchup::Impossible),
             Err(error) => Err(error),
         }
     }
@@ -92,7 +93,7 @@ impl Driver {
     ) -> Result<()> {
         let mut way = opening.delta_chain(basis)?;
         loop {
-            if self.fetch_part(&mut way)? {
+            if let Step::Taken = self.fetch_part(&mut way)? {
                 continue;
             }
             let Some(stretch) = way.take()? else { return Ok(()) };
@@ -101,12 +102,12 @@ impl Driver {
         }
     }
 
-    /// Fetches what a delta chain needs next. Returns `false` if it needs nothing.
-    fn fetch_part(&mut self, way: &mut DeltaChain) -> Result<bool> {
+    /// Fetches what a delta chain needs next.
+    fn fetch_part(&mut self, way: &mut DeltaChain) -> Result<Step> {
         let (stage, request) = match way.next() {
             Action::Catalog { request, .. } => (Stage::Catalog, request),
             Action::Fetch(fetch) => (Stage::Artifact(fetch.artifact), fetch.request),
-            _ => return Ok(false),
+            _ => return Ok(Step::Complete),
         };
         self.notify(stage, 0, 0);
         let response = self.servers.call(0, &request)?;
@@ -114,6 +115,6 @@ impl Driver {
         let traffic = if catalog { &mut self.stats.catalog } else { &mut self.stats.artifacts };
         traffic.add(0, response.body.len() as u64);
         way.feed(&response)?;
-        Ok(true)
+        Ok(Step::Taken)
     }
 }

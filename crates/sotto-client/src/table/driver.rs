@@ -1,17 +1,30 @@
 //! Carries out the steps of a [`SessionSetup`], with a cache and transports.
 
-use super::event::WaitReason;
 use super::freshness::{self, now};
 use super::{Driver, Progress, Stage, TableEvent};
 use crate::cache::{CachedArtifact, KnownTable};
-use crate::session::{Action, FetchRange, LoadCached, Session, SessionSetup, SetupConfig};
+use crate::session::{Action, FetchRange, Session, SessionSetup, SetupConfig};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{Hex32, SignedCatalog};
 use sotto_core::Artifact;
 use std::collections::BTreeMap;
-use std::time::Duration;
 use web_time::Instant;
+
+/// Whether a state machine needed another step.
+pub(super) enum Step {
+    Taken,
+    /// None is left.
+    Complete,
+}
+
+/// Result of advancing a state by rows deltas.
+pub(super) enum Catchup {
+    /// The state is of the epoch that was asked for.
+    Reached,
+    /// No deltas lead there: the client has to be prepared again.
+    Impossible,
+}
 
 impl Driver {
     /// Adds what the cache knows of the table to `config`.
@@ -63,9 +76,11 @@ impl Driver {
         self.load_client(&mut opening)?;
         let mut slot = None;
         while opening.wants_tree() {
-            self.turn(&mut opening, &mut slot)?;
+            self.take_step(&mut opening, &mut slot)?;
         }
-        if !session.is_durable() && self.apply_delta_chain(&opening, session)? {
+        if !session.is_durable()
+            && let Catchup::Reached = self.apply_delta_chain(&opening, session)?
+        {
             return self.remember(&opening);
         }
         let opening = self.open(opening)?;
@@ -93,21 +108,21 @@ impl Driver {
     pub(super) fn open(&mut self, mut opening: SessionSetup) -> Result<SessionSetup> {
         let start = Instant::now();
         let mut slot = None;
-        while self.turn(&mut opening, &mut slot)? {}
+        while let Step::Taken = self.take_step(&mut opening, &mut slot)? {}
         self.remember(&opening)?;
         self.stats.opening += start.elapsed();
         self.notify(Stage::Ready, 0, 0);
         Ok(opening)
     }
 
-    /// Carries out the next step of a setup. Returns `false` if there is none.
-    fn turn(
+    /// Carries out the next step of a setup.
+    fn take_step(
         &mut self,
         opening: &mut SessionSetup,
         slot: &mut Option<(Hex32, CachedArtifact)>,
-    ) -> Result<bool> {
+    ) -> Result<Step> {
         match opening.next() {
-            Action::Ready => return Ok(false),
+            Action::Ready => return Ok(Step::Complete),
             Action::Recall(recall) => {
                 let held = self.recall(opening, &recall)?;
                 opening.cached_artifact(held)?;
@@ -121,7 +136,7 @@ impl Driver {
             Action::Keys { .. } => self.register_first(opening)?,
         }
         self.keep_patched(opening)?;
-        Ok(true)
+        Ok(Step::Taken)
     }
 
     /// Carries out a step that needs only the network.
@@ -178,100 +193,7 @@ impl Driver {
         Ok(response)
     }
 
-    /// Gets a range of an artifact: from the cache as far as possible, otherwise from the server.
-    fn fetch(
-        &mut self,
-        opening: &mut SessionSetup,
-        fetch: &FetchRange,
-        slot: &mut Option<(Hex32, CachedArtifact)>,
-    ) -> Result<()> {
-        let stage = Stage::Artifact(fetch.artifact);
-        self.notify(stage, fetch.range.start, fetch.bytes);
-        let slot = self.slot(fetch, slot)?;
-        if let Some(slot) = &slot {
-            let held = slot.read(fetch.range.clone())?;
-            let taken = opening.offer_cached(&held)? as u64;
-            self.stats.cached_bytes += taken;
-            // An interrupted download ends in half a chunk; a complete file does not.
-            if slot.is_whole() && taken == 0 {
-                self.ledger.events.tell(TableEvent::Repaired("what the cache held of the table's hint"));
-            }
-            if taken > 0 {
-                self.notify(stage, fetch.range.start + taken, fetch.bytes);
-                return Ok(());
-            }
-        }
-        let body = self.call_for(opening, &fetch.request)?;
-        if let Some(slot) = slot {
-            slot.write(fetch.range.start, &body)?;
-        }
-        self.notify(stage, fetch.range.end, fetch.bytes);
-        Ok(())
-    }
-
-    /// Stores what a delta has produced, if anything: a prefix of an artifact, or all of it.
-    fn keep_patched(&mut self, opening: &mut SessionSetup) -> Result<()> {
-        let Some((digest, made)) = opening.take_patched() else { return Ok(()) };
-        self.stats.patched_bytes += made.len() as u64;
-        let entries = opening.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
-        let entry = entries.iter().find(|entry| entry.digest == digest && entry.from_epoch.is_none());
-        if let (Some(cache), Some(entry)) = (&self.cache, entry) {
-            let mut slot = cache.slot(&digest, entry.bytes);
-            if slot.claim(self.patience.limit)? && slot.held() < made.len() as u64 {
-                slot.write(0, &made)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Fetches a range of an artifact, and returns it once the setup has verified it.
-    fn call_for(&mut self, opening: &mut SessionSetup, request: &Request) -> Result<Vec<u8>> {
-        let response = self.servers.call(0, request)?;
-        self.stats.artifacts.add(0, response.body.len() as u64);
-        opening.feed(&response, self.rng.draw()?)?;
-        Ok(response.body)
-    }
-
-    /// The cache file of what is fetched. Hints and trees have one: deltas and rows are used once.
-    fn slot<'a>(
-        &mut self,
-        fetch: &FetchRange,
-        held: &'a mut Option<(Hex32, CachedArtifact)>,
-    ) -> Result<Option<&'a mut CachedArtifact>> {
-        let Some(cache) =
-            self.cache.as_ref().filter(|_| matches!(fetch.artifact, Artifact::Hint | Artifact::Tree))
-        else {
-            return Ok(None);
-        };
-        if held.as_ref().is_none_or(|(digest, _)| *digest != fetch.digest) {
-            let mut slot = cache.slot(&fetch.digest, fetch.bytes);
-            if !slot.claim(Duration::ZERO)? {
-                self.progress.tell(Progress { stage: Stage::Waiting, done: 0, total: 0 });
-                self.patience
-                    .turn(WaitReason::Artifact, |limit| slot.claim(limit).map(|it| it.then_some(())))?;
-            }
-            *held = Some((fetch.digest, slot));
-        }
-        Ok(held.as_mut().map(|(_, slot)| slot))
-    }
-
-    /// The artifact of an older epoch, if it is cached and patching it costs less than continuing
-    /// the download.
-    fn recall(&mut self, opening: &SessionSetup, recall: &LoadCached) -> Result<Option<Vec<u8>>> {
-        let Some(cache) = &self.cache else { return Ok(None) };
-        let missing = recall.bytes - cache.slot(&recall.digest, recall.bytes).held();
-        let Some(catalog) = opening.catalog() else { return Ok(None) };
-        let known = self.known(catalog.table.as_str())?.filter(|known| known.epoch == recall.epoch);
-        let old = known.and_then(|known| known.artifacts.get(recall.artifact.name())?.parse::<Hex32>().ok());
-        match old {
-            Some(old) if missing > recall.delta_bytes => {
-                Ok(Some(cache.slot(&old, recall.bytes).read(0..recall.bytes)?))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn known(&self, table: &str) -> Result<Option<KnownTable>> {
+    pub(super) fn known(&self, table: &str) -> Result<Option<KnownTable>> {
         let Some(cache) = &self.cache else { return Ok(None) };
         Ok(cache.known(&self.servers.origin(), table)?)
     }

@@ -7,6 +7,7 @@
 //! nothing else counts: if an error made a client change its keys, that would be the oracle.
 
 use super::event::WaitReason;
+use super::preparation::Adoption;
 use super::{Driver, Table, TableEvent};
 use crate::Result;
 use crate::cache::Keyring;
@@ -150,7 +151,9 @@ impl Table {
         let mut config = self.config.clone();
         // Keys that another process has made meanwhile are as good as new ones.
         self.line.recollect_keys(&mut config)?;
-        if config.registered.is_none() && self.wait_for_next(true)? {
+        if config.registered.is_none()
+            && let Adoption::Adopted = self.wait_for_next(true)?
+        {
             return Ok(());
         }
         let opening = self.line.open(SessionSetup::new(config))?;

@@ -7,7 +7,7 @@
 //! from the table and the number of lookups. **None of them is omitted because of another's
 //! result**: a failure that the server does not see is reported when all requests were made.
 
-use super::{Driver, LookupStats, ServerStats, Table};
+use super::{Driver, EvaluationStats, LookupStats, ServerStats, Table};
 use crate::lookup::{Lookup, LookupResult, ResolvedLookups};
 use crate::session::query_request::seen;
 use crate::session::{QueryRequest, QueryTargets, Session};
@@ -101,24 +101,6 @@ impl Driver {
             }
         }
         Ok(responses)
-    }
-
-    /// Recovers the rows, or returns the error for them; fails if nothing is settled.
-    fn read(
-        &mut self,
-        session: &mut Session,
-        made: PendingRequest,
-        responses: &[Response],
-        rows: &[u64],
-    ) -> Result<Result<Vec<Vec<u8>>>> {
-        match made {
-            PendingRequest::InMemory(ask) => Ok(session.recover(ask, responses)),
-            PendingRequest::Durable(recorded, _) => {
-                let reading = self.settle(session, &recorded, responses, Some(rows))?;
-                self.tidy(session)?;
-                Ok(reading.rows)
-            }
-        }
     }
 }
 
@@ -273,11 +255,39 @@ impl Table {
         let responses = self.line.send(&mut self.session, &mut made)?;
         let returned = Instant::now();
         let mut stats = self.measured(made.requests(), made.queries(), &responses, rows.len());
-        let values = self.line.read(&mut self.session, made, &responses, rows)?;
+        // An error for the rows is returned once the request is settled.
+        let values = match made {
+            PendingRequest::InMemory(query) => self.session.recover(query, &responses),
+            PendingRequest::Durable(committed, _) => {
+                let recovered = self.line.settle(&mut self.session, &committed, &responses, Some(rows))?;
+                self.line.tidy(&mut self.session)?;
+                recovered.rows
+            }
+        };
         stats.query = sent - start;
         stats.round_trip = returned - sent;
         stats.recover = returned.elapsed();
         self.finish(stats, values)
+    }
+
+    /// Opens the fetched rows of a symmetric table: requests one evaluation for each, whatever was
+    /// fetched.
+    pub(super) fn unmask(&mut self, rows: &[u64], fetched: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
+        if fetched.as_ref().is_err_and(|error| !error.is_hidden_from_server()) {
+            return fetched;
+        }
+        let start = Instant::now();
+        let evaluation = self.session.evaluation(rows, fetched, self.line.rng.draw()?)?;
+        let response = self.line.servers.call(evaluation.server(), evaluation.request())?;
+        let (up, down) = (evaluation.request().body.len() as u64, response.body.len() as u64);
+        self.line.stats.evaluations.add(up, down);
+        let count = u64::from(evaluation.count());
+        let opened = self.session.open(evaluation, &response)?;
+        if let Some(last) = &mut self.last {
+            let evaluations = last.evaluations.get_or_insert_default();
+            evaluations.add(&EvaluationStats { count, up, down, time: start.elapsed() });
+        }
+        Ok(opened)
     }
 
     /// Counts a finished lookup, and returns its rows.

@@ -3,9 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `job` | the work of the thread |
-//! | `rate_limit` | how fast rows may arrive, and how the thread learns of changed plans |
-//! | `checkpoints` | when a half-done preparation is written |
-//! | `low_priority` | yielding to lookups |
+//! | `pacing` | how fast rows may arrive, and how the thread yields to lookups |
 //!
 //! ```text
 //! table                                     thread, with transports of its own
@@ -19,10 +17,8 @@
 //! The current client makes queries until the transaction, and the next one from there on. No
 //! request involves both.
 
-pub(crate) mod checkpoints;
 pub(crate) mod job;
-mod low_priority;
-pub(crate) mod rate_limit;
+pub(crate) mod pacing;
 
 use super::servers::Servers;
 use super::{Table, TableEvent};
@@ -33,8 +29,7 @@ use crate::state::durable_state::DurableState;
 use crate::state::preparation_file::NextClientFiles;
 use crate::transport::{Transport, TransportError};
 use job::{PreparationJob, PreparationOutcome, PreparationStart, PreparedClient};
-use low_priority::at_low_priority;
-use rate_limit::{Clock, PreparationSignal, RateLimitedTransport, RateLimiter, SystemClock};
+use pacing::{Clock, PreparationSignal, RateLimitedTransport, RateLimiter, SystemClock, at_low_priority};
 use sotto_core::{Artifact, Budget, Error, Misuse};
 use sotto_prg::ReseedingRng;
 use std::sync::Arc;
@@ -79,6 +74,13 @@ impl Drop for Preparation {
     fn drop(&mut self) {
         self.signal.stop();
     }
+}
+
+/// Whether the next client has taken the current one's place.
+pub(super) enum Adoption {
+    Adopted,
+    /// The current client stays: the next one has to be advanced first, or no thread can prepare it.
+    Postponed,
 }
 
 impl Table {
@@ -141,23 +143,23 @@ impl Table {
         if THREADS { self.pass.take() } else { None }
     }
 
-    /// Waits for the next client, and replaces the current one by it; with `hurry`, at any rate.
-    /// Returns `false` if no thread can prepare it.
-    pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<bool> {
+    /// Waits for the next client, and replaces the current one by it, unless no thread can prepare
+    /// it; with `hurry`, at any rate.
+    pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<Adoption> {
         loop {
             self.pass = match self.passing() {
                 None => self.begin(PreparationStart::Disk, None)?,
                 pass => pass,
             };
-            let Some(pass) = self.passing() else { return Ok(false) };
+            let Some(pass) = self.passing() else { return Ok(Adoption::Postponed) };
             pass.signal.wait_for();
             if hurry {
                 pass.signal.hurry();
             }
             match pass.outcome.recv() {
                 Ok(PreparationOutcome::Ready(prepared)) => {
-                    if self.hand_over(pass, *prepared)? {
-                        return Ok(true);
+                    if let Adoption::Adopted = self.hand_over(pass, *prepared)? {
+                        return Ok(Adoption::Adopted);
                     }
                 }
                 Ok(PreparationOutcome::Failed(error)) => return Err(error),
@@ -219,9 +221,9 @@ impl Table {
         Ok(Some(Preparation { signal, outcome, ahead }))
     }
 
-    /// Replaces the client by one that is ready, and returns whether that is done. If the table has
-    /// moved on meanwhile, the new client has to be advanced first.
-    fn hand_over(&mut self, pass: Preparation, prepared: PreparedClient) -> Result<bool> {
+    /// Replaces the client by one that is ready. If the table has moved on meanwhile, the new client
+    /// has to be advanced first.
+    fn hand_over(&mut self, pass: Preparation, prepared: PreparedClient) -> Result<Adoption> {
         let PreparedClient { session, snapshot, traffic } = prepared;
         let has_keys = session.keys().is_some();
         let stats = &mut self.line.stats;
@@ -232,7 +234,7 @@ impl Table {
         if let Some(keeper) = self.line.ledger.keeper() {
             // The state at the beginning of the preparation may have been discarded.
             let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
-                return Ok(false);
+                return Ok(Adoption::Postponed);
             };
             if session.epoch() >= self.session.epoch() {
                 keeper.adopt_written(snapshot)?;
@@ -240,7 +242,7 @@ impl Table {
         }
         if session.epoch() < self.session.epoch() {
             self.pass = self.begin(PreparationStart::Whole(Box::new(session)), pass.ahead.clone())?;
-            return Ok(false);
+            return Ok(Adoption::Postponed);
         }
         self.session = session;
         self.remember_table();
@@ -250,7 +252,7 @@ impl Table {
             true => TableEvent::KeysRotated,
             false => TableEvent::HintsRenewed(self.session.budget()),
         });
-        Ok(true)
+        Ok(Adoption::Adopted)
     }
 
     /// A setup for the next client, from what is on disk of it.

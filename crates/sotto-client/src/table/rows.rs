@@ -3,29 +3,29 @@
 //! There may be many GiB, and a client may take longer over them than the network. So the next part
 //! is fetched while the previous one is absorbed, nothing is written to disk, and at most two parts
 //! are in memory. A broken connection costs the bytes of the chunk in which it broke. On platforms
-//! without threads, a part is fetched when it is needed.
+//! without threads, a part is fetched when it is needed. What a client has absorbed is written to
+//! disk at intervals, if its preparation can be resumed.
 
-#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
-mod prefetch;
-#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-mod sequential;
-
-#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
-use prefetch::fetching;
-#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-use sequential::fetching;
-
-use super::preparation::checkpoints::CheckpointTimer;
 use super::{Driver, Progress, Stage};
 use crate::session::{Action, FetchRange, SessionSetup};
+use crate::state::metadata::RowsVersion;
+use crate::state::preparation_file::NextClientFiles;
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
-use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved};
+use fetcher::fetching;
+use sotto_core::{AnyCheckpoint, Artifact, CryptoRng, Error, PeerMisbehaved};
 use std::ops::Range;
+use std::time::Duration;
+use web_time::Instant;
 
 /// Number of consecutive requests without any bytes after which a stream is given up. Transports
 /// that retry by themselves multiply the attempts.
 const FRUITLESS: u32 = 2;
+
+/// Divisor of the rows' size that gives the bytes between two checkpoints.
+const CHECKPOINT_PART: u64 = 16;
+/// Time after which a checkpoint is made, however few bytes have arrived.
+const CHECKPOINT_PERIOD: Duration = Duration::from_secs(60);
 
 /// A part of the rows that was absorbed.
 #[derive(Debug, Clone, Copy)]
@@ -166,4 +166,146 @@ fn take_all(
         told(opening, ReceivedRows { came, done, total: fetch.bytes })?;
     }
     Ok(())
+}
+
+/// Writes checkpoints of a preparation at intervals: often enough that little is lost with the
+/// process, and rarely enough that writing costs little compared with receiving rows.
+pub(crate) struct CheckpointTimer {
+    ahead: NextClientFiles,
+    /// Bytes of rows in the last checkpoint, and its time.
+    last: (u64, Instant),
+}
+
+impl CheckpointTimer {
+    /// Starts with the current progress of a preparation.
+    pub(crate) fn new(ahead: NextClientFiles, opening: &SessionSetup) -> Self {
+        let done = opening.checkpoint().map_or(0, AnyCheckpoint::kept);
+        CheckpointTimer { ahead, last: (done, Instant::now()) }
+    }
+
+    /// Takes notice of a part that was absorbed, and writes a checkpoint if one is due.
+    pub(crate) fn taken(&mut self, opening: &SessionSetup, taken: ReceivedRows) -> Result<()> {
+        let (done, at) = self.last;
+        let due = taken.done.saturating_sub(done) >= (taken.total / CHECKPOINT_PART).max(1)
+            || at.elapsed() >= CHECKPOINT_PERIOD;
+        if due { self.write(opening) } else { Ok(()) }
+    }
+
+    /// Writes a checkpoint if the preparation has advanced since the last one.
+    pub(crate) fn write(&mut self, opening: &SessionSetup) -> Result<()> {
+        let (Some(half), Some(catalog)) = (opening.checkpoint(), opening.catalog()) else { return Ok(()) };
+        if half.kept() > self.last.0 {
+            self.ahead.save(RowsVersion::of(catalog), half)?;
+            self.last.0 = half.kept();
+        }
+        self.last.1 = Instant::now();
+        Ok(())
+    }
+}
+
+/// Fetching of parts by a thread, while the previous part is absorbed.
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
+mod fetcher {
+    use super::{FetchedBody, RowFetcher};
+    use crate::transport::{Request, Transport, TransportError};
+    use crate::{ClientError, Result};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+    use std::thread;
+
+    /// Runs `work` with a fetcher that is stopped afterwards.
+    pub(super) fn fetching<T>(
+        transport: &mut dyn Transport,
+        work: impl FnOnce(&mut dyn RowFetcher) -> T,
+    ) -> T {
+        let stop = AtomicBool::new(false);
+        let (orders, ordered) = sync_channel(1);
+        let (bringing, brought) = sync_channel(1);
+        thread::scope(|scope| {
+            scope.spawn(|| fetch_all(transport, ordered, bringing, &stop));
+            let mut beside = PrefetchThread { orders, brought };
+            let outcome = work(&mut beside);
+            // The fetcher ends as soon as it sees that nobody waits for it.
+            stop.store(true, Ordering::Relaxed);
+            drop(beside);
+            outcome
+        })
+    }
+
+    struct PrefetchThread {
+        orders: SyncSender<Request>,
+        brought: Receiver<FetchedBody>,
+    }
+
+    impl RowFetcher for PrefetchThread {
+        fn order(&mut self, request: Request) -> Result<()> {
+            self.orders.send(request).map_err(|_| gone())
+        }
+
+        fn bring(&mut self) -> Result<FetchedBody> {
+            self.brought.recv().map_err(|_| gone())
+        }
+    }
+
+    fn gone() -> ClientError {
+        TransportError::Lost("the thread that fetches has ended".to_owned()).into()
+    }
+
+    fn fetch_all(
+        transport: &mut dyn Transport,
+        ordered: Receiver<Request>,
+        bringing: SyncSender<FetchedBody>,
+        stop: &AtomicBool,
+    ) {
+        for request in ordered {
+            let mut body = Vec::new();
+            let outcome = transport.call_in_pieces(&request, &mut |bytes| {
+                body.extend_from_slice(bytes);
+                !stop.load(Ordering::Relaxed)
+            });
+            if bringing.send(FetchedBody { body, outcome }).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Fetching of parts when they are needed, on platforms without threads.
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+mod fetcher {
+    use super::{FetchedBody, RowFetcher};
+    use crate::Result;
+    use crate::transport::{Request, Transport};
+    use sotto_core::{Error, Misuse};
+
+    /// Runs `work` with a fetcher.
+    pub(super) fn fetching<T>(
+        transport: &mut dyn Transport,
+        work: impl FnOnce(&mut dyn RowFetcher) -> T,
+    ) -> T {
+        work(&mut SequentialFetcher { transport, ordered: None })
+    }
+
+    struct SequentialFetcher<'a> {
+        transport: &'a mut dyn Transport,
+        ordered: Option<Request>,
+    }
+
+    impl RowFetcher for SequentialFetcher<'_> {
+        fn order(&mut self, request: Request) -> Result<()> {
+            self.ordered = Some(request);
+            Ok(())
+        }
+
+        fn bring(&mut self) -> Result<FetchedBody> {
+            let request =
+                self.ordered.take().ok_or(Error::from(Misuse::Rule("a part that comes was ordered")))?;
+            let mut body = Vec::new();
+            let outcome = self.transport.call_in_pieces(&request, &mut |bytes| {
+                body.extend_from_slice(bytes);
+                true
+            });
+            Ok(FetchedBody { body, outcome })
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! before a row is returned, and renewed.
 
 use super::event::Notifier;
+use super::preparation::Adoption;
 use super::state_paths::{self, Locations};
 use super::{Driver, Stage, Table, TableEvent};
 use crate::session::durable_query::{RecoveredRequest, RowCheck};
@@ -217,7 +218,7 @@ impl Table {
         }
         self.line.catch_up_or_restart(&mut self.session)?;
         self.resend()?;
-        if self.wait_for_next(hurry)? {
+        if let Adoption::Adopted = self.wait_for_next(hurry)? {
             return Ok(());
         }
         let begun = self.opening_ahead()?;

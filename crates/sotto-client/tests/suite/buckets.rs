@@ -4,7 +4,7 @@
 use crate::batch::{keys, publish_by, rows, value};
 use crate::common::resolve;
 use sotto_client::stack::BatchStack;
-use sotto_client::transport::in_process::InProcessTransport;
+use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::{Method, Request, Response, Transport};
 use sotto_client::{ClientError, Lookup, Stack, Table};
 use sotto_core::{Image, Section};

@@ -6,7 +6,7 @@ use sotto_catalog::{
 };
 use sotto_client::session::SetupConfig;
 use sotto_client::table::TableBuilder;
-use sotto_client::transport::in_process::InProcessTransport;
+use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
 use sotto_core::{AnySession, Artifact, Epoch, Image, RecordChange, SchemeEntry, Section, TableShape};
@@ -339,7 +339,7 @@ impl World {
             return self.refuse(error.code());
         }
         let supplier = server.supplier().unwrap();
-        let supply = supplier.supply(head.order(body, supplier.order_bytes()).unwrap()).unwrap();
+        let supply = supplier.supply(head.payload(body, supplier.order_bytes()).unwrap()).unwrap();
         Response::new(200, hints::encode_response(&head.pin, &supply))
     }
 

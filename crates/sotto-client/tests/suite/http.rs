@@ -1,8 +1,8 @@
 //! Over a real socket: what is sent, what is refused, what is sent again.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{http, http_response, server, value};
+use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
-use sotto_client::transport::in_process::InProcessTransport;
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_client::{Fault, Table};

@@ -3,8 +3,8 @@
 
 use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of, server_with};
 use sotto_catalog::{KeyKind, LayerEntry, TableKind};
+use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::Request;
-use sotto_client::transport::in_process::InProcessTransport;
 use sotto_client::{ClientError, Lookup, LookupResult, Table};
 use sotto_layers::keyword::{KeyForm, NAME as KEYWORD, Params, ValueLength};
 use sotto_prg::PublicSeed;

@@ -1,7 +1,7 @@
 //! Tables of two servers: each is sent its half, and neither is believed alone.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, asks, boxed, open, pair, resolve, server, table_of, value};
-use sotto_client::transport::in_process::InProcessTransport;
+use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::transport::{Request, Response, TransportError};
 use sotto_client::{Fault, Table};

@@ -105,7 +105,7 @@ proptest! {
             let _ = stream::StreamHead::parse(&body).map(|head| head.query(&body, each).map(<[u8]>::len));
             let _ = evaluate::EvaluationHead::parse(&body).map(|head| head.elements(&body).map(|elements| elements.len()));
             let _ = evaluate::decode_answer(&body, &pin, each as u16);
-            let _ = hints::HintRequestHead::parse(&body).map(|head| head.order(&body, each).map(<[u8]>::len));
+            let _ = hints::HintRequestHead::parse(&body).map(|head| head.payload(&body, each).map(<[u8]>::len));
             let _ = hints::decode_response(&body, &pin, each).map(<[u8]>::len);
             let _ = answer::decode(&body, &pin, 3, each).map(|a| a.len());
         }
@@ -178,24 +178,30 @@ fn each_field_is_refused_by_name() {
 }
 
 #[test]
-fn orders_and_supplies_have_one_size_and_one_item() {
-    let (ordered, supplied) = (hints::encode(&PIN, b"dd"), hints::encode_response(&PIN, b"dd"));
-    let take = |body: &[u8]| {
-        hints::HintRequestHead::parse(body).and_then(|head| head.order(body, 2).map(<[u8]>::to_vec))
+fn hint_requests_and_responses_have_one_size_and_one_item() {
+    let (request, response) = (hints::encode(&PIN, b"dd"), hints::encode_response(&PIN, b"dd"));
+    let decode_request = |body: &[u8]| {
+        hints::HintRequestHead::parse(body).and_then(|head| head.payload(body, 2).map(<[u8]>::to_vec))
     };
-    let supply = |body: &[u8]| hints::decode_response(body, &PIN, 2).map(<[u8]>::to_vec);
-    assert_eq!((take(&ordered), supply(&supplied)), (Ok(b"dd".to_vec()), Ok(b"dd".to_vec())));
-    assert_eq!((take(&supplied), supply(&ordered)), (Err(FrameError::Magic), Err(FrameError::Magic)));
+    let decode_response = |body: &[u8]| hints::decode_response(body, &PIN, 2).map(<[u8]>::to_vec);
+    assert_eq!(
+        (decode_request(&request), decode_response(&response)),
+        (Ok(b"dd".to_vec()), Ok(b"dd".to_vec()))
+    );
+    assert_eq!(
+        (decode_request(&response), decode_response(&request)),
+        (Err(FrameError::Magic), Err(FrameError::Magic))
+    );
     for len in 0..50 {
-        assert!(take(&ordered[..len]).is_err() && supply(&supplied[..len]).is_err());
+        assert!(decode_request(&request[..len]).is_err() && decode_response(&response[..len]).is_err());
     }
-    let mut two = ordered.clone();
+    let mut two = request.clone();
     two[6] = 2;
-    assert_eq!(take(&two), Err(FrameError::Count { got: 2 }));
-    let mut foreign = supplied.clone();
+    assert_eq!(decode_request(&two), Err(FrameError::Count { got: 2 }));
+    let mut foreign = response.clone();
     foreign[5] = 1;
-    assert_eq!(supply(&foreign), Err(FrameError::Server { got: 1, want: 0 }));
-    assert_eq!(hints::frame_bytes(2), ordered.len() as u64);
+    assert_eq!(decode_response(&foreign), Err(FrameError::Server { got: 1, want: 0 }));
+    assert_eq!(hints::frame_bytes(2), request.len() as u64);
     assert_eq!(hints::frame_bytes(u64::MAX), u64::MAX);
 }
 

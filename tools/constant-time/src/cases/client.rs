@@ -6,8 +6,8 @@ use super::server::{Server, server_of, value};
 use crate::secret::{hidden, show};
 use crate::trial::{pick, timed};
 use sotto_client::Table;
+use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::Request;
-use sotto_client::transport::in_process::InProcessTransport;
 
 const ROWS: u64 = 300;
 /// Bytes of a row.

@@ -1,12 +1,45 @@
-//! The view of a setup for code that stores state between processes.
+//! What a caller stores between processes: a half-done preparation to resume, and the view of a
+//! setup for code that stores the rest.
 
+#[cfg(feature = "cache")]
 use super::super::config::SetupConfig;
+#[cfg(feature = "cache")]
 use super::super::trust::KnownSigner;
+use super::super::verified_table::VerifiedTable;
+#[cfg(feature = "cache")]
 use super::{SessionSetup, SetupStage, out_of_order};
-use crate::Result;
+use crate::{ClientError, Result};
+use sotto_catalog::Hex32;
+#[cfg(feature = "cache")]
 use sotto_catalog::{PublicKey, SignerChange};
+#[cfg(feature = "cache")]
 use sotto_core::AnyClient;
+use sotto_core::{AnyPrepare, Epoch, ParamsDigest};
 
+/// A half-done preparation, and the version of the rows that it is made from.
+pub struct SavedPreparation {
+    /// Epoch of the rows.
+    pub epoch: Epoch,
+    /// Digest of the parameters.
+    pub params: ParamsDigest,
+    /// Digest of the rows.
+    pub rows: Hex32,
+    /// The preparation, as [`sotto_core::StateEntry::resume`] returns it.
+    pub prepare: Box<dyn AnyPrepare>,
+}
+
+impl SavedPreparation {
+    /// The preparation, if its rows are those of the catalog.
+    pub(super) fn prepare(self, agreed: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
+        let same = agreed.catalog.digest_of_rows() == Some(self.rows);
+        if !same || agreed.pin(0).digest != self.params {
+            return Err(ClientError::EpochChanged { asked: self.epoch, newest: None });
+        }
+        Ok(self.prepare)
+    }
+}
+
+#[cfg(feature = "cache")]
 impl SessionSetup {
     /// Continues with a client from disk instead of the artifacts that one is prepared from, or
     /// instead of a new one that was made with the catalog because it needs no artifacts.

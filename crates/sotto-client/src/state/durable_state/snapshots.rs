@@ -3,12 +3,13 @@
 
 use super::DurableState;
 use crate::state::StateError;
+use crate::state::disk::disk_error;
 use crate::state::metadata::{JournalMarks, RowsVersion, Snapshot};
 use crate::state::preparation_file::{NextClientFiles, PreparationBinding, PreparationLease};
 use crate::state::snapshot;
 use crate::state::transaction::StateTransaction;
 use crate::{ClientError, Result};
-use sotto_core::{AnyClient, Error};
+use sotto_core::AnyClient;
 use std::sync::Arc;
 
 /// Bytes of the journal below which a new snapshot is never worth its cost.
@@ -125,10 +126,8 @@ impl DurableState {
     }
 
     fn write(&self, client: &mut dyn AnyClient, at: RowsVersion) -> Result<Snapshot> {
-        let of = (self.generation, at, self.about.params);
-        snapshot::write(self.location.disk.as_ref(), client, of).map_err(|error| match error {
-            Error::Storage(error) => self.location.at(error).into(),
-            error => error.into(),
-        })
+        let disk = self.location.disk.as_ref();
+        let written = snapshot::write(disk, client, self.generation, at, self.about.params);
+        written.map_err(|error| disk_error(disk, error))
     }
 }

@@ -1,6 +1,6 @@
 //! What tests hold the background back with: a gate for rows, and a clock of their own.
 
-use crate::table::preparation::rate_limit::{Clock, PauseReason, PreparationSignal};
+use crate::table::preparation::pacing::{Clock, PauseReason, PreparationSignal};
 use crate::transport::{Request, Response, Transport, TransportError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;

@@ -3,11 +3,10 @@
 
 use super::super::event::Notifier;
 use super::super::freshness::now;
-use super::super::rows::stream;
+use super::super::rows::{CheckpointTimer, stream};
 use super::super::servers::Servers;
 use super::super::{Progress, Stage, TableEvent, Traffic};
-use super::checkpoints::CheckpointTimer;
-use super::rate_limit::{Clock, PauseReason, PreparationSignal};
+use super::pacing::{Clock, PauseReason, PreparationSignal};
 use crate::session::delta_chain::DeltaChain;
 use crate::session::{Action, Session, SessionSetup, SetupConfig};
 use crate::state::metadata::{RowsVersion, Snapshot};

@@ -1,6 +1,7 @@
-//! Whether a catalog is accepted, and the step that follows.
+//! Whether a catalog is accepted, and the step that follows: the tree that rows are verified with,
+//! then the client.
 
-use super::super::epoch_agreement::VerifiedTable;
+use super::super::verified_table::VerifiedTable;
 use super::super::witness::LogCheck;
 use super::{SessionSetup, SetupStage};
 use crate::{ClientError, Result};
@@ -60,5 +61,26 @@ impl SessionSetup {
             (self.agreed, self.tree) = (None, None);
         }
         begun
+    }
+
+    /// Whether the tree that rows are verified with is still missing.
+    pub fn wants_tree(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// Installs the tree once it is complete. A tree with another root than the rows' ends the
+    /// setup.
+    pub(super) fn install_tree(&mut self) -> Result<()> {
+        let Some(tree) = &mut self.tree else { return Ok(()) };
+        self.patched = tree.patched.take().or(self.patched.take());
+        if !tree.is_done() {
+            return Ok(());
+        }
+        let nodes = self.tree.take().map(|tree| tree.into_taker());
+        let kept = nodes.zip(self.agreed.as_mut()).map_or(Ok(()), |(nodes, agreed)| agreed.keep(nodes));
+        if kept.is_err() {
+            (self.stage, self.agreed) = (SetupStage::default(), None);
+        }
+        kept
     }
 }
