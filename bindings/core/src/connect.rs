@@ -129,7 +129,7 @@ impl Connection {
     }
 
     fn with_retries(&self, transports: &TransportFactory) -> Vec<Box<dyn Transport>> {
-        let policy = RetryPolicy { patience: self.how.max_wait, ..RetryPolicy::default() };
+        let policy = RetryPolicy { max_wait: self.how.max_wait, ..RetryPolicy::default() };
         let wait = |transport| Box::new(RetryTransport::new(transport, policy)) as Box<dyn Transport>;
         transports().into_iter().map(wait).collect()
     }

@@ -56,22 +56,22 @@ pub(crate) struct ResolvedLookups {
 impl ResolvedLookups {
     /// # Errors
     /// An error in the catalog, which does not depend on the lookups.
-    pub(crate) fn of(catalog: &Catalog, wishes: &[Lookup<'_>]) -> Result<Self> {
+    pub(crate) fn of(catalog: &Catalog, lookups: &[Lookup<'_>]) -> Result<Self> {
         let mut rng = system_rng()?;
         let (keyword, form) = (catalog.keyword()?, catalog.row_form()?);
-        let place = |wish: &Lookup<'_>| match (wish, &keyword) {
+        let place = |lookup: &Lookup<'_>| match (lookup, &keyword) {
             (Lookup::Key(key), Some(keyword)) => slots(keyword, key, &mut rng),
             (Lookup::Row(_) | Lookup::Bit(_), Some(_)) => Err(by_key()),
             (Lookup::Row(row), None) => Ok(LookupPlace::Row(*row)),
             (Lookup::Bit(bit), None) => catalog.bit(*bit).map(LookupPlace::Bit),
             (Lookup::Key(key), None) => catalog.parse_row(key).map(LookupPlace::Row),
         };
-        let places = wishes.iter().map(place).collect();
+        let places = lookups.iter().map(place).collect();
         Ok(ResolvedLookups { keyword, form, places })
     }
 
     /// The queries for all lookups: equally many for each, whatever it is.
-    pub(crate) fn asked(&self) -> QueryTargets {
+    pub(crate) fn targets(&self) -> QueryTargets {
         QueryTargets { rows: self.rows(), ones: self.ones() }
     }
 
@@ -107,8 +107,8 @@ impl ResolvedLookups {
         let (each, form) = (self.each(), self.form);
         let mut rows = rows.into_iter();
         let read = |place: Result<LookupPlace, CatalogError>| {
-            let mut of_wish: Vec<_> = rows.by_ref().take(each).collect();
-            let mut row = || of_wish.pop().ok_or(Error::from(Misuse::Rule("each wish has its rows")));
+            let mut of_lookup: Vec<_> = rows.by_ref().take(each).collect();
+            let mut row = || of_lookup.pop().ok_or(Error::from(Misuse::Rule("each wish has its rows")));
             Ok(match place? {
                 LookupPlace::Row(at) => LookupResult { row: Some(at), value: Some(form.value(row()?)?) },
                 LookupPlace::Bit(bit) => {
@@ -117,7 +117,7 @@ impl ResolvedLookups {
                 LookupPlace::Slots(_, plan) => {
                     let rule = Misuse::Rule("slots are of a table that is asked by key");
                     let keyword = self.keyword.as_ref().ok_or(Error::from(rule))?;
-                    let value = keyword.assemble(plan, of_wish.into_iter().map(Row::new).collect())?;
+                    let value = keyword.assemble(plan, of_lookup.into_iter().map(Row::new).collect())?;
                     LookupResult { row: None, value: value.map(|value| value.to_vec()) }
                 }
             })

@@ -40,7 +40,7 @@ use zeroize::Zeroizing;
 
 /// Maximum number of attempts to fetch a stack whose tables have just moved on, and the pause in
 /// between.
-const TRIES: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// An open stack and its tables.
@@ -155,20 +155,20 @@ impl Stack {
     /// # Errors
     /// [`ParamsError::UnreliableTogether`](sotto_core::ParamsError::UnreliableTogether) if it is above 2^-40.
     pub fn failure_log2<L: Layer>(&self, layer: &L) -> Result<f64> {
-        self.gate(&self.spread(layer)?)
+        self.gate(&self.assignment(layer)?)
     }
 
-    fn gate(&self, spread: &QueryAssignment) -> Result<f64> {
+    fn gate(&self, assignment: &QueryAssignment) -> Result<f64> {
         let of_rows = self.tables.iter().map(|table| {
             let session = table.session();
             session.packing().failure_log2(session.report().failure_log2)
         });
         let of_rows: Vec<f64> = of_rows.collect();
-        Ok(sotto_core::layer::gate(spread.queries(), &of_rows).map_err(Error::from)?)
+        Ok(sotto_core::layer::gate(assignment.queries(), &of_rows).map_err(Error::from)?)
     }
 
     /// The assignment of a layer's visits to queries of these tables.
-    fn spread<L: Layer>(&self, layer: &L) -> Result<QueryAssignment> {
+    fn assignment<L: Layer>(&self, layer: &L) -> Result<QueryAssignment> {
         let parts = self.tables.iter().map(|table| {
             let session = table.session();
             StackTable { count: session.buckets(), rows: session.bucket_rows() }
@@ -187,7 +187,7 @@ impl Stack {
     /// As for [`StackBuilder::open`].
     pub fn refresh(&mut self) -> Result<bool> {
         let before = self.document.clone();
-        self.take(TRIES)?;
+        self.refetch()?;
         Ok(self.document != before)
     }
 
@@ -211,18 +211,18 @@ impl Stack {
     fn round<L: Layer>(&mut self, layer: &L, request: &L::Request) -> Result<L::Reply> {
         let rng: &mut dyn CryptoRng = &mut system_rng()?;
         if self.good_until.is_some_and(|until| until <= now()) {
-            self.take(TRIES)?;
+            self.refetch()?;
         }
-        let spread = self.spread(layer)?;
-        self.gate(&spread)?;
+        let assignment = self.assignment(layer)?;
+        self.gate(&assignment)?;
         // A request that cannot be planned is sent all the same, with rows 0: see
         // [`crate::lookup`].
         let (rows, plan) = match layer.plan(request, rng) {
             Ok((rows, plan)) => (rows, Ok(plan)),
-            Err(gone) => (vec![0; spread.visits()], Err(gone)),
+            Err(gone) => (vec![0; assignment.visits()], Err(gone)),
         };
         let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));
-        let answers = self.ask(&spread.assign(&rows, rng).ok_or_else(broken)?);
+        let answers = self.query_tables(&assignment.assign(&rows, rng).ok_or_else(broken)?);
         // This error precedes all others: a row that a later epoch lacks must not keep the caller
         // from repeating the lookup.
         if !self.is_current() {
@@ -230,13 +230,15 @@ impl Stack {
         }
         let answers: Vec<_> = answers.into_iter().collect::<Result<_>>()?;
         let plan = plan?;
-        Ok(layer.assemble(plan, spread.gather(answers).ok_or_else(broken)?)?)
+        Ok(layer.assemble(plan, assignment.gather(answers).ok_or_else(broken)?)?)
     }
 
     /// Queries every table, all at the same time, and waits for all.
-    fn ask(&mut self, wanted: &[Zeroizing<Vec<u64>>]) -> Vec<Result<Vec<Vec<u8>>>> {
-        let asked = self.tables.iter_mut().zip(wanted);
-        run_all(asked.map(|(table, rows)| || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) }))
+    fn query_tables(&mut self, rows_of_tables: &[Zeroizing<Vec<u64>>]) -> Vec<Result<Vec<Vec<u8>>>> {
+        let queried = self.tables.iter_mut().zip(rows_of_tables);
+        run_all(
+            queried.map(|(table, rows)| || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) }),
+        )
     }
 
     /// Whether the tables' epochs are those that the stack names.
@@ -247,13 +249,13 @@ impl Stack {
     /// Fetches the stack until its tables' epochs are those that it names.
     fn settle(&mut self) -> Result<()> {
         if !self.is_current() {
-            return self.take(TRIES);
+            return self.refetch();
         }
         self.from.remember(self)
     }
 
-    fn take(&mut self, tries: u32) -> Result<()> {
-        for attempt in 0..tries {
+    fn refetch(&mut self) -> Result<()> {
+        for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
                 pause(PAUSE);
             }

@@ -62,7 +62,7 @@ pub(crate) mod database {
     pub(crate) enum StateDb {}
 
     /// Logged requests, as the database returns them.
-    type Asks = Vec<(u64, Vec<u8>)>;
+    type LoggedBytes = Vec<(u64, Vec<u8>)>;
 
     impl StateDb {
         pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, JournalMarks)>, StateDbError> {
@@ -77,7 +77,7 @@ pub(crate) mod database {
             match *self {}
         }
 
-        pub(crate) fn asks(&self, _: &JournalMarks) -> Result<Option<Asks>, StateDbError> {
+        pub(crate) fn requests(&self, _: &JournalMarks) -> Result<Option<LoggedBytes>, StateDbError> {
             match *self {}
         }
 

@@ -77,12 +77,12 @@ use wait_policy::WaitPolicy;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Table {
-    line: Driver,
+    driver: Driver,
     config: SetupConfig,
     session: Session,
     /// When and how the next client is prepared, and the preparation in progress.
-    plan: PreparationPolicy,
-    pass: Option<Preparation>,
+    policy: PreparationPolicy,
+    preparation: Option<Preparation>,
     /// Time until which the catalog is good, in seconds since 1970.
     good_until: Option<u64>,
     last: Option<LookupStats>,
@@ -91,10 +91,10 @@ pub struct Table {
 /// Connects a session with the network, the cache, and the durable state.
 pub(crate) struct Driver {
     servers: Servers,
-    ledger: state_guard::StateGuard,
+    state_guard: state_guard::StateGuard,
     cache: Option<Cache>,
     keys: KeyManager,
-    patience: WaitPolicy,
+    wait_policy: WaitPolicy,
     progress: Notifier<Progress>,
     rng: ReseedingRng,
     stats: Stats,
@@ -135,16 +135,18 @@ impl Table {
     }
 
     fn open(servers: Servers, options: builder::TableOptions) -> Result<Self> {
-        let builder::TableOptions { mut config, cache, keys, ledger, patience, progress, plan } = options;
+        let builder::TableOptions { mut config, cache, keys, state_guard, wait_policy, progress, policy } =
+            options;
         let rng = ReseedingRng::open()?;
-        let mut line =
-            Driver { servers, ledger, cache, keys, patience, progress, rng, stats: Stats::default() };
-        line.load_known_table(&mut config)?;
-        line.recollect_keys(&mut config)?;
-        let session = line.open_newest(&config)?;
+        let mut driver =
+            Driver { servers, state_guard, cache, keys, wait_policy, progress, rng, stats: Stats::default() };
+        driver.load_known_table(&mut config)?;
+        driver.load_known_keys(&mut config)?;
+        let session = driver.open_newest(&config)?;
         // From here on the session holds the keys.
         config.registered = None;
-        let mut table = Table { line, config, session, plan, pass: None, good_until: None, last: None };
+        let mut table =
+            Table { driver, config, session, policy, preparation: None, good_until: None, last: None };
         table.remember_table();
         table.start_preparation_if_low();
         Ok(table)
@@ -163,8 +165,8 @@ impl Table {
     /// # Errors
     /// As for [`Table::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let wishes: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
-        self.get_all(&wishes)?.into_iter().map(value).collect()
+        let lookups: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
+        self.get_all(&lookups)?.into_iter().map(value).collect()
     }
 
     /// Looks up bits of the table by their index; see [`sotto_catalog::BitPosition`] for their order.
@@ -174,8 +176,8 @@ impl Table {
     /// # Errors
     /// As for [`Table::get_all`].
     pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
-        let wishes: Vec<_> = bits.iter().copied().map(Lookup::Bit).collect();
-        let values = self.get_all(&wishes)?.into_iter().map(value).collect::<Result<Vec<_>>>()?;
+        let lookups: Vec<_> = bits.iter().copied().map(Lookup::Bit).collect();
+        let values = self.get_all(&lookups)?.into_iter().map(value).collect::<Result<Vec<_>>>()?;
         // Kept apart from the errors, since a branch on a secret bit must not decide between the
         // two.
         Ok(values.iter().map(|value| value.iter().fold(0, |all, byte| all | byte) & 1 == 1).collect())
@@ -212,8 +214,8 @@ impl Table {
     /// [`crate::ClientError`]; see [`Session::query`] and [`Session::recover`].
     /// [`CatalogError::NoSuchRow`] and [`Misuse::IndexPastEnd`] for rows and keys that the table
     /// cannot have.
-    pub fn get_all(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
-        self.get_each(wishes)?.into_iter().collect()
+    pub fn get_all(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
+        self.get_each(lookups)?.into_iter().collect()
     }
 
     /// Looks up rows, bits and keys as [`Table::get_all`] does, with an error for each lookup that
@@ -223,8 +225,8 @@ impl Table {
     /// # Errors
     /// As for [`Table::get_all`], a row past the end included, which is known when all rows have
     /// been read.
-    pub fn get_each(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
-        self.run_lookups(wishes)
+    pub fn get_each(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        self.run_lookups(lookups)
     }
 
     /// Looks up the value of a key; `None` if the table does not have the key. The server cannot
@@ -245,8 +247,8 @@ impl Table {
         if !matches!(self.catalog().kind, TableKind::Keyword) {
             return Err(crate::lookup::by_row().into());
         }
-        let wishes: Vec<_> = keys.iter().map(|key| Lookup::Key(key.as_ref())).collect();
-        Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
+        let lookups: Vec<_> = keys.iter().map(|key| Lookup::Key(key.as_ref())).collect();
+        Ok(self.get_all(&lookups)?.into_iter().map(|result| result.value).collect())
     }
 
     /// Requests hints from the hint server, if some are due and the table's scheme has such a
@@ -260,7 +262,7 @@ impl Table {
     /// As for [`TableBuilder::open`];
     /// [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
     pub fn refill_hints(&mut self) -> Result<bool> {
-        self.line.refill_hints(&mut self.session)
+        self.driver.refill_hints(&mut self.session)
     }
 
     /// Fetches the catalog, and opens the table again if there is another epoch. Returns whether
@@ -269,15 +271,15 @@ impl Table {
     /// # Errors
     /// As for [`TableBuilder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
-        let mut opening = SessionSetup::after_session(self.config.clone(), &self.session);
-        while opening.catalog().is_none() {
-            self.line.step(&mut opening)?;
+        let mut setup = SessionSetup::after_session(self.config.clone(), &self.session);
+        while setup.catalog().is_none() {
+            self.driver.step(&mut setup)?;
         }
-        if opening.catalog() == Some(self.session.catalog()) && !self.session.is_discarded() {
+        if setup.catalog() == Some(self.session.catalog()) && !self.session.is_discarded() {
             self.good_until = self.catalog_deadline();
             return Ok(false);
         }
-        self.line.renew(opening, &mut self.session)?;
+        self.driver.renew(setup, &mut self.session)?;
         self.remember_table();
         Ok(true)
     }
@@ -309,7 +311,7 @@ impl Table {
 
     /// Bytes and time so far, of openings and lookups.
     pub fn stats(&self) -> Stats {
-        Stats { retries: self.line.servers.retries(), ..self.line.stats }
+        Stats { retries: self.driver.servers.retries(), ..self.driver.stats }
     }
 
     /// Statistics of the last call that looked something up.
@@ -330,9 +332,9 @@ fn one<T>(mut all: Vec<T>) -> Result<T> {
     all.pop().ok_or_else(|| Error::from(Misuse::Rule("something comes of each wish")).into())
 }
 
-fn value(granted: LookupResult) -> Result<Vec<u8>> {
+fn value(result: LookupResult) -> Result<Vec<u8>> {
     let why = || CatalogError::NoSuchRow { why: "the table does not have this key".to_owned() };
-    Ok(granted.value.ok_or_else(why)?)
+    Ok(result.value.ok_or_else(why)?)
 }
 
 impl fmt::Debug for Table {

@@ -26,17 +26,17 @@ impl CachedArtifact {
         CachedArtifact { whole, part, bytes, lock: None }
     }
 
-    /// Prepares to download, and waits at most `patience` while another process downloads the same
+    /// Prepares to download, and waits at most `max_wait` while another process downloads the same
     /// artifact. Returns whether the artifact is complete or may be written.
     ///
     /// # Errors
     /// [`CacheError`] if the lock file cannot be made.
-    pub fn claim(&mut self, patience: Duration) -> Result<bool, CacheError> {
+    pub fn claim(&mut self, max_wait: Duration) -> Result<bool, CacheError> {
         if self.is_whole() {
             return Ok(true);
         }
         if self.lock.is_none() {
-            self.lock = Lock::take(&self.whole.with_extension("lock"), patience)?;
+            self.lock = Lock::take(&self.whole.with_extension("lock"), max_wait)?;
         }
         if self.is_whole() {
             // The other process has completed it.

@@ -51,7 +51,7 @@ const ID: usize = 16;
 const MAX_BYTES: u64 = 256 << 10;
 
 /// Time to wait for another process that writes a few hundred bytes.
-const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WRITE_WAIT: Duration = Duration::from_secs(5);
 
 /// A folder of encrypted client keys.
 #[derive(Debug, Clone)]
@@ -116,12 +116,12 @@ impl Keyring {
     ///
     /// # Errors
     /// [`CacheError::Io`] if the system fails.
-    pub fn read(&self, hook: &KeyringSlot) -> Result<Option<KeyringEntry>, CacheError> {
-        let Some(file) = read(&self.path(hook))? else { return Ok(None) };
+    pub fn read(&self, slot: &KeyringSlot) -> Result<Option<KeyringEntry>, CacheError> {
+        let Some(file) = read(&self.path(slot))? else { return Ok(None) };
         let Some(cipher) = self.cipher()? else { return Ok(None) };
         let sealed = file.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<NONCE>());
         let Some((nonce, msg)) = sealed else { return Ok(None) };
-        let opened = cipher.decrypt(&XNonce::from(*nonce), Payload { msg, aad: &aad(hook) });
+        let opened = cipher.decrypt(&XNonce::from(*nonce), Payload { msg, aad: &aad(slot) });
         Ok(opened.ok().map(Zeroizing::new).and_then(|bytes| {
             let (id, rest) = bytes.split_first_chunk()?;
             let (made, rest) = rest.split_first_chunk()?;
@@ -137,11 +137,11 @@ impl Keyring {
     /// [`CacheError`] if they cannot be written; the earlier keys are then still there.
     pub fn write(
         &self,
-        hook: &KeyringSlot,
+        slot: &KeyringSlot,
         entry: &KeyringEntry,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), CacheError> {
-        let path = self.path(hook);
+        let path = self.path(slot);
         let cipher = match self.cipher()? {
             Some(cipher) => cipher,
             None => self.make_key(rng)?,
@@ -150,18 +150,18 @@ impl Keyring {
         rng.fill_bytes(&mut nonce);
         let words = [entry.made, entry.used].map(u64::to_le_bytes);
         let plain = Zeroizing::new([&entry.id[..], words.as_flattened(), &entry.keys].concat());
-        let sealed = cipher.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad(hook) });
+        let sealed = cipher.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad(slot) });
         let sealed = sealed.map_err(|_| CacheError::at(&path, ErrorKind::InvalidData.into()))?;
         replace(&path, &[&MAGIC[..], &nonce, &sealed].concat()).map(drop)
     }
 
-    /// Takes the lock for registering keys for a slot, and waits at most `patience` for another
+    /// Takes the lock for registering keys for a slot, and waits at most `max_wait` for another
     /// process.
     ///
     /// # Errors
     /// [`CacheError`] if the lock file cannot be made.
-    pub fn lock(&self, hook: &KeyringSlot, patience: Duration) -> Result<Option<Lock>, CacheError> {
-        Lock::take(&self.path(hook).with_extension("lock"), patience)
+    pub fn lock(&self, slot: &KeyringSlot, max_wait: Duration) -> Result<Option<Lock>, CacheError> {
+        Lock::take(&self.path(slot).with_extension("lock"), max_wait)
     }
 
     /// Changes the entry of a slot under its lock; `change` returns whether the entry is to be
@@ -172,15 +172,15 @@ impl Keyring {
     /// is then unchanged.
     fn update(
         &self,
-        hook: &KeyringSlot,
+        slot: &KeyringSlot,
         rng: &mut dyn CryptoRng,
         change: impl FnOnce(Option<KeyringEntry>) -> Option<KeyringEntry>,
     ) -> Result<(), CacheError> {
-        let path = self.path(hook).with_extension("uses");
-        let Some(_lock) = Lock::take(&path, WRITE_PATIENCE)? else {
+        let path = self.path(slot).with_extension("uses");
+        let Some(_lock) = Lock::take(&path, MAX_WRITE_WAIT)? else {
             return Err(CacheError::at(&path, ErrorKind::WouldBlock.into()));
         };
-        change(self.read(hook)?).map_or(Ok(()), |entry| self.write(hook, &entry, rng))
+        change(self.read(slot)?).map_or(Ok(()), |entry| self.write(slot, &entry, rng))
     }
 
     fn path(&self, KeyringSlot(name): &KeyringSlot) -> PathBuf {

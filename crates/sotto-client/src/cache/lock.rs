@@ -18,12 +18,12 @@ pub struct Lock {
 const PERIOD: Duration = Duration::from_millis(20);
 
 impl Lock {
-    /// Takes the lock file at `path`, and tries for at most `patience`. Returns `None` if another
+    /// Takes the lock file at `path`, and tries for at most `max_wait`. Returns `None` if another
     /// process still holds it.
     ///
     /// # Errors
     /// [`CacheError`] if the file cannot be made.
-    pub fn take(path: &Path, patience: Duration) -> Result<Option<Lock>, CacheError> {
+    pub fn take(path: &Path, max_wait: Duration) -> Result<Option<Lock>, CacheError> {
         let at = |e| CacheError::at(path, e);
         let file = files::open_lock(path).map_err(at)?;
         let start = Instant::now();
@@ -31,7 +31,7 @@ impl Lock {
             if files::try_lock(&file).map_err(at)? {
                 return Ok(Some(Lock { _file: file }));
             }
-            if start.elapsed() >= patience {
+            if start.elapsed() >= max_wait {
                 return Ok(None);
             }
             pause(PERIOD);

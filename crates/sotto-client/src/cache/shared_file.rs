@@ -37,11 +37,11 @@ impl SharedFile {
     /// process holds the lock for too long.
     pub fn change<T, E: From<CacheError>>(
         &self,
-        patience: Duration,
+        max_wait: Duration,
         change: impl FnOnce(Option<Vec<u8>>) -> Result<(Vec<u8>, T), E>,
     ) -> Result<T, E> {
         let at = |error| CacheError::at(&self.path, error);
-        let Some(_lock) = Lock::take(&self.path.with_extension("lock"), patience)? else {
+        let Some(_lock) = Lock::take(&self.path.with_extension("lock"), max_wait)? else {
             return Err(at(ErrorKind::WouldBlock.into()).into());
         };
         let before = files::read(&self.path).map_err(at)?;

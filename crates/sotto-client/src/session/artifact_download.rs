@@ -49,7 +49,7 @@ impl ArtifactConsumer for Box<dyn AnyPrepare> {
 }
 
 pub(super) struct ArtifactDownload<T = Box<dyn AnyPrepare>> {
-    taker: T,
+    consumer: T,
     /// Artifacts still to be absorbed, beginning with the current one.
     todo: VecDeque<ArtifactEntry>,
     /// The patch function with its parameters, and the available deltas, the smallest first.
@@ -69,7 +69,7 @@ enum DownloadStep {
     /// Waits for a cached artifact of an older epoch.
     Recall,
     /// Fetches the delta from the cached artifact.
-    Delta { held: Vec<u8>, delta: Vec<u8>, assembly: ChunkAssembler },
+    Delta { cached: Vec<u8>, delta: Vec<u8>, assembler: ChunkAssembler },
     /// Fetches the artifact.
     Whole(ChunkAssembler),
     /// All artifacts are absorbed.
@@ -78,21 +78,21 @@ enum DownloadStep {
 
 impl ArtifactDownload {
     /// Begins to download what a scheme's client is prepared from.
-    pub(super) fn new(agreed: &VerifiedTable, prepare: Box<dyn AnyPrepare>) -> Result<Self> {
-        let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
-        ArtifactDownload::of(agreed, prepare, patch)
+    pub(super) fn new(table: &VerifiedTable, prepare: Box<dyn AnyPrepare>) -> Result<Self> {
+        let patch = table.scheme.patch.map(|patch| (patch, table.params.clone()));
+        ArtifactDownload::of(table, prepare, patch)
     }
 
     pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
-        Ok(self.taker.finish()?)
+        Ok(self.consumer.finish()?)
     }
 }
 
 impl<T: ArtifactConsumer> ArtifactDownload<T> {
-    pub(super) fn of(agreed: &VerifiedTable, taker: T, patch: Option<(PatchFn, Vec<u8>)>) -> Result<Self> {
-        let entries = &agreed.catalog.artifacts;
+    pub(super) fn of(table: &VerifiedTable, consumer: T, patch: Option<(PatchFn, Vec<u8>)>) -> Result<Self> {
+        let entries = &table.catalog.artifacts;
         let mut todo = VecDeque::new();
-        for need in taker.needs() {
+        for need in consumer.needs() {
             let fits = |entry: &&ArtifactEntry| {
                 entry.artifact == need.artifact && entry.bytes == need.bytes && entry.from_epoch.is_none()
             };
@@ -104,12 +104,12 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
             entries.iter().filter(|entry| entry.artifact == T::PATCHED.1).cloned().collect();
         smallest_first(&mut deltas);
         let (step, deltas) = (DownloadStep::Done, deltas.into());
-        let kept = taker.checkpoint().map_or(0, AnyCheckpoint::kept);
-        let mut gathering =
-            ArtifactDownload { taker, todo, patch, deltas, step, kept, patched: None, spoiled: false };
-        gathering.start();
-        gathering.settle()?;
-        Ok(gathering)
+        let kept = consumer.checkpoint().map_or(0, AnyCheckpoint::kept);
+        let mut download =
+            ArtifactDownload { consumer, todo, patch, deltas, step, kept, patched: None, spoiled: false };
+        download.start();
+        download.settle()?;
+        Ok(download)
     }
 
     /// Starts on the current artifact.
@@ -130,10 +130,10 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
 
     /// Advances to the next artifact as long as the current one is complete.
     fn settle(&mut self) -> Result<()> {
-        while let DownloadStep::Whole(assembly) = &self.step
-            && assembly.wanted().is_none()
+        while let DownloadStep::Whole(assembler) = &self.step
+            && assembler.next_range().is_none()
         {
-            if let Err(error) = assembly.finish() {
+            if let Err(error) = assembler.finish() {
                 self.spoiled = true;
                 return Err(error);
             }
@@ -148,19 +148,19 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
     }
 
     /// The consumer, once it has absorbed all artifacts.
-    pub(super) fn into_taker(self) -> T {
-        self.taker
+    pub(super) fn into_consumer(self) -> T {
+        self.consumer
     }
 
     /// Access to the half-done preparation for saving, if the scheme can save it.
     pub(super) fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
-        self.taker.checkpoint()
+        self.consumer.checkpoint()
     }
 
     /// The range that will be fetched after the current one.
-    pub(super) fn ahead(&self) -> Option<FetchRange> {
-        let DownloadStep::Whole(assembly) = &self.step else { return None };
-        Some(fetch(assembly.entry(), assembly.ahead()?))
+    pub(super) fn upcoming_fetch(&self) -> Option<FetchRange> {
+        let DownloadStep::Whole(assembler) = &self.step else { return None };
+        Some(fetch(assembler.entry(), assembler.upcoming_range()?))
     }
 
     pub(super) fn next(&self) -> Action {
@@ -175,23 +175,25 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
                 }),
                 _ => Action::Ready,
             },
-            DownloadStep::Delta { assembly, .. } | DownloadStep::Whole(assembly) => match assembly.wanted() {
-                Some(range) => Action::Fetch(fetch(assembly.entry(), range)),
-                None => Action::Ready,
-            },
+            DownloadStep::Delta { assembler, .. } | DownloadStep::Whole(assembler) => {
+                match assembler.next_range() {
+                    Some(range) => Action::Fetch(fetch(assembler.entry(), range)),
+                    None => Action::Ready,
+                }
+            }
             DownloadStep::Done => Action::Ready,
         }
     }
 
-    pub(super) fn recalled(&mut self, held: Option<Vec<u8>>) -> Result<()> {
+    pub(super) fn take_cached(&mut self, cached: Option<Vec<u8>>) -> Result<()> {
         let (DownloadStep::Recall, Some(entry)) = (&self.step, self.todo.front()) else {
             return Err(Error::from(Misuse::Rule("nothing was to be recalled")).into());
         };
         let delta = self.deltas.pop_front();
-        match (held.filter(|held| held.len() as u64 == entry.bytes), delta) {
-            (Some(held), Some(delta)) => {
-                let assembly = ChunkAssembler::new(delta);
-                self.step = DownloadStep::Delta { held, delta: Vec::new(), assembly };
+        match (cached.filter(|cached| cached.len() as u64 == entry.bytes), delta) {
+            (Some(cached), Some(delta)) => {
+                let assembler = ChunkAssembler::new(delta);
+                self.step = DownloadStep::Delta { cached, delta: Vec::new(), assembler };
                 self.patch_if_complete()
             }
             _ => {
@@ -203,10 +205,10 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
 
     /// Takes the body of a response, which has to be the whole requested range.
     pub(super) fn feed(&mut self, body: Result<&[u8]>) -> Result<()> {
-        if let DownloadStep::Delta { assembly, .. } = &self.step {
+        if let DownloadStep::Delta { assembler, .. } = &self.step {
             // A delta only saves bytes. If it is missing or damaged, the artifact is fetched
             // instead.
-            let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+            let want = assembler.next_range().map_or(0, |range| range.end - range.start);
             let taken = match body {
                 Ok(body) if body.len() as u64 == want => self.offer(body)? as u64,
                 _ => 0,
@@ -216,11 +218,11 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
             }
             return self.settle();
         }
-        let DownloadStep::Whole(assembly) = &self.step else {
+        let DownloadStep::Whole(assembler) = &self.step else {
             return Err(Error::from(Misuse::Rule("no response was awaited")).into());
         };
-        let (body, what) = (body?, assembly.entry().artifact.name());
-        let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+        let (body, what) = (body?, assembler.entry().artifact.name());
+        let want = assembler.next_range().map_or(0, |range| range.end - range.start);
         if body.len() as u64 != want {
             let got = body.len() as u64;
             return Err(Error::from(PeerMisbehaved::Length { what, got, want }).into());
@@ -231,19 +233,19 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         Ok(())
     }
 
-    /// Absorbs the valid chunks at the start of `held`, and returns their length in bytes.
-    pub(super) fn offer(&mut self, held: &[u8]) -> Result<usize> {
+    /// Absorbs the valid chunks at the start of `cached`, and returns their length in bytes.
+    pub(super) fn offer(&mut self, cached: &[u8]) -> Result<usize> {
         match &mut self.step {
-            DownloadStep::Delta { delta, assembly, .. } => {
-                let taken = assembly.take(held, &mut |chunk| {
+            DownloadStep::Delta { delta, assembler, .. } => {
+                let taken = assembler.take(cached, &mut |chunk| {
                     delta.extend_from_slice(chunk);
                     Ok(())
                 })?;
                 self.patch_if_complete()?;
                 Ok(taken)
             }
-            DownloadStep::Whole(assembly) => {
-                let taken = absorb(assembly, &mut self.taker, held);
+            DownloadStep::Whole(assembler) => {
+                let taken = absorb(assembler, &mut self.consumer, cached);
                 self.spoiled |= taken.is_err();
                 let taken = taken?;
                 self.settle()?;
@@ -264,30 +266,34 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
     /// Applies the delta once it is complete. Whatever the result, only chunks that match the
     /// catalog count, and the others are fetched.
     fn patch_if_complete(&mut self) -> Result<()> {
-        let DownloadStep::Delta { held, delta, assembly } = &mut self.step else { return Ok(()) };
-        if assembly.wanted().is_some() {
+        let DownloadStep::Delta { cached, delta, assembler } = &mut self.step else { return Ok(()) };
+        if assembler.next_range().is_some() {
             return Ok(());
         }
-        let (mut held, delta) = (std::mem::take(held), std::mem::take(delta));
-        let sound = assembly.finish().is_ok();
+        let (mut cached, delta) = (std::mem::take(cached), std::mem::take(delta));
+        let sound = assembler.finish().is_ok();
         self.start_whole();
         let (DownloadStep::Whole(whole), Some((patch, params))) = (&mut self.step, &self.patch) else {
             return Ok(());
         };
-        if !sound || patch(params, whole.entry().artifact, &mut held, &delta).is_err() {
+        if !sound || patch(params, whole.entry().artifact, &mut cached, &delta).is_err() {
             return Ok(());
         }
-        let taken = absorb(whole, &mut self.taker, &held);
+        let taken = absorb(whole, &mut self.consumer, &cached);
         self.spoiled |= taken.is_err();
-        held.truncate(taken?);
-        self.patched = (!held.is_empty()).then(|| (whole.entry().digest, held));
+        cached.truncate(taken?);
+        self.patched = (!cached.is_empty()).then(|| (whole.entry().digest, cached));
         self.settle()
     }
 }
 
-fn absorb(assembly: &mut ChunkAssembler, taker: &mut impl ArtifactConsumer, bytes: &[u8]) -> Result<usize> {
-    let artifact = assembly.entry().artifact;
-    assembly.take(bytes, &mut |chunk| taker.absorb(artifact, chunk))
+fn absorb(
+    assembler: &mut ChunkAssembler,
+    consumer: &mut impl ArtifactConsumer,
+    bytes: &[u8],
+) -> Result<usize> {
+    let artifact = assembler.entry().artifact;
+    assembler.take(bytes, &mut |chunk| consumer.absorb(artifact, chunk))
 }
 
 /// A range of an artifact, and the request that fetches it.

@@ -14,12 +14,12 @@ pub(super) type ServerQueries = (Vec<Vec<Vec<u8>>>, Vec<AnyPending>);
 impl Session {
     /// Number of buckets of which one query returns a record each; 1 for ordinary tables.
     pub fn buckets(&self) -> usize {
-        usize::try_from(self.agreed.terms.buckets).unwrap_or(usize::MAX)
+        usize::try_from(self.table.terms.buckets).unwrap_or(usize::MAX)
     }
 
     /// Number of rows in each bucket; in ordinary tables, of all rows.
     pub fn bucket_rows(&self) -> u64 {
-        self.packing().rows() / self.agreed.terms.buckets.max(1)
+        self.packing().rows() / self.table.terms.buckets.max(1)
     }
 
     /// Queries one row of each bucket, once or several times: `rows` contains, for each time, one
@@ -39,37 +39,37 @@ impl Session {
     pub(super) fn queries(
         &mut self,
         each: usize,
-        asked: &QueryTargets,
+        targets: &QueryTargets,
         rng: &mut dyn CryptoRng,
     ) -> Result<ServerQueries> {
         self.ensure_usable()?;
-        let QueryTargets { rows, ones } = asked;
+        let QueryTargets { rows, ones } = targets;
         if !rows.len().is_multiple_of(each) {
             return Err(Error::from(Misuse::Rule("a row of each bucket is asked for")).into());
         }
-        let (lookups, most) = (self.packing().records_per_row(), self.max_rows());
-        let asked = rows.len() / each;
+        let (depths, most) = (self.packing().records_per_row(), self.max_rows());
+        let lookups = rows.len() / each;
         let too_many = |rows| ClientError::TooManyRows { rows, most };
-        if asked == 0 || asked > most {
-            return Err(too_many(asked));
+        if lookups == 0 || lookups > most {
+            return Err(too_many(lookups));
         }
-        let count = asked.saturating_mul(lookups);
+        let count = lookups.saturating_mul(depths);
         u16::try_from(count).map_err(|_| too_many(count))?;
         let part = self.part(each)?;
         let mut for_each = vec![Vec::with_capacity(count); self.ids.len()];
-        let mut tickets = Vec::with_capacity(count);
+        let mut secrets = Vec::with_capacity(count);
         for (i, rows) in rows.chunks(each).enumerate() {
             let records: Vec<Vec<RecordIndex>> = rows.iter().map(|row| part.records_of(*row)).collect();
-            for depth in 0..lookups {
+            for depth in 0..depths {
                 let records = records.iter().filter_map(|records| records.get(depth)).copied().collect();
-                let (queries, ticket) = self.query_records(records, ones.get(i), rng)?;
+                let (queries, secret) = self.query_records(records, ones.get(i), rng)?;
                 for (all, query) in for_each.iter_mut().zip(queries) {
                     all.push(query);
                 }
-                tickets.push(ticket);
+                secrets.push(secret);
             }
         }
-        Ok((for_each, tickets))
+        Ok((for_each, secrets))
     }
 
     /// Makes one query: for a record, for a sum of records from one on, or for a record of each
@@ -103,25 +103,25 @@ impl Session {
     }
 
     /// Recovers the requested rows from all servers' answers.
-    pub(super) fn rows_of(&mut self, ask: QueryRequest, by_server: &[Vec<&[u8]>]) -> Result<Vec<Vec<u8>>> {
-        let (each, lookups) = (ask.each, self.packing().records_per_row());
+    pub(super) fn rows_of(&mut self, query: QueryRequest, by_server: &[Vec<&[u8]>]) -> Result<Vec<Vec<u8>>> {
+        let (each, lookups) = (query.each, self.packing().records_per_row());
         let part = self.part(each)?;
-        let mut read = Vec::with_capacity(ask.tickets.len());
-        for (i, ticket) in ask.tickets.into_iter().enumerate() {
+        let mut read = Vec::with_capacity(query.secrets.len());
+        for (i, secret) in query.secrets.into_iter().enumerate() {
             let answers = by_server.iter().filter_map(|answers| answers.get(i)).map(|answer| answer.to_vec());
-            read.push(self.answered(each, ticket, &answers.collect::<Vec<_>>())?.into_iter());
+            read.push(self.answered(each, secret, &answers.collect::<Vec<_>>())?.into_iter());
         }
-        let mut records = Vec::with_capacity(ask.rows.len() * lookups);
+        let mut records = Vec::with_capacity(query.rows.len() * lookups);
         for depths in read.chunks_mut(lookups) {
             for _ in 0..each {
                 records.extend(depths.iter_mut().filter_map(Iterator::next));
             }
         }
-        let (got, want) = (records.len() as u64, (ask.rows.len() * lookups) as u64);
+        let (got, want) = (records.len() as u64, (query.rows.len() * lookups) as u64);
         if got != want {
             return Err(Error::from(PeerMisbehaved::Count { what: "answers", got, want }).into());
         }
-        let each_row = || ask.rows.iter().zip(records.chunks(lookups));
+        let each_row = || query.rows.iter().zip(records.chunks(lookups));
         let mut proved = true;
         for (bucket, (&row, records)) in each_row().enumerate().map(|(i, row)| (i % each, row)) {
             let row = bucket as u64 * part.rows() + part.clamp_row(row);
@@ -134,11 +134,11 @@ impl Session {
     }
 
     /// Recovers the records of one answer: one record, or one of each bucket.
-    fn answered(&mut self, each: usize, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
+    fn answered(&mut self, each: usize, secret: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
         if each == 1 {
-            return Ok(vec![self.client.recover(ticket, answers)?]);
+            return Ok(vec![self.client.recover(secret, answers)?]);
         }
-        Ok(self.client.batch().ok_or_else(no_buckets)?.recover_buckets(ticket, answers)?)
+        Ok(self.client.batch().ok_or_else(no_buckets)?.recover_buckets(secret, answers)?)
     }
 }
 

@@ -49,22 +49,22 @@ impl ChunkAssembler {
     }
 
     /// The range to fetch next, of whole chunks; `None` if the artifact is complete.
-    pub(super) fn wanted(&self) -> Option<Range<u64>> {
-        self.part(self.chunks)
+    pub(super) fn next_range(&self) -> Option<Range<u64>> {
+        self.range_from(self.chunks)
     }
 
-    /// The range to fetch after [`Self::wanted`].
-    pub(super) fn ahead(&self) -> Option<Range<u64>> {
-        let wanted = self.wanted()?;
-        self.part(usize::try_from(wanted.end.div_ceil(self.entry.chunk_bytes)).ok()?)
+    /// The range to fetch after [`Self::next_range`].
+    pub(super) fn upcoming_range(&self) -> Option<Range<u64>> {
+        let next = self.next_range()?;
+        self.range_from(usize::try_from(next.end.div_ceil(self.entry.chunk_bytes)).ok()?)
     }
 
     /// The range of the chunks from `first` on that are fetched with one request.
-    fn part(&self, first: usize) -> Option<Range<u64>> {
-        let most = if self.entry.artifact == Artifact::Rows { ROWS_FETCH_BYTES } else { FETCH_BYTES };
+    fn range_from(&self, first: usize) -> Option<Range<u64>> {
+        let max_bytes = if self.entry.artifact == Artifact::Rows { ROWS_FETCH_BYTES } else { FETCH_BYTES };
         let start = self.entry.chunk_range(first)?;
         let later = (first + 1..).map_while(|i| self.entry.chunk_range(i));
-        let end = later.take_while(|chunk| chunk.end - start.start <= most).last().map(|c| c.end);
+        let end = later.take_while(|chunk| chunk.end - start.start <= max_bytes).last().map(|c| c.end);
         Some(start.start..end.unwrap_or(start.end))
     }
 

@@ -35,10 +35,10 @@ pub struct StateVersion {
 /// One step of a delta chain: the rows delta that leads to the next epoch.
 pub struct DeltaStep {
     /// Version of a state after [`DeltaStep::delta`] was applied to it.
-    pub basis: StateVersion,
+    pub version: StateVersion,
     /// Delta for [`sotto_core::AnyState::follow`], verified against the catalog.
     pub delta: Vec<u8>,
-    pub(super) agreed: VerifiedTable,
+    pub(super) table: VerifiedTable,
 }
 
 /// A delta chain that is being fetched.
@@ -79,20 +79,20 @@ impl DeltaChain {
     pub(super) fn new(mut config: SetupConfig, from: StateVersion, to: VerifiedTable) -> Result<Self> {
         config.pin = Some(from.key);
         config.remembered = None;
-        let mut way = DeltaChain { config, from, to, epochs: VecDeque::new(), bytes: 0, delta: None };
-        if way.to.pin(0).digest != from.params || way.to.key != from.key {
-            return Err(way.none("its parameters or its publisher changed"));
+        let mut chain = DeltaChain { config, from, to, epochs: VecDeque::new(), bytes: 0, delta: None };
+        if chain.to.pin(0).digest != from.params || chain.to.key != from.key {
+            return Err(chain.none("its parameters or its publisher changed"));
         }
-        way.arrive()?;
-        Ok(way)
+        chain.arrive()?;
+        Ok(chain)
     }
 
     /// The next step, with the first server: fetch a catalog, or a part of a delta.
     /// [`Action::Ready`] if a [`DeltaStep`] is complete, or none is left.
     pub fn next(&self) -> Action {
         match &self.delta {
-            Some((assembly, _)) => match assembly.wanted() {
-                Some(range) => Action::Fetch(fetch(assembly.entry(), range)),
+            Some((assembler, _)) => match assembler.next_range() {
+                Some(range) => Action::Fetch(fetch(assembler.entry(), range)),
                 None => Action::Ready,
             },
             None if self.has_all_catalogs() => Action::Ready,
@@ -116,22 +116,22 @@ impl DeltaChain {
             }
             outcome => outcome?,
         };
-        let Some((assembly, delta)) = &mut self.delta else {
-            let agreed = VerifiedTable::new(body, &self.config, None, None)?;
+        let Some((assembler, delta)) = &mut self.delta else {
+            let table = VerifiedTable::new(body, &self.config, None, None)?;
             let wanted = self.last().epoch_after();
-            if agreed.catalog.epoch != wanted {
-                return Err(ClientError::Rollback { seen: wanted, offered: agreed.catalog.epoch });
+            if table.catalog.epoch != wanted {
+                return Err(ClientError::Rollback { seen: wanted, offered: table.catalog.epoch });
             }
-            self.append(agreed)?;
+            self.append(table)?;
             return self.arrive();
         };
-        let what = assembly.entry().artifact.name();
-        let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+        let what = assembler.entry().artifact.name();
+        let want = assembler.next_range().map_or(0, |range| range.end - range.start);
         if body.len() as u64 != want {
             let got = body.len() as u64;
             return Err(Error::from(PeerMisbehaved::Length { what, got, want }).into());
         }
-        let taken = assembly.take(body, &mut |chunk| {
+        let taken = assembler.take(body, &mut |chunk| {
             delta.extend_from_slice(chunk);
             Ok(())
         })?;
@@ -146,18 +146,18 @@ impl DeltaChain {
     /// # Errors
     /// [`Error::Peer`] for a catalog that contradicts itself.
     pub fn take(&mut self) -> Result<Option<DeltaStep>> {
-        if self.delta.as_ref().is_none_or(|(assembly, _)| assembly.wanted().is_some()) {
+        if self.delta.as_ref().is_none_or(|(assembler, _)| assembler.next_range().is_some()) {
             return Ok(None);
         }
-        let (Some((assembly, delta)), Some((agreed, _))) = (self.delta.take(), self.epochs.pop_front())
+        let (Some((assembler, delta)), Some((table, _))) = (self.delta.take(), self.epochs.pop_front())
         else {
             return Ok(None);
         };
-        assembly.finish()?;
+        assembler.finish()?;
         self.start();
-        let basis = agreed.state_version().ok_or(Error::from(Misuse::Rule("a way leads over rows")))?;
-        self.from = basis;
-        Ok(Some(DeltaStep { basis, delta, agreed }))
+        let version = table.state_version().ok_or(Error::from(Misuse::Rule("a way leads over rows")))?;
+        self.from = version;
+        Ok(Some(DeltaStep { version, delta, table }))
     }
 
     /// Bytes of all deltas, once all catalogs have arrived.
@@ -167,7 +167,7 @@ impl DeltaChain {
 
     /// The version that the catalogs have reached so far.
     fn last(&self) -> StateVersion {
-        self.epochs.back().and_then(|(agreed, _)| agreed.state_version()).unwrap_or(self.from)
+        self.epochs.back().and_then(|(table, _)| table.state_version()).unwrap_or(self.from)
     }
 
     /// Whether the catalogs reach from one end of the chain to the other.
@@ -191,9 +191,9 @@ impl DeltaChain {
     }
 
     /// Appends an epoch, if a delta leads to it from the epoch before.
-    fn append(&mut self, agreed: VerifiedTable) -> Result<()> {
+    fn append(&mut self, table: VerifiedTable) -> Result<()> {
         let before = self.last();
-        if agreed.pin(0).digest != before.params {
+        if table.pin(0).digest != before.params {
             return Err(self.none("the parameters changed on the way"));
         }
         let leads = |entry: &&ArtifactEntry| {
@@ -201,19 +201,19 @@ impl DeltaChain {
                 && entry.from_epoch == Some(before.epoch)
                 && entry.from_digest == Some(before.rows)
         };
-        let Some(entry) = agreed.catalog.artifacts.iter().find(leads).cloned() else {
+        let Some(entry) = table.catalog.artifacts.iter().find(leads).cloned() else {
             return Err(self.none("an epoch was encoded afresh"));
         };
         // The signer may be careless, but the memory is the client's. Deltas as large as what they
         // save are not worth fetching.
         self.bytes = self.bytes.saturating_add(entry.bytes);
-        if self.bytes >= agreed.bytes_to_start_over() {
+        if self.bytes >= table.bytes_to_start_over() {
             return Err(self.none("the changes are as large as what a fresh start takes"));
         }
         if self.epochs.len() >= MAX_EPOCHS {
             return Err(self.none("there are too many epochs in between"));
         }
-        self.epochs.push_back((agreed, entry));
+        self.epochs.push_back((table, entry));
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl Session {
     /// deltas.
     pub fn state_version(&mut self) -> Option<StateVersion> {
         self.client.state().filter(|_| !self.discarded)?;
-        self.agreed.state_version()
+        self.table.state_version()
     }
 
     /// Moves the client's state, and the session with it, to the epoch of a delta step. Queries
@@ -237,15 +237,15 @@ impl Session {
     /// [`Misuse::Rule`] for a step that does not begin at the session's epoch. [`Error::Peer`] if
     /// the client cannot apply the delta, although its publisher has signed it; the client is
     /// discarded then ([`Session::is_discarded`]).
-    pub fn apply_delta_step(&mut self, stretch: DeltaStep) -> Result<()> {
-        let next = self.state_version().map(|basis| basis.epoch_after());
-        if next != Some(stretch.basis.epoch) {
+    pub fn apply_delta_step(&mut self, step: DeltaStep) -> Result<()> {
+        let next = self.state_version().map(|version| version.epoch_after());
+        if next != Some(step.version.epoch) {
             return Err(Error::from(Misuse::Rule("a stretch begins where the state is")).into());
         }
-        self.apply_delta(&stretch.delta)?;
-        let (trust, mut known) = (self.agreed.trust, self.agreed.known.clone());
-        known.advance(&stretch.agreed.known)?;
-        self.agreed = VerifiedTable { trust, known, ..stretch.agreed };
+        self.apply_delta(&step.delta)?;
+        let (trust, mut known) = (self.table.trust, self.table.known.clone());
+        known.advance(&step.table.known)?;
+        self.table = VerifiedTable { trust, known, ..step.table };
         Ok(())
     }
 

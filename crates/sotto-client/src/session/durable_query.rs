@@ -65,9 +65,9 @@ impl Session {
         epoch: Epoch,
         rows: Hex32,
     ) -> Result<DeltaChain> {
-        let (params, key) = (self.agreed.pin(0).digest, self.public_key());
-        let basis = StateVersion { epoch, params, rows, key };
-        DeltaChain::new(config.clone(), basis, self.agreed.clone())
+        let (params, key) = (self.table.pin(0).digest, self.public_key());
+        let version = StateVersion { epoch, params, rows, key };
+        DeltaChain::new(config.clone(), version, self.table.clone())
     }
 
     /// Makes queries for rows, and returns what has to be on disk before they may be sent.
@@ -75,17 +75,17 @@ impl Session {
     /// # Errors
     /// As for [`Session::query`]. No query was made then, unless sampling failed.
     pub(crate) fn draft_query(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<JournalEntry> {
-        let wanted = (rows.len() * self.packing().records_per_row()) as u64;
+        let needed = (rows.len() * self.packing().records_per_row()) as u64;
         if let left @ Budget::Left(n) = self.client.budget()
-            && n < wanted
+            && n < needed
         {
             return Err(Error::Exhausted(left).into());
         }
-        let (queries, tickets) = self.queries(1, &QueryTargets::rows(rows), rng)?;
+        let (queries, secrets) = self.queries(1, &QueryTargets::rows(rows), rng)?;
         let state = self.state()?;
-        let numbers = tickets.iter().map(|ticket| state.number(ticket)).collect::<sotto_core::Result<_>>()?;
+        let numbers = secrets.iter().map(|secret| state.number(secret)).collect::<sotto_core::Result<_>>()?;
         let queries = queries.into_iter().map(|each| each.concat()).collect();
-        Ok(JournalEntry { journal: state.journal(), record: LoggedRequest { numbers, queries } })
+        Ok(JournalEntry { journal: state.journal(), logged: LoggedRequest { numbers, queries } })
     }
 
     /// The requests to send for a logged request, to each server in turn: always the same bytes in
@@ -93,15 +93,15 @@ impl Session {
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`] for a request of another scheme.
-    pub(crate) fn requests(&self, record: &LoggedRequest) -> Result<Vec<Request>> {
+    pub(crate) fn requests(&self, logged: &LoggedRequest) -> Result<Vec<Request>> {
         let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("recorded request")));
         let size = usize::try_from(self.sizes().query_bytes).unwrap_or(usize::MAX).max(1);
         let split = |queries: &Vec<u8>| {
             let each: Vec<_> = queries.chunks(size).map(<[u8]>::to_vec).collect();
-            let fits = each.len() == record.numbers.len() && each.iter().all(|query| query.len() == size);
+            let fits = each.len() == logged.numbers.len() && each.iter().all(|query| query.len() == size);
             fits.then_some(each)
         };
-        let queries: Option<Vec<_>> = record.queries.iter().map(split).collect();
+        let queries: Option<Vec<_>> = logged.queries.iter().map(split).collect();
         let queries = queries.filter(|queries| queries.len() == self.ids.len()).ok_or_else(foreign)?;
         self.frames(&queries)
     }
@@ -114,15 +114,15 @@ impl Session {
     /// As for [`Session::recover`]. Nothing has been read then, and the request stays logged.
     pub(crate) fn read(
         &mut self,
-        record: &LoggedRequest,
+        logged: &LoggedRequest,
         responses: &[Response],
         rows: Option<&[u64]>,
         mut check: Option<&mut RowCheck>,
     ) -> Result<RecoveredRequest> {
         let foreign = |_| Error::from(Misuse::ForeignValue("recorded request"));
-        let count = u16::try_from(record.numbers.len()).map_err(foreign)?;
+        let count = u16::try_from(logged.numbers.len()).map_err(foreign)?;
         let by_server = self.answers(count, responses)?;
-        let mut answers = vec![Vec::with_capacity(by_server.len()); record.numbers.len()];
+        let mut answers = vec![Vec::with_capacity(by_server.len()); logged.numbers.len()];
         for each in by_server {
             answers
                 .iter_mut()
@@ -132,15 +132,15 @@ impl Session {
         let lookups = self.packing().records_per_row();
         let mut values = Vec::with_capacity(rows.map_or(0, <[u64]>::len));
         let (mut whole, mut failed) = (true, None);
-        'rows: for (i, numbers) in record.numbers.chunks(lookups).enumerate() {
+        'rows: for (i, numbers) in logged.numbers.chunks(lookups).enumerate() {
             let mut records = Vec::with_capacity(lookups);
             for (&number, answers) in numbers
                 .iter()
                 .zip(answers.chunks(lookups).nth(i).expect_or_default("each number has answers"))
             {
                 // An earlier reading of the same responses has closed this query already.
-                let Ok(ticket) = self.state()?.reopen(number) else { continue };
-                match self.client.recover(ticket, answers) {
+                let Ok(secret) = self.state()?.reopen(number) else { continue };
+                match self.client.recover(secret, answers) {
                     Ok(read) => records.push(read),
                     Err(Error::Unreadable) => failed = Some(Error::Unreadable.into()),
                     Err(error) => {

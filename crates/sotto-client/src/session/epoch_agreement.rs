@@ -24,7 +24,7 @@ use std::sync::Arc;
 const ANSWERED: u64 = 2;
 
 impl VerifiedTable {
-    /// Verifies a catalog: that of the epoch `asked`, if one was requested by number. The catalog
+    /// Verifies a catalog: that of the epoch `requested_epoch`, if one was requested by number. The catalog
     /// of a further server has to be signed by the same `key` as the first server's.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl VerifiedTable {
         body: &[u8],
         config: &SetupConfig,
         key: Option<PublicKey>,
-        asked: Option<Epoch>,
+        requested_epoch: Option<Epoch>,
     ) -> Result<Self> {
         let pin = key.or(config.pin);
         let judge = Judge {
@@ -41,7 +41,7 @@ impl VerifiedTable {
             pin: pin.as_ref(),
             snapshot: config.snapshot.as_ref(),
             known: config.remembered.as_ref(),
-            asked,
+            requested_epoch,
         };
         let VerifiedCatalog { document: catalog, key, trust, change, known } =
             judge.verify(&SignedCatalog::parse(body)?)?;
@@ -83,21 +83,21 @@ pub(super) struct EpochAgreement {
 }
 
 struct OfferedTable {
-    agreed: VerifiedTable,
+    table: VerifiedTable,
 }
 
 impl OfferedTable {
     /// The epoch from which on an earlier key of the table is no longer valid, if it was replaced
     /// by the current one.
     fn replaced(&self, before: PublicKey) -> Option<Epoch> {
-        let VerifiedTable { signed, catalog, key, .. } = &self.agreed;
+        let VerifiedTable { signed, catalog, key, .. } = &self.table;
         let all = SignedCatalog::parse(signed).ok()?.successions;
         let path = path(&all, &catalog.table, before, *key).ok()??;
-        path.first().map(|said| said.from_epoch)
+        path.first().map(|succession| succession.from_epoch)
     }
 
     fn epoch(&self) -> Epoch {
-        self.agreed.catalog.epoch
+        self.table.catalog.epoch
     }
 }
 
@@ -115,7 +115,7 @@ impl EpochAgreement {
     }
 
     /// The catalog to fetch next; `None` once every server has shown a catalog of one epoch.
-    fn wanted(&self, config: &SetupConfig) -> Option<CatalogRequest> {
+    fn next_request(&self, config: &SetupConfig) -> Option<CatalogRequest> {
         let asked = u8::try_from(self.offers.len()).unwrap_or(u8::MAX);
         if asked < config.servers || asked == 0 {
             return Some(CatalogRequest { server: asked, epoch: self.at });
@@ -127,7 +127,7 @@ impl EpochAgreement {
 
     /// The next request, and the server it is for.
     pub(super) fn next(&self, config: &SetupConfig) -> Option<(u8, Request)> {
-        let CatalogRequest { server, epoch } = self.wanted(config)?;
+        let CatalogRequest { server, epoch } = self.next_request(config)?;
         let path = routes::table(config.table.as_str(), epoch);
         Some((server, Request::get(path, MAX_SIGNED_BYTES as u64)))
     }
@@ -142,32 +142,32 @@ impl EpochAgreement {
         response: &Response,
         config: &SetupConfig,
     ) -> Result<Option<VerifiedTable>> {
-        let Some(CatalogRequest { server, epoch }) = self.wanted(config) else { return Ok(None) };
+        let Some(CatalogRequest { server, epoch }) = self.next_request(config) else { return Ok(None) };
         let offer = self.read(server, epoch, response, config);
         let offer = offer.map_err(|error| error.of_server(server, config.servers))?;
         match self.offers.get_mut(usize::from(server)) {
-            Some(ahead) => *ahead = offer,
+            Some(earlier) => *earlier = offer,
             None => self.offers.push(offer),
         }
-        if let Some(CatalogRequest { server, epoch: Some(common) }) = self.wanted(config) {
-            let ahead = self.offers.get(usize::from(server)).map_or(common, OfferedTable::epoch);
+        if let Some(CatalogRequest { server, epoch: Some(common) }) = self.next_request(config) {
+            let newest = self.offers.get(usize::from(server)).map_or(common, OfferedTable::epoch);
             // Such a server still shows the catalog to clients that apply rows deltas, but does not
             // answer queries for its epoch.
-            if self.at.is_none() && ahead.0 - common.0 >= ANSWERED {
+            if self.at.is_none() && newest.0 - common.0 >= ANSWERED {
                 self.offers.clear();
                 return Err(ClientError::NoCommonEpoch { server, epoch: common });
             }
         }
-        if self.wanted(config).is_some() {
+        if self.next_request(config).is_some() {
             return Ok(None);
         }
         // The catalogs are used up, whatever the result: a repeated step begins with the first
         // server.
         let mut offers = std::mem::take(&mut self.offers).into_iter();
         let Some(first) = offers.next() else { return Ok(None) };
-        match (1..).zip(offers).find(|(_, other)| other.agreed.signed != first.agreed.signed) {
+        match (1..).zip(offers).find(|(_, other)| other.table.signed != first.table.signed) {
             Some((server, _)) => Err(ClientError::CatalogsDiffer { server, epoch: first.epoch() }),
-            None => Ok(Some(first.agreed)),
+            None => Ok(Some(first.table)),
         }
     }
 
@@ -178,38 +178,38 @@ impl EpochAgreement {
         response: &Response,
         config: &SetupConfig,
     ) -> Result<OfferedTable> {
-        let elsewhere = |epoch| ClientError::NoCommonEpoch { server, epoch };
+        let not_common = |epoch| ClientError::NoCommonEpoch { server, epoch };
         if let Some(epoch) = epoch.filter(|_| !response.is_success()) {
             let problem = Problem::read(response.status, &response.body);
             return Err(match is_over(&problem) {
                 true if self.at.is_some() => {
                     ClientError::EpochChanged { asked: epoch, newest: problem.epoch }
                 }
-                true => elsewhere(epoch),
+                true => not_common(epoch),
                 false => ClientError::Refused(problem),
             });
         }
         let signed = accepted(response, None)?;
         // Every further server has to show the same key as the first.
-        let key = self.offers.first().map(|first| first.agreed.key);
-        let agreed = VerifiedTable::new(signed, config, key.filter(|_| server > 0), self.at);
+        let key = self.offers.first().map(|first| first.table.key);
+        let table = VerifiedTable::new(signed, config, key.filter(|_| server > 0), self.at);
         // A server that has not reached the epoch in which the key changed.
         let first = self.offers.first().filter(|_| server > 0);
         if let (Err(ClientError::Catalog(CatalogError::WrongKey { found, .. })), Some(first)) =
-            (&agreed, first)
+            (&table, first)
             && let Some(until_epoch) = first.replaced(*found)
         {
-            let (key, by) = (*found, first.agreed.key);
+            let (key, by) = (*found, first.table.key);
             let epoch = SignedCatalog::parse(signed)?.verify(None)?.epoch;
             return Err(match epoch < until_epoch {
                 true => ClientError::NoCommonEpoch { server, epoch: first.epoch() },
                 false => ClientError::RetiredKey { key, by, until_epoch, epoch },
             });
         }
-        let agreed = agreed?;
+        let table = table?;
         match epoch {
-            Some(epoch) if epoch != agreed.catalog.epoch => Err(elsewhere(epoch)),
-            _ => Ok(OfferedTable { agreed }),
+            Some(epoch) if epoch != table.catalog.epoch => Err(not_common(epoch)),
+            _ => Ok(OfferedTable { table }),
         }
     }
 }

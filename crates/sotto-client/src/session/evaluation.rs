@@ -92,7 +92,7 @@ impl Session {
         self.masked_or_misuse()?;
         let (rows, most) = (inputs.len(), usize::from(evaluate::MAX_EVALUATIONS));
         let blinded = blind(inputs, rng)?;
-        let pin = self.agreed.pin(EVALUATOR);
+        let pin = self.table.pin(EVALUATOR);
         let body = evaluate::encode(&pin, blinded.elements());
         let body = body.map_err(|_| ClientError::TooManyRows { rows, most })?;
         let count = u16::try_from(rows).map_err(|_| ClientError::TooManyRows { rows, most })?;
@@ -115,7 +115,7 @@ impl Session {
 
     fn opened(&self, evaluation: EvaluationRequest, response: &Response) -> Result<Vec<Vec<u8>>> {
         let EvaluationRequest { pin, count, blinded, masked, .. } = evaluation;
-        if pin != self.agreed.pin(EVALUATOR) {
+        if pin != self.table.pin(EVALUATOR) {
             return Err(Error::from(Misuse::ForeignValue("evaluation")).into());
         }
         let key = self.masked_or_misuse()?.key;

@@ -40,13 +40,13 @@ impl Session {
     pub fn hint_request(&mut self) -> Result<Option<HintRequest>> {
         self.ensure_usable()?;
         let Some(HintServerEntry { helper, sizes }) = self.scheme().upkeep else { return Ok(None) };
-        let (_, supply_bytes) = sizes(&self.agreed.params)?;
-        let orders = self.client.upkeep().ok_or(Error::from(Misuse::ForeignValue("client")))?;
-        let Some(bytes) = orders.order()? else { return Ok(None) };
+        let (_, response_bytes) = sizes(&self.table.params)?;
+        let refill = self.client.upkeep().ok_or(Error::from(Misuse::ForeignValue("client")))?;
+        let Some(bytes) = refill.order()? else { return Ok(None) };
         let server = u8::try_from(helper).expect_or_default("a scheme has few servers");
-        let pin = self.agreed.pin(server);
+        let pin = self.table.pin(server);
         let path = routes::hints(self.catalog().table.as_str());
-        let request = Request::post(path, hints::encode(&pin, &bytes), hints::frame_bytes(supply_bytes));
+        let request = Request::post(path, hints::encode(&pin, &bytes), hints::frame_bytes(response_bytes));
         Ok(Some(HintRequest { server, request, pin }))
     }
 
@@ -55,22 +55,23 @@ impl Session {
     /// # Errors
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
     /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no hint response.
-    pub fn apply_hint_response(&mut self, order: &HintRequest, response: &Response) -> Result<()> {
+    pub fn apply_hint_response(&mut self, hint_request: &HintRequest, response: &Response) -> Result<()> {
         self.ensure_usable()?;
-        if order.pin != self.agreed.pin(order.server) {
+        if hint_request.pin != self.table.pin(hint_request.server) {
             return Err(Error::from(Misuse::ForeignValue("order")).into());
         }
-        let stocked = self.take_in(order, response);
-        stocked.map_err(|error| error.of_server(order.server, self.servers()))
+        let applied = self.take_response(hint_request, response);
+        applied.map_err(|error| error.of_server(hint_request.server, self.servers()))
     }
 
-    fn take_in(&mut self, order: &HintRequest, response: &Response) -> Result<()> {
+    fn take_response(&mut self, hint_request: &HintRequest, response: &Response) -> Result<()> {
         let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("order")));
         let HintServerEntry { sizes, .. } = self.scheme().upkeep.ok_or_else(foreign)?;
-        let (_, bytes) = sizes(&self.agreed.params)?;
+        let (_, bytes) = sizes(&self.table.params)?;
         let bytes = usize::try_from(bytes).map_err(|_| foreign())?;
-        let supply = hints::decode_response(accepted(response, Some(self.epoch()))?, &order.pin, bytes)?;
-        Ok(self.client.upkeep().ok_or_else(foreign)?.stock(supply)?)
+        let parities =
+            hints::decode_response(accepted(response, Some(self.epoch()))?, &hint_request.pin, bytes)?;
+        Ok(self.client.upkeep().ok_or_else(foreign)?.stock(parities)?)
     }
 }
 

@@ -23,7 +23,7 @@ impl Session {
     /// The request that registers the keys with a server again; `None` for schemes without keys.
     pub fn registration(&self, server: u8) -> Option<Request> {
         let has_keys = self.sizes().keys_bytes > 0;
-        has_keys.then(|| registration(&self.agreed, self.client.as_ref(), server))
+        has_keys.then(|| registration(&self.table, self.client.as_ref(), server))
     }
 
     /// Takes the response to [`Session::registration`].
@@ -44,9 +44,9 @@ impl Session {
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`] for a request of another epoch.
-    pub fn readdress(&self, server: u8, ask: &mut QueryRequest) -> Result<()> {
+    pub fn readdress(&self, server: u8, query: &mut QueryRequest) -> Result<()> {
         let id = self.ids.get(usize::from(server)).copied().unwrap_or(SessionId::NONE);
-        if !ask.address(&self.agreed.pin(server), &id) {
+        if !query.address(&self.table.pin(server), &id) {
             return Err(Error::from(Misuse::ForeignValue("ask")).into());
         }
         Ok(())
@@ -67,12 +67,12 @@ impl Session {
         if self.discarded {
             return None;
         }
-        if self.agreed.needs_state() {
-            return Some(self.agreed.pin(0).digest);
+        if self.table.needs_state() {
+            return Some(self.table.pin(0).digest);
         }
         let costs = &self.report().costs;
-        let lasts = costs.keys_bytes > 0 && costs.artifact_bytes == 0;
-        (lasts && self.client.budget() == Budget::Unlimited).then(|| self.agreed.pin(0).digest)
+        let is_reusable = costs.keys_bytes > 0 && costs.artifact_bytes == 0;
+        (is_reusable && self.client.budget() == Budget::Unlimited).then(|| self.table.pin(0).digest)
     }
 }
 
@@ -80,9 +80,9 @@ impl Session {
 const SESSION_BYTES: usize = 16;
 
 /// The request that registers a client's keys with a server.
-pub(super) fn registration(agreed: &VerifiedTable, client: &dyn AnyClient, server: u8) -> Request {
-    let body = keys::encode(&agreed.pin(server), &client.keys());
-    Request::post(routes::keys(agreed.catalog.table.as_str()), body, SESSION_BYTES as u64)
+pub(super) fn registration(table: &VerifiedTable, client: &dyn AnyClient, server: u8) -> Request {
+    let body = keys::encode(&table.pin(server), &client.keys());
+    Request::post(routes::keys(table.catalog.table.as_str()), body, SESSION_BYTES as u64)
 }
 
 /// Reads the response to a registration.

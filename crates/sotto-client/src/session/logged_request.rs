@@ -61,7 +61,7 @@ fn take<const N: usize>(from: &mut &[u8]) -> Option<[u8; N]> {
 pub(crate) struct JournalEntry {
     /// What changed in the client.
     pub(crate) journal: Zeroizing<Vec<u8>>,
-    pub(crate) record: LoggedRequest,
+    pub(crate) logged: LoggedRequest,
 }
 
 #[cfg(test)]
@@ -70,9 +70,9 @@ mod tests {
 
     #[test]
     fn records_survive_and_damaged_ones_are_refused() {
-        let record = LoggedRequest { numbers: vec![3, 9], queries: vec![vec![1; 8], vec![2; 6]] };
-        let bytes = record.encode();
-        assert_eq!(LoggedRequest::decode(&bytes), Some(record));
+        let logged = LoggedRequest { numbers: vec![3, 9], queries: vec![vec![1; 8], vec![2; 6]] };
+        let bytes = logged.encode();
+        assert_eq!(LoggedRequest::decode(&bytes), Some(logged));
         for cut in 0..bytes.len() {
             assert_eq!(LoggedRequest::decode(&bytes[..cut]), None, "cut at {cut}");
         }

@@ -51,7 +51,7 @@ use zeroize::Zeroizing;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Session {
-    pub(super) agreed: VerifiedTable,
+    pub(super) table: VerifiedTable,
     pub(super) client: Box<dyn AnyClient>,
     /// Session id of this client's keys at each query server.
     pub(super) ids: Vec<SessionId>,
@@ -105,7 +105,7 @@ pub struct QueryRequest {
     pub(super) rows: Zeroizing<Vec<u64>>,
     /// Number of rows of a lookup: one, or one of each bucket.
     pub(super) each: usize,
-    pub(super) tickets: Vec<AnyPending>,
+    pub(super) secrets: Vec<AnyPending>,
 }
 
 impl QueryRequest {
@@ -129,13 +129,13 @@ impl QueryRequest {
     }
 
     /// The first bytes of the first query after the frame's head, as the first server sees them.
-    pub fn seen(&self, bytes: usize) -> &[u8] {
-        seen(&self.requests, bytes)
+    pub fn query_prefix(&self, bytes: usize) -> &[u8] {
+        query_prefix(&self.requests, bytes)
     }
 }
 
-/// The first bytes of the first query of any requests for rows, as for [`QueryRequest::seen`].
-pub(crate) fn seen(requests: &[Request], bytes: usize) -> &[u8] {
+/// The first bytes of the first query of any requests for rows, as for [`QueryRequest::query_prefix`].
+pub(crate) fn query_prefix(requests: &[Request], bytes: usize) -> &[u8] {
     let body = requests.first().map(|request| request.body.as_slice()).unwrap_or_default();
     let queries = body.get(query::HEAD_BYTES..).unwrap_or_default();
     queries.get(..bytes).unwrap_or(queries)
@@ -143,13 +143,13 @@ pub(crate) fn seen(requests: &[Request], bytes: usize) -> &[u8] {
 
 impl Session {
     pub(super) fn new(
-        agreed: VerifiedTable,
+        table: VerifiedTable,
         client: Box<dyn AnyClient>,
         ids: Vec<SessionId>,
         seed: Option<KeySeed>,
     ) -> Self {
         let seed = seed.map(|seed| (seed, registered_keys::digest(client.as_ref())));
-        Session { agreed, client, ids, seed, discarded: false }
+        Session { table, client, ids, seed, discarded: false }
     }
 
     /// Whether the client could not follow the table and was discarded. Everything that needs it
@@ -160,13 +160,13 @@ impl Session {
 
     /// Whether the client's queries have to be on disk before they are sent.
     pub(crate) fn is_durable(&self) -> bool {
-        self.agreed.needs_state()
+        self.table.needs_state()
     }
 
     /// Whether the client's queries use something up, or have to be on disk before they are sent.
     #[cfg(feature = "cache")]
     pub(crate) fn uses_budget(&self) -> bool {
-        self.agreed.scheme.state.is_some() || self.client.budget() != Budget::Unlimited
+        self.table.scheme.state.is_some() || self.client.budget() != Budget::Unlimited
     }
 
     pub(crate) fn ensure_usable(&self) -> Result<()> {
@@ -175,52 +175,52 @@ impl Session {
 
     /// The catalog of the table.
     pub fn catalog(&self) -> &Catalog {
-        &self.agreed.catalog
+        &self.table.catalog
     }
 
     /// What the parameters promise and cost.
     pub fn report(&self) -> &ParamsReport {
-        &self.agreed.terms.report
+        &self.table.terms.report
     }
 
     /// How rows are packed into records.
     pub fn packing(&self) -> &Packing {
-        &self.agreed.terms.packing
+        &self.table.terms.packing
     }
 
     /// The scheme of the table.
     pub fn scheme(&self) -> &'static SchemeEntry {
-        self.agreed.scheme
+        self.table.scheme
     }
 
     /// The number of servers.
     pub fn servers(&self) -> u8 {
-        self.agreed.servers()
+        self.table.servers()
     }
 
     /// The epoch that all answers are of.
     pub fn epoch(&self) -> Epoch {
-        self.agreed.catalog.epoch
+        self.table.catalog.epoch
     }
 
     /// The key that signed the catalog.
     pub fn public_key(&self) -> PublicKey {
-        self.agreed.key
+        self.table.key
     }
 
     /// What is known of the table, for [`super::SetupConfig::remembered`] of another setup.
     pub fn known(&self) -> &KnownSigner {
-        &self.agreed.known
+        &self.table.known
     }
 
     /// Why the key that signed the catalog is trusted.
     pub fn trust(&self) -> Trust {
-        self.agreed.trust
+        self.table.trust
     }
 
     /// Exact sizes of all messages.
     pub fn sizes(&self) -> MessageSizes {
-        self.agreed.sizes()
+        self.table.sizes()
     }
 
     /// How many more queries the client can make.
@@ -253,26 +253,26 @@ impl Session {
     pub(crate) fn query_by(
         &mut self,
         each: usize,
-        asked: &QueryTargets,
+        targets: &QueryTargets,
         rng: &mut dyn CryptoRng,
     ) -> Result<QueryRequest> {
         if self.is_durable() {
             return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
         }
-        let (queries, tickets) = self.queries(each, asked, rng)?;
-        let count = u16::try_from(tickets.len()).expect_or_default("so many queries fit a frame");
+        let (queries, secrets) = self.queries(each, targets, rng)?;
+        let count = u16::try_from(secrets.len()).expect_or_default("so many queries fit a frame");
         let requests = self.frames(&queries)?;
-        let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(asked.rows.clone()));
-        Ok(QueryRequest { requests, pin, count, rows, each, tickets })
+        let (pin, rows) = (self.table.pin(0), Zeroizing::new(targets.rows.clone()));
+        Ok(QueryRequest { requests, pin, count, rows, each, secrets })
     }
 
     /// Makes one frame for each server, of the session's epoch.
     pub(super) fn frames(&self, for_each: &[Vec<Vec<u8>>]) -> Result<Vec<Request>> {
         let mut requests = Vec::with_capacity(for_each.len());
         for ((server, id), queries) in (0..).zip(&self.ids).zip(for_each) {
-            let body = query::encode(&self.agreed.pin(server), id, queries)?;
+            let body = query::encode(&self.table.pin(server), id, queries)?;
             let limit = self.sizes().answer_frame_bytes(query::QueryHead::parse(&body)?.count);
-            let path = routes::query(self.agreed.catalog.table.as_str());
+            let path = routes::query(self.table.catalog.table.as_str());
             requests.push(Request::post(path, body, limit));
         }
         Ok(requests)
@@ -294,12 +294,12 @@ impl Session {
     /// [`Error::Unreadable`]; [`Misuse::IndexPastEnd`] for a row that does not exist;
     /// [`ClientError::RowProofInvalid`], which only the caller may know either, once all rows were
     /// compared with what the publisher has signed.
-    pub fn recover(&mut self, ask: QueryRequest, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
-        if ask.pin != self.agreed.pin(0) {
+    pub fn recover(&mut self, query: QueryRequest, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
+        if query.pin != self.table.pin(0) {
             return Err(Error::from(Misuse::ForeignValue("ask")).into());
         }
-        let by_server = self.answers(ask.count, responses)?;
-        self.rows_of(ask, &by_server)
+        let by_server = self.answers(query.count, responses)?;
+        self.rows_of(query, &by_server)
     }
 
     /// The answers in each server's response, in the order of their queries.
@@ -327,7 +327,7 @@ impl Session {
             return Err(refused);
         }
         let read = |(server, body)| {
-            let answers = answer::decode(body, &self.agreed.pin(server), count, each);
+            let answers = answer::decode(body, &self.table.pin(server), count, each);
             answers.map_err(|error| ClientError::from(error).of_server(server, self.servers()))
         };
         (0..).zip(bodies).map(read).collect()

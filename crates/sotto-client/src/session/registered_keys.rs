@@ -37,11 +37,11 @@ impl KeySeed {
 
     /// Begins to prepare the client of this seed. The parameters are hashed into the generator, so
     /// that no secret belongs to two parameter sets.
-    pub(super) fn prepare(&self, agreed: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
-        let material = Zeroizing::new([*self.0, agreed.pin(0).digest.0].concat());
+    pub(super) fn prepare(&self, table: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
+        let material = Zeroizing::new([*self.0, table.pin(0).digest.0].concat());
         let key = Zeroizing::new(blake3::derive_key(CONTEXT, &material));
         let mut rng = ChaCha20Rng::from_seed(*key);
-        let prepare = (agreed.scheme.prepare)(&agreed.params, &mut rng);
+        let prepare = (table.scheme.prepare)(&table.params, &mut rng);
         // Wipes the generator. The optimizer must assume that the new value is read.
         rng = ChaCha20Rng::from_seed([0; WORD]);
         std::hint::black_box(&rng);
@@ -91,14 +91,14 @@ impl RegisteredKeys {
 
     /// The client that registered the keys, if it has these parameters and this build draws the
     /// same keys.
-    pub(super) fn client(&self, agreed: &VerifiedTable) -> Result<Option<(Box<dyn AnyClient>, KeySeed)>> {
-        let fits = self.params == agreed.pin(0).digest
-            && self.sessions.len() == agreed.scheme.query_servers
-            && agreed.draws_keys();
+    pub(super) fn client(&self, table: &VerifiedTable) -> Result<Option<(Box<dyn AnyClient>, KeySeed)>> {
+        let fits = self.params == table.pin(0).digest
+            && self.sessions.len() == table.scheme.query_servers
+            && table.draws_keys();
         if !fits {
             return Ok(None);
         }
-        let prepare = self.seed.prepare(agreed)?;
+        let prepare = self.seed.prepare(table)?;
         if !prepare.needs().is_empty() {
             return Ok(None);
         }

@@ -40,7 +40,7 @@ impl VerifiedTable {
         ArtifactDownload::of(
             self,
             nodes,
-            Some((|_, _, held, delta| rows_root::patch(held, delta), Vec::new())),
+            Some((|_, _, cached, delta| rows_root::patch(cached, delta), Vec::new())),
         )
         .map(Some)
     }
@@ -62,23 +62,23 @@ impl VerifiedTable {
 impl Session {
     /// Whether each lookup's rows are compared with what the publisher has signed.
     pub fn is_verified(&self) -> bool {
-        self.agreed.catalog.rows_root.path.is_some()
+        self.table.catalog.rows_root.path.is_some()
     }
 
     /// Whether the records of a row are the publisher's; `true` for tables without proofs.
     pub(super) fn is_proved(&self, row: u64, records: &[Record]) -> Result<bool> {
-        let root = &self.agreed.catalog.rows_root;
+        let root = &self.table.catalog.rows_root;
         if !self.is_verified() {
             return Ok(true);
         }
-        Ok(root.verifies(self.packing(), row, records, &self.agreed.tree)?)
+        Ok(root.verifies(self.packing(), row, records, &self.table.tree)?)
     }
 
     /// Whether a leaf that was hashed piece by piece is the publisher's, as for
     /// [`Self::is_proved`].
     pub(super) fn is_leaf_proved(&self, row: u64, leaf: rows_root::Node, path: &[u8]) -> Result<bool> {
-        let root = &self.agreed.catalog.rows_root;
-        Ok(root.proves(self.packing(), row, leaf, path, &self.agreed.tree)?)
+        let root = &self.table.catalog.rows_root;
+        Ok(root.proves(self.packing(), row, leaf, path, &self.table.tree)?)
     }
 
     /// The error for rows that are not the publisher's.

@@ -21,7 +21,7 @@ pub struct StreamRequest {
     pin: FrameHeader,
     units: UnitLayout,
     row_bytes: u64,
-    ticket: AnyPending,
+    secret: AnyPending,
     /// Number of complete units, and the bytes so far of what arrives next: the head of the
     /// response, then units.
     received: u64,
@@ -107,7 +107,7 @@ impl Session {
         if self.packing().records_per_row() > 1 {
             return cannot("its rows are split over several records, each with a query of its own");
         }
-        Ok(units(&self.agreed.params)?)
+        Ok(units(&self.table.params)?)
     }
 
     /// Makes a query for a row that is read while it arrives. The request has one size, and asks
@@ -122,10 +122,10 @@ impl Session {
         let [record] = records.as_slice() else {
             return Err(Error::from(Misuse::Rule("a row that is streamed is one record")).into());
         };
-        let (mut queries, ticket) = self.client.query(*record, rng)?;
+        let (mut queries, secret) = self.client.query(*record, rng)?;
         let query =
             queries.pop().ok_or(Error::from(Misuse::Rule("a scheme that streams asks one server")))?;
-        let pin = self.agreed.pin(0);
+        let pin = self.table.pin(0);
         let row_bytes = self.packing().row_bytes();
         let request = self.stream_request(&query, 0, &units);
         Ok(StreamRequest {
@@ -134,7 +134,7 @@ impl Session {
             pin,
             units,
             row_bytes,
-            ticket,
+            secret,
             received: 0,
             head_seen: false,
             partial: Vec::new(),
@@ -154,7 +154,7 @@ impl Session {
     /// [`Misuse::ForeignValue`] for a stream of another epoch, whose units are not of this epoch's
     /// rows.
     pub fn resume(&self, streaming: &mut StreamRequest) -> Result<()> {
-        if streaming.pin != self.agreed.pin(0) {
+        if streaming.pin != self.table.pin(0) {
             return Err(Error::from(Misuse::ForeignValue("stream")).into());
         }
         streaming.request = self.stream_request(&streaming.query, streaming.received, &streaming.units);
@@ -166,7 +166,7 @@ impl Session {
     fn stream_request(&self, query: &[u8], first: u64, units: &UnitLayout) -> Request {
         let left = units.count.saturating_sub(first);
         let session = self.ids.first().copied().unwrap_or(SessionId::NONE);
-        let head = stream::StreamHead { pin: self.agreed.pin(0), session, first, units: left };
+        let head = stream::StreamHead { pin: self.table.pin(0), session, first, units: left };
         let path = routes::stream(self.catalog().table.as_str());
         Request::post(path, stream::encode(&head, query), head.answer_bytes(units))
     }
@@ -218,7 +218,7 @@ impl Session {
             return Ok(());
         }
         let reader = self.client.units().ok_or(Error::from(Misuse::ForeignValue("stream")))?;
-        match reader.open_unit(&streaming.ticket, streaming.received, &streaming.partial) {
+        match reader.open_unit(&streaming.secret, streaming.received, &streaming.partial) {
             Err(Error::Unreadable) => drop(streaming.failed.get_or_insert(Error::Unreadable)),
             unit => {
                 let unit = unit?;
@@ -229,7 +229,7 @@ impl Session {
                         unit.bytes().get(..kept).expect_or_default("it is no more than the unit has"),
                     );
                     let (packing, at) =
-                        (self.agreed.terms.packing, streaming.received * streaming.units.bytes);
+                        (self.table.terms.packing, streaming.received * streaming.units.bytes);
                     let before =
                         usize::try_from(packing.path_offset().saturating_sub(at)).unwrap_or(usize::MAX);
                     let path = packing.path_bytes() as usize - proof.path.len();

@@ -32,9 +32,9 @@ use sotto_wire::SessionId;
 pub struct SessionSetup {
     config: SetupConfig,
     /// Parameters for which the caller already has a client that is good at any epoch.
-    lasting: Option<ParamsDigest>,
+    reusable: Option<ParamsDigest>,
     resuming: Option<SavedPreparation>,
-    agreed: Option<VerifiedTable>,
+    table: Option<VerifiedTable>,
     /// Seed of the client's keys, if it has any.
     seed: Option<KeySeed>,
     stage: SetupStage,
@@ -71,9 +71,9 @@ impl SessionSetup {
     pub fn new(config: SetupConfig) -> Self {
         SessionSetup {
             config,
-            lasting: None,
+            reusable: None,
             resuming: None,
-            agreed: None,
+            table: None,
             seed: None,
             stage: SetupStage::default(),
             tree: None,
@@ -87,7 +87,7 @@ impl SessionSetup {
     /// [`SessionSetup::is_continued`] is then true, and [`Session::advance_to`] takes the place of
     /// [`SessionSetup::finish`].
     pub fn after_session(config: SetupConfig, session: &Session) -> Self {
-        SessionSetup { lasting: session.reusable_params(), ..SessionSetup::new(config) }
+        SessionSetup { reusable: session.reusable_params(), ..SessionSetup::new(config) }
     }
 
     /// Continues a preparation that another setup began, perhaps in another process: at its epoch,
@@ -131,11 +131,11 @@ impl SessionSetup {
                 None => Action::Ready,
             },
             SetupStage::Witness(check) => Action::Catalog { server: 0, request: check.0.next() },
-            SetupStage::Gather(gathering) => gathering.next(),
-            SetupStage::Keys(client, ids) => match &self.agreed {
-                Some(agreed) => {
+            SetupStage::Gather(download) => download.next(),
+            SetupStage::Keys(client, ids) => match &self.table {
+                Some(table) => {
                     let server = u8::try_from(ids.len()).expect_or_default("a scheme has few servers");
-                    Action::Keys { server, request: keys::registration(agreed, client.as_ref(), server) }
+                    Action::Keys { server, request: keys::registration(table, client.as_ref(), server) }
                 }
                 None => Action::Ready,
             },
@@ -148,18 +148,18 @@ impl SessionSetup {
     /// # Errors
     /// [`ClientError`] for a refusal, or for bytes that are not the requested ones.
     pub fn feed(&mut self, response: &Response, rng: &mut dyn CryptoRng) -> Result<()> {
-        let epoch = self.agreed.as_ref().map(|agreed| agreed.catalog.epoch);
+        let epoch = self.table.as_ref().map(|table| table.catalog.epoch);
         if let Some(tree) = &mut self.tree {
             tree.feed(accepted(response, epoch))?;
             return self.install_tree();
         }
         match &mut self.stage {
             SetupStage::Catalog(accord) => {
-                let Some(agreed) = accord.feed(response, &self.config)? else { return Ok(()) };
-                match self.check_freshness(&agreed)? {
-                    None => self.accept_catalog(agreed, rng),
+                let Some(table) = accord.feed(response, &self.config)? else { return Ok(()) };
+                match self.check_freshness(&table)? {
+                    None => self.accept_catalog(table, rng),
                     Some(check) => {
-                        self.stage = SetupStage::Witness(Box::new((check, agreed)));
+                        self.stage = SetupStage::Witness(Box::new((check, table)));
                         Ok(())
                     }
                 }
@@ -172,22 +172,22 @@ impl SessionSetup {
                 let at = self
                     .resuming
                     .as_ref()
-                    .map_or_else(EpochAgreement::default, |half| EpochAgreement::at(half.epoch));
-                let vetted = std::mem::replace(&mut self.stage, SetupStage::Catalog(at));
-                match (fed, vetted) {
+                    .map_or_else(EpochAgreement::default, |saved| EpochAgreement::at(saved.epoch));
+                let stage = std::mem::replace(&mut self.stage, SetupStage::Catalog(at));
+                match (fed, stage) {
                     (Ok(_), SetupStage::Witness(check)) => self.accept_catalog(check.1, rng),
                     (fed, _) => fed.map(drop),
                 }
             }
-            SetupStage::Gather(gathering) => {
-                let fed = gathering.feed(accepted(response, epoch));
+            SetupStage::Gather(download) => {
+                let fed = download.feed(accepted(response, epoch));
                 self.after(fed)
             }
             SetupStage::Keys(_, ids) => {
                 let server = u8::try_from(ids.len()).expect_or_default("a scheme has few servers");
                 let id = accepted(response, epoch).and_then(session_id);
                 ids.push(id.map_err(|error| error.of_server(server, self.config.servers))?);
-                let queried = self.agreed.as_ref().map_or(0, |agreed| agreed.scheme.query_servers);
+                let queried = self.table.as_ref().map_or(0, |table| table.scheme.query_servers);
                 if ids.len() < queried {
                     return Ok(());
                 }
@@ -202,14 +202,14 @@ impl SessionSetup {
 
     /// Begins to prepare a new client.
     fn begin(&mut self, rng: &mut dyn CryptoRng) -> Result<()> {
-        let agreed = self.agreed.as_ref().ok_or_else(out_of_order)?;
-        self.seed = agreed.draws_keys().then(|| KeySeed::draw(rng));
+        let table = self.table.as_ref().ok_or_else(out_of_order)?;
+        self.seed = table.draws_keys().then(|| KeySeed::draw(rng));
         let prepare = match (self.resuming.take(), &self.seed) {
-            (Some(resuming), _) => resuming.prepare(agreed)?,
-            (None, Some(seed)) => seed.prepare(agreed)?,
-            (None, None) => (agreed.scheme.prepare)(&agreed.params, rng)?,
+            (Some(resuming), _) => resuming.prepare(table)?,
+            (None, Some(seed)) => seed.prepare(table)?,
+            (None, None) => (table.scheme.prepare)(&table.params, rng)?,
         };
-        self.stage = SetupStage::Gather(Box::new(ArtifactDownload::new(agreed, prepare)?));
+        self.stage = SetupStage::Gather(Box::new(ArtifactDownload::new(table, prepare)?));
         self.advance()
     }
 
@@ -224,8 +224,8 @@ impl SessionSetup {
             SetupStage::Keys(_, ids) => ids.is_empty(),
             _ => false,
         };
-        let agreed = self.agreed.as_ref().filter(|_| is_early).ok_or_else(out_of_order)?;
-        let Some((client, seed)) = registered.client(agreed)? else { return Ok(false) };
+        let table = self.table.as_ref().filter(|_| is_early).ok_or_else(out_of_order)?;
+        let Some((client, seed)) = registered.client(table)? else { return Ok(false) };
         self.seed = Some(seed);
         self.stage = SetupStage::Ready(client, registered.sessions().to_vec());
         Ok(true)
@@ -233,10 +233,10 @@ impl SessionSetup {
 
     /// The range that will be fetched after the one in [`Action::Fetch`], for callers that fetch it
     /// while the other one is still being absorbed.
-    pub fn ahead(&self) -> Option<FetchRange> {
+    pub fn upcoming_fetch(&self) -> Option<FetchRange> {
         match &self.stage {
             _ if self.tree.is_some() => None,
-            SetupStage::Gather(gathering) => gathering.ahead(),
+            SetupStage::Gather(download) => download.upcoming_fetch(),
             _ => None,
         }
     }
@@ -245,7 +245,7 @@ impl SessionSetup {
     /// [`SessionSetup::resuming`].
     pub fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
         match &self.stage {
-            SetupStage::Gather(gathering) => gathering.checkpoint(),
+            SetupStage::Gather(download) => download.checkpoint(),
             _ => None,
         }
     }
@@ -256,13 +256,13 @@ impl SessionSetup {
     ///
     /// # Errors
     /// Only errors that end the setup; damaged bytes are no error.
-    pub fn offer_cached(&mut self, held: &[u8]) -> Result<usize> {
+    pub fn offer_cached(&mut self, cached: &[u8]) -> Result<usize> {
         if let Some(tree) = &mut self.tree {
-            let taken = tree.offer(held)?;
+            let taken = tree.offer(cached)?;
             return self.install_tree().map(|()| taken);
         }
-        let SetupStage::Gather(gathering) = &mut self.stage else { return Err(out_of_order()) };
-        let taken = gathering.offer(held);
+        let SetupStage::Gather(download) = &mut self.stage else { return Err(out_of_order()) };
+        let taken = download.offer(cached);
         self.after(taken)
     }
 
@@ -270,13 +270,13 @@ impl SessionSetup {
     ///
     /// # Errors
     /// [`Misuse::Rule`] if no artifact was requested.
-    pub fn cached_artifact(&mut self, held: Option<Vec<u8>>) -> Result<()> {
+    pub fn cached_artifact(&mut self, cached: Option<Vec<u8>>) -> Result<()> {
         if let Some(tree) = &mut self.tree {
-            tree.recalled(held)?;
+            tree.take_cached(cached)?;
             return self.install_tree();
         }
-        let SetupStage::Gather(gathering) = &mut self.stage else { return Err(out_of_order()) };
-        gathering.recalled(held)?;
+        let SetupStage::Gather(download) = &mut self.stage else { return Err(out_of_order()) };
+        download.take_cached(cached)?;
         self.advance()
     }
 
@@ -288,7 +288,7 @@ impl SessionSetup {
 
     /// The catalog, once it is verified and every server shows the same.
     pub fn catalog(&self) -> Option<&Catalog> {
-        self.agreed.as_ref().map(|agreed| &agreed.catalog)
+        self.table.as_ref().map(|table| &table.catalog)
     }
 
     /// Ends the setup and returns the session.
@@ -296,10 +296,8 @@ impl SessionSetup {
     /// # Errors
     /// [`Misuse::Rule`] before [`Action::Ready`].
     pub fn finish(self) -> Result<Session> {
-        match (self.stage, self.agreed.filter(|_| self.tree.is_none())) {
-            (SetupStage::Ready(client, ids), Some(agreed)) => {
-                Ok(Session::new(agreed, client, ids, self.seed))
-            }
+        match (self.stage, self.table.filter(|_| self.tree.is_none())) {
+            (SetupStage::Ready(client, ids), Some(table)) => Ok(Session::new(table, client, ids, self.seed)),
             _ => Err(out_of_order()),
         }
     }
@@ -310,22 +308,22 @@ impl SessionSetup {
     /// # Errors
     /// [`ClientError::NoDeltaChain`] if its parameters or its publisher differ; [`Misuse::Rule`]
     /// before the catalog has arrived.
-    pub fn delta_chain(&self, basis: StateVersion) -> Result<DeltaChain> {
-        let agreed = self.agreed.clone().filter(|_| self.tree.is_none()).ok_or_else(out_of_order)?;
-        DeltaChain::new(self.config.clone(), basis, agreed)
+    pub fn delta_chain(&self, version: StateVersion) -> Result<DeltaChain> {
+        let table = self.table.clone().filter(|_| self.tree.is_none()).ok_or_else(out_of_order)?;
+        DeltaChain::new(self.config.clone(), version, table)
     }
 
     /// The table that the session with these reusable parameters continues with.
-    pub(super) fn continued(self, lasting: Option<ParamsDigest>) -> Result<VerifiedTable> {
-        match (self.stage, self.agreed.filter(|_| self.tree.is_none())) {
-            (SetupStage::Reused, Some(agreed)) if lasting == Some(agreed.pin(0).digest) => Ok(agreed),
+    pub(super) fn continued(self, reusable: Option<ParamsDigest>) -> Result<VerifiedTable> {
+        match (self.stage, self.table.filter(|_| self.tree.is_none())) {
+            (SetupStage::Reused, Some(table)) if reusable == Some(table.pin(0).digest) => Ok(table),
             _ => Err(out_of_order()),
         }
     }
 
     /// Advances after bytes were taken, or starts over if the preparation is spoiled.
     fn after<T>(&mut self, taken: Result<T>) -> Result<T> {
-        if matches!(&self.stage, SetupStage::Gather(gathering) if gathering.spoiled) {
+        if matches!(&self.stage, SetupStage::Gather(download) if download.spoiled) {
             self.stage = SetupStage::default();
         }
         let taken = taken?;
@@ -335,23 +333,23 @@ impl SessionSetup {
 
     /// Advances past the artifacts once all of them are absorbed.
     fn advance(&mut self) -> Result<()> {
-        let SetupStage::Gather(gathering) = &mut self.stage else { return Ok(()) };
-        self.patched = gathering.patched.take().or(self.patched.take());
-        if !gathering.is_done() {
+        let SetupStage::Gather(download) = &mut self.stage else { return Ok(()) };
+        self.patched = download.patched.take().or(self.patched.take());
+        if !download.is_done() {
             return Ok(());
         }
-        let SetupStage::Gather(gathering) = std::mem::take(&mut self.stage) else {
+        let SetupStage::Gather(download) = std::mem::take(&mut self.stage) else {
             return Ok(());
         };
-        let client = gathering.finish()?;
+        let client = download.finish()?;
         self.settle_on(client)
     }
 
     /// Advances to what a client needs besides artifacts: keys, or nothing.
     fn settle_on(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
-        let Some(agreed) = &self.agreed else { return Err(out_of_order()) };
-        self.stage = match agreed.sizes().keys_bytes {
-            0 => SetupStage::Ready(client, agreed.no_sessions()),
+        let Some(table) = &self.table else { return Err(out_of_order()) };
+        self.stage = match table.sizes().keys_bytes {
+            0 => SetupStage::Ready(client, table.no_sessions()),
             _ => SetupStage::Keys(client, Vec::new()),
         };
         Ok(())
@@ -366,7 +364,7 @@ impl Session {
     /// # Errors
     /// [`Misuse::Rule`] for any other setup; the session then stays as it is.
     pub fn advance_to(&mut self, opening: SessionSetup) -> Result<()> {
-        self.agreed = opening.continued(self.reusable_params())?;
+        self.table = opening.continued(self.reusable_params())?;
         Ok(())
     }
 }

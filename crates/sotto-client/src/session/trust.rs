@@ -98,7 +98,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) known: Option<&'a KnownSigner>,
     /// Epoch that was requested by its number, if one was: such a caller knows that there may be
     /// newer ones.
-    pub(crate) asked: Option<Epoch>,
+    pub(crate) requested_epoch: Option<Epoch>,
 }
 
 /// A catalog or a stack that was verified, and its signer.
@@ -139,7 +139,7 @@ impl Judge<'_> {
         };
         let change = from.and_then(|from| SignerChange::of(from, &path));
         let known = match self.known {
-            None => seen(&document, key, &path)?,
+            None => known_signer(&document, key, &path)?,
             Some(known) => self.compare(known, signed, &document)?,
         };
         Ok(VerifiedCatalog { document, key, trust, change, known })
@@ -155,11 +155,11 @@ impl Judge<'_> {
     ) -> Result<KnownSigner> {
         let (key, epoch) = (signed.public_key(), document.epoch());
         // A caller that names a snapshot by its digest may mean one before the newest.
-        let is_meant =
-            self.snapshot.is_some_and(|meant| document.digest().is_ok_and(|digest| digest == *meant));
-        let is_asked = self.asked == Some(epoch);
+        let is_requested_snapshot =
+            self.snapshot.is_some_and(|snapshot| document.digest().is_ok_and(|digest| digest == *snapshot));
+        let is_requested_epoch = self.requested_epoch == Some(epoch);
         if let Some(retired) = known.retired(&key) {
-            return match is_meant || is_asked && epoch < retired.until_epoch {
+            return match is_requested_snapshot || is_requested_epoch && epoch < retired.until_epoch {
                 true => Ok(known.clone()),
                 false => {
                     let (by, until_epoch) = (known.key, retired.until_epoch);
@@ -171,20 +171,21 @@ impl Judge<'_> {
         let other = || ClientError::OtherSigner { known: known.key, found: key };
         let path = signed.path(document, &known.key)?.ok_or_else(other)?;
         if epoch < known.epoch {
-            return match is_meant || is_asked {
+            return match is_requested_snapshot || is_requested_epoch {
                 true => Ok(known.clone()),
                 false => Err(ClientError::Rollback { seen: known.epoch, offered: epoch }),
             };
         }
         let mut next = known.clone();
-        next.advance(&seen(document, key, &path)?)?;
+        next.advance(&known_signer(document, key, &path)?)?;
         Ok(next)
     }
 }
 
 /// What a document shows to a client without earlier knowledge.
-fn seen<D: Document>(document: &D, key: PublicKey, path: &[Statement]) -> Result<KnownSigner> {
-    let retired = path.iter().map(|said| RetiredKey { key: said.from, until_epoch: said.from_epoch });
+fn known_signer<D: Document>(document: &D, key: PublicKey, path: &[Statement]) -> Result<KnownSigner> {
+    let retired =
+        path.iter().map(|statement| RetiredKey { key: statement.from, until_epoch: statement.from_epoch });
     let (epoch, catalog) = (document.epoch(), Some(document.digest()?));
     Ok(KnownSigner { retired: retired.collect(), key, epoch, catalog })
 }

@@ -48,10 +48,10 @@ impl BatchStack {
     /// # Errors
     /// As for [`Self::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let wishes: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
-        let granted = self.get_all(&wishes)?;
+        let lookups: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
+        let results = self.get_all(&lookups)?;
         let rule = || Error::from(Misuse::Rule("a row has a value"));
-        granted.into_iter().map(|granted| Ok(granted.value.ok_or_else(rule)?)).collect()
+        results.into_iter().map(|result| Ok(result.value.ok_or_else(rule)?)).collect()
     }
 
     /// Looks up the values of keys; `None` for keys that the table does not have. The server cannot
@@ -63,8 +63,8 @@ impl BatchStack {
         if matches!(self.layers, BatchAccess::Rows { .. }) {
             return Err(lookup::by_row().into());
         }
-        let wishes: Vec<_> = keys.iter().map(|key| Lookup::Key(key.as_ref())).collect();
-        Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
+        let lookups: Vec<_> = keys.iter().map(|key| Lookup::Key(key.as_ref())).collect();
+        Ok(self.get_all(&lookups)?.into_iter().map(|result| result.value).collect())
     }
 
     /// Looks up rows, bits and keys; returns their results in the same order. They are made in
@@ -79,8 +79,8 @@ impl BatchStack {
     /// # Errors
     /// [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for rows and keys that the tables
     /// cannot have. Otherwise as for [`Stack::lookup`].
-    pub fn get_all(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
-        self.get_each(wishes)?.into_iter().collect()
+    pub fn get_all(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
+        self.get_each(lookups)?.into_iter().collect()
     }
 
     /// Looks up rows, bits and keys as [`Self::get_all`] does, with an error for each lookup that
@@ -88,63 +88,63 @@ impl BatchStack {
     ///
     /// # Errors
     /// As for [`Self::get_all`], a row past the end included.
-    pub fn get_each(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+    pub fn get_each(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.stack.reset_last();
-        let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
-        let mut left = wishes;
+        let (mut results, mut failed) = (Vec::with_capacity(lookups.len()), None);
+        let mut left = lookups;
         loop {
             let (round, later) = left.split_at(self.layers.max_batch().max(1).min(left.len()));
-            granted.extend(withhold(self.settled(round), &mut failed)?.into_iter().flatten());
+            results.extend(withhold(self.round_of_newest(round), &mut failed)?.into_iter().flatten());
             left = later;
             if left.is_empty() {
-                return failed.map_or(Ok(granted), Err);
+                return failed.map_or(Ok(results), Err);
             }
         }
     }
 
     /// Makes one round, and repeats it if the stack has moved on.
-    fn settled(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
-        match self.round(wishes) {
+    fn round_of_newest(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        match self.round(lookups) {
             Err(ClientError::EpochChanged { .. }) => {
                 self.stack.refresh()?;
                 self.layers = layers(&self.stack)?;
-                self.round(wishes)
+                self.round(lookups)
             }
             outcome => outcome,
         }
     }
 
-    fn round(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
-        let (rows, most) = (wishes.len(), self.layers.max_batch());
+    fn round(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        let (rows, most) = (lookups.len(), self.layers.max_batch());
         // A new epoch may have a smaller capacity. The number of lookups is hidden, so a round for
         // none is made then.
-        let fitting = if rows > most { &[] } else { wishes };
-        let granted = match &self.layers {
+        let fitting = if rows > most { &[] } else { lookups };
+        let results = match &self.layers {
             BatchAccess::Rows { kind, code } => {
-                let wishes = ResolvedLookups::of(&whole(&self.stack, kind, code)?, fitting)?;
-                let rows = self.stack.round(code, &wishes.rows())?;
-                wishes.read(rows.into_iter().map(|row| row.to_vec()).collect())
+                let resolved = ResolvedLookups::of(&whole(&self.stack, kind, code)?, fitting)?;
+                let rows = self.stack.round(code, &resolved.rows())?;
+                resolved.read(rows.into_iter().map(|row| row.to_vec()).collect())
             }
             BatchAccess::Keys(layer) => {
                 let params = layer.0.keyword().params();
-                let keys = fitting.iter().map(|wish| match wish {
+                let keys = fitting.iter().map(|lookup| match lookup {
                     Lookup::Key(text) => lookup::key(params, text),
                     Lookup::Row(_) | Lookup::Bit(_) => Err(lookup::by_key()),
                 });
                 // An invalid key becomes a dummy lookup, which servers cannot tell from others.
-                let mut asked = Vec::with_capacity(fitting.len());
-                let places: Vec<_> = keys.map(|key: Result<Key, _>| key.map(|key| asked.push(key))).collect();
-                let mut values = self.stack.round(layer, &asked)?.into_iter();
-                let mut grant = |place: Result<(), CatalogError>| {
+                let mut valid = Vec::with_capacity(fitting.len());
+                let places: Vec<_> = keys.map(|key: Result<Key, _>| key.map(|key| valid.push(key))).collect();
+                let mut values = self.stack.round(layer, &valid)?.into_iter();
+                let mut result = |place: Result<(), CatalogError>| {
                     place?;
                     let none = || Error::from(Misuse::Rule("something comes of each key"));
                     let value = values.next().ok_or_else(none)?;
                     Ok(LookupResult { row: None, value: value.map(|value| value.to_vec()) })
                 };
-                places.into_iter().map(&mut grant).collect()
+                places.into_iter().map(&mut result).collect()
             }
         };
-        if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(granted) }
+        if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(results) }
     }
 }
 

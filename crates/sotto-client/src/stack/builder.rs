@@ -27,10 +27,10 @@ pub(super) enum StackEndpoints {
 
 impl StackEndpoints {
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
-    pub(super) fn transports(&mut self, patience: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
+    pub(super) fn transports(&mut self, wait_policy: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
         match self {
             #[cfg(feature = "http")]
-            StackEndpoints::Urls(urls) => urls.transports(patience),
+            StackEndpoints::Urls(urls) => urls.transports(wait_policy),
             StackEndpoints::Custom(make) => make(),
         }
     }
@@ -52,12 +52,12 @@ pub struct StackBuilder {
     pub(super) name: String,
     pub(super) pin: Option<PublicKey>,
     pub(super) snapshot: Option<Hex32>,
-    pub(super) asked: WitnessPolicy,
+    pub(super) witnesses: WitnessPolicy,
     pub(super) logs: LogMemory,
     pub(super) cache_dir: Option<PathBuf>,
     /// Name of the servers in the cache.
     pub(super) origin: String,
-    pub(super) patience: Duration,
+    pub(super) max_wait: Duration,
     pub(super) events: Notifier<TableEvent>,
     #[allow(clippy::type_complexity, reason = "one function, named by what it does")]
     configure: Box<dyn Fn(TableBuilder) -> TableBuilder + Send>,
@@ -76,17 +76,17 @@ impl StackBuilder {
     fn new(to: StackEndpoints, stack: &str) -> Self {
         let configure = Box::new(|builder| builder);
         let (name, origin) = (stack.to_owned(), String::new());
-        let (patience, events) = (wait_policy::DEFAULT, Notifier::new(Box::new(|_| {})));
+        let (max_wait, events) = (wait_policy::DEFAULT, Notifier::new(Box::new(|_| {})));
         StackBuilder {
             to,
             name,
             pin: None,
             snapshot: None,
-            asked: WitnessPolicy::default(),
+            witnesses: WitnessPolicy::default(),
             logs: LogMemory::default(),
             cache_dir: None,
             origin,
-            patience,
+            max_wait,
             events,
             configure,
         }
@@ -116,20 +116,20 @@ impl StackBuilder {
     /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, this holds from
     /// process to process.
     pub fn witness(mut self, key: WitnessKey) -> Self {
-        self.asked.keys.push(key);
+        self.witnesses.keys.push(key);
         self
     }
 
     /// Number of witnesses that have to have cosigned; by default, all of them.
     pub fn witnesses_needed(mut self, needed: usize) -> Self {
-        self.asked.needed = Some(needed);
+        self.witnesses.needed = Some(needed);
         self
     }
 
     /// Maximum age of a cosignature; by default, a day. A server can present an old stack for that
     /// long.
     pub fn witness_age(mut self, age: Duration) -> Self {
-        self.asked.age = Some(age);
+        self.witnesses.age = Some(age);
         self
     }
 
@@ -141,7 +141,7 @@ impl StackBuilder {
 
     /// Maximum time to wait for busy servers and other processes: see [`TableBuilder::max_wait`].
     pub fn max_wait(mut self, limit: Duration) -> Self {
-        self.patience = limit;
+        self.max_wait = limit;
         self
     }
 
@@ -173,7 +173,7 @@ impl StackBuilder {
         let files = self.files(&document)?;
         let mut tables = Vec::new();
         for shard in &document.shards {
-            let mut builder = self.to.table(shard.table.as_str())?.pin(key).max_wait(self.patience);
+            let mut builder = self.to.table(shard.table.as_str())?.pin(key).max_wait(self.max_wait);
             if self.snapshot.is_some() {
                 builder = builder.snapshot(shard.catalog);
             }

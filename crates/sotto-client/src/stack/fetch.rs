@@ -34,7 +34,7 @@ impl StackBuilder {
         let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
         let signed = self.call(&request)?;
         let (pin, snapshot) = (self.pin.as_ref(), self.snapshot.as_ref());
-        let judge = Judge { name: &name, pin, snapshot, known, asked: None };
+        let judge = Judge { name: &name, pin, snapshot, known, requested_epoch: None };
         let judged = judge.verify(&SignedStack::parse(&signed)?).map_err(|error| match error {
             ClientError::Equivocation { epoch, .. } => self.two(epoch, &signed),
             error => error,
@@ -54,18 +54,18 @@ impl StackBuilder {
         let (now, VerifiedCatalog { document, key, .. }) = (now(), judged);
         if let Some(change) = judged.change {
             change.check_time(now)?;
-            self.events.tell(TableEvent::SignerChanged(change));
+            self.events.notify(TableEvent::SignerChanged(change));
         }
         if let Some(expires) = document.expires.filter(|expires| *expires <= now) {
             return Err(ClientError::Expired { epoch: document.epoch, ago: now - expires });
         }
-        let Some(witnesses) = self.asked.clone().witnesses() else { return Ok(document.expires) };
+        let Some(witnesses) = self.witnesses.clone().witnesses() else { return Ok(document.expires) };
         let digest = document.digest()?;
         let (kind, name) = (sotto_tlog::catalogs::EntryKind::Stack, document.stack.clone());
         let entry = LogEntry::new(kind, name, document.epoch, digest, *key);
         let cache = self.cache_dir.as_deref().map(Cache::open).transpose()?;
         if let Some(cache) = &cache {
-            freshness::recollect(cache, &self.logs)?;
+            freshness::load_logs(cache, &self.logs)?;
         }
         if let Some(mut check) = LogCheck::new(entry, &witnesses, &self.logs, Some(now))? {
             let fault = |error| match &cache {
@@ -106,7 +106,7 @@ impl StackBuilder {
     }
 
     fn transports(&mut self) -> Result<Vec<Box<dyn Transport>>> {
-        self.to.transports(&WaitPolicy { limit: self.patience, events: self.events.clone() })
+        self.to.transports(&WaitPolicy { limit: self.max_wait, events: self.events.clone() })
     }
 
     /// Fetches a public resource from the first server.
@@ -137,7 +137,7 @@ impl StackBuilder {
     pub(super) fn remembered(&mut self) -> Result<Option<KnownSigner>> {
         let Some(cache) = self.cache()? else { return Ok(None) };
         if self.pin.is_some() && cache.forget_damaged(&self.origin, &self.known_as())? {
-            self.events.tell(TableEvent::Repaired("what the cache remembered of the stack"));
+            self.events.notify(TableEvent::Repaired("what the cache remembered of the stack"));
         }
         let known = cache.known(&self.origin, &self.known_as())?;
         Ok(known.map(|known| known.signer()).transpose()?)

@@ -48,15 +48,16 @@ impl QueryAssignment {
             return None;
         }
         let mut places = Vec::with_capacity(visits.len());
-        let mut most = vec![0; tables.len()];
+        let mut max_visits = vec![0; tables.len()];
         for shard in visits {
             let (table, bucket, count) = known.get_mut(*shard)?;
             places.push((*table, *count * tables.get(*table)?.count + *bucket));
             *count += 1;
-            let most = most.get_mut(*table)?;
-            *most = (*most).max(*count);
+            let max_visits = max_visits.get_mut(*table)?;
+            *max_visits = (*max_visits).max(*count);
         }
-        let queries = most.into_iter().enumerate().flat_map(|(table, most)| vec![table; most]).collect();
+        let queries = max_visits.into_iter().enumerate();
+        let queries = queries.flat_map(|(table, count)| vec![table; count]).collect();
         Some(QueryAssignment { tables, places, queries })
     }
 
@@ -76,16 +77,17 @@ impl QueryAssignment {
         if rows.len() != self.places.len() {
             return None;
         }
-        let mut wanted: Vec<Zeroizing<Vec<u64>>> = self.tables.iter().map(|_| Zeroizing::default()).collect();
+        let mut assigned: Vec<Zeroizing<Vec<u64>>> =
+            self.tables.iter().map(|_| Zeroizing::default()).collect();
         for table in &self.queries {
             let StackTable { count, rows } = self.tables.get(*table)?;
             let idle = (0..*count).map(|_| dummy_rows::row(*rows, rng));
-            wanted.get_mut(*table)?.extend(idle);
+            assigned.get_mut(*table)?.extend(idle);
         }
         for ((table, place), row) in self.places.iter().zip(rows) {
-            *wanted.get_mut(*table)?.get_mut(*place)? = *row;
+            *assigned.get_mut(*table)?.get_mut(*place)? = *row;
         }
-        Some(wanted)
+        Some(assigned)
     }
 
     /// Collects the rows of all visits from the answers of each table; `None` if some are missing.
@@ -114,22 +116,22 @@ mod tests {
         assert_eq!((spread.visits(), spread.queries()), (8, &[0, 0, 0, 1, 1, 2][..]));
         let rng = &mut seeded("spread");
         let rows = [10, 20, 30, 40, 50, 60, 70, 80];
-        let wanted = spread.assign(&rows, rng).unwrap();
-        let lengths: Vec<usize> = wanted.iter().map(|rows| rows.len()).collect();
+        let assigned = spread.assign(&rows, rng).unwrap();
+        let lengths: Vec<usize> = assigned.iter().map(|rows| rows.len()).collect();
         assert_eq!(lengths, [9, 2, 1]);
-        assert_eq!((&wanted[0][..3], wanted[0][5], wanted[0][8]), (&[20, 50, 10][..], 30, 60));
-        assert_eq!((&wanted[1][..], &wanted[2][..]), (&[40, 80][..], &[70][..]));
+        assert_eq!((&assigned[0][..3], assigned[0][5], assigned[0][8]), (&[20, 50, 10][..], 30, 60));
+        assert_eq!((&assigned[1][..], &assigned[2][..]), (&[40, 80][..], &[70][..]));
         let idle: Vec<Vec<u64>> = (0..200)
             .map(|_| {
-                let wanted = spread.assign(&rows, rng).unwrap();
-                [3, 4, 6, 7].map(|place| wanted[0][place]).to_vec()
+                let assigned = spread.assign(&rows, rng).unwrap();
+                [3, 4, 6, 7].map(|place| assigned[0][place]).to_vec()
             })
             .collect();
         for place in 0..4 {
             let drawn: std::collections::BTreeSet<u64> = idle.iter().map(|idle| idle[place]).collect();
             assert!(drawn.into_iter().eq(0..8), "every row of a bucket, and none past it");
         }
-        let answers = wanted.iter().map(|rows| rows.iter().map(|row| vec![*row as u8]).collect()).collect();
+        let answers = assigned.iter().map(|rows| rows.iter().map(|row| vec![*row as u8]).collect()).collect();
         let rows: Vec<u8> = spread.gather(answers).unwrap().iter().map(|row| row[0]).collect();
         assert_eq!(rows, [10, 20, 30, 40, 50, 60, 70, 80]);
         assert!(spread.assign(&[1; 7], rng).is_none() && spread.gather(vec![Vec::new(); 3]).is_none());

@@ -19,9 +19,9 @@ use zeroize::Zeroizing;
 /// Memory for cached pages in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 
-const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+const METADATA: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 const JOURNAL: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("journal");
-const ASKS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("asks");
+const REQUESTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("asks");
 
 impl From<redb::Error> for StateDbError {
     fn from(error: redb::Error) -> Self {
@@ -99,18 +99,18 @@ impl StateDb {
             if read.list_tables()?.next().is_none() {
                 return Ok(None);
             }
-            let about = read.open_table(ABOUT)?;
-            let value = |name| Ok::<_, redb::Error>(about.get(name)?.map(|value| value.value().to_vec()));
+            let metadata = read.open_table(METADATA)?;
+            let value = |name| Ok::<_, redb::Error>(metadata.get(name)?.map(|value| value.value().to_vec()));
             Ok(Some((value("about")?, value("marks")?)))
         })?;
-        let Some((about, marks)) = found else { return Ok(None) };
-        let about = about.as_deref().and_then(|about| check_checksum("about", 0, about));
+        let Some((metadata, marks)) = found else { return Ok(None) };
+        let metadata = metadata.as_deref().and_then(|metadata| check_checksum("about", 0, metadata));
         let marks = marks
             .as_deref()
             .and_then(|marks| check_checksum("marks", 0, marks))
             .and_then(JournalMarks::decode);
-        match about.zip(marks) {
-            Some((about, marks)) => Ok(Some((about.to_vec(), marks))),
+        match metadata.zip(marks) {
+            Some((metadata, marks)) => Ok(Some((metadata.to_vec(), marks))),
             None => Err(StateDbError::Damaged("it is the file of another program, or damaged".to_owned())),
         }
     }
@@ -142,18 +142,20 @@ impl StateDb {
     }
 
     /// Logged requests, the oldest first; `None` if they are damaged.
-    pub(crate) fn asks(&self, marks: &JournalMarks) -> Result<Option<Vec<(u64, Vec<u8>)>>, StateDbError> {
+    pub(crate) fn requests(&self, marks: &JournalMarks) -> Result<Option<Vec<(u64, Vec<u8>)>>, StateDbError> {
         guarded(|| {
             let read = self.database()?.begin_read()?;
-            let asks = read.open_table(ASKS)?;
-            if asks.len()? != marks.asks.1 {
+            let requests = read.open_table(REQUESTS)?;
+            if requests.len()? != marks.requests.1 {
                 return Ok(None);
             }
             let mut found = Vec::new();
-            for pair in asks.iter()? {
+            for pair in requests.iter()? {
                 let (key, sealed) = pair?;
-                let Some(ask) = check_checksum("ask", key.value(), sealed.value()) else { return Ok(None) };
-                found.push((key.value(), ask.to_vec()));
+                let Some(request) = check_checksum("ask", key.value(), sealed.value()) else {
+                    return Ok(None);
+                };
+                found.push((key.value(), request.to_vec()));
             }
             Ok(Some(found))
         })
@@ -161,32 +163,32 @@ impl StateDb {
 
     /// Makes a transaction durable, as a whole or not at all.
     pub(crate) fn apply(&self, change: &StateTransaction<'_>) -> Result<(), StateDbError> {
-        let json = change.about.map(serde_json::to_vec).transpose();
+        let json = change.metadata.map(serde_json::to_vec).transpose();
         let json = json.map_err(|error| StateDbError::Damaged(error.to_string()))?;
         guarded(|| {
             let write = self.database()?.begin_write()?;
             {
-                let (mut journal, mut asks) = (write.open_table(JOURNAL)?, write.open_table(ASKS)?);
+                let (mut journal, mut requests) = (write.open_table(JOURNAL)?, write.open_table(REQUESTS)?);
                 if change.forget_journal {
                     journal.retain(|_, _| false)?;
                 }
-                if change.forget_asks {
-                    asks.retain(|_, _| false)?;
+                if change.forget_requests {
+                    requests.retain(|_, _| false)?;
                 }
                 if let Some((key, entry)) = change.append {
                     let sealed = Zeroizing::new(add_checksum("entry", key, entry));
                     journal.insert(key, sealed.as_slice())?;
                 }
-                if let Some((key, ask)) = change.record {
-                    asks.insert(key, add_checksum("ask", key, ask).as_slice())?;
+                if let Some((key, request)) = change.logged {
+                    requests.insert(key, add_checksum("ask", key, request).as_slice())?;
                 }
                 if let Some(key) = change.settle {
-                    asks.remove(key)?;
+                    requests.remove(key)?;
                 }
-                let mut about = write.open_table(ABOUT)?;
-                about.insert("marks", add_checksum("marks", 0, &change.marks.encode()).as_slice())?;
+                let mut metadata = write.open_table(METADATA)?;
+                metadata.insert("marks", add_checksum("marks", 0, &change.marks.encode()).as_slice())?;
                 if let Some(json) = &json {
-                    about.insert("about", add_checksum("about", 0, json).as_slice())?;
+                    metadata.insert("about", add_checksum("about", 0, json).as_slice())?;
                 }
             }
             Ok(write.commit()?)

@@ -55,12 +55,12 @@ const LOCK: &str = "lock";
 const NEW: &str = ".new";
 
 impl LockedFolder {
-    /// Opens a folder for one process, until it is dropped. `turn` takes its lock, and may wait for
+    /// Opens a folder for one process, until it is dropped. `take_lock` takes its lock, and may wait for
     /// it.
-    pub(crate) fn locked(path: &Path, turn: LockFn<'_>) -> Result<Self, StateError> {
+    pub(crate) fn locked(path: &Path, take_lock: LockFn<'_>) -> Result<Self, StateError> {
         let mut folder = LockedFolder::shared(path)?;
         let lock = path.join(LOCK);
-        match turn(&lock) {
+        match take_lock(&lock) {
             Ok(Some(held)) => folder._lock = Some(held),
             Ok(None) => return Err(StateError::Busy { path: path.to_owned() }),
             Err(error) => return Err(StateError::at(&lock, io::Error::other(error))),

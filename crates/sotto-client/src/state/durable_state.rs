@@ -33,13 +33,13 @@ use sotto_core::{AnyClient, CryptoRng, Epoch, Error, Misuse};
 #[derive(Clone)]
 pub(crate) struct CommittedRequest {
     id: u64,
-    record: LoggedRequest,
+    logged: LoggedRequest,
 }
 
 impl CommittedRequest {
     /// The logged request to send.
-    pub(crate) fn record(&self) -> &LoggedRequest {
-        &self.record
+    pub(crate) fn logged(&self) -> &LoggedRequest {
+        &self.logged
     }
 }
 
@@ -47,26 +47,26 @@ impl CommittedRequest {
 pub(crate) struct DurableState {
     store: StateDb,
     anchor: RollbackCounter,
-    about: StateMetadata,
+    metadata: StateMetadata,
     marks: JournalMarks,
-    recorded: Vec<CommittedRequest>,
+    committed: Vec<CommittedRequest>,
     /// Largest generation of any snapshot.
     generation: u64,
     /// Lease of the files with which the next client is prepared, if there is one.
-    lent: Option<PreparationLease>,
+    lease: Option<PreparationLease>,
     /// Whether a write has failed, so that memory may be ahead of the disk.
     broken: bool,
     /// Dropped last, since it holds the lock, and a waiting process opens the database at once.
-    location: StatePaths,
+    paths: StatePaths,
 }
 
 /// Result of opening a state.
 pub(crate) struct OpenedState {
-    pub(crate) keeper: DurableState,
+    pub(crate) state: DurableState,
     /// The client; `None` if it has to be prepared first.
     pub(crate) client: Option<Box<dyn AnyClient>>,
     /// Reason why an existing state was discarded, if it was.
-    pub(crate) lost: Option<StateLoss>,
+    pub(crate) loss: Option<StateLoss>,
     /// Reason why a half-done preparation was discarded, if it was.
     pub(crate) dropped: Option<String>,
 }
@@ -77,42 +77,43 @@ impl DurableState {
     /// # Errors
     /// [`StateError`].
     pub(crate) fn open(
-        location: StatePaths,
-        wanted: &StateRequirement,
-        how: ClientReader<'_>,
+        paths: StatePaths,
+        requirement: &StateRequirement,
+        reader: ClientReader<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<OpenedState> {
-        let store = match location.store() {
+        let store = match paths.store() {
             // The making of the database was interrupted. Without a snapshot there never was a
             // client to lose.
-            Err(StateError::Unusable { .. }) if !location.has_snapshots()? => {
-                location.remove_store()?;
-                location.store()?
+            Err(StateError::Unusable { .. }) if !paths.has_snapshots()? => {
+                paths.remove_store()?;
+                paths.store()?
             }
             outcome => outcome?,
         };
-        let lost = match location.load(&store, wanted, how)? {
+        let loss = match paths.load(&store, requirement, reader)? {
             StateOnDisk::State(loaded) => {
-                let LoadedState { about, marks, anchor, client, asks } = *loaded;
-                let generation = location.sweep(about.snapshot.map(|snapshot| snapshot.generation))?;
-                let dropped = location.sweep_pass(Some(&about))?;
-                let recorded = asks.into_iter().map(|(id, record)| CommittedRequest { id, record }).collect();
-                let (lent, broken) = (None, false);
-                let mut keeper = DurableState {
-                    location,
+                let LoadedState { metadata, marks, anchor, client, requests } = *loaded;
+                let generation = paths.sweep(metadata.snapshot.map(|snapshot| snapshot.generation))?;
+                let dropped = paths.sweep_pass(Some(&metadata))?;
+                let committed =
+                    requests.into_iter().map(|(id, logged)| CommittedRequest { id, logged }).collect();
+                let (lease, broken) = (None, false);
+                let mut state = DurableState {
+                    paths,
                     store,
                     anchor,
-                    about,
+                    metadata,
                     marks,
-                    recorded,
+                    committed,
                     generation,
-                    lent,
+                    lease,
                     broken,
                 };
                 // A crash may have left the rollback counter one behind, and the next crash must
                 // not make it two.
-                keeper.anchored()?;
-                return Ok(OpenedState { keeper, client, lost: None, dropped });
+                state.anchored()?;
+                return Ok(OpenedState { state, client, loss: None, dropped });
             }
             StateOnDisk::Nothing => {
                 drop(store);
@@ -120,23 +121,23 @@ impl DurableState {
             }
             StateOnDisk::Unusable { id, why, keep_anchor } => {
                 drop(store);
-                location.clear(&id, keep_anchor)?;
+                paths.clear(&id, keep_anchor)?;
                 why
             }
         };
-        let keeper = DurableState::begin(location, wanted, rng)?;
-        Ok(OpenedState { keeper, client: None, lost, dropped: None })
+        let state = DurableState::begin(paths, requirement, rng)?;
+        Ok(OpenedState { state, client: None, loss, dropped: None })
     }
 
     /// Discards the state, for a reason that only the caller knows, and makes a new one of the same
     /// table.
     pub(crate) fn start_over(self, rng: &mut dyn CryptoRng) -> Result<DurableState> {
-        let DurableState { location, store, about, lent, .. } = self;
-        drop((store, lent));
-        location.clear(&about.id, false)?;
-        let StateMetadata { table, origin, scheme, public_key, params, literal, .. } = about;
+        let DurableState { paths, store, metadata, lease, .. } = self;
+        drop((store, lease));
+        paths.clear(&metadata.id, false)?;
+        let StateMetadata { table, origin, scheme, public_key, params, literal, .. } = metadata;
         DurableState::begin(
-            location,
+            paths,
             &StateRequirement { table, origin, scheme, public_key, params, literal },
             rng,
         )
@@ -146,57 +147,57 @@ impl DurableState {
     ///
     /// # Errors
     /// [`StateError::WrongState`].
-    pub(crate) fn check(&self, wanted: &StateRequirement) -> Result<(), StateError> {
-        self.about.check(wanted, &self.location.disk.path())
+    pub(crate) fn check(&self, requirement: &StateRequirement) -> Result<(), StateError> {
+        self.metadata.check(requirement, &self.paths.disk.path())
     }
 
     /// Makes a new state without a client.
     fn begin(
-        location: StatePaths,
-        wanted: &StateRequirement,
+        paths: StatePaths,
+        requirement: &StateRequirement,
         rng: &mut dyn CryptoRng,
     ) -> Result<DurableState> {
-        let store = location.store()?;
+        let store = paths.store()?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
-        let mut about = StateMetadata {
+        let mut metadata = StateMetadata {
             format: FORMAT.to_owned(),
             id: id.iter().map(|byte| format!("{byte:02x}")).collect(),
-            table: wanted.table.clone(),
-            origin: wanted.origin.clone(),
-            scheme: wanted.scheme.clone(),
-            public_key: wanted.public_key.clone(),
-            params: wanted.params,
-            literal: wanted.literal.clone(),
+            table: requirement.table.clone(),
+            origin: requirement.origin.clone(),
+            scheme: requirement.scheme.clone(),
+            public_key: requirement.public_key.clone(),
+            params: requirement.params,
+            literal: requirement.literal.clone(),
             clients: 0,
             anchored: false,
             snapshot: None,
-            home: location.disk.home(FILE).map_err(|error| location.at(error))?,
+            home: paths.disk.home(FILE).map_err(|error| paths.at(error))?,
         };
         let marks = JournalMarks::default();
-        let write = |about: &StateMetadata| {
-            let change = StateTransaction { about: Some(about), marks, ..StateTransaction::default() };
-            store.apply(&change).map_err(|error| location.broken(error))
+        let write = |metadata: &StateMetadata| {
+            let change = StateTransaction { metadata: Some(metadata), marks, ..StateTransaction::default() };
+            store.apply(&change).map_err(|error| paths.broken(error))
         };
-        write(&about)?;
-        let anchor = RollbackCounter::make(location.anchors.as_ref(), &about.id)
-            .map_err(|error| location.at_anchor(error))?;
-        about.anchored = true;
-        write(&about)?;
-        let generation = location.sweep(None)?;
-        location.sweep_pass(None)?;
-        let (recorded, lent, broken) = (Vec::new(), None, false);
-        Ok(DurableState { location, store, anchor, about, marks, recorded, generation, lent, broken })
+        write(&metadata)?;
+        let anchor = RollbackCounter::make(paths.anchors.as_ref(), &metadata.id)
+            .map_err(|error| paths.at_anchor(error))?;
+        metadata.anchored = true;
+        write(&metadata)?;
+        let generation = paths.sweep(None)?;
+        paths.sweep_pass(None)?;
+        let (committed, lease, broken) = (Vec::new(), None, false);
+        Ok(DurableState { paths, store, anchor, metadata, marks, committed, generation, lease, broken })
     }
 
     /// The version of the rows that the client is made from; `None` before there is a client.
     pub(crate) fn at(&self) -> Option<RowsVersion> {
-        self.about.snapshot.map(|Snapshot { epoch, rows, .. }| RowsVersion { epoch, rows })
+        self.metadata.snapshot.map(|Snapshot { epoch, rows, .. }| RowsVersion { epoch, rows })
     }
 
     /// The requests that were committed and are not settled, the oldest first.
-    pub(crate) fn recorded(&self) -> &[CommittedRequest] {
-        &self.recorded
+    pub(crate) fn committed(&self) -> &[CommittedRequest] {
+        &self.committed
     }
 
     /// Makes a request durable, so that it may be sent to servers of `epoch`.
@@ -207,22 +208,22 @@ impl DurableState {
         if self.at().is_none_or(|at| at.epoch != epoch) {
             return Err(Error::from(Misuse::Rule("a client asks servers of its own epoch")).into());
         }
-        let id = self.marks.asks.0;
+        let id = self.marks.requests.0;
         let mut marks = self.appended(&entry.journal);
         marks.counter += 1;
-        marks.asks = (id + 1, marks.asks.1 + 1);
-        let record = entry.record.encode();
+        marks.requests = (id + 1, marks.requests.1 + 1);
+        let logged = entry.logged.encode();
         let change = StateTransaction {
             marks,
             append: self.entry(&entry.journal),
-            record: Some((id, &record)),
+            logged: Some((id, &logged)),
             ..StateTransaction::default()
         };
         self.apply(&change)?;
         self.anchored()?;
-        let recorded = CommittedRequest { id, record: entry.record.clone() };
-        self.recorded.push(recorded.clone());
-        Ok(recorded)
+        let committed = CommittedRequest { id, logged: entry.logged.clone() };
+        self.committed.push(committed.clone());
+        Ok(committed)
     }
 
     /// Makes durable what the client learned from the answers to a request; with `whole`, the
@@ -230,19 +231,19 @@ impl DurableState {
     ///
     /// # Errors
     /// [`StateError`]. The rows may be returned to the caller only after a success.
-    pub(crate) fn settle(&mut self, recorded: &CommittedRequest, journal: &[u8], whole: bool) -> Result<()> {
+    pub(crate) fn settle(&mut self, committed: &CommittedRequest, journal: &[u8], whole: bool) -> Result<()> {
         let mut marks = self.appended(journal);
         if whole {
-            marks.asks.1 = marks.asks.1.saturating_sub(1);
+            marks.requests.1 = marks.requests.1.saturating_sub(1);
         }
-        let settle = whole.then_some(recorded.id);
+        let settle = whole.then_some(committed.id);
         self.apply(&StateTransaction {
             marks,
             append: self.entry(journal),
             settle,
             ..StateTransaction::default()
         })?;
-        self.recorded.retain(|other| !whole || other.id != recorded.id);
+        self.committed.retain(|other| !whole || other.id != committed.id);
         Ok(())
     }
 
@@ -281,7 +282,7 @@ impl DurableState {
     fn apply(&mut self, change: &StateTransaction<'_>) -> Result<(), StateError> {
         self.sound()?;
         self.broken = true;
-        self.store.apply(change).map_err(|error| self.location.broken(error))?;
+        self.store.apply(change).map_err(|error| self.paths.broken(error))?;
         self.marks = change.marks;
         self.broken = false;
         Ok(())
@@ -290,7 +291,7 @@ impl DurableState {
     /// Advances the rollback counter to the state's counter.
     fn anchored(&mut self) -> Result<(), StateError> {
         self.broken = true;
-        self.anchor.set(self.marks.counter).map_err(|error| self.location.at_anchor(error))?;
+        self.anchor.set(self.marks.counter).map_err(|error| self.paths.at_anchor(error))?;
         self.broken = false;
         Ok(())
     }

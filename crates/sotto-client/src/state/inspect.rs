@@ -20,7 +20,7 @@ pub struct StateInfo {
     /// Folder of the state.
     pub path: PathBuf,
     /// What the state belongs to.
-    pub about: StateMetadata,
+    pub metadata: StateMetadata,
     /// Epoch of the client; `None` before the first preparation has ended.
     pub epoch: Option<Epoch>,
     /// Number of queries left; `None` if there is no client, or none that this build can read.
@@ -56,29 +56,29 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
 fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<StateInfo>> {
     let disk = Arc::new(LockedFolder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
     // No rollback counter is read here.
-    let location = StatePaths { disk, anchors: Box::new(LockedFolder::shared(&path)?) };
-    let store = location.store()?;
-    let Some((json, marks)) = store.head().map_err(|error| location.broken(error))? else { return Ok(None) };
-    let about = StateMetadata::parse(&json, &path)?;
-    let scheme = resolve(&about.scheme).and_then(|scheme| scheme.state.as_ref());
+    let paths = StatePaths { disk, anchors: Box::new(LockedFolder::shared(&path)?) };
+    let store = paths.store()?;
+    let Some((json, marks)) = store.head().map_err(|error| paths.broken(error))? else { return Ok(None) };
+    let metadata = StateMetadata::parse(&json, &path)?;
+    let scheme = resolve(&metadata.scheme).and_then(|scheme| scheme.state.as_ref());
     let contents =
-        scheme.map(|state| location.contents(&store, &about, &marks, (state, about.literal.as_bytes())));
+        scheme.map(|state| paths.contents(&store, &metadata, &marks, (state, metadata.literal.as_bytes())));
     let budget = match contents {
         Some(Ok((client, _))) => client.map(|client| client.budget()),
         Some(Err(ReadError::Failed(error))) => return Err(error),
         Some(Err(ReadError::Damaged(_))) | None => None,
     };
     let mut bytes = 0;
-    for name in location.disk.names().map_err(|error| location.at(error))? {
+    for name in paths.disk.names().map_err(|error| paths.at(error))? {
         bytes += files::length_at(&path.join(name)).unwrap_or(0);
     }
     Ok(Some(StateInfo {
-        epoch: about.snapshot.map(|snapshot| snapshot.epoch),
+        epoch: metadata.snapshot.map(|snapshot| snapshot.epoch),
         budget,
-        unsettled: marks.asks.1,
+        unsettled: marks.requests.1,
         counter: marks.counter,
         bytes,
-        about,
+        metadata,
         path,
     }))
 }

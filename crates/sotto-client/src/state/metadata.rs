@@ -142,26 +142,29 @@ pub(crate) struct JournalMarks {
     /// Bytes of those entries.
     pub(crate) bytes: u64,
     /// Number of the next request, and how many are logged.
-    pub(crate) asks: (u64, u64),
+    pub(crate) requests: (u64, u64),
 }
 
 /// Encoding in the database.
 #[cfg(feature = "state")]
 impl JournalMarks {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let JournalMarks { counter, entries, bytes, asks } = *self;
-        [counter, entries.0, entries.1, bytes, asks.0, asks.1].iter().flat_map(|n| n.to_le_bytes()).collect()
+        let JournalMarks { counter, entries, bytes, requests } = *self;
+        [counter, entries.0, entries.1, bytes, requests.0, requests.1]
+            .iter()
+            .flat_map(|n| n.to_le_bytes())
+            .collect()
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
-        let [counter, first, next, journal, ask, asks] = words else { return None };
+        let [counter, first, next, journal, request, requests] = words else { return None };
         let number = |word: &[u8; 8]| u64::from_le_bytes(*word);
         rest.is_empty().then(|| JournalMarks {
             counter: number(counter),
             entries: (number(first), number(next)),
             bytes: number(journal),
-            asks: (number(ask), number(asks)),
+            requests: (number(request), number(requests)),
         })
     }
 }

@@ -37,12 +37,12 @@ pub(crate) type ClientAndRequests = (Option<Box<dyn AnyClient>>, Vec<(u64, Logge
 
 /// A state that may be used.
 pub(crate) struct LoadedState {
-    pub(crate) about: StateMetadata,
+    pub(crate) metadata: StateMetadata,
     pub(crate) marks: JournalMarks,
     pub(crate) anchor: RollbackCounter,
     /// The client, if there was one.
     pub(crate) client: Option<Box<dyn AnyClient>>,
-    pub(crate) asks: Vec<(u64, LoggedRequest)>,
+    pub(crate) requests: Vec<(u64, LoggedRequest)>,
 }
 
 impl StatePaths {
@@ -67,35 +67,36 @@ impl StatePaths {
     pub(crate) fn load(
         &self,
         store: &StateDb,
-        wanted: &StateRequirement,
-        how: ClientReader<'_>,
+        requirement: &StateRequirement,
+        reader: ClientReader<'_>,
     ) -> Result<StateOnDisk> {
         let Some((json, marks)) = store.head().map_err(|error| self.broken(error))? else {
             return Ok(StateOnDisk::Nothing);
         };
-        let about = StateMetadata::parse(&json, &self.disk.path())?;
-        let useless = |why, keep_anchor| Ok(StateOnDisk::Unusable { id: about.id.clone(), why, keep_anchor });
-        let other = about.check(wanted, &self.disk.path());
-        if !about.anchored || (about.clients == 0 && other.is_err()) {
+        let metadata = StateMetadata::parse(&json, &self.disk.path())?;
+        let useless =
+            |why, keep_anchor| Ok(StateOnDisk::Unusable { id: metadata.id.clone(), why, keep_anchor });
+        let other = metadata.check(requirement, &self.disk.path());
+        if !metadata.anchored || (metadata.clients == 0 && other.is_err()) {
             // The state was never used, so nothing is lost with it.
             return useless(None, false);
         }
         other?;
         let home = self.disk.home(FILE).map_err(|error| self.at(error))?;
-        if let Some(what) = about.home.differs(&home) {
+        if let Some(what) = metadata.home.differs(&home) {
             // The rollback counter may belong to the original, which is still valid.
             return useless(Some(StateLoss::FilesMoved { what }), true);
         }
-        let found =
-            RollbackCounter::find(self.anchors.as_ref(), &about.id).map_err(|error| self.at_anchor(error))?;
+        let found = RollbackCounter::find(self.anchors.as_ref(), &metadata.id)
+            .map_err(|error| self.at_anchor(error))?;
         let Some((anchor, at)) = found else { return useless(Some(StateLoss::NoAnchor), true) };
         if at > marks.counter || at.saturating_add(1) < marks.counter {
             let why = StateLoss::RolledBack { state: marks.counter, anchor: at };
             return useless(Some(why), false);
         }
-        match self.contents(store, &about, &marks, how) {
-            Ok((client, asks)) => {
-                let loaded = LoadedState { about, marks, anchor, client, asks };
+        match self.contents(store, &metadata, &marks, reader) {
+            Ok((client, requests)) => {
+                let loaded = LoadedState { metadata, marks, anchor, client, requests };
                 Ok(StateOnDisk::State(Box::new(loaded)))
             }
             Err(ReadError::Damaged(why)) => useless(Some(StateLoss::Damaged { why }), false),
@@ -107,12 +108,12 @@ impl StatePaths {
     pub(crate) fn contents(
         &self,
         store: &StateDb,
-        about: &StateMetadata,
+        metadata: &StateMetadata,
         marks: &JournalMarks,
-        how: ClientReader<'_>,
+        reader: ClientReader<'_>,
     ) -> Result<ClientAndRequests, ReadError> {
-        let Some(snapshot) = &about.snapshot else { return Ok((None, Vec::new())) };
-        let mut client = snapshot::read(self.disk.as_ref(), snapshot, about.params, how)?;
+        let Some(snapshot) = &metadata.snapshot else { return Ok((None, Vec::new())) };
+        let mut client = snapshot::read(self.disk.as_ref(), snapshot, metadata.params, reader)?;
         let damage = store.journal(marks, &mut |entry| {
             let state = client.state().ok_or("the client has no state")?;
             state.replay(entry).map_err(|error| error.to_string())
@@ -120,9 +121,10 @@ impl StatePaths {
         if let Some(why) = damage.map_err(|error| self.broken(error))? {
             return Err(ReadError::Damaged(why));
         }
-        let asks = store.asks(marks).map_err(|error| self.broken(error))?;
+        let requests = store.requests(marks).map_err(|error| self.broken(error))?;
         let decode = |(id, bytes): (_, Vec<u8>)| Some((id, LoggedRequest::decode(&bytes)?));
-        let decoded: Option<Vec<_>> = asks.and_then(|asks| asks.into_iter().map(decode).collect());
+        let decoded: Option<Vec<_>> =
+            requests.and_then(|requests| requests.into_iter().map(decode).collect());
         let decoded = decoded.ok_or_else(|| ReadError::Damaged("a recorded request".to_owned()))?;
         Ok((Some(client), decoded))
     }
@@ -168,8 +170,8 @@ impl StatePaths {
 
     /// Removes the half-done preparation, unless it is bound to this state. Returns the reason, if
     /// one was removed.
-    pub(crate) fn sweep_pass(&self, about: Option<&StateMetadata>) -> Result<Option<String>, StateError> {
-        let binding = about.map(PreparationBinding::of);
+    pub(crate) fn sweep_pass(&self, metadata: Option<&StateMetadata>) -> Result<Option<String>, StateError> {
+        let binding = metadata.map(PreparationBinding::of);
         preparation_file::sweep(self.disk.as_ref(), binding.as_ref()).map_err(|error| self.at(error))
     }
 

@@ -75,20 +75,21 @@ pub(crate) struct PreparationBinding {
 
 impl PreparationBinding {
     /// The binding to a state as it is now.
-    pub(crate) fn of(about: &StateMetadata) -> Self {
+    pub(crate) fn of(metadata: &StateMetadata) -> Self {
         let mut id = [0; 32];
-        id.iter_mut().zip(about.id.bytes()).for_each(|(to, from)| *to = from);
-        PreparationBinding { id, clients: about.clients, params: about.params }
+        id.iter_mut().zip(metadata.id.bytes()).for_each(|(to, from)| *to = from);
+        PreparationBinding { id, clients: metadata.clients, params: metadata.params }
     }
 
     /// Why a preparation is not this state's next client, if it is not.
-    fn refuses(&self, head: &PreparationHeader) -> Option<String> {
+    fn refuses(&self, header: &PreparationHeader) -> Option<String> {
         match () {
-            () if head.id != self.id => Some("it is of another state".to_owned()),
-            () if head.clients != self.clients => {
-                Some(format!("it was begun after {} clients, and there were {}", head.clients, self.clients))
-            }
-            () if head.params != self.params => Some("it is of other parameters".to_owned()),
+            () if header.id != self.id => Some("it is of another state".to_owned()),
+            () if header.clients != self.clients => Some(format!(
+                "it was begun after {} clients, and there were {}",
+                header.clients, self.clients
+            )),
+            () if header.params != self.params => Some("it is of other parameters".to_owned()),
             () => None,
         }
     }
@@ -139,9 +140,9 @@ impl NextClientFiles {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(()) };
         let PreparationBinding { id, clients, params } = self.binding;
-        let head = PreparationHeader { id, clients, epoch: at.epoch, params, rows: at.rows };
+        let header = PreparationHeader { id, clients, epoch: at.epoch, params, rows: at.rows };
         let written = disk.write(FILE, &mut |out| {
-            write_with_digest(out, &head.encode(), &mut |out| preparation.save(out)).map(drop)
+            write_with_digest(out, &header.encode(), &mut |out| preparation.save(out)).map(drop)
         });
         match written.map_err(|error| disk_error(disk.as_ref(), error)) {
             Err(crate::ClientError::State(StateError::Full { .. })) => Ok(()),
@@ -150,10 +151,10 @@ impl NextClientFiles {
     }
 
     /// Reads the preparation.
-    pub(crate) fn resume(&self, how: ClientReader<'_>) -> crate::Result<PreparationOnDisk> {
+    pub(crate) fn resume(&self, reader: ClientReader<'_>) -> crate::Result<PreparationOnDisk> {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(PreparationOnDisk::Nothing) };
-        read(disk.as_ref(), &self.binding, how).map_err(|error| disk_error(disk.as_ref(), error))
+        read(disk.as_ref(), &self.binding, reader).map_err(|error| disk_error(disk.as_ref(), error))
     }
 
     /// Removes the preparation. Returns whether there was one.
@@ -195,10 +196,10 @@ fn read(
     (entry, literal): ClientReader<'_>,
 ) -> Result<PreparationOnDisk> {
     let Some(mut from) = disk.read(FILE)?.map(HashingIo::new) else { return Ok(PreparationOnDisk::Nothing) };
-    let Some(head) = head_of(&mut from)? else {
+    let Some(header) = head_of(&mut from)? else {
         return Ok(PreparationOnDisk::Unusable("it has no head".to_owned()));
     };
-    if let Some(why) = binding.refuses(&head) {
+    if let Some(why) = binding.refuses(&header) {
         return Ok(PreparationOnDisk::Unusable(why));
     }
     let prepare: Box<dyn AnyPrepare> = match (entry.resume)(literal, &mut from) {
@@ -211,7 +212,7 @@ fn read(
     if !is_sealed(&mut from)? {
         return Ok(PreparationOnDisk::Unusable("it does not match its digest".to_owned()));
     }
-    let PreparationHeader { epoch, params, rows, .. } = head;
+    let PreparationHeader { epoch, params, rows, .. } = header;
     Ok(PreparationOnDisk::Partial(SavedPreparation { epoch, params: ParamsDigest(params.0), rows, prepare }))
 }
 
@@ -230,7 +231,7 @@ pub(crate) fn sweep(disk: &dyn Disk, binding: Option<&PreparationBinding>) -> io
         (Some(_), None) => "its state is no more".to_owned(),
         (Some(mut from), Some(binding)) => match head_of(&mut from)? {
             None => "it has no head".to_owned(),
-            Some(head) => match binding.refuses(&head) {
+            Some(header) => match binding.refuses(&header) {
                 None => return Ok(None),
                 Some(why) => why,
             },

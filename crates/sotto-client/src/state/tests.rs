@@ -14,7 +14,7 @@ mod sim;
 mod common;
 
 use super::open::StatePaths;
-use crate::table::state_paths::Locations;
+use crate::table::state_paths::StatePathsFactory;
 use crate::table::{Table, TableBuilder, TableEvent};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
@@ -55,7 +55,7 @@ impl Scene {
 
     fn builder(&self) -> TableBuilder {
         let events = Arc::clone(&self.events);
-        let table = self.server.table().locations(locations(&self.disk, &self.anchors));
+        let table = self.server.table().state_paths(state_paths(&self.disk, &self.anchors));
         table.events(move |event| events.lock().unwrap().push(event))
     }
 
@@ -101,7 +101,7 @@ impl Scene {
 }
 
 /// A factory of paths that always names the same place.
-fn locations(disk: &Sim, anchors: &Sim) -> Locations {
+fn state_paths(disk: &Sim, anchors: &Sim) -> StatePathsFactory {
     let (disk, anchors) = (disk.clone(), anchors.clone());
     Box::new(move |_| Ok(StatePaths { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
 }

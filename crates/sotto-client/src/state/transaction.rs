@@ -20,13 +20,13 @@ pub(crate) enum StateDbError {
 #[derive(Default)]
 #[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nobody reads it where there is no database"))]
 pub(crate) struct StateTransaction<'a> {
-    pub(crate) about: Option<&'a StateMetadata>,
+    pub(crate) metadata: Option<&'a StateMetadata>,
     pub(crate) marks: JournalMarks,
     /// Whether to drop the journal, which a snapshot contains.
     pub(crate) forget_journal: bool,
     /// Whether to drop all logged requests, whose client was replaced.
-    pub(crate) forget_asks: bool,
+    pub(crate) forget_requests: bool,
     pub(crate) append: Option<(u64, &'a [u8])>,
-    pub(crate) record: Option<(u64, &'a [u8])>,
+    pub(crate) logged: Option<(u64, &'a [u8])>,
     pub(crate) settle: Option<u64>,
 }

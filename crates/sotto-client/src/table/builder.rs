@@ -12,7 +12,7 @@ use super::preparation::PreparationPolicy;
 #[cfg(test)]
 use super::preparation::pacing::Clock;
 use super::state_guard::StateGuard;
-use super::state_paths::{self, Locations};
+use super::state_paths::{self, StatePathsFactory};
 use super::wait_policy::{self, WaitPolicy};
 use super::{Progress, Table, TableEvent};
 use crate::cache::keyring::KeyLimits;
@@ -36,20 +36,20 @@ pub struct TableBuilder {
     table: String,
     pin: Option<PublicKey>,
     snapshot: Option<Hex32>,
-    asked: WitnessPolicy,
+    witnesses: WitnessPolicy,
     cache_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
     key_limits: KeyLimits,
     state_dir: Option<PathBuf>,
     anchor_dir: Option<PathBuf>,
-    locations: Option<Locations>,
+    state_paths: Option<StatePathsFactory>,
     in_memory: bool,
     verified: bool,
     check: Option<RowCheck>,
     events: Notifier<TableEvent>,
-    patience: Duration,
+    max_wait: Duration,
     progress: Notifier<Progress>,
-    plan: PreparationPolicy,
+    policy: PreparationPolicy,
     resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
 
@@ -57,10 +57,10 @@ pub(super) struct TableOptions {
     pub(super) config: SetupConfig,
     pub(super) cache: Option<Cache>,
     pub(super) keys: KeyManager,
-    pub(super) ledger: StateGuard,
-    pub(super) patience: WaitPolicy,
+    pub(super) state_guard: StateGuard,
+    pub(super) wait_policy: WaitPolicy,
     pub(super) progress: Notifier<Progress>,
-    pub(super) plan: PreparationPolicy,
+    pub(super) policy: PreparationPolicy,
 }
 
 impl TableBuilder {
@@ -84,20 +84,20 @@ impl TableBuilder {
             table: table.to_owned(),
             pin: None,
             snapshot: None,
-            asked: WitnessPolicy::default(),
+            witnesses: WitnessPolicy::default(),
             cache_dir: None,
             key_file: None,
             key_limits: KeyLimits::default(),
             state_dir: None,
             anchor_dir: None,
-            locations: None,
+            state_paths: None,
             in_memory: false,
             verified: false,
             check: None,
             events: Notifier::new(Box::new(|_| {})),
-            patience: wait_policy::DEFAULT,
+            max_wait: wait_policy::DEFAULT,
             progress: Notifier::new(Box::new(|_| {})),
-            plan: PreparationPolicy::default(),
+            policy: PreparationPolicy::default(),
             resolve: sotto_registry::find,
         }
     }
@@ -128,20 +128,20 @@ impl TableBuilder {
     /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, this holds from
     /// process to process.
     pub fn witness(mut self, key: WitnessKey) -> Self {
-        self.asked.keys.push(key);
+        self.witnesses.keys.push(key);
         self
     }
 
     /// Number of witnesses that have to have cosigned; by default, all of them.
     pub fn witnesses_needed(mut self, needed: usize) -> Self {
-        self.asked.needed = Some(needed);
+        self.witnesses.needed = Some(needed);
         self
     }
 
     /// Maximum age of a cosignature; by default, a day. A server can present an old catalog for
     /// that long.
     pub fn witness_age(mut self, age: Duration) -> Self {
-        self.asked.age = Some(age);
+        self.witnesses.age = Some(age);
         self
     }
 
@@ -236,14 +236,14 @@ impl TableBuilder {
     /// [`TableBuilder::progress`] reports the progress as
     /// [`Stage::NextClient`](super::Stage::NextClient).
     pub fn low_water(mut self, queries: u64) -> Self {
-        self.plan.low_water = Some(queries);
+        self.policy.low_water = Some(queries);
         self
     }
 
     /// Limits the bytes per second of rows that are streamed in the background, as long as no
     /// lookup waits for them. There is no limit by default.
     pub fn preparation_rate(mut self, bytes_per_second: u64) -> Self {
-        self.plan.rate = Some(bytes_per_second);
+        self.policy.rate = Some(bytes_per_second);
         self
     }
 
@@ -254,28 +254,28 @@ impl TableBuilder {
         mut self,
         mut make: impl FnMut() -> Vec<Box<dyn Transport>> + Send + 'static,
     ) -> Self {
-        self.plan.transports = Some(Box::new(move || Ok(make())));
+        self.policy.transports = Some(Box::new(move || Ok(make())));
         self
     }
 
     /// Makes a lookup for which there are not enough hints fail with
     /// [`sotto_core::Error::Exhausted`]. By default it waits until the next client is prepared.
     pub fn fail_when_exhausted(mut self) -> Self {
-        self.plan.refuses = true;
+        self.policy.refuses = true;
         self
     }
 
     /// Replaces the clock, in tests.
     #[cfg(test)]
     pub(crate) fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.plan.clock = Arc::new(clock);
+        self.policy.clock = Arc::new(clock);
         self
     }
 
     /// Replaces the folders of states, in tests.
     #[cfg(test)]
-    pub(crate) fn locations(mut self, locations: Locations) -> Self {
-        self.locations = Some(locations);
+    pub(crate) fn state_paths(mut self, state_paths: StatePathsFactory) -> Self {
+        self.state_paths = Some(state_paths);
         self
     }
 
@@ -292,7 +292,7 @@ impl TableBuilder {
     /// limit has no effect on servers behind transports of the caller, which can be wrapped in a
     /// [`crate::transport::retry::RetryTransport`].
     pub fn max_wait(mut self, limit: Duration) -> Self {
-        self.patience = limit;
+        self.max_wait = limit;
         self
     }
 
@@ -320,8 +320,8 @@ impl TableBuilder {
     pub fn forget(self) -> Result<bool> {
         let Some(dir) = &self.cache_dir else { return Ok(false) };
         let cache = Cache::open(dir)?;
-        let patience = WaitPolicy { limit: self.patience, events: self.events };
-        Ok(cache.forget(&self.to.servers(&patience)?.origin(), &self.table)?)
+        let wait_policy = WaitPolicy { limit: self.max_wait, events: self.events };
+        Ok(cache.forget(&self.to.servers(&wait_policy)?.origin(), &self.table)?)
     }
 
     /// Opens the table: catalog, artifacts, keys.
@@ -333,24 +333,30 @@ impl TableBuilder {
         let mut config = SetupConfig::new(self.table.parse()?);
         config.pin = self.pin;
         config.snapshot = self.snapshot;
-        config.witnesses = self.asked.witnesses();
+        config.witnesses = self.witnesses.witnesses();
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;
         config.verified = self.verified;
-        let patience = WaitPolicy { limit: self.patience, events: self.events.clone() };
-        let folders = |dir| state_paths::folders(dir, self.anchor_dir, patience.clone());
-        let locations = self.locations.or_else(|| self.state_dir.map(folders));
-        let ledger =
-            StateGuard { locations, held: None, config: None, check: self.check, events: self.events };
-        let mut plan = self.plan;
-        plan.transports = plan.transports.or_else(|| self.to.again(plan.rate, &patience));
-        let servers = self.to.servers(&patience)?;
+        let wait_policy = WaitPolicy { limit: self.max_wait, events: self.events.clone() };
+        let folders = |dir| state_paths::folders(dir, self.anchor_dir, wait_policy.clone());
+        let state_paths = self.state_paths.or_else(|| self.state_dir.map(folders));
+        let state_guard = StateGuard {
+            paths_factory: state_paths,
+            state: None,
+            config: None,
+            check: self.check,
+            events: self.events,
+        };
+        let mut policy = self.policy;
+        policy.transports = policy.transports.or_else(|| self.to.again(policy.rate, &wait_policy));
+        let servers = self.to.servers(&wait_policy)?;
         config.servers = servers.count();
         let dir = self.cache_dir.as_deref();
         let cache = dir.map(Cache::open).transpose().map_err(ClientError::from)?;
         let ring = dir.map(|dir| Keyring::open(dir, self.key_file.as_deref())).transpose()?;
         let keys = KeyManager::new(ring, self.key_limits);
-        let options = TableOptions { config, cache, keys, ledger, patience, progress: self.progress, plan };
+        let options =
+            TableOptions { config, cache, keys, state_guard, wait_policy, progress: self.progress, policy };
         Table::open(servers, options)
     }
 }

@@ -17,7 +17,7 @@ impl Driver {
     /// Errors after which another attempt may succeed. The state is then of the last epoch that was
     /// reached.
     pub(super) fn catch_up(&mut self, session: &mut Session) -> Result<Option<StateLoss>> {
-        let at = self.ledger.keeper().and_then(|keeper| keeper.at()).filter(|_| session.is_durable());
+        let at = self.state_guard.state().and_then(|state| state.at()).filter(|_| session.is_durable());
         let Some(first) = at else { return Ok(None) };
         let newest = RowsVersion::of(session.catalog());
         if first == newest {
@@ -26,7 +26,9 @@ impl Driver {
         let too_old = |why| Some(StateLoss::TooOld { from: first.epoch.0, to: newest.epoch.0, why });
         match self.catch_up_from(session, first) {
             Ok(reached) if reached == newest => {
-                self.ledger.events.tell(TableEvent::StateAdvanced { from: first.epoch, to: newest.epoch });
+                self.state_guard
+                    .events
+                    .notify(TableEvent::StateAdvanced { from: first.epoch, to: newest.epoch });
                 Ok(None)
             }
             Ok(_) => Ok(too_old("there are other rows under the same epoch".to_owned())),
@@ -38,26 +40,26 @@ impl Driver {
     /// Advances a client epoch by epoch, and returns the version that it reached.
     fn catch_up_from(&mut self, session: &mut Session, from: RowsVersion) -> Result<RowsVersion> {
         let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
-        let config = self.ledger.config.as_ref().ok_or_else(rule)?;
-        let mut way = session.delta_chain_from(config, from.epoch, from.rows)?;
+        let config = self.state_guard.config.as_ref().ok_or_else(rule)?;
+        let mut chain = session.delta_chain_from(config, from.epoch, from.rows)?;
         let mut reached = from;
         loop {
-            if let Step::Taken = self.fetch_part(&mut way)? {
+            if let Step::Taken = self.fetch_part(&mut chain)? {
                 continue;
             }
-            let Some(stretch) = way.take()? else { break };
-            let to = stretch.basis.epoch;
-            if session.apply_delta(&stretch.delta).is_err() {
+            let Some(step) = chain.take()? else { break };
+            let to = step.version.epoch;
+            if session.apply_delta(&step.delta).is_err() {
                 return Err(ClientError::NoDeltaChain {
                     from: from.epoch,
                     to,
                     why: "what changed cannot be read",
                 });
             }
-            reached = RowsVersion { epoch: to, rows: stretch.basis.rows };
-            self.stats.patched_bytes += stretch.delta.len() as u64;
-            if let Some(keeper) = self.ledger.keeper() {
-                keeper.commit_advanced(session.client(), reached)?;
+            reached = RowsVersion { epoch: to, rows: step.version.rows };
+            self.stats.patched_bytes += step.delta.len() as u64;
+            if let Some(state) = self.state_guard.state() {
+                state.commit_advanced(session.client(), reached)?;
             }
         }
         Ok(reached)
@@ -69,12 +71,12 @@ impl Driver {
     /// Also the errors that keep the rows from being fetched.
     pub(super) fn apply_delta_chain(
         &mut self,
-        opening: &SessionSetup,
+        setup: &SessionSetup,
         session: &mut Session,
     ) -> Result<Catchup> {
-        let Some(basis) = session.state_version() else { return Ok(Catchup::Impossible) };
-        match self.walk_from(opening, session, basis) {
-            Ok(()) if opening.catalog() == Some(session.catalog()) => Ok(Catchup::Reached),
+        let Some(version) = session.state_version() else { return Ok(Catchup::Impossible) };
+        match self.apply_delta_steps(setup, session, version) {
+            Ok(()) if setup.catalog() == Some(session.catalog()) => Ok(Catchup::Reached),
             Ok(()) => Ok(Catchup::Impossible),
             Err(
                 ClientError::NoDeltaChain { .. }
@@ -85,26 +87,26 @@ impl Driver {
         }
     }
 
-    fn walk_from(
+    fn apply_delta_steps(
         &mut self,
-        opening: &SessionSetup,
+        setup: &SessionSetup,
         session: &mut Session,
-        basis: StateVersion,
+        version: StateVersion,
     ) -> Result<()> {
-        let mut way = opening.delta_chain(basis)?;
+        let mut chain = setup.delta_chain(version)?;
         loop {
-            if let Step::Taken = self.fetch_part(&mut way)? {
+            if let Step::Taken = self.fetch_part(&mut chain)? {
                 continue;
             }
-            let Some(stretch) = way.take()? else { return Ok(()) };
-            self.stats.patched_bytes += stretch.delta.len() as u64;
-            session.apply_delta_step(stretch)?;
+            let Some(step) = chain.take()? else { return Ok(()) };
+            self.stats.patched_bytes += step.delta.len() as u64;
+            session.apply_delta_step(step)?;
         }
     }
 
     /// Fetches what a delta chain needs next.
-    fn fetch_part(&mut self, way: &mut DeltaChain) -> Result<Step> {
-        let (stage, request) = match way.next() {
+    fn fetch_part(&mut self, chain: &mut DeltaChain) -> Result<Step> {
+        let (stage, request) = match chain.next() {
             Action::Catalog { request, .. } => (Stage::Catalog, request),
             Action::Fetch(fetch) => (Stage::Artifact(fetch.artifact), fetch.request),
             _ => return Ok(Step::Complete),
@@ -114,7 +116,7 @@ impl Driver {
         let catalog = stage == Stage::Catalog;
         let traffic = if catalog { &mut self.stats.catalog } else { &mut self.stats.artifacts };
         traffic.add(0, response.body.len() as u64);
-        way.feed(&response)?;
+        chain.feed(&response)?;
         Ok(Step::Taken)
     }
 }

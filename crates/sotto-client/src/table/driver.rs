@@ -33,13 +33,13 @@ impl Driver {
         if let (Some(cache), Some(_)) = (&self.cache, config.pin)
             && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
         {
-            self.ledger.events.tell(TableEvent::Repaired("what the cache remembered of the table"));
+            self.state_guard.events.notify(TableEvent::Repaired("what the cache remembered of the table"));
         }
         if let Some(known) = self.known(config.table.as_str())? {
             config.remembered = Some(known.signer()?);
         }
         match (&self.cache, &config.witnesses) {
-            (Some(cache), Some(_)) => freshness::recollect(cache, &config.logs),
+            (Some(cache), Some(_)) => freshness::load_logs(cache, &config.logs),
             _ => Ok(()),
         }
     }
@@ -49,7 +49,7 @@ impl Driver {
     pub(super) fn open_newest(&mut self, config: &SetupConfig) -> Result<Session> {
         let opened = match self.open(SessionSetup::new(config.clone())) {
             Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
-                self.forget_half(&changed)?;
+                self.forget_saved_preparation(&changed)?;
                 self.open(SessionSetup::new(config.clone()))
             }
             outcome => outcome,
@@ -69,26 +69,26 @@ impl Driver {
     }
 
     /// Advances a session to where a setup leads. After an error it is as it was.
-    pub(super) fn renew(&mut self, mut opening: SessionSetup, session: &mut Session) -> Result<()> {
-        while opening.catalog().is_none() {
-            self.step(&mut opening)?;
+    pub(super) fn renew(&mut self, mut setup: SessionSetup, session: &mut Session) -> Result<()> {
+        while setup.catalog().is_none() {
+            self.step(&mut setup)?;
         }
-        self.load_client(&mut opening)?;
+        self.load_client(&mut setup)?;
         let mut slot = None;
-        while opening.wants_tree() {
-            self.take_step(&mut opening, &mut slot)?;
+        while setup.wants_tree() {
+            self.take_step(&mut setup, &mut slot)?;
         }
         if !session.is_durable()
-            && let Catchup::Reached = self.apply_delta_chain(&opening, session)?
+            && let Catchup::Reached = self.apply_delta_chain(&setup, session)?
         {
-            return self.remember(&opening);
+            return self.remember(&setup);
         }
-        let opening = self.open(opening)?;
-        if opening.is_continued() {
-            session.advance_to(opening)?;
+        let setup = self.open(setup)?;
+        if setup.is_continued() {
+            session.advance_to(setup)?;
             return self.catch_up_or_restart(session);
         }
-        *session = self.take_over(opening)?;
+        *session = self.take_over(setup)?;
         Ok(())
     }
 
@@ -105,65 +105,65 @@ impl Driver {
     }
 
     /// Takes a setup to its end, and stores what it led to.
-    pub(super) fn open(&mut self, mut opening: SessionSetup) -> Result<SessionSetup> {
+    pub(super) fn open(&mut self, mut setup: SessionSetup) -> Result<SessionSetup> {
         let start = Instant::now();
         let mut slot = None;
-        while let Step::Taken = self.take_step(&mut opening, &mut slot)? {}
-        self.remember(&opening)?;
+        while let Step::Taken = self.take_step(&mut setup, &mut slot)? {}
+        self.remember(&setup)?;
         self.stats.opening += start.elapsed();
         self.notify(Stage::Ready, 0, 0);
-        Ok(opening)
+        Ok(setup)
     }
 
     /// Carries out the next step of a setup.
     fn take_step(
         &mut self,
-        opening: &mut SessionSetup,
+        setup: &mut SessionSetup,
         slot: &mut Option<(Hex32, CachedArtifact)>,
     ) -> Result<Step> {
-        match opening.next() {
+        match setup.next() {
             Action::Ready => return Ok(Step::Complete),
             Action::Recall(recall) => {
-                let held = self.recall(opening, &recall)?;
-                opening.cached_artifact(held)?;
+                let held = self.recall(setup, &recall)?;
+                setup.cached_artifact(held)?;
             }
-            Action::Fetch(FetchRange { artifact: Artifact::Rows, .. }) => self.stream_rows(opening)?,
-            Action::Fetch(fetch) => self.fetch(opening, &fetch, slot)?,
+            Action::Fetch(FetchRange { artifact: Artifact::Rows, .. }) => self.stream_rows(setup)?,
+            Action::Fetch(fetch) => self.fetch(setup, &fetch, slot)?,
             Action::Catalog { .. } => {
-                self.step(opening)?;
-                self.load_client(opening)?;
+                self.step(setup)?;
+                self.load_client(setup)?;
             }
-            Action::Keys { .. } => self.register_first(opening)?,
+            Action::Keys { .. } => self.register_first(setup)?,
         }
-        self.keep_patched(opening)?;
+        self.keep_patched(setup)?;
         Ok(Step::Taken)
     }
 
     /// Carries out a step that needs only the network.
-    pub(super) fn step(&mut self, opening: &mut SessionSetup) -> Result<()> {
-        let (stage, server, request) = match opening.next() {
+    pub(super) fn step(&mut self, setup: &mut SessionSetup) -> Result<()> {
+        let (stage, server, request) = match setup.next() {
             Action::Catalog { server, request } => (Stage::Catalog, server, request),
             Action::Keys { server, request } => (Stage::Keys, server, request),
             _ => return Ok(()),
         };
         self.notify(stage, 0, 0);
-        opening.set_time(now());
+        setup.set_time(now());
         let response = self.exchange(stage, server, &request)?;
-        match opening.feed(&response, self.rng.draw()?) {
+        match setup.feed(&response, self.rng.draw()?) {
             Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
             outcome => {
-                outcome.map_err(|error| self.with_evidence(error, opening, &response))?;
-                return self.keep_logs(&opening.config().logs);
+                outcome.map_err(|error| self.with_evidence(error, setup, &response))?;
+                return self.keep_logs(&setup.config().logs);
             }
         }
         // The signer did not sign these bytes. The catalog is the same for everyone, so a second
         // request reveals nothing.
         let again = self.exchange(stage, server, &request)?;
         let is_same = again.body == response.body;
-        match opening.feed(&again, self.rng.draw()?) {
+        match setup.feed(&again, self.rng.draw()?) {
             Ok(()) => {
-                self.ledger.events.tell(TableEvent::Repaired("the table's catalog"));
-                self.keep_logs(&opening.config().logs)
+                self.state_guard.events.notify(TableEvent::Repaired("the table's catalog"));
+                self.keep_logs(&setup.config().logs)
             }
             Err(error) if is_damage(&error, &again) && !is_same => {
                 Err(ClientError::CatalogDamaged { why: error.to_string() })
@@ -174,12 +174,12 @@ impl Driver {
 
     /// Stores two catalogs of one epoch, if the error is about two: together they are evidence
     /// against the signer.
-    fn with_evidence(&self, error: ClientError, opening: &SessionSetup, response: &Response) -> ClientError {
+    fn with_evidence(&self, error: ClientError, setup: &SessionSetup, response: &Response) -> ClientError {
         let Some(cache) = &self.cache else { return error };
         let ClientError::Equivocation { epoch, .. } = error.root() else {
             return freshness::with_both(cache, error);
         };
-        let table = opening.config().table.as_str();
+        let table = setup.config().table.as_str();
         let kept = cache.keep_conflicting_catalog(&self.servers.origin(), table, &response.body);
         let epoch = *epoch;
         kept.map_or_else(ClientError::from, |kept| ClientError::Equivocation { epoch, kept: Some(kept) })
@@ -203,12 +203,11 @@ impl Driver {
     ///
     /// Another process may have stored another key while this one downloaded. It cannot be decided
     /// here which of the two belongs to the publisher, so the first stays.
-    fn remember(&mut self, opening: &SessionSetup) -> Result<()> {
-        if let Some(change) = opening.change() {
-            self.ledger.events.tell(TableEvent::SignerChanged(change));
+    fn remember(&mut self, setup: &SessionSetup) -> Result<()> {
+        if let Some(change) = setup.change() {
+            self.state_guard.events.notify(TableEvent::SignerChanged(change));
         }
-        let (Some(cache), Some(catalog), Some(seen)) = (&self.cache, opening.catalog(), opening.known())
-        else {
+        let (Some(cache), Some(catalog), Some(seen)) = (&self.cache, setup.catalog(), setup.known()) else {
             return Ok(());
         };
         // An older epoch that was requested by number is not the newest one seen.
@@ -226,14 +225,14 @@ impl Driver {
         if !cache.remember(&known)? {
             return Ok(());
         }
-        if let Some(signed) = opening.signed() {
+        if let Some(signed) = setup.signed() {
             cache.keep_catalog(&self.servers.origin(), catalog.table.as_str(), signed)?;
         }
         Ok(cache.drop_old(before)?)
     }
 
     pub(super) fn notify(&mut self, stage: Stage, done: u64, total: u64) {
-        self.progress.tell(Progress { stage, done, total });
+        self.progress.notify(Progress { stage, done, total });
     }
 }
 

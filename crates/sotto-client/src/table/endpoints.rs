@@ -62,10 +62,10 @@ pub(crate) use http_options;
 impl WaitPolicy {
     /// Wraps a transport so that it waits for a busy server.
     pub(crate) fn over(&self, transport: impl Transport + 'static) -> Box<dyn Transport> {
-        let policy = RetryPolicy { patience: self.limit, ..RetryPolicy::default() };
+        let policy = RetryPolicy { max_wait: self.limit, ..RetryPolicy::default() };
         let events = self.events.clone();
-        let told = move |limit| events.tell(TableEvent::Waiting(WaitReason::Server, limit));
-        Box::new(RetryTransport::new(transport, policy).telling(told))
+        let notify = move |limit| events.notify(TableEvent::Waiting(WaitReason::Server, limit));
+        Box::new(RetryTransport::new(transport, policy).on_busy(notify))
     }
 }
 
@@ -112,7 +112,7 @@ impl HttpEndpoints {
     /// Makes a transport to each server, no two of which may be one endpoint. Several servers are
     /// reached over TLS: the request to one of them reveals nothing without those to the others,
     /// and anyone who can read the traffic to all of them has both.
-    pub(crate) fn transports(&self, patience: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
+    pub(crate) fn transports(&self, wait_policy: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
         let settings = match &self.root {
             Some(path) => self.settings.clone().trust_file(path)?,
             None => self.settings.clone(),
@@ -126,7 +126,7 @@ impl HttpEndpoints {
             HttpTransport::shared,
             HttpTransport::can_be_overheard,
         )?;
-        Ok(servers.into_iter().map(|http| patience.over(http)).collect())
+        Ok(servers.into_iter().map(|http| wait_policy.over(http)).collect())
     }
 }
 
@@ -134,22 +134,22 @@ impl Endpoints {
     /// Makes a factory of further transports to the same addresses, with timeouts long enough for a
     /// part of the rows at a limited rate.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses can be used again"))]
-    pub(super) fn again(&self, rate: Option<u64>, patience: &WaitPolicy) -> Option<MakeTransports> {
+    pub(super) fn again(&self, rate: Option<u64>, wait_policy: &WaitPolicy) -> Option<MakeTransports> {
         match self {
             Endpoints::Transports(_) => None,
             #[cfg(feature = "http")]
             Endpoints::Urls(urls) => {
-                let (mut urls, patience) = (urls.clone(), patience.clone());
+                let (mut urls, wait_policy) = (urls.clone(), wait_policy.clone());
                 let part = rate.map_or(0, |rate| 2 * ROWS_FETCH_BYTES / rate.max(1));
                 urls.settings.overall = urls.settings.overall.saturating_add(Duration::from_secs(part));
-                Some(Box::new(move || urls.transports(&patience)))
+                Some(Box::new(move || urls.transports(&wait_policy)))
             }
         }
     }
 
     /// Makes transports to the servers.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
-    pub(super) fn servers(self, patience: &WaitPolicy) -> Result<Servers> {
+    pub(super) fn servers(self, wait_policy: &WaitPolicy) -> Result<Servers> {
         #[cfg_attr(
             not(feature = "http"),
             allow(clippy::infallible_destructuring_match, reason = "addresses need HTTP")
@@ -157,7 +157,7 @@ impl Endpoints {
         let transports = match self {
             Endpoints::Transports(transports) => transports,
             #[cfg(feature = "http")]
-            Endpoints::Urls(urls) => urls.transports(patience)?,
+            Endpoints::Urls(urls) => urls.transports(wait_policy)?,
         };
         let mut transports = transports.into_iter();
         let none =
@@ -180,8 +180,8 @@ mod tests {
         if insecure {
             urls.allow_plaintext();
         }
-        let patience = WaitPolicy { limit: Duration::ZERO, events: Notifier::new(Box::new(|_| ())) };
-        urls.transports(&patience).map(|transports| transports.len())
+        let wait_policy = WaitPolicy { limit: Duration::ZERO, events: Notifier::new(Box::new(|_| ())) };
+        urls.transports(&wait_policy).map(|transports| transports.len())
     }
 
     #[test]

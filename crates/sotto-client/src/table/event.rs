@@ -74,11 +74,11 @@ pub(crate) struct Notifier<T>(Arc<Mutex<Callback<T>>>);
 type Callback<T> = Box<dyn FnMut(T) + Send>;
 
 impl<T> Notifier<T> {
-    pub(crate) fn new(hearer: Callback<T>) -> Self {
-        Notifier(Arc::new(Mutex::new(hearer)))
+    pub(crate) fn new(callback: Callback<T>) -> Self {
+        Notifier(Arc::new(Mutex::new(callback)))
     }
 
-    pub(crate) fn tell(&self, what: T) {
+    pub(crate) fn notify(&self, what: T) {
         (self.0.lock().unwrap_or_else(PoisonError::into_inner))(what);
     }
 }

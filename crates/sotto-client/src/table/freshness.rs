@@ -35,7 +35,7 @@ impl WitnessPolicy {
 }
 
 /// Loads what a cache has of logs.
-pub(crate) fn recollect(cache: &Cache, logs: &LogMemory) -> Result<()> {
+pub(crate) fn load_logs(cache: &Cache, logs: &LogMemory) -> Result<()> {
     for (publisher, checkpoint) in cache.logs()? {
         logs.recall(publisher, checkpoint);
     }

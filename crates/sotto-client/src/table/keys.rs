@@ -22,13 +22,13 @@ pub(crate) struct KeyManager {
     ring: Option<Keyring>,
     limits: KeyLimits,
     /// Number of queries that the next keys have to be good for.
-    wanted: u64,
+    needed_queries: u64,
     /// Lock that is held while keys are registered.
-    turn: Option<Lock>,
+    registration_lock: Option<Lock>,
     /// Keys that a setup continues with, until its session has them.
     adopted: Option<ActiveKeys>,
     /// Keys in use.
-    held: Option<ActiveKeys>,
+    active: Option<ActiveKeys>,
 }
 
 impl KeyManager {
@@ -39,17 +39,19 @@ impl KeyManager {
         KeyManager {
             ring,
             limits: KeyLimits { age, ..limits },
-            wanted: 0,
-            turn: None,
+            needed_queries: 0,
+            registration_lock: None,
             adopted: None,
-            held: None,
+            active: None,
         }
     }
 
     /// The keys in the keyring, if they have not reached their limits.
-    fn load(&self, hook: &KeyringSlot) -> Result<Option<(ActiveKeys, RegisteredKeys)>> {
+    fn load(&self, slot: &KeyringSlot) -> Result<Option<(ActiveKeys, RegisteredKeys)>> {
         let Some(ring) = &self.ring else { return Ok(None) };
-        let Some(active) = ActiveKeys::load(ring, hook, self.limits, self.wanted)? else { return Ok(None) };
+        let Some(active) = ActiveKeys::load(ring, slot, self.limits, self.needed_queries)? else {
+            return Ok(None);
+        };
         let registered = RegisteredKeys::parse(active.keys());
         Ok(registered.map(|registered| (active, registered)))
     }
@@ -57,85 +59,86 @@ impl KeyManager {
     /// Whether it is time to make the next keys, so that they are ready when these reach their
     /// limits.
     pub(super) fn are_low(&self) -> bool {
-        self.held.as_ref().is_some_and(ActiveKeys::are_low)
+        self.active.as_ref().is_some_and(ActiveKeys::are_low)
     }
 
     /// Reserves queries before they are made. Returns `false` if the keys do not allow that many.
     fn reserve(&mut self, queries: u64) -> Result<bool> {
-        self.wanted = queries;
-        Ok(self.held.as_mut().map_or(Ok(true), |held| held.reserve(queries))?)
+        self.needed_queries = queries;
+        Ok(self.active.as_mut().map_or(Ok(true), |active| active.reserve(queries))?)
     }
 
     /// Counts queries that are made.
     pub(super) fn count(&mut self, queries: u64) {
-        if let Some(held) = &mut self.held {
-            held.spend(queries);
+        if let Some(active) = &mut self.active {
+            active.spend(queries);
         }
     }
 }
 
 impl Driver {
-    fn hook(&self, table: &TableName) -> KeyringSlot {
+    fn keyring_slot(&self, table: &TableName) -> KeyringSlot {
         KeyringSlot::of(&self.servers.origins(), table.as_str())
     }
 
     /// Adds the keys that servers know to `config`.
-    pub(super) fn recollect_keys(&mut self, config: &mut SetupConfig) -> Result<()> {
-        let loaded = self.keys.load(&self.hook(&config.table))?;
+    pub(super) fn load_known_keys(&mut self, config: &mut SetupConfig) -> Result<()> {
+        let loaded = self.keys.load(&self.keyring_slot(&config.table))?;
         (self.keys.adopted, config.registered) = loaded.unzip();
         Ok(())
     }
 
     /// Registers a setup's keys with the next server, or uses those that another process has
     /// registered meanwhile.
-    pub(super) fn register_first(&mut self, opening: &mut SessionSetup) -> Result<()> {
-        if self.wait_for_keys(opening)? {
+    pub(super) fn register_first(&mut self, setup: &mut SessionSetup) -> Result<()> {
+        if self.wait_for_keys(setup)? {
             return Ok(());
         }
-        let registered = self.step(opening);
+        let registered = self.step(setup);
         if registered.is_err() {
-            self.keys.turn = None;
+            self.keys.registration_lock = None;
         }
         registered
     }
 
     /// Waits until this process may register keys. Returns whether there are keys by then, and a
     /// setup continues with them.
-    fn wait_for_keys(&mut self, opening: &mut SessionSetup) -> Result<bool> {
-        let hook = self.hook(&opening.config().table);
-        let (Some(ring), None) = (&self.keys.ring, &self.keys.turn) else { return Ok(false) };
-        let turn = self.patience.turn(WaitReason::Keys, |limit| ring.lock(&hook, limit))?;
-        if let Some((active, registered)) = self.keys.load(&hook)?
-            && opening.reuse(&registered)?
+    fn wait_for_keys(&mut self, setup: &mut SessionSetup) -> Result<bool> {
+        let slot = self.keyring_slot(&setup.config().table);
+        let (Some(ring), None) = (&self.keys.ring, &self.keys.registration_lock) else { return Ok(false) };
+        let lock = self.wait_policy.wait_for(WaitReason::Keys, |limit| ring.lock(&slot, limit))?;
+        if let Some((active, registered)) = self.keys.load(&slot)?
+            && setup.reuse(&registered)?
         {
             self.keys.adopted = Some(active);
             return Ok(true);
         }
-        self.keys.turn = turn;
+        self.keys.registration_lock = lock;
         Ok(false)
     }
 
     /// Stores the keys of a session, if they can outlive it.
     pub(super) fn keep_keys(&mut self, session: &Session) -> Result<()> {
-        let hook = self.hook(&session.catalog().table);
+        let slot = self.keyring_slot(&session.catalog().table);
         let Driver { keys, rng, .. } = self;
         let Some(registered) = session.keys() else { return Ok(()) };
         let (bytes, rng) = (registered.to_bytes(), rng.draw()?);
         let is_same = |active: &ActiveKeys| {
             RegisteredKeys::parse(active.keys()).is_some_and(|known| known.is_same_client(&registered))
         };
-        let held = keys.adopted.take().filter(is_same).or_else(|| keys.held.take_if(|held| is_same(held)));
-        keys.held = Some(match held {
-            Some(mut held) => {
-                held.rename(bytes, rng)?;
-                held
+        let active =
+            keys.adopted.take().filter(is_same).or_else(|| keys.active.take_if(|active| is_same(active)));
+        keys.active = Some(match active {
+            Some(mut active) => {
+                active.rename(bytes, rng)?;
+                active
             }
             None => {
-                let place = keys.ring.clone().map(|ring| (ring, hook));
-                ActiveKeys::create(place, keys.limits, bytes, keys.wanted, rng)?
+                let place = keys.ring.clone().map(|ring| (ring, slot));
+                ActiveKeys::create(place, keys.limits, bytes, keys.needed_queries, rng)?
             }
         });
-        keys.turn = None;
+        keys.registration_lock = None;
         Ok(())
     }
 }
@@ -145,21 +148,21 @@ impl Table {
     /// could be made in the background. No query is made under the old keys any more, even if no
     /// others can be had.
     pub(super) fn change_keys(&mut self, queries: u64) -> Result<()> {
-        if self.line.keys.reserve(queries)? {
+        if self.driver.keys.reserve(queries)? {
             return Ok(());
         }
         let mut config = self.config.clone();
         // Keys that another process has made meanwhile are as good as new ones.
-        self.line.recollect_keys(&mut config)?;
+        self.driver.load_known_keys(&mut config)?;
         if config.registered.is_none()
             && let Adoption::Adopted = self.wait_for_next(true)?
         {
             return Ok(());
         }
-        let opening = self.line.open(SessionSetup::new(config))?;
-        self.session = self.line.take_over(opening)?;
+        let setup = self.driver.open(SessionSetup::new(config))?;
+        self.session = self.driver.take_over(setup)?;
         self.remember_table();
-        self.line.ledger.events.tell(TableEvent::KeysRotated);
+        self.driver.state_guard.events.notify(TableEvent::KeysRotated);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@
 
 use super::{Driver, EvaluationStats, LookupStats, ServerStats, Table};
 use crate::lookup::{Lookup, LookupResult, ResolvedLookups};
-use crate::session::query_request::seen;
+use crate::session::query_request::query_prefix;
 use crate::session::{QueryRequest, QueryTargets, Session};
 use crate::state::durable_state::CommittedRequest;
 use crate::transport::{Request, Response};
@@ -21,7 +21,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 /// Number of bytes of a query in [`LookupStats::query_prefix`].
-const SEEN_BYTES: usize = 2048;
+const PREFIX_BYTES: usize = 2048;
 
 /// The unit of a lookup.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ enum PendingRequest {
 impl PendingRequest {
     fn requests(&self) -> &[Request] {
         match self {
-            PendingRequest::InMemory(ask) => ask.requests(),
+            PendingRequest::InMemory(query) => query.requests(),
             PendingRequest::Durable(_, requests) => requests,
         }
     }
@@ -60,8 +60,8 @@ impl PendingRequest {
     /// The number of queries for each server.
     fn queries(&self) -> usize {
         match self {
-            PendingRequest::InMemory(ask) => usize::from(ask.queries()),
-            PendingRequest::Durable(recorded, _) => recorded.record().numbers.len(),
+            PendingRequest::InMemory(query) => usize::from(query.queries()),
+            PendingRequest::Durable(committed, _) => committed.logged().numbers.len(),
         }
     }
 }
@@ -71,31 +71,31 @@ impl Driver {
     fn make(
         &mut self,
         session: &mut Session,
-        of: TargetKind,
-        asked: &QueryTargets,
+        kind: TargetKind,
+        targets: &QueryTargets,
     ) -> Result<PendingRequest> {
         if !session.is_durable() {
             let rng = self.rng.draw()?;
-            let each = of.each(session);
-            return Ok(PendingRequest::InMemory(session.query_by(each, asked, rng)?));
+            let each = kind.each(session);
+            return Ok(PendingRequest::InMemory(session.query_by(each, targets, rng)?));
         }
-        let recorded = self.commit(session, &asked.rows)?;
-        let requests = session.requests(recorded.record())?;
-        Ok(PendingRequest::Durable(recorded, requests))
+        let committed = self.commit(session, &targets.rows)?;
+        let requests = session.requests(committed.logged())?;
+        Ok(PendingRequest::Durable(committed, requests))
     }
 
     /// Sends a request to all servers. If it is not durable, a server that has dropped this
     /// client's keys receives them again, and then its queries.
-    fn send(&mut self, session: &mut Session, made: &mut PendingRequest) -> Result<Vec<Response>> {
-        let mut responses = self.servers.call_all(made.requests())?;
-        let PendingRequest::InMemory(ask) = made else { return Ok(responses) };
+    fn send(&mut self, session: &mut Session, pending: &mut PendingRequest) -> Result<Vec<Response>> {
+        let mut responses = self.servers.call_all(pending.requests())?;
+        let PendingRequest::InMemory(query) = pending else { return Ok(responses) };
         for (server, response) in (0..).zip(&mut responses) {
             if !session.is_session_expired(response) {
                 continue;
             }
             self.register(session, server)?;
-            session.readdress(server, ask)?;
-            if let Some(request) = ask.requests().get(usize::from(server)) {
+            session.readdress(server, query)?;
+            if let Some(request) = query.requests().get(usize::from(server)) {
                 self.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
                 *response = self.servers.call(server, request)?;
             }
@@ -129,28 +129,28 @@ impl Table {
     }
 
     /// Makes lookups, in rounds.
-    pub(super) fn run_lookups(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+    pub(super) fn run_lookups(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.reset_last();
-        let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
-        let mut left = wishes;
+        let (mut results, mut failed) = (Vec::with_capacity(lookups.len()), None);
+        let mut left = lookups;
         loop {
             // A later epoch may allow fewer lookups per request, or more.
             let (round, later) = left.split_at(self.max_lookups()?.min(left.len()));
-            granted.extend(withhold(self.round(round), &mut failed)?.into_iter().flatten());
+            results.extend(withhold(self.round(round), &mut failed)?.into_iter().flatten());
             left = later;
             if left.is_empty() {
-                return failed.map_or(Ok(granted), Err);
+                return failed.map_or(Ok(results), Err);
             }
         }
     }
 
     /// Makes the lookups of one round, and repeats them in another request if the epoch changes.
-    fn round(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+    fn round(&mut self, lookups: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.lookup(TargetKind::Row, |catalog| {
-            let wishes = ResolvedLookups::of(catalog, wishes)?;
-            Ok((wishes.asked(), wishes))
+            let resolved = ResolvedLookups::of(catalog, lookups)?;
+            Ok((resolved.targets(), resolved))
         })
-        .map(|(rows, wishes)| wishes.read(rows))
+        .map(|(rows, resolved)| resolved.read(rows))
     }
 
     /// Fetches whole rows, for a layer that knows their contents: as
@@ -169,60 +169,60 @@ impl Table {
     /// [`crate::lookup`].
     fn lookup<P>(
         &mut self,
-        of: TargetKind,
+        kind: TargetKind,
         plan: impl Fn(&Catalog) -> Result<(QueryTargets, P)>,
     ) -> Result<(Vec<Vec<u8>>, P)> {
         self.recheck_catalog()?;
-        match self.planned(of, &plan) {
+        match self.lookup_once(kind, &plan) {
             // The client was discarded by an earlier epoch, which could neither be followed nor
             // prepared.
             Err(ClientError::EpochChanged { .. } | ClientError::ClientDiscarded { .. }) => {
-                self.line.advance_to_newest(&self.config, &mut self.session)?;
+                self.driver.advance_to_newest(&self.config, &mut self.session)?;
                 self.remember_table();
-                self.planned(of, &plan)
+                self.lookup_once(kind, &plan)
             }
             fetched => fetched,
         }
     }
 
-    fn planned<P>(
+    fn lookup_once<P>(
         &mut self,
-        of: TargetKind,
+        kind: TargetKind,
         plan: &impl Fn(&Catalog) -> Result<(QueryTargets, P)>,
     ) -> Result<(Vec<Vec<u8>>, P)> {
         loop {
             let epoch = self.session.epoch();
-            let (asked, planned) = plan(self.session.catalog())?;
-            let each = of.each(&self.session).max(1);
-            let requests = asked.requests(self.session.max_rows(), each);
+            let (targets, planned) = plan(self.session.catalog())?;
+            let each = kind.each(&self.session).max(1);
+            let requests = targets.requests(self.session.max_rows(), each);
             let first = requests.first().map_or(0, |request| request.rows.len() / each);
             self.prepare(first)?;
             // A new client in place of this one may be of a later epoch, where the lookups have
             // other rows. It is not replaced again before it was used.
             if self.session.epoch() == epoch {
-                return Ok((self.ask_in_turn(of, epoch, &requests)?, planned));
+                return Ok((self.request_all(kind, epoch, &requests)?, planned));
             }
         }
     }
 
     /// Fetches the rows of all requests, the first of which is prepared. The result of one does not
     /// decide whether the next is made.
-    fn ask_in_turn(
+    fn request_all(
         &mut self,
-        of: TargetKind,
+        kind: TargetKind,
         epoch: Epoch,
         requests: &[QueryTargets],
     ) -> Result<Vec<Vec<u8>>> {
         let (mut rows, mut failed) = (Vec::new(), None);
         for (i, request) in requests.iter().enumerate() {
             if i > 0 {
-                self.prepare(request.rows.len() / of.each(&self.session).max(1))?;
+                self.prepare(request.rows.len() / kind.each(&self.session).max(1))?;
             }
             let newest = self.session.epoch();
             if newest != epoch {
                 return Err(ClientError::EpochChanged { asked: epoch, newest: Some(newest) });
             }
-            rows.extend(withhold(self.ask(of, request), &mut failed)?.into_iter().flatten());
+            rows.extend(withhold(self.request_rows(kind, request), &mut failed)?.into_iter().flatten());
         }
         failed.map_or(Ok(rows), Err)
     }
@@ -238,29 +238,29 @@ impl Table {
     }
 
     /// Makes one request, and the evaluations that open its rows if they are masked.
-    fn ask(&mut self, of: TargetKind, asked: &QueryTargets) -> Result<Vec<Vec<u8>>> {
-        let fetched = self.fetch(of, asked);
+    fn request_rows(&mut self, kind: TargetKind, targets: &QueryTargets) -> Result<Vec<Vec<u8>>> {
+        let fetched = self.fetch(kind, targets);
         match self.session.catalog().symmetric_layer()? {
             None => fetched,
-            Some(_) => self.unmask(&asked.rows, fetched),
+            Some(_) => self.unmask(&targets.rows, fetched),
         }
     }
 
     /// Fetches rows as they are in the table: those of a symmetric table are masked.
-    fn fetch(&mut self, of: TargetKind, asked: &QueryTargets) -> Result<Vec<Vec<u8>>> {
-        let (start, rows) = (Instant::now(), asked.rows.as_slice());
-        let mut made = self.line.make(&mut self.session, of, asked)?;
-        self.line.keys.count(made.queries() as u64);
+    fn fetch(&mut self, kind: TargetKind, targets: &QueryTargets) -> Result<Vec<Vec<u8>>> {
+        let (start, rows) = (Instant::now(), targets.rows.as_slice());
+        let mut pending = self.driver.make(&mut self.session, kind, targets)?;
+        self.driver.keys.count(pending.queries() as u64);
         let sent = Instant::now();
-        let responses = self.line.send(&mut self.session, &mut made)?;
+        let responses = self.driver.send(&mut self.session, &mut pending)?;
         let returned = Instant::now();
-        let mut stats = self.measured(made.requests(), made.queries(), &responses, rows.len());
+        let mut stats = self.measure(pending.requests(), pending.queries(), &responses, rows.len());
         // An error for the rows is returned once the request is settled.
-        let values = match made {
+        let values = match pending {
             PendingRequest::InMemory(query) => self.session.recover(query, &responses),
             PendingRequest::Durable(committed, _) => {
-                let recovered = self.line.settle(&mut self.session, &committed, &responses, Some(rows))?;
-                self.line.tidy(&mut self.session)?;
+                let recovered = self.driver.settle(&mut self.session, &committed, &responses, Some(rows))?;
+                self.driver.tidy(&mut self.session)?;
                 recovered.rows
             }
         };
@@ -277,10 +277,10 @@ impl Table {
             return fetched;
         }
         let start = Instant::now();
-        let evaluation = self.session.evaluation(rows, fetched, self.line.rng.draw()?)?;
-        let response = self.line.servers.call(evaluation.server(), evaluation.request())?;
+        let evaluation = self.session.evaluation(rows, fetched, self.driver.rng.draw()?)?;
+        let response = self.driver.servers.call(evaluation.server(), evaluation.request())?;
         let (up, down) = (evaluation.request().body.len() as u64, response.body.len() as u64);
-        self.line.stats.evaluations.add(up, down);
+        self.driver.stats.evaluations.add(up, down);
         let count = u64::from(evaluation.count());
         let opened = self.session.open(evaluation, &response)?;
         if let Some(last) = &mut self.last {
@@ -293,7 +293,7 @@ impl Table {
     /// Counts a finished lookup, and returns its rows.
     fn finish(&mut self, stats: LookupStats, values: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
         for share in &stats.servers {
-            self.line.stats.query_requests.add(share.up, share.down);
+            self.driver.stats.query_requests.add(share.up, share.down);
         }
         self.start_preparation_if_low();
         match &mut self.last {
@@ -301,11 +301,11 @@ impl Table {
             None => self.last = Some(stats),
         }
         let values = values?;
-        self.line.stats.rows += values.len() as u64;
+        self.driver.stats.rows += values.len() as u64;
         Ok(values)
     }
 
-    fn measured(
+    fn measure(
         &self,
         requests: &[Request],
         queries: usize,
@@ -330,7 +330,7 @@ impl Table {
             round_trip: Duration::ZERO,
             recover: Duration::ZERO,
             evaluations: None,
-            query_prefix: seen(requests, SEEN_BYTES).to_vec(),
+            query_prefix: query_prefix(requests, PREFIX_BYTES).to_vec(),
         }
     }
 }

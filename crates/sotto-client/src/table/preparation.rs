@@ -66,7 +66,7 @@ impl Default for PreparationPolicy {
 pub(crate) struct Preparation {
     signal: Arc<PreparationSignal>,
     outcome: Receiver<PreparationOutcome>,
-    ahead: Option<NextClientFiles>,
+    next_files: Option<NextClientFiles>,
 }
 
 impl Drop for Preparation {
@@ -86,24 +86,24 @@ pub(super) enum Adoption {
 impl Table {
     /// Whether the next client is being prepared in the background.
     pub fn is_preparing(&self) -> bool {
-        self.pass.is_some()
+        self.preparation.is_some()
     }
 
     /// Stops preparing the next client, if that is in progress, and writes how far it is: the next
     /// process continues from there, and this one with the next lookup. Waits for that as long as
-    /// `patience`, and returns whether it was long enough. Dropping a table stops without waiting:
+    /// `max_wait`, and returns whether it was long enough. Dropping a table stops without waiting:
     /// then the work since the last checkpoint is lost.
     ///
     /// # Errors
     /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot take
     /// the current one's place.
-    pub fn pause(&mut self, patience: Duration) -> Result<bool> {
-        let Some(pass) = self.passing() else { return Ok(true) };
-        pass.signal.stop();
-        match pass.outcome.recv_timeout(patience) {
+    pub fn pause(&mut self, max_wait: Duration) -> Result<bool> {
+        let Some(preparation) = self.take_preparation() else { return Ok(true) };
+        preparation.signal.stop();
+        match preparation.outcome.recv_timeout(max_wait) {
             Ok(PreparationOutcome::Ready(prepared)) => {
-                self.hand_over(pass, *prepared)?;
-                self.pass = None;
+                self.adopt(preparation, *prepared)?;
+                self.preparation = None;
                 Ok(true)
             }
             Ok(_) | Err(RecvTimeoutError::Disconnected) => Ok(true),
@@ -113,13 +113,13 @@ impl Table {
 
     /// Replaces the client by the next one, if that is ready.
     pub(crate) fn adopt_prepared(&mut self) -> Result<()> {
-        let Some(pass) = self.passing() else { return Ok(()) };
-        match pass.outcome.try_recv() {
-            Ok(PreparationOutcome::Ready(prepared)) => self.hand_over(pass, *prepared).map(drop),
+        let Some(preparation) = self.take_preparation() else { return Ok(()) };
+        match preparation.outcome.try_recv() {
+            Ok(PreparationOutcome::Ready(prepared)) => self.adopt(preparation, *prepared).map(drop),
             Ok(PreparationOutcome::Stopped | PreparationOutcome::Failed(_))
             | Err(TryRecvError::Disconnected) => Ok(()),
             Err(TryRecvError::Empty) => {
-                self.pass = Some(pass);
+                self.preparation = Some(preparation);
                 Ok(())
             }
         }
@@ -129,36 +129,39 @@ impl Table {
     /// of their lifetime.
     pub(super) fn start_preparation_if_low(&mut self) {
         let fresh = self.session.report().costs.budget;
-        let mark = self.plan.low_water.unwrap_or(fresh / 4);
+        let mark = self.policy.low_water.unwrap_or(fresh / 4);
         let is_low = matches!(self.session.budget(), Budget::Left(left) if left < mark);
-        if (is_low || self.line.keys.are_low()) && self.pass.is_none() && !self.session.is_discarded() {
+        if (is_low || self.driver.keys.are_low())
+            && self.preparation.is_none()
+            && !self.session.is_discarded()
+        {
             // What keeps it from beginning will be an error once the client is needed.
-            self.pass = self.begin(PreparationStart::Disk, None).ok().flatten();
+            self.preparation = self.begin(PreparationStart::Disk, None).ok().flatten();
         }
     }
 
     /// The preparation in progress, if there is one. Without threads there never is, which lets the
     /// compiler drop code.
-    fn passing(&mut self) -> Option<Preparation> {
-        if THREADS { self.pass.take() } else { None }
+    fn take_preparation(&mut self) -> Option<Preparation> {
+        if THREADS { self.preparation.take() } else { None }
     }
 
     /// Waits for the next client, and replaces the current one by it, unless no thread can prepare
     /// it; with `hurry`, at any rate.
     pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<Adoption> {
         loop {
-            self.pass = match self.passing() {
+            self.preparation = match self.take_preparation() {
                 None => self.begin(PreparationStart::Disk, None)?,
-                pass => pass,
+                preparation => preparation,
             };
-            let Some(pass) = self.passing() else { return Ok(Adoption::Postponed) };
-            pass.signal.wait_for();
+            let Some(preparation) = self.take_preparation() else { return Ok(Adoption::Postponed) };
+            preparation.signal.wait_for();
             if hurry {
-                pass.signal.hurry();
+                preparation.signal.hurry();
             }
-            match pass.outcome.recv() {
+            match preparation.outcome.recv() {
                 Ok(PreparationOutcome::Ready(prepared)) => {
-                    if let Adoption::Adopted = self.hand_over(pass, *prepared)? {
+                    if let Adoption::Adopted = self.adopt(preparation, *prepared)? {
                         return Ok(Adoption::Adopted);
                     }
                 }
@@ -175,7 +178,7 @@ impl Table {
     fn begin(
         &mut self,
         from: PreparationStart,
-        ahead: Option<NextClientFiles>,
+        next_files: Option<NextClientFiles>,
     ) -> Result<Option<Preparation>> {
         let streams = self.session.catalog().artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
         let entry = self.session.scheme().state.as_ref().filter(|_| streams);
@@ -186,29 +189,30 @@ impl Table {
         {
             return Ok(None);
         }
-        let Some(transports) = &mut self.plan.transports else { return Ok(None) };
-        let (signal, clock) = (Arc::new(PreparationSignal::default()), Arc::clone(&self.plan.clock));
-        let paced = |inner| {
-            let pace = RateLimiter::new(self.plan.rate, Arc::clone(&signal), Arc::clone(&clock));
-            Box::new(RateLimitedTransport { inner, pace }) as Box<dyn Transport>
+        let Some(transports) = &mut self.policy.transports else { return Ok(None) };
+        let (signal, clock) = (Arc::new(PreparationSignal::default()), Arc::clone(&self.policy.clock));
+        let limited = |inner| {
+            let limiter = RateLimiter::new(self.policy.rate, Arc::clone(&signal), Arc::clone(&clock));
+            Box::new(RateLimitedTransport { inner, limiter }) as Box<dyn Transport>
         };
-        let mut transports = transports()?.into_iter().map(paced);
+        let mut transports = transports()?.into_iter().map(limited);
         let none = || Error::from(Misuse::Rule("a table has as many servers as its scheme asks"));
         let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
-        let ahead = ahead.or_else(|| self.line.ledger.keeper().map(DurableState::lease_preparation));
+        let next_files =
+            next_files.or_else(|| self.driver.state_guard.state().map(DurableState::lease_preparation));
         let literal = self.session.catalog().params.to_string().into_bytes();
         let work = PreparationJob {
             config: self.config.clone(),
             epoch: self.session.epoch(),
             servers,
-            ahead: ahead.clone(),
-            how: entry.map(|entry| (entry, literal)),
+            next_files: next_files.clone(),
+            reader: entry.map(|entry| (entry, literal)),
             params: self.session.catalog().params_digest,
             signal: Arc::clone(&signal),
             clock,
             rng: ReseedingRng::open()?,
-            events: self.line.ledger.events.clone(),
-            progress: self.line.progress.clone(),
+            events: self.driver.state_guard.events.clone(),
+            progress: self.driver.progress.clone(),
             from,
             traffic: Default::default(),
         };
@@ -218,37 +222,38 @@ impl Table {
             let _ = ready.send(at_low_priority(work.signal.clone(), work.clock.clone(), || work.run()));
         });
         spawned.map_err(Error::Storage)?;
-        Ok(Some(Preparation { signal, outcome, ahead }))
+        Ok(Some(Preparation { signal, outcome, next_files }))
     }
 
     /// Replaces the client by one that is ready. If the table has moved on meanwhile, the new client
     /// has to be advanced first.
-    fn hand_over(&mut self, pass: Preparation, prepared: PreparedClient) -> Result<Adoption> {
+    fn adopt(&mut self, preparation: Preparation, prepared: PreparedClient) -> Result<Adoption> {
         let PreparedClient { session, snapshot, traffic } = prepared;
         let has_keys = session.keys().is_some();
-        let stats = &mut self.line.stats;
+        let stats = &mut self.driver.stats;
         let sum = if has_keys { &mut stats.keys } else { &mut stats.artifacts };
         sum.requests += traffic.requests;
         sum.up += traffic.up;
         sum.down += traffic.down;
-        if let Some(keeper) = self.line.ledger.keeper() {
+        if let Some(state) = self.driver.state_guard.state() {
             // The state at the beginning of the preparation may have been discarded.
-            let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
+            let (Some(snapshot), true) = (snapshot, state.has_leased(preparation.next_files.as_ref())) else {
                 return Ok(Adoption::Postponed);
             };
             if session.epoch() >= self.session.epoch() {
-                keeper.adopt_written(snapshot)?;
+                state.adopt_written(snapshot)?;
             }
         }
         if session.epoch() < self.session.epoch() {
-            self.pass = self.begin(PreparationStart::Whole(Box::new(session)), pass.ahead.clone())?;
+            self.preparation =
+                self.begin(PreparationStart::Whole(Box::new(session)), preparation.next_files.clone())?;
             return Ok(Adoption::Postponed);
         }
         self.session = session;
         self.remember_table();
-        self.line.keep_logs(&self.config.logs)?;
-        self.line.keep_keys(&self.session)?;
-        self.line.ledger.events.tell(match has_keys {
+        self.driver.keep_logs(&self.config.logs)?;
+        self.driver.keep_keys(&self.session)?;
+        self.driver.state_guard.events.notify(match has_keys {
             true => TableEvent::KeysRotated,
             false => TableEvent::HintsRenewed(self.session.budget()),
         });
@@ -256,13 +261,13 @@ impl Table {
     }
 
     /// A setup for the next client, from what is on disk of it.
-    pub(super) fn opening_ahead(&mut self) -> Result<SessionSetup> {
-        let how = self.session.scheme().state.as_ref();
-        let (Some(keeper), Some(entry)) = (self.line.ledger.keeper(), how) else {
+    pub(super) fn next_client_setup(&mut self) -> Result<SessionSetup> {
+        let reader = self.session.scheme().state.as_ref();
+        let (Some(state), Some(entry)) = (self.driver.state_guard.state(), reader) else {
             return Ok(SessionSetup::new(self.config.clone()));
         };
         let literal = self.session.catalog().params.to_string();
-        let found = keeper.lease_preparation().resume((entry, literal.as_bytes()))?;
-        Ok(self.line.ledger.opening(self.config.clone(), found))
+        let found = state.lease_preparation().resume((entry, literal.as_bytes()))?;
+        Ok(self.driver.state_guard.setup_from(self.config.clone(), found))
     }
 }

@@ -31,7 +31,7 @@ const CHECKPOINT_PERIOD: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReceivedRows {
     /// Bytes that were received for the part.
-    pub(crate) came: u64,
+    pub(crate) received: u64,
     /// Bytes of the rows absorbed so far, earlier processes included.
     pub(crate) done: u64,
     /// Bytes of all rows.
@@ -40,41 +40,41 @@ pub(crate) struct ReceivedRows {
 
 impl Driver {
     /// Streams the rows that a setup needs.
-    pub(super) fn stream_rows(&mut self, opening: &mut SessionSetup) -> Result<()> {
-        let Driver { servers, ledger, stats, progress, rng, .. } = self;
-        let mut notes =
-            ledger.keeper().map(|keeper| CheckpointTimer::new(keeper.lease_preparation(), opening));
-        stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
-            stats.artifacts.add(0, taken.came);
-            notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))?;
+    pub(super) fn stream_rows(&mut self, setup: &mut SessionSetup) -> Result<()> {
+        let Driver { servers, state_guard, stats, progress, rng, .. } = self;
+        let mut timer =
+            state_guard.state().map(|state| CheckpointTimer::new(state.lease_preparation(), setup));
+        stream(servers.first(), setup, rng.draw()?, &mut |setup, part| {
+            stats.artifacts.add(0, part.received);
+            timer.as_mut().map_or(Ok(()), |timer| timer.absorbed(setup, part))?;
             let stage = Stage::Artifact(Artifact::Rows);
-            progress.tell(Progress { stage, done: taken.done, total: taken.total });
+            progress.notify(Progress { stage, done: part.done, total: part.total });
             Ok(())
         })
     }
 }
 
-/// Streams rows into `opening` until it needs something else. `told` is called for each part once
+/// Streams rows into `setup` until it needs something else. `on_part` is called for each part once
 /// it was absorbed: it may write a checkpoint, or take its time.
 ///
 /// # Errors
 /// [`ClientError`] for invalid bytes of the server; the transport's error, once no bytes arrive any
-/// more; the error of `told`.
+/// more; the error of `on_part`.
 pub(crate) fn stream(
     transport: &mut dyn Transport,
-    opening: &mut SessionSetup,
+    setup: &mut SessionSetup,
     rng: &mut dyn CryptoRng,
-    told: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
+    on_part: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
 ) -> Result<()> {
-    fetching(transport, |fetcher| take_all(opening, rng, told, fetcher))
+    fetching(transport, |fetcher| take_all(setup, rng, on_part, fetcher))
 }
 
 /// Fetches parts, in the order of their requests.
 trait RowFetcher {
     /// Requests a part. At most one is on its way.
-    fn order(&mut self, request: Request) -> Result<()>;
+    fn request(&mut self, request: Request) -> Result<()>;
     /// The requested part, once it has arrived.
-    fn bring(&mut self) -> Result<FetchedBody>;
+    fn receive(&mut self) -> Result<FetchedBody>;
 }
 
 /// Result of a request.
@@ -100,22 +100,22 @@ impl FetchedBody {
     fn take(
         self,
         fetch: &FetchRange,
-        opening: &mut SessionSetup,
+        setup: &mut SessionSetup,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<InterruptedFetch>> {
         let is_whole = self.is_whole(fetch);
         let why = match self.outcome {
             Ok(response) if is_whole || !response.is_success() => {
                 let body = if is_whole { self.body } else { response.body };
-                return opening.feed(&Response { body, ..response }, rng).map(|()| None);
+                return setup.feed(&Response { body, ..response }, rng).map(|()| None);
             }
             Ok(_) => TransportError::Lost("it ended before the whole part was there".to_owned()),
             Err(error) if error.is_loss() || matches!(error, TransportError::Timeout(_)) => error,
             Err(error) => return Err(error.into()),
         };
-        let taken = opening.offer_cached(&self.body)?;
+        let taken = setup.offer_cached(&self.body)?;
         let left = (self.body.len() - taken) as u64;
-        let entries = opening.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
+        let entries = setup.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
         let chunk = entries.iter().find(|entry| entry.digest == fetch.digest).map(|entry| entry.chunk_bytes);
         let at = fetch.range.start + taken as u64;
         if chunk.is_some_and(|chunk| left >= chunk.min(fetch.bytes - at) && left > 0) {
@@ -126,44 +126,44 @@ impl FetchedBody {
 }
 
 fn take_all(
-    opening: &mut SessionSetup,
+    setup: &mut SessionSetup,
     rng: &mut dyn CryptoRng,
-    told: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
+    on_part: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
     fetcher: &mut dyn RowFetcher,
 ) -> Result<()> {
     let mut on_its_way: Option<Range<u64>> = None;
     let mut fruitless = 0;
-    while let Action::Fetch(fetch) = opening.next()
+    while let Action::Fetch(fetch) = setup.next()
         && fetch.artifact == Artifact::Rows
     {
         if on_its_way.as_ref() != Some(&fetch.range) {
             // A part that was requested ahead, and is not the next one after an earlier part was
             // interrupted.
             if on_its_way.take().is_some() {
-                drop(fetcher.bring()?);
+                drop(fetcher.receive()?);
             }
-            fetcher.order(fetch.request.clone())?;
+            fetcher.request(fetch.request.clone())?;
         }
-        let part = fetcher.bring()?;
+        let part = fetcher.receive()?;
         on_its_way = match part.is_whole(&fetch) {
-            true => match opening.ahead() {
-                Some(ahead) => fetcher.order(ahead.request).map(|()| Some(ahead.range))?,
+            true => match setup.upcoming_fetch() {
+                Some(next) => fetcher.request(next.request).map(|()| Some(next.range))?,
                 None => None,
             },
             false => None,
         };
-        let came = part.body.len() as u64;
-        fruitless = match part.take(&fetch, opening, rng)? {
+        let received = part.body.len() as u64;
+        fruitless = match part.take(&fetch, setup, rng)? {
             None => 0,
-            Some(broken) if broken.after_chunks => 0,
-            Some(broken) if fruitless + 1 >= FRUITLESS => return Err(broken.why),
+            Some(interrupted) if interrupted.after_chunks => 0,
+            Some(interrupted) if fruitless + 1 >= FRUITLESS => return Err(interrupted.why),
             Some(_) => fruitless + 1,
         };
-        let done = match opening.next() {
+        let done = match setup.next() {
             Action::Fetch(next) if next.artifact == Artifact::Rows => next.range.start,
             _ => fetch.bytes,
         };
-        told(opening, ReceivedRows { came, done, total: fetch.bytes })?;
+        on_part(setup, ReceivedRows { received, done, total: fetch.bytes })?;
     }
     Ok(())
 }
@@ -171,32 +171,32 @@ fn take_all(
 /// Writes checkpoints of a preparation at intervals: often enough that little is lost with the
 /// process, and rarely enough that writing costs little compared with receiving rows.
 pub(crate) struct CheckpointTimer {
-    ahead: NextClientFiles,
+    files: NextClientFiles,
     /// Bytes of rows in the last checkpoint, and its time.
     last: (u64, Instant),
 }
 
 impl CheckpointTimer {
     /// Starts with the current progress of a preparation.
-    pub(crate) fn new(ahead: NextClientFiles, opening: &SessionSetup) -> Self {
-        let done = opening.checkpoint().map_or(0, AnyCheckpoint::kept);
-        CheckpointTimer { ahead, last: (done, Instant::now()) }
+    pub(crate) fn new(files: NextClientFiles, setup: &SessionSetup) -> Self {
+        let done = setup.checkpoint().map_or(0, AnyCheckpoint::kept);
+        CheckpointTimer { files, last: (done, Instant::now()) }
     }
 
     /// Takes notice of a part that was absorbed, and writes a checkpoint if one is due.
-    pub(crate) fn taken(&mut self, opening: &SessionSetup, taken: ReceivedRows) -> Result<()> {
+    pub(crate) fn absorbed(&mut self, setup: &SessionSetup, part: ReceivedRows) -> Result<()> {
         let (done, at) = self.last;
-        let due = taken.done.saturating_sub(done) >= (taken.total / CHECKPOINT_PART).max(1)
+        let due = part.done.saturating_sub(done) >= (part.total / CHECKPOINT_PART).max(1)
             || at.elapsed() >= CHECKPOINT_PERIOD;
-        if due { self.write(opening) } else { Ok(()) }
+        if due { self.write(setup) } else { Ok(()) }
     }
 
     /// Writes a checkpoint if the preparation has advanced since the last one.
-    pub(crate) fn write(&mut self, opening: &SessionSetup) -> Result<()> {
-        let (Some(half), Some(catalog)) = (opening.checkpoint(), opening.catalog()) else { return Ok(()) };
-        if half.kept() > self.last.0 {
-            self.ahead.save(RowsVersion::of(catalog), half)?;
-            self.last.0 = half.kept();
+    pub(crate) fn write(&mut self, setup: &SessionSetup) -> Result<()> {
+        let (Some(saved), Some(catalog)) = (setup.checkpoint(), setup.catalog()) else { return Ok(()) };
+        if saved.kept() > self.last.0 {
+            self.files.save(RowsVersion::of(catalog), saved)?;
+            self.last.0 = saved.kept();
         }
         self.last.1 = Instant::now();
         Ok(())
@@ -219,51 +219,51 @@ mod fetcher {
         work: impl FnOnce(&mut dyn RowFetcher) -> T,
     ) -> T {
         let stop = AtomicBool::new(false);
-        let (orders, ordered) = sync_channel(1);
-        let (bringing, brought) = sync_channel(1);
+        let (requests, requested) = sync_channel(1);
+        let (bodies, received) = sync_channel(1);
         thread::scope(|scope| {
-            scope.spawn(|| fetch_all(transport, ordered, bringing, &stop));
-            let mut beside = PrefetchThread { orders, brought };
-            let outcome = work(&mut beside);
+            scope.spawn(|| fetch_all(transport, requested, bodies, &stop));
+            let mut prefetch = PrefetchThread { requests, received };
+            let outcome = work(&mut prefetch);
             // The fetcher ends as soon as it sees that nobody waits for it.
             stop.store(true, Ordering::Relaxed);
-            drop(beside);
+            drop(prefetch);
             outcome
         })
     }
 
     struct PrefetchThread {
-        orders: SyncSender<Request>,
-        brought: Receiver<FetchedBody>,
+        requests: SyncSender<Request>,
+        received: Receiver<FetchedBody>,
     }
 
     impl RowFetcher for PrefetchThread {
-        fn order(&mut self, request: Request) -> Result<()> {
-            self.orders.send(request).map_err(|_| gone())
+        fn request(&mut self, request: Request) -> Result<()> {
+            self.requests.send(request).map_err(|_| thread_ended())
         }
 
-        fn bring(&mut self) -> Result<FetchedBody> {
-            self.brought.recv().map_err(|_| gone())
+        fn receive(&mut self) -> Result<FetchedBody> {
+            self.received.recv().map_err(|_| thread_ended())
         }
     }
 
-    fn gone() -> ClientError {
+    fn thread_ended() -> ClientError {
         TransportError::Lost("the thread that fetches has ended".to_owned()).into()
     }
 
     fn fetch_all(
         transport: &mut dyn Transport,
-        ordered: Receiver<Request>,
-        bringing: SyncSender<FetchedBody>,
+        requested: Receiver<Request>,
+        bodies: SyncSender<FetchedBody>,
         stop: &AtomicBool,
     ) {
-        for request in ordered {
+        for request in requested {
             let mut body = Vec::new();
             let outcome = transport.call_in_pieces(&request, &mut |bytes| {
                 body.extend_from_slice(bytes);
                 !stop.load(Ordering::Relaxed)
             });
-            if bringing.send(FetchedBody { body, outcome }).is_err() {
+            if bodies.send(FetchedBody { body, outcome }).is_err() {
                 return;
             }
         }
@@ -283,23 +283,23 @@ mod fetcher {
         transport: &mut dyn Transport,
         work: impl FnOnce(&mut dyn RowFetcher) -> T,
     ) -> T {
-        work(&mut SequentialFetcher { transport, ordered: None })
+        work(&mut SequentialFetcher { transport, requested: None })
     }
 
     struct SequentialFetcher<'a> {
         transport: &'a mut dyn Transport,
-        ordered: Option<Request>,
+        requested: Option<Request>,
     }
 
     impl RowFetcher for SequentialFetcher<'_> {
-        fn order(&mut self, request: Request) -> Result<()> {
-            self.ordered = Some(request);
+        fn request(&mut self, request: Request) -> Result<()> {
+            self.requested = Some(request);
             Ok(())
         }
 
-        fn bring(&mut self) -> Result<FetchedBody> {
+        fn receive(&mut self) -> Result<FetchedBody> {
             let request =
-                self.ordered.take().ok_or(Error::from(Misuse::Rule("a part that comes was ordered")))?;
+                self.requested.take().ok_or(Error::from(Misuse::Rule("a part that comes was ordered")))?;
             let mut body = Vec::new();
             let outcome = self.transport.call_in_pieces(&request, &mut |bytes| {
                 body.extend_from_slice(bytes);

@@ -3,7 +3,7 @@
 
 use super::event::Notifier;
 use super::preparation::Adoption;
-use super::state_paths::{self, Locations};
+use super::state_paths::{self, StatePathsFactory};
 use super::{Driver, Stage, Table, TableEvent};
 use crate::session::durable_query::{RecoveredRequest, RowCheck};
 use crate::session::{Session, SessionSetup, SetupConfig};
@@ -18,8 +18,8 @@ use sotto_core::{Budget, Error, Misuse};
 /// with one in memory alone.
 pub(crate) struct StateGuard {
     /// Factory of the state's folders; `None` if the caller named none.
-    pub(super) locations: Option<Locations>,
-    pub(super) held: Option<DurableState>,
+    pub(super) paths_factory: Option<StatePathsFactory>,
+    pub(super) state: Option<DurableState>,
     /// Configuration of the open table, for opening it again.
     pub(super) config: Option<SetupConfig>,
     /// Checks whether a row is the publisher's.
@@ -30,18 +30,18 @@ pub(crate) struct StateGuard {
 impl StateGuard {
     /// The state, if there is one. A build without states has none, which lets the compiler drop
     /// code.
-    pub(super) fn keeper(&mut self) -> Option<&mut DurableState> {
-        if cfg!(feature = "state") { self.held.as_mut() } else { None }
+    pub(super) fn state(&mut self) -> Option<&mut DurableState> {
+        if cfg!(feature = "state") { self.state.as_mut() } else { None }
     }
 
     /// A setup that continues a half-done preparation, if that can be used.
-    pub(super) fn opening(&self, config: SetupConfig, found: PreparationOnDisk) -> SessionSetup {
+    pub(super) fn setup_from(&self, config: SetupConfig, found: PreparationOnDisk) -> SessionSetup {
         match found {
-            PreparationOnDisk::Partial(half) => {
-                self.events.tell(TableEvent::PreparationResumed(half.epoch));
-                return SessionSetup::resuming(config, half);
+            PreparationOnDisk::Partial(saved) => {
+                self.events.notify(TableEvent::PreparationResumed(saved.epoch));
+                return SessionSetup::resuming(config, saved);
             }
-            PreparationOnDisk::Unusable(why) => self.events.tell(TableEvent::PreparationRestarted(why)),
+            PreparationOnDisk::Unusable(why) => self.events.notify(TableEvent::PreparationRestarted(why)),
             PreparationOnDisk::Nothing => {}
         }
         SessionSetup::new(config)
@@ -50,59 +50,61 @@ impl StateGuard {
 
 impl Driver {
     /// Passes the client on disk to a setup that needs one, if it exists and may be used.
-    pub(super) fn load_client(&mut self, opening: &mut SessionSetup) -> Result<()> {
-        let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
-        let Some(wanted) = state_paths::wanted(opening, self.servers.origins()) else { return Ok(()) };
-        if let Some(keeper) = self.ledger.keeper() {
-            return Ok(keeper.check(&wanted)?);
-        }
-        let Some(locations) = &mut self.ledger.locations else {
-            return Err(ClientError::StateNeeded { scheme: wanted.scheme });
+    pub(super) fn load_client(&mut self, setup: &mut SessionSetup) -> Result<()> {
+        let Some(reader) = setup.state().filter(|_| !setup.is_continued()) else { return Ok(()) };
+        let Some(requirement) = state_paths::requirement(setup, self.servers.origins()) else {
+            return Ok(());
         };
-        let location = locations(&state_paths::folder_of(&wanted))?;
-        let OpenedState { mut keeper, client, lost, dropped } =
-            DurableState::open(location, &wanted, how, self.rng.draw()?)?;
+        if let Some(state) = self.state_guard.state() {
+            return Ok(state.check(&requirement)?);
+        }
+        let Some(paths_factory) = &mut self.state_guard.paths_factory else {
+            return Err(ClientError::StateNeeded { scheme: requirement.scheme });
+        };
+        let paths = paths_factory(&state_paths::folder_of(&requirement))?;
+        let OpenedState { mut state, client, loss, dropped } =
+            DurableState::open(paths, &requirement, reader, self.rng.draw()?)?;
         let found = match client {
-            None => keeper.lease_preparation().resume(how)?,
+            None => state.lease_preparation().resume(reader)?,
             Some(_) => PreparationOnDisk::Nothing,
         };
-        let config = opening.config().clone();
-        self.ledger.held = Some(keeper);
-        self.ledger.config = Some(config.clone());
-        if let Some(lost) = lost {
-            self.ledger.events.tell(TableEvent::StateReset(lost));
+        let config = setup.config().clone();
+        self.state_guard.state = Some(state);
+        self.state_guard.config = Some(config.clone());
+        if let Some(loss) = loss {
+            self.state_guard.events.notify(TableEvent::StateReset(loss));
         }
         if let Some(why) = dropped {
-            self.ledger.events.tell(TableEvent::PreparationRestarted(why));
+            self.state_guard.events.notify(TableEvent::PreparationRestarted(why));
         }
         if let Some(client) = client {
-            return opening.supply_client(client);
+            return setup.supply_client(client);
         }
         if !matches!(found, PreparationOnDisk::Nothing) {
-            *opening = self.ledger.opening(config, found);
+            *setup = self.state_guard.setup_from(config, found);
         }
         Ok(())
     }
 
     /// Discards a half-done preparation on disk, if there is one.
-    pub(super) fn forget_half(&mut self, why: &ClientError) -> Result<()> {
-        let Some(keeper) = self.ledger.keeper() else { return Ok(()) };
-        if keeper.lease_preparation().forget()? {
-            self.ledger.events.tell(TableEvent::PreparationRestarted(why.to_string()));
+    pub(super) fn forget_saved_preparation(&mut self, why: &ClientError) -> Result<()> {
+        let Some(state) = self.state_guard.state() else { return Ok(()) };
+        if state.lease_preparation().forget()? {
+            self.state_guard.events.notify(TableEvent::PreparationRestarted(why.to_string()));
         }
         Ok(())
     }
 
     /// The session that a setup led to, with its client on disk and advanced to its epoch.
-    pub(super) fn take_over(&mut self, opening: SessionSetup) -> Result<Session> {
-        let mut session = opening.finish()?;
-        let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) else {
+    pub(super) fn take_over(&mut self, setup: SessionSetup) -> Result<Session> {
+        let mut session = setup.finish()?;
+        let Some(state) = self.state_guard.state().filter(|_| session.is_durable()) else {
             self.keep_keys(&session)?;
             return Ok(session);
         };
         let offered = RowsVersion::of(session.catalog());
-        match keeper.at() {
-            None => keeper.adopt(session.client(), offered)?,
+        match state.at() {
+            None => state.adopt(session.client(), offered)?,
             Some(RowsVersion { epoch: seen, .. }) if seen > offered.epoch => {
                 return Err(ClientError::Rollback { seen, offered: offered.epoch });
             }
@@ -114,16 +116,16 @@ impl Driver {
     /// Advances the client to its session's epoch by deltas, or prepares another one if there are
     /// none.
     pub(super) fn catch_up_or_restart(&mut self, session: &mut Session) -> Result<()> {
-        let Some(lost) = self.catch_up(session)? else { return Ok(()) };
-        let Some(again) = self.ledger.config.clone().map(SessionSetup::new) else { return Ok(()) };
+        let Some(loss) = self.catch_up(session)? else { return Ok(()) };
+        let Some(again) = self.state_guard.config.clone().map(SessionSetup::new) else { return Ok(()) };
         let rule = Error::from(Misuse::Rule("there is a state to throw away"));
         // Until the next client is ready: its preparation may fail.
         session.discard();
-        let keeper = self.ledger.held.take().ok_or(rule)?;
-        self.ledger.held = Some(keeper.start_over(self.rng.draw()?)?);
-        self.ledger.events.tell(TableEvent::StateReset(lost));
-        let opening = self.open(again)?;
-        *session = self.take_over(opening)?;
+        let state = self.state_guard.state.take().ok_or(rule)?;
+        self.state_guard.state = Some(state.start_over(self.rng.draw()?)?);
+        self.state_guard.events.notify(TableEvent::StateReset(loss));
+        let setup = self.open(again)?;
+        *session = self.take_over(setup)?;
         Ok(())
     }
 }
@@ -131,11 +133,11 @@ impl Driver {
 impl Driver {
     /// Commits a request to disk before it may be sent.
     pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<CommittedRequest> {
-        let Some(keeper) = self.ledger.keeper() else {
+        let Some(state) = self.state_guard.state() else {
             return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
         };
         let entry = session.draft_query(rows, self.rng.draw()?)?;
-        keeper.commit(&entry, session.epoch())
+        state.commit(&entry, session.epoch())
     }
 
     /// Reads the responses to a committed request, and writes what the client learned before the
@@ -143,15 +145,15 @@ impl Driver {
     pub(super) fn settle(
         &mut self,
         session: &mut Session,
-        recorded: &CommittedRequest,
+        committed: &CommittedRequest,
         responses: &[Response],
         rows: Option<&[u64]>,
     ) -> Result<RecoveredRequest> {
-        let reading = session.read(recorded.record(), responses, rows, self.ledger.check.as_mut())?;
-        if let Some(keeper) = self.ledger.keeper() {
-            keeper.settle(recorded, &reading.journal, reading.whole)?;
+        let recovered = session.read(committed.logged(), responses, rows, self.state_guard.check.as_mut())?;
+        if let Some(state) = self.state_guard.state() {
+            state.settle(committed, &recovered.journal, recovered.whole)?;
         }
-        Ok(reading)
+        Ok(recovered)
     }
 
     /// Requests hints, if some are due. Returns whether some were.
@@ -161,9 +163,9 @@ impl Driver {
         let response = self.servers.call(order.server(), order.request())?;
         self.stats.hint_requests.add(order.request().body.len() as u64, response.body.len() as u64);
         session.apply_hint_response(&order, &response)?;
-        if let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) {
-            keeper.commit_hints(&session.journal()?)?;
-            keeper.compact(session.client())?;
+        if let Some(state) = self.state_guard.state().filter(|_| session.is_durable()) {
+            state.commit_hints(&session.journal()?)?;
+            state.compact(session.client())?;
         }
         self.notify(Stage::Ready, 0, 0);
         Ok(true)
@@ -182,7 +184,7 @@ impl Driver {
 
     /// Writes a snapshot of the client, if that is worth its cost.
     pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
-        self.ledger.keeper().map_or(Ok(()), |keeper| keeper.compact(session.client()))
+        self.state_guard.state().map_or(Ok(()), |state| state.compact(session.client()))
     }
 }
 
@@ -191,10 +193,10 @@ impl Table {
     /// the client may be of an earlier epoch than its session, or a request unsettled; and ensures
     /// hints for `rows` rows.
     pub(super) fn make_ready(&mut self, rows: usize) -> Result<()> {
-        self.line.catch_up_or_restart(&mut self.session)?;
+        self.driver.catch_up_or_restart(&mut self.session)?;
         self.resend()?;
         self.adopt_prepared()?;
-        self.line.provide(&mut self.session, rows)?;
+        self.driver.provide(&mut self.session, rows)?;
         self.afford(rows)
     }
 
@@ -216,27 +218,27 @@ impl Table {
         if self.session.budget() == Budget::Unlimited {
             return Err(Error::from(Misuse::Rule("a client that is renewed has a budget")).into());
         }
-        self.line.catch_up_or_restart(&mut self.session)?;
+        self.driver.catch_up_or_restart(&mut self.session)?;
         self.resend()?;
         if let Adoption::Adopted = self.wait_for_next(hurry)? {
             return Ok(());
         }
-        let begun = self.opening_ahead()?;
-        let opening = match self.line.open(begun) {
+        let begun = self.next_client_setup()?;
+        let setup = match self.driver.open(begun) {
             Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
-                self.line.forget_half(&changed)?;
-                self.line.open(SessionSetup::new(self.config.clone()))?
+                self.driver.forget_saved_preparation(&changed)?;
+                self.driver.open(SessionSetup::new(self.config.clone()))?
             }
             outcome => outcome?,
         };
-        let mut session = opening.finish()?;
-        if let Some(keeper) = self.line.ledger.keeper() {
+        let mut session = setup.finish()?;
+        if let Some(state) = self.driver.state_guard.state() {
             let at = RowsVersion::of(session.catalog());
-            keeper.adopt(session.client(), at)?;
+            state.adopt(session.client(), at)?;
         }
         self.session = session;
         self.remember_table();
-        self.line.ledger.events.tell(TableEvent::HintsRenewed(self.session.budget()));
+        self.driver.state_guard.events.notify(TableEvent::HintsRenewed(self.session.budget()));
         Ok(())
     }
 
@@ -247,10 +249,10 @@ impl Table {
         let needed = rows.saturating_mul(self.session.packing().records_per_row()) as u64;
         let fresh = self.session.report().costs.budget;
         match self.session.budget() {
-            Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => {
+            Budget::Left(left) if left < needed && needed <= fresh && !self.policy.refuses => {
                 self.renew_now(true)?;
                 // With a hint server, a new client has no hints yet.
-                self.line.provide(&mut self.session, rows)
+                self.driver.provide(&mut self.session, rows)
             }
             _ => Ok(()),
         }
@@ -262,26 +264,26 @@ impl Table {
     /// # Errors
     /// The errors of a lookup. Requests that have not been settled stay logged.
     fn resend(&mut self) -> Result<()> {
-        let (line, session) = (&mut self.line, &mut self.session);
-        let left = line.ledger.keeper().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
+        let (driver, session) = (&mut self.driver, &mut self.session);
+        let left = driver.state_guard.state().map(|state| state.committed().to_vec()).unwrap_or_default();
         if left.is_empty() {
             return Ok(());
         }
-        for recorded in &left {
-            let requests = session.requests(recorded.record())?;
-            let responses = line.servers.call_all(&requests)?;
+        for committed in &left {
+            let requests = session.requests(committed.logged())?;
+            let responses = driver.servers.call_all(&requests)?;
             for (request, response) in requests.iter().zip(&responses) {
-                line.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
+                driver.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
             }
-            let reading = line.settle(session, recorded, &responses, None)?;
+            let recovered = driver.settle(session, committed, &responses, None)?;
             // An unreadable row matters to nobody any more. A missing answer still has to arrive.
-            match reading.rows {
-                Err(error) if !reading.whole => return Err(error),
+            match recovered.rows {
+                Err(error) if !recovered.whole => return Err(error),
                 _ => {}
             }
         }
-        line.tidy(session)?;
-        line.ledger.events.tell(TableEvent::Resent(left.len()));
+        driver.tidy(session)?;
+        driver.state_guard.events.notify(TableEvent::Resent(left.len()));
         Ok(())
     }
 }

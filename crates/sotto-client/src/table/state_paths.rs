@@ -12,17 +12,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Opens the folders of a state, given its folder's name.
-pub(crate) type Locations = Box<dyn FnMut(&str) -> Result<StatePaths, StateError> + Send>;
+pub(crate) type StatePathsFactory = Box<dyn FnMut(&str) -> Result<StatePaths, StateError> + Send>;
 
 /// Opens a state's folder in `dir`, and rollback counters in `anchors` or in the default folder.
 /// Waits for another process that has the state.
-pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, patience: WaitPolicy) -> Locations {
+pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, wait_policy: WaitPolicy) -> StatePathsFactory {
     Box::new(move |name| {
         let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
-        let turn = |lock: &Path| patience.turn(WaitReason::State, |limit| Lock::take(lock, limit));
+        let take_lock =
+            |lock: &Path| wait_policy.wait_for(WaitReason::State, |limit| Lock::take(lock, limit));
         // The contents are as private as the folder.
         LockedFolder::shared(&dir)?;
-        let disk = Arc::new(LockedFolder::locked(&dir.join(name), &turn)?);
+        let disk = Arc::new(LockedFolder::locked(&dir.join(name), &take_lock)?);
         Ok(StatePaths { disk, anchors: Box::new(LockedFolder::shared(&anchors)?) })
     })
 }
@@ -38,17 +39,17 @@ fn default_anchors() -> Result<PathBuf, StateError> {
 }
 
 /// The name of a state's folder: a hash, since an origin is not a valid file name.
-pub(crate) fn folder_of(wanted: &StateRequirement) -> String {
+pub(crate) fn folder_of(requirement: &StateRequirement) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client state folder v1");
-    hasher.update(&(wanted.origin.len() as u64).to_le_bytes());
-    hasher.update(wanted.origin.as_bytes());
-    hasher.update(wanted.table.as_bytes());
+    hasher.update(&(requirement.origin.len() as u64).to_le_bytes());
+    hasher.update(requirement.origin.as_bytes());
+    hasher.update(requirement.table.as_bytes());
     hasher.finalize().to_hex().chars().take(32).collect()
 }
 
 /// What a setup requires of a state; `None` before the catalog has arrived.
-pub(crate) fn wanted(opening: &SessionSetup, origin: String) -> Option<StateRequirement> {
-    let (catalog, key) = opening.catalog().zip(opening.signer())?;
+pub(crate) fn requirement(setup: &SessionSetup, origin: String) -> Option<StateRequirement> {
+    let (catalog, key) = setup.catalog().zip(setup.signer())?;
     let literal = catalog.params.to_string();
     Some(StateRequirement {
         table: catalog.table.to_string(),

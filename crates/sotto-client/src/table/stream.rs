@@ -50,7 +50,7 @@ impl Table {
         self.change_keys(1)?;
         match self.stream_one(row(self.session.catalog()), out, &mut stats) {
             Err(ClientError::EpochChanged { .. }) if stats.units == 0 => {
-                self.line.advance_to_newest(&self.config, &mut self.session)?;
+                self.driver.advance_to_newest(&self.config, &mut self.session)?;
                 self.remember_table();
                 self.change_keys(1)?;
                 self.stream_one(row(self.session.catalog()), out, &mut stats)?;
@@ -70,9 +70,9 @@ impl Table {
         stats: &mut StreamStats,
     ) -> Result<()> {
         match row {
-            Ok(row) => self.line.stream(&mut self.session, row, out, stats),
+            Ok(row) => self.driver.stream(&mut self.session, row, out, stats),
             Err(gone) => {
-                self.line.stream(&mut self.session, 0, &mut io::sink(), stats)?;
+                self.driver.stream(&mut self.session, 0, &mut io::sink(), stats)?;
                 Err(gone.into())
             }
         }
@@ -136,7 +136,7 @@ impl Driver {
                 session.take(streaming, bytes, &mut |row| out.write_all(row).map_err(ClientError::Output));
             if streaming.received() > before {
                 let (done, total) = (streaming.done_bytes(), streaming.row_bytes());
-                progress.tell(Progress { stage: Stage::Row, done, total });
+                progress.notify(Progress { stage: Stage::Row, done, total });
             }
             failed = taken.err();
             failed.is_none()

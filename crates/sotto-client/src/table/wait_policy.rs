@@ -3,7 +3,7 @@
 
 use super::TableEvent;
 use super::event::{Notifier, WaitReason};
-use crate::transport::retry::UNSAID;
+use crate::transport::retry::REPORT_AFTER;
 use std::time::Duration;
 
 /// Default maximum wait. It is longer than the minute over which servers count the requests of a
@@ -23,12 +23,12 @@ impl WaitPolicy {
     ///
     /// # Errors
     /// The errors of `take`.
-    pub(crate) fn turn<T, E>(
+    pub(crate) fn wait_for<T, E>(
         &self,
         wait: WaitReason,
         mut take: impl FnMut(Duration) -> Result<Option<T>, E>,
     ) -> Result<Option<T>, E> {
-        let moment = self.limit.min(UNSAID);
+        let moment = self.limit.min(REPORT_AFTER);
         if let Some(taken) = take(moment)? {
             return Ok(Some(taken));
         }
@@ -36,7 +36,7 @@ impl WaitPolicy {
         if left.is_zero() {
             return Ok(None);
         }
-        self.events.tell(TableEvent::Waiting(wait, left));
+        self.events.notify(TableEvent::Waiting(wait, left));
         take(left)
     }
 }

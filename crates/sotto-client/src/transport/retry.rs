@@ -21,7 +21,7 @@ pub struct RetryPolicy {
     pub longest_pause: Duration,
     /// Maximum total time for which one request waits for a busy server. If the server asks for
     /// more, the request fails.
-    pub patience: Duration,
+    pub max_wait: Duration,
 }
 
 impl Default for RetryPolicy {
@@ -30,13 +30,13 @@ impl Default for RetryPolicy {
             attempts: 5,
             first_pause: Duration::from_millis(100),
             longest_pause: Duration::from_secs(10),
-            patience: Duration::from_secs(120),
+            max_wait: Duration::from_secs(120),
         }
     }
 }
 
 /// Length of a wait from which on it is reported.
-pub(crate) const UNSAID: Duration = Duration::from_secs(1);
+pub(crate) const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Callback that reports a busy server, with the maximum time of the wait.
 type BusyCallback = Box<dyn FnMut(Duration) + Send>;
@@ -45,7 +45,7 @@ type BusyCallback = Box<dyn FnMut(Duration) + Send>;
 pub struct RetryTransport<T> {
     inner: T,
     policy: RetryPolicy,
-    told: BusyCallback,
+    on_busy: BusyCallback,
     retries: u64,
 }
 
@@ -56,63 +56,67 @@ struct RetryState {
     /// Number of losses so far, and of pauses for a busy server.
     lost: u32,
     waited: Duration,
-    said: bool,
+    is_reported: bool,
 }
 
 impl<T: Transport> RetryTransport<T> {
     /// Wraps `inner` with retries.
     pub fn new(inner: T, policy: RetryPolicy) -> Self {
-        RetryTransport { inner, policy, told: Box::new(|_| {}), retries: 0 }
+        RetryTransport { inner, policy, on_busy: Box::new(|_| {}), retries: 0 }
     }
 
-    /// Calls `told` when a request has to wait for a busy server for more than a moment, once for
+    /// Calls `on_busy` when a request has to wait for a busy server for more than a moment, once for
     /// each request.
     #[must_use]
-    pub fn telling(mut self, told: impl FnMut(Duration) + Send + 'static) -> Self {
-        self.told = Box::new(told);
+    pub fn on_busy(mut self, on_busy: impl FnMut(Duration) + Send + 'static) -> Self {
+        self.on_busy = Box::new(on_busy);
         self
     }
 
     /// Pauses before the next attempt. Returns whether there is to be one.
-    fn goes_on(&mut self, course: &mut RetryState, outcome: &Result<Response, TransportError>) -> bool {
-        let RetryPolicy { attempts, first_pause, longest_pause, patience } = self.policy;
-        let growing = first_pause.saturating_mul(1 << course.attempt.min(16)).min(longest_pause);
+    fn pause_before_retry(
+        &mut self,
+        state: &mut RetryState,
+        outcome: &Result<Response, TransportError>,
+    ) -> bool {
+        let RetryPolicy { attempts, first_pause, longest_pause, max_wait } = self.policy;
+        let growing = first_pause.saturating_mul(1 << state.attempt.min(16)).min(longest_pause);
         let pause = match outcome {
             Err(error) if error.is_loss() => {
-                course.lost += 1;
-                if course.lost >= attempts {
+                state.lost += 1;
+                if state.lost >= attempts {
                     return false;
                 }
                 jittered(growing)
             }
             Ok(response) if matches!(response.status, 429 | 503) => {
-                let asked = response.retry_after.unwrap_or_default();
-                course.waited = course.waited.saturating_add(asked).saturating_add(growing);
-                if course.waited > patience {
+                let retry_after = response.retry_after.unwrap_or_default();
+                state.waited = state.waited.saturating_add(retry_after).saturating_add(growing);
+                if state.waited > max_wait {
                     return false;
                 }
-                if course.waited >= UNSAID && !std::mem::replace(&mut course.said, true) {
-                    (self.told)(patience);
+                if state.waited >= REPORT_AFTER && !std::mem::replace(&mut state.is_reported, true) {
+                    (self.on_busy)(max_wait);
                 }
-                // Never earlier than the server asked; later by a random share, so that refused
+                // Never earlier than the server asked for; later by a random share, so that refused
                 // clients do not all return at once.
-                asked + jittered(growing)
+                retry_after + jittered(growing)
             }
             _ => return false,
         };
         wait(pause);
         self.retries += 1;
-        course.attempt += 1;
+        state.attempt += 1;
         true
     }
 }
 
 impl<T: Transport> Transport for RetryTransport<T> {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        let mut course = RetryState::default();
+        let mut state = RetryState::default();
         loop {
             let outcome = self.inner.call(request);
-            if !self.goes_on(&mut course, &outcome) {
+            if !self.pause_before_retry(&mut state, &outcome) {
                 return outcome;
             }
         }
@@ -125,14 +129,14 @@ impl<T: Transport> Transport for RetryTransport<T> {
         request: &Request,
         take: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Response, TransportError> {
-        let mut course = RetryState::default();
+        let mut state = RetryState::default();
         loop {
             let mut begun = false;
             let outcome = self.inner.call_in_pieces(request, &mut |bytes| {
                 begun = true;
                 take(bytes)
             });
-            if begun || !self.goes_on(&mut course, &outcome) {
+            if begun || !self.pause_before_retry(&mut state, &outcome) {
                 return outcome;
             }
         }

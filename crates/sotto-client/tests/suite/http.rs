@@ -25,7 +25,7 @@ fn quick<T: Transport>(inner: T) -> RetryTransport<T> {
     // Four pauses: 1, 2, 4 and 8 ms.
     RetryTransport::new(
         inner,
-        RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause * 8, patience: pause * 15 },
+        RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause * 8, max_wait: pause * 15 },
     )
 }
 
@@ -237,11 +237,11 @@ fn retries_end() {
     assert_eq!(retries(&patient), 0);
 }
 
-/// As long as it has patience; more often than a connection that breaks is tried.
+/// The wait is limited by time, and not by the number of attempts over broken connections.
 #[test]
 fn a_busy_server_is_waited_out_and_somebody_is_told() {
     let (told, heard) = mpsc::channel();
-    let call = |patience, told: mpsc::Sender<Duration>| {
+    let call = |max_wait, told: mpsc::Sender<Duration>| {
         let mut refusals = 9;
         let server = InProcessTransport::new(move |_: &Request| {
             refusals -= 1;
@@ -250,9 +250,9 @@ fn a_busy_server_is_waited_out_and_somebody_is_told() {
             Ok(if refusals < 0 { Response::new(200, b"done".to_vec()) } else { busy })
         });
         let quick = Duration::from_millis(1);
-        let policy = RetryPolicy { attempts: 2, first_pause: quick, longest_pause: quick, patience };
+        let policy = RetryPolicy { attempts: 2, first_pause: quick, longest_pause: quick, max_wait };
         let mut retrying =
-            RetryTransport::new(server, policy).telling(move |limit| told.send(limit).unwrap());
+            RetryTransport::new(server, policy).on_busy(move |limit| told.send(limit).unwrap());
         (retrying.call(&post()).unwrap().status, retrying.retries())
     };
     assert_eq!(call(Duration::from_millis(18), told.clone()), (200, 9));
@@ -271,8 +271,8 @@ fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
         let busy = Response { status: 429, retry_after, ..Response::default() };
         Ok(if std::mem::replace(&mut refused, true) { Response::new(200, Vec::new()) } else { busy })
     });
-    let policy = RetryPolicy { patience: Duration::from_secs(7), ..RetryPolicy::default() };
-    let mut retrying = RetryTransport::new(server, policy).telling(move |limit| told.send(limit).unwrap());
+    let policy = RetryPolicy { max_wait: Duration::from_secs(7), ..RetryPolicy::default() };
+    let mut retrying = RetryTransport::new(server, policy).on_busy(move |limit| told.send(limit).unwrap());
     assert_eq!(retrying.call(&post()).unwrap().status, 200);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Duration::from_secs(7)]);
 }

@@ -84,7 +84,7 @@ fn the_part_after_the_one_wanted_is_known_ahead() {
     catalog_of(&server, &mut opening).unwrap();
     let mut parts = 0;
     while let Action::Fetch(fetch) = opening.next() {
-        let ahead = opening.ahead();
+        let ahead = opening.upcoming_fetch();
         opening.feed(&call(&server, &fetch.request), &mut seeded("ahead")).unwrap();
         match opening.next() {
             Action::Fetch(next) => assert_eq!(ahead, Some(next)),

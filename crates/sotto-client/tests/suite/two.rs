@@ -124,7 +124,7 @@ fn what_is_lost_is_sent_again_bit_for_bit_and_to_that_server_alone() {
         Ok(response)
     });
     let pause = Duration::from_millis(1);
-    let policy = RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause, patience: pause * 15 };
+    let policy = RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause, max_wait: pause * 15 };
     let transports = servers.each_ref().map(|server| boxed(RetryTransport::new(server.transport(), policy)));
     let mut table = Table::over_all(transports.into(), NAME).resolve(resolve).open().unwrap();
     asks(&servers);

@@ -39,7 +39,7 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
     };
     open_to_others(&states, 0o077, "chmod go-rwx", "whoever reads it learns what was asked", findings);
     for shown in look_at(&states, sotto_registry::find).map_err(exit_mapping::client)? {
-        let about = format!("state of {} at {}", shown.about.table, shown.about.origin);
+        let about = format!("state of {} at {}", shown.metadata.table, shown.metadata.origin);
         match shown.budget {
             Some(Budget::Left(0)) => {
                 findings.note(&about, "no hints are left", "sotto prepare makes them while nobody waits")

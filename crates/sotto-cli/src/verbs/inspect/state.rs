@@ -31,13 +31,13 @@ fn left(state: &StateInfo) -> Option<u64> {
 }
 
 fn facts(state: &StateInfo) -> String {
-    let about = &state.about;
-    let generation = about.snapshot.map(|snapshot| snapshot.generation.to_string());
+    let metadata = &state.metadata;
+    let generation = metadata.snapshot.map(|snapshot| snapshot.generation.to_string());
     grid::facts([
         ("folder", state.path.display().to_string()),
-        ("table", format!("{} at {}", about.table, about.origin)),
-        ("signed by", about.public_key.clone()),
-        ("scheme", about.scheme.clone()),
+        ("table", format!("{} at {}", metadata.table, metadata.origin)),
+        ("signed by", metadata.public_key.clone()),
+        ("scheme", metadata.scheme.clone()),
         ("epoch", state.epoch.map_or("none: it was not prepared yet".to_owned(), |epoch| epoch.to_string())),
         (
             "left",
@@ -50,20 +50,20 @@ fn facts(state: &StateInfo) -> String {
 }
 
 fn report(state: &StateInfo) -> Value {
-    let about = &state.about;
+    let metadata = &state.metadata;
     json!({
         "folder": state.path,
-        "id": about.id,
-        "table": about.table,
-        "server": about.origin,
-        "public_key": about.public_key,
-        "scheme": about.scheme,
+        "id": metadata.id,
+        "table": metadata.table,
+        "server": metadata.origin,
+        "public_key": metadata.public_key,
+        "scheme": metadata.scheme,
         "epoch": state.epoch,
         "budget": left(state),
         "unsettled": state.unsettled,
         "counter": state.counter,
-        "clients": about.clients,
-        "generation": about.snapshot.map(|snapshot| snapshot.generation),
+        "clients": metadata.clients,
+        "generation": metadata.snapshot.map(|snapshot| snapshot.generation),
         "bytes": state.bytes,
     })
 }

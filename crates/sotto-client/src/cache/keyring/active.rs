@@ -84,8 +84,8 @@ impl ActiveKeys {
         rng.fill_bytes(&mut id);
         let reserved = limits.step(0, uses);
         let entry = KeyringEntry { id, keys, made: now(), used: reserved };
-        if let Some((ring, hook)) = &place {
-            ring.update(hook, rng, |_| Some(entry.clone()))?;
+        if let Some((ring, slot)) = &place {
+            ring.update(slot, rng, |_| Some(entry.clone()))?;
         }
         Ok(ActiveKeys { place, limits, entry, reserved })
     }
@@ -97,13 +97,13 @@ impl ActiveKeys {
     /// [`CacheError`] if the files cannot be read or written.
     pub fn load(
         ring: &Keyring,
-        hook: &KeyringSlot,
+        slot: &KeyringSlot,
         limits: KeyLimits,
         uses: u64,
     ) -> Result<Option<Self>, CacheError> {
         let lasts = |entry: &KeyringEntry| limits.allow(entry.made, entry.used, 1, WHOLE);
-        let Some(entry) = ring.read(hook)?.filter(lasts) else { return Ok(None) };
-        let mut active = ActiveKeys { place: Some((ring.clone(), hook.clone())), limits, entry, reserved: 0 };
+        let Some(entry) = ring.read(slot)?.filter(lasts) else { return Ok(None) };
+        let mut active = ActiveKeys { place: Some((ring.clone(), slot.clone())), limits, entry, reserved: 0 };
         Ok(active.reserve(uses)?.then_some(active))
     }
 
@@ -127,7 +127,7 @@ impl ActiveKeys {
         let (mut used, mut more) = (self.entry.used, None);
         match &self.place {
             None => more = take(used),
-            Some((ring, hook)) => ring.update(hook, &mut randomness(&ring.dir)?, |kept| {
+            Some((ring, slot)) => ring.update(slot, &mut randomness(&ring.dir)?, |kept| {
                 let kept = kept.filter(|kept| kept.id == self.entry.id)?;
                 (used, more) = (kept.used, take(kept.used));
                 Some(KeyringEntry { used: used.saturating_add(more?), ..kept })
@@ -161,9 +161,9 @@ impl ActiveKeys {
             return Ok(());
         }
         self.entry.keys = keys;
-        let Some((ring, hook)) = &self.place else { return Ok(()) };
+        let Some((ring, slot)) = &self.place else { return Ok(()) };
         let entry = &self.entry;
-        ring.update(hook, rng, |kept| {
+        ring.update(slot, rng, |kept| {
             let kept = kept.filter(|kept| kept.id == entry.id)?;
             Some(KeyringEntry { keys: entry.keys.clone(), ..kept })
         })
@@ -172,10 +172,10 @@ impl ActiveKeys {
     /// Releases the uses that were reserved and not made.
     fn release(&mut self) {
         let unused = std::mem::take(&mut self.reserved);
-        let Some((ring, hook)) = self.place.as_ref().filter(|_| unused > 0) else { return };
+        let Some((ring, slot)) = self.place.as_ref().filter(|_| unused > 0) else { return };
         let Ok(mut rng) = randomness(&ring.dir) else { return };
         // Uses that cannot be released are lost.
-        let _ = ring.update(hook, &mut rng, |kept| {
+        let _ = ring.update(slot, &mut rng, |kept| {
             let kept = kept.filter(|kept| kept.id == self.entry.id)?;
             Some(KeyringEntry { used: kept.used.saturating_sub(unused), ..kept })
         });

@@ -38,7 +38,7 @@ pub struct TokenStore {
     /// The batch, if it is of this process alone.
     memory: Option<KeyringEntry>,
     token_bytes: usize,
-    patience: Duration,
+    max_wait: Duration,
 }
 
 /// A token that was taken out of its store.
@@ -49,10 +49,10 @@ pub struct StoredToken {
 }
 
 impl TokenStore {
-    /// The tokens stored at `place`, of `token_bytes` bytes each. Waits at most `patience` for
+    /// The tokens stored at `place`, of `token_bytes` bytes each. Waits at most `max_wait` for
     /// another process that fetches a batch.
-    pub fn new(place: Option<(Keyring, KeyringSlot)>, token_bytes: usize, patience: Duration) -> Self {
-        TokenStore { place, memory: None, token_bytes: token_bytes.max(1), patience }
+    pub fn new(place: Option<(Keyring, KeyringSlot)>, token_bytes: usize, max_wait: Duration) -> Self {
+        TokenStore { place, memory: None, token_bytes: token_bytes.max(1), max_wait }
     }
 
     /// Whether tokens are stored on disk and outlive this process.
@@ -88,11 +88,11 @@ impl TokenStore {
         if let Some(token) = self.take(rng)? {
             return Ok(Some(token));
         }
-        let _turn = match &self.place {
+        let _lock = match &self.place {
             None => None,
-            Some((ring, hook)) => match ring.lock(hook, self.patience)? {
-                None => return Err(CacheError::at(&ring.path(hook), ErrorKind::WouldBlock.into()).into()),
-                turn => turn,
+            Some((ring, slot)) => match ring.lock(slot, self.max_wait)? {
+                None => return Err(CacheError::at(&ring.path(slot), ErrorKind::WouldBlock.into()).into()),
+                lock => lock,
             },
         };
         if let Some(token) = self.take(rng)? {
@@ -174,7 +174,7 @@ impl TokenStore {
             outcome.is_some().then_some(batch)
         };
         match &self.place {
-            Some((ring, hook)) => ring.update(hook, rng, apply)?,
+            Some((ring, slot)) => ring.update(slot, rng, apply)?,
             None => self.memory = apply(self.memory.clone()).or_else(|| self.memory.take()),
         }
         Ok(outcome)

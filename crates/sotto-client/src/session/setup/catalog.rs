@@ -12,15 +12,15 @@ use sotto_tlog::catalogs::EntryKind;
 impl SessionSetup {
     /// Refuses a catalog that has expired, or is of another snapshot than the caller's, and returns
     /// the check of its publisher's log, if one is required.
-    pub(super) fn check_freshness(&self, agreed: &VerifiedTable) -> Result<Option<LogCheck>> {
-        let catalog = &agreed.catalog;
+    pub(super) fn check_freshness(&self, table: &VerifiedTable) -> Result<Option<LogCheck>> {
+        let catalog = &table.catalog;
         if let Some(wanted) = self.config.snapshot {
             let found = catalog.digest()?;
             if found != wanted {
                 return Err(match &self.resuming {
                     // The snapshot may be the newest one: the half-done preparation is useless to
                     // this caller.
-                    Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                    Some(saved) => ClientError::EpochChanged { asked: saved.epoch, newest: None },
                     None => ClientError::other_snapshot(&catalog.table, catalog.epoch, found, wanted),
                 });
             }
@@ -30,35 +30,35 @@ impl SessionSetup {
         {
             return Err(match &self.resuming {
                 // There may be a newer one: the half-done preparation is useless.
-                Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                Some(saved) => ClientError::EpochChanged { asked: saved.epoch, newest: None },
                 None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
             });
         }
-        if let (Some(change), Some(now)) = (agreed.change, self.now) {
+        if let (Some(change), Some(now)) = (table.change, self.now) {
             change.check_time(now)?;
         }
         let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
         let (name, digest) = (catalog.table.clone(), catalog.digest()?);
-        let entry = LogEntry::new(EntryKind::Catalog, name, catalog.epoch, digest, agreed.key);
+        let entry = LogEntry::new(EntryKind::Catalog, name, catalog.epoch, digest, table.key);
         LogCheck::new(entry, witnesses, &self.config.logs, self.now)
     }
 
     /// Continues with an accepted catalog.
-    pub(super) fn accept_catalog(&mut self, agreed: VerifiedTable, rng: &mut dyn CryptoRng) -> Result<()> {
-        self.tree = agreed.nodes()?.map(Box::new);
-        if self.lasting == Some(agreed.pin(0).digest) {
+    pub(super) fn accept_catalog(&mut self, table: VerifiedTable, rng: &mut dyn CryptoRng) -> Result<()> {
+        self.tree = table.nodes()?.map(Box::new);
+        if self.reusable == Some(table.pin(0).digest) {
             self.stage = SetupStage::Reused;
-            self.agreed = Some(agreed);
+            self.table = Some(table);
             return Ok(());
         }
-        self.agreed = Some(agreed);
+        self.table = Some(table);
         let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
             Some(Ok(true)) => Ok(()),
             Some(Err(error)) => Err(error),
             Some(Ok(false)) | None => self.begin(rng),
         };
         if begun.is_err() {
-            (self.agreed, self.tree) = (None, None);
+            (self.table, self.tree) = (None, None);
         }
         begun
     }
@@ -76,10 +76,10 @@ impl SessionSetup {
         if !tree.is_done() {
             return Ok(());
         }
-        let nodes = self.tree.take().map(|tree| tree.into_taker());
-        let kept = nodes.zip(self.agreed.as_mut()).map_or(Ok(()), |(nodes, agreed)| agreed.keep(nodes));
+        let nodes = self.tree.take().map(|tree| tree.into_consumer());
+        let kept = nodes.zip(self.table.as_mut()).map_or(Ok(()), |(nodes, table)| table.keep(nodes));
         if kept.is_err() {
-            (self.stage, self.agreed) = (SetupStage::default(), None);
+            (self.stage, self.table) = (SetupStage::default(), None);
         }
         kept
     }

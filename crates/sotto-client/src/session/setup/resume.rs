@@ -30,9 +30,9 @@ pub struct SavedPreparation {
 
 impl SavedPreparation {
     /// The preparation, if its rows are those of the catalog.
-    pub(super) fn prepare(self, agreed: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
-        let same = agreed.catalog.digest_of_rows() == Some(self.rows);
-        if !same || agreed.pin(0).digest != self.params {
+    pub(super) fn prepare(self, table: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
+        let same = table.catalog.digest_of_rows() == Some(self.rows);
+        if !same || table.pin(0).digest != self.params {
             return Err(ClientError::EpochChanged { asked: self.epoch, newest: None });
         }
         Ok(self.prepare)
@@ -53,8 +53,8 @@ impl SessionSetup {
     /// How the state of the table's clients is read, once the catalog has arrived, and if the state
     /// is durable.
     pub(crate) fn state(&self) -> Option<(&'static sotto_core::StateEntry, &[u8])> {
-        let agreed = self.agreed.as_ref().filter(|agreed| agreed.needs_state())?;
-        Some((agreed.scheme.state.as_ref()?, &agreed.params))
+        let table = self.table.as_ref().filter(|table| table.needs_state())?;
+        Some((table.scheme.state.as_ref()?, &table.params))
     }
 
     /// The configuration of this setup.
@@ -64,21 +64,21 @@ impl SessionSetup {
 
     /// The key that signed the catalog.
     pub(crate) fn signer(&self) -> Option<PublicKey> {
-        self.agreed.as_ref().map(|agreed| agreed.key)
+        self.table.as_ref().map(|table| table.key)
     }
 
     /// What is known of the table, once the catalog has arrived.
     pub(crate) fn known(&self) -> Option<&KnownSigner> {
-        self.agreed.as_ref().map(|agreed| &agreed.known)
+        self.table.as_ref().map(|table| &table.known)
     }
 
     /// How the key came to be trusted, if another one was known.
     pub(crate) fn change(&self) -> Option<SignerChange> {
-        self.agreed.as_ref().and_then(|agreed| agreed.change)
+        self.table.as_ref().and_then(|table| table.change)
     }
 
     /// The catalog with its signature, as received.
     pub(crate) fn signed(&self) -> Option<&[u8]> {
-        self.agreed.as_ref().map(|agreed| &*agreed.signed)
+        self.table.as_ref().map(|table| &*table.signed)
     }
 }

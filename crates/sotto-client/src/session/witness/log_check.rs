@@ -43,7 +43,7 @@ pub(crate) struct LogCheck {
     found: Option<(Checkpoint, String, u64)>,
     /// Files of the log so far; `None` for a file that the server does not have.
     files: BTreeMap<String, Option<Vec<u8>>>,
-    wanted: Option<String>,
+    missing_file: Option<String>,
     /// What was read of the log's entries, once the checkpoint is known to be consistent.
     history: Option<LogHistory>,
 }
@@ -71,16 +71,16 @@ impl LogCheck {
         if logs.good_until(&entry.digest) > now {
             return Ok(None);
         }
-        let key = log_key(&entry.key).map_err(|error| proof(&entry, error))?;
+        let key = log_key(&entry.key).map_err(|error| proof_error(&entry, error))?;
         let (witnesses, logs) = (witnesses.clone(), logs.clone());
-        let (files, found, wanted, history) = (BTreeMap::new(), None, None, None);
-        Ok(Some(LogCheck { entry, key, witnesses, logs, now, found, files, wanted, history }))
+        let (files, found, missing_file, history) = (BTreeMap::new(), None, None, None);
+        Ok(Some(LogCheck { entry, key, witnesses, logs, now, found, files, missing_file, history }))
     }
 
     /// The request to send to the first server.
     pub(crate) fn next(&self) -> Request {
         let key = self.entry.key.0.to_string();
-        match &self.wanted {
+        match &self.missing_file {
             None => {
                 let path = routes::log_proof(&key, &self.entry.digest.to_string());
                 Request::get(path, MAX_PROOF_BYTES as u64)
@@ -94,7 +94,7 @@ impl LogCheck {
     /// # Errors
     /// [`ClientError::Witness`]; the error for a refusal that does not concern logs.
     pub(crate) fn feed(&mut self, response: &Response) -> Result<bool> {
-        match self.wanted.take() {
+        match self.missing_file.take() {
             None => self.read_proof(response)?,
             Some(path) => {
                 let body = match (response.is_success(), response.status) {
@@ -113,12 +113,12 @@ impl LogCheck {
             let problem = Problem::read(response.status, &response.body);
             return Err(match problem.code {
                 Code::NotLogged | Code::NoSuchRoute => {
-                    WitnessError::NotLogged { what: what(&self.entry) }.into()
+                    WitnessError::NotLogged { what: describe(&self.entry) }.into()
                 }
                 _ => ClientError::Refused(problem),
             });
         }
-        let refuse = |error| proof(&self.entry, error);
+        let refuse = |error| proof_error(&self.entry, error);
         let found = InclusionProof::parse(&response.body).map_err(refuse)?;
         // The server sends the entry, since it names the previous one; its contents are known here.
         let logged = LogEntry::parse(found.extra.as_deref().unwrap_or_default()).map_err(refuse)?;
@@ -140,7 +140,7 @@ impl LogCheck {
         let Witnesses { keys, needed, age } = &self.witnesses;
         let mut times = BTreeMap::new();
         for key in keys {
-            if let Some(time) = key.cosigned(note).map_err(|error| proof(&self.entry, error))? {
+            if let Some(time) = key.cosigned(note).map_err(|error| proof_error(&self.entry, error))? {
                 times.insert(key.to_string(), time);
             }
         }
@@ -159,7 +159,7 @@ impl LogCheck {
         match needed.checked_sub(1).and_then(|last| ends.get(last)) {
             Some(end) => Ok(*end),
             None => {
-                let (what, is_old) = (what(&self.entry), believed >= *needed);
+                let (what, is_old) = (describe(&self.entry), believed >= *needed);
                 let (needed, fresh) = (*needed, ends.len());
                 Err(WitnessError::NotWitnessed { what, needed, fresh, stale, is_old }.into())
             }
@@ -177,10 +177,10 @@ impl LogCheck {
             // A server may be behind another one: then the log it shows is a prefix of the one seen
             // before.
             let (older, newer) = if before.size <= found.size { (&before, found) } else { (found, &before) };
-            let files = PendingFiles { held: &self.files, missing: RefCell::new(None) };
+            let files = PendingFiles { arrived: &self.files, missing: RefCell::new(None) };
             let outcome = consistent(&files, Some(older), newer);
             if let Some(path) = files.missing.into_inner() {
-                return self.want(path).map(|()| false);
+                return self.request_file(path).map(|()| false);
             }
             outcome.map_err(|error| self.unfollowed(error, note))?;
         }
@@ -206,7 +206,7 @@ impl LogCheck {
         }
         // A server that is behind another one has nothing new.
         while history.size() < found.size {
-            let files = PendingFiles { held: &self.files, missing: RefCell::new(None) };
+            let files = PendingFiles { arrived: &self.files, missing: RefCell::new(None) };
             let from = history.size();
             let outcome = VerifiedLog::open(&files, LogLayout::Tiles, found).and_then(|mut log| {
                 history.continues(&mut log)?;
@@ -214,7 +214,7 @@ impl LogCheck {
             });
             if let Some(path) = files.missing.into_inner() {
                 self.history = Some(history);
-                return self.want(path).map(|()| false);
+                return self.request_file(path).map(|()| false);
             }
             outcome.map_err(|error| self.unfollowed(error, note))?;
             // The bundle is not needed again; the tiles above it are.
@@ -228,16 +228,16 @@ impl LogCheck {
         let kept = self.logs.last(&key);
         let size = |note: &String| Checkpoint::open(note.as_bytes(), &self.key).map(|known| known.size);
         let longer = kept.filter(|kept| size(kept).is_ok_and(|known| known > found.size));
-        self.logs.found(history, longer.unwrap_or_else(|| note.clone()), self.entry.digest, *until);
+        self.logs.record(history, longer.unwrap_or_else(|| note.clone()), self.entry.digest, *until);
         Ok(true)
     }
 
     /// Requests a file next.
-    fn want(&mut self, path: String) -> Result<()> {
+    fn request_file(&mut self, path: String) -> Result<()> {
         if self.files.len() >= MAX_FILES {
             return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
         }
-        self.wanted = Some(path);
+        self.missing_file = Some(path);
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl LogCheck {
                 WitnessError::Fork { publisher, size, found, kept: None }.into()
             }
             error @ LogError::Conflict { .. } => {
-                WitnessError::Conflict { what: what(&self.entry), why: error.to_string() }.into()
+                WitnessError::Conflict { what: describe(&self.entry), why: error.to_string() }.into()
             }
             error => WitnessError::Unfollowed { why: error.to_string() }.into(),
         }
@@ -265,13 +265,13 @@ fn damaged(error: LogError) -> WitnessError {
 
 /// The files that have arrived, and the first one that is missing.
 struct PendingFiles<'a> {
-    held: &'a BTreeMap<String, Option<Vec<u8>>>,
+    arrived: &'a BTreeMap<String, Option<Vec<u8>>>,
     missing: RefCell<Option<String>>,
 }
 
 impl LogSource for &PendingFiles<'_> {
     fn file(&self, path: &str, _: u64) -> sotto_tlog::Result<Option<Vec<u8>>> {
-        match self.held.get(path) {
+        match self.arrived.get(path) {
             Some(bytes) => Ok(bytes.clone()),
             None => {
                 self.missing.replace(Some(path.to_owned()));
@@ -282,7 +282,7 @@ impl LogSource for &PendingFiles<'_> {
     }
 
     fn has(&self, path: &str) -> sotto_tlog::Result<bool> {
-        Ok(self.held.get(path).is_some_and(Option::is_some))
+        Ok(self.arrived.get(path).is_some_and(Option::is_some))
     }
 }
 
@@ -292,11 +292,11 @@ fn distinct(witnesses: &Witnesses) -> usize {
     names.len()
 }
 
-fn what(entry: &LogEntry) -> String {
+fn describe(entry: &LogEntry) -> String {
     let kind = if entry.kind == sotto_tlog::catalogs::EntryKind::Stack { "stack" } else { "table" };
     format!("{kind} {}, epoch {},", entry.name, entry.epoch)
 }
 
-fn proof(entry: &LogEntry, error: LogError) -> ClientError {
-    WitnessError::Proof { what: what(entry), why: error.to_string() }.into()
+fn proof_error(entry: &LogEntry, error: LogError) -> ClientError {
+    WitnessError::Proof { what: describe(entry), why: error.to_string() }.into()
 }

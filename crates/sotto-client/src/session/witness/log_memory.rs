@@ -74,7 +74,7 @@ impl LogMemory {
     /// Records that a catalog was found, with the checkpoint of its log and the entries that were
     /// read.
     #[cfg(feature = "witness")]
-    pub(super) fn found(&self, history: LogHistory, checkpoint: String, digest: Hex32, until: u64) {
+    pub(super) fn record(&self, history: LogHistory, checkpoint: String, digest: Hex32, until: u64) {
         let (mut memory, publisher) = (self.lock(), history.publisher());
         if let Some((kind, name)) = history.only().cloned() {
             let kept = memory.histories.entry((publisher, kind, name));

@@ -23,7 +23,7 @@ impl DurableState {
     /// # Errors
     /// [`StateError`]. A full disk is no error: the journal continues.
     pub(crate) fn compact(&mut self, client: &mut dyn AnyClient) -> Result<()> {
-        let Some(Snapshot { bytes, epoch, rows, .. }) = self.about.snapshot else { return Ok(()) };
+        let Some(Snapshot { bytes, epoch, rows, .. }) = self.metadata.snapshot else { return Ok(()) };
         if self.marks.bytes <= JOURNAL_BYTES.max(bytes / JOURNAL_PART) {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl DurableState {
     /// [`StateError`].
     pub(crate) fn adopt(&mut self, client: &mut dyn AnyClient, at: RowsVersion) -> Result<()> {
         self.replace(client, at, true)?;
-        self.recorded.clear();
+        self.committed.clear();
         Ok(())
     }
 
@@ -58,14 +58,14 @@ impl DurableState {
     /// revokes the previous lease.
     pub(crate) fn lease_preparation(&mut self) -> NextClientFiles {
         self.generation += 1;
-        let (disk, binding) = (Arc::clone(&self.location.disk), PreparationBinding::of(&self.about));
-        self.lent = None;
-        self.lent.insert(PreparationLease(NextClientFiles::new(disk, binding, self.generation))).0.clone()
+        let (disk, binding) = (Arc::clone(&self.paths.disk), PreparationBinding::of(&self.metadata));
+        self.lease = None;
+        self.lease.insert(PreparationLease(NextClientFiles::new(disk, binding, self.generation))).0.clone()
     }
 
-    /// Whether `ahead` are the files that were leased last, and the lease was not revoked.
-    pub(crate) fn has_lent(&self, ahead: Option<&NextClientFiles>) -> bool {
-        self.lent.as_ref().zip(ahead).is_some_and(|(PreparationLease(lent), ahead)| lent.is(ahead))
+    /// Whether `files` are the files that were leased last, and the lease was not revoked.
+    pub(crate) fn has_leased(&self, files: Option<&NextClientFiles>) -> bool {
+        self.lease.as_ref().zip(files).is_some_and(|(PreparationLease(lease), files)| lease.is(files))
     }
 
     /// Makes a client the client of this state, as [`DurableState::adopt`] does, from a snapshot
@@ -76,7 +76,7 @@ impl DurableState {
     pub(crate) fn adopt_written(&mut self, snapshot: Snapshot) -> Result<()> {
         self.sound()?;
         self.switch(snapshot, true)?;
-        self.recorded.clear();
+        self.committed.clear();
         Ok(())
     }
 
@@ -90,44 +90,44 @@ impl DurableState {
     /// Makes a snapshot on disk the current one. The next client's files end with the previous
     /// client.
     fn switch(&mut self, snapshot: Snapshot, is_new: bool) -> Result<()> {
-        let before = self.about.snapshot.replace(snapshot);
+        let before = self.metadata.snapshot.replace(snapshot);
         let mut marks =
             JournalMarks { entries: (self.marks.entries.1, self.marks.entries.1), bytes: 0, ..self.marks };
         if is_new {
-            self.about.clients += 1;
+            self.metadata.clients += 1;
             marks.counter += 1;
-            marks.asks.1 = 0;
+            marks.requests.1 = 0;
         }
-        let about = self.about.clone();
-        let (about, forget_journal, forget_asks) = (Some(&about), true, is_new);
+        let metadata = self.metadata.clone();
+        let (metadata, forget_journal, forget_requests) = (Some(&metadata), true, is_new);
         self.apply(&StateTransaction {
-            about,
+            metadata,
             marks,
             forget_journal,
-            forget_asks,
+            forget_requests,
             ..StateTransaction::default()
         })?;
         if is_new {
             self.anchored()?;
-            self.lent = None;
+            self.lease = None;
         }
         // The client in memory may not be the one on disk any more. If the old files cannot be
         // removed, opening the state again removes them.
         self.broken = true;
         if is_new {
-            self.location.sweep_pass(Some(&self.about))?;
+            self.paths.sweep_pass(Some(&self.metadata))?;
         }
         if let Some(before) = before {
             let old = snapshot::name(before.generation);
-            self.location.disk.remove(&old).map_err(|error| self.location.at(error))?;
+            self.paths.disk.remove(&old).map_err(|error| self.paths.at(error))?;
         }
         self.broken = false;
         Ok(())
     }
 
     fn write(&self, client: &mut dyn AnyClient, at: RowsVersion) -> Result<Snapshot> {
-        let disk = self.location.disk.as_ref();
-        let written = snapshot::write(disk, client, self.generation, at, self.about.params);
+        let disk = self.paths.disk.as_ref();
+        let written = snapshot::write(disk, client, self.generation, at, self.metadata.params);
         written.map_err(|error| disk_error(disk, error))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::common::{server_of, table_of};
 use super::sim::{Fault, Sim};
-use super::{Server, is_accident, locations};
+use super::{Server, is_accident, state_paths};
 use crate::table::{Table, TableEvent};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
@@ -42,7 +42,7 @@ impl Scene {
     fn open(&self) -> Result<Table> {
         let events = Arc::clone(&self.events);
         let table = table_of(&[&self.servers[0], &self.servers[1]]);
-        let table = table.locations(locations(&self.disk, &self.anchors));
+        let table = table.state_paths(state_paths(&self.disk, &self.anchors));
         table.events(move |event| events.lock().unwrap().push(event)).open()
     }
 

@@ -51,10 +51,10 @@ pub(crate) struct PreparationJob {
     pub(crate) epoch: Epoch,
     pub(crate) servers: Servers,
     /// Files of the next client; `None` for a client whose state is in memory.
-    pub(crate) ahead: Option<NextClientFiles>,
+    pub(crate) next_files: Option<NextClientFiles>,
     /// How a preparation is read from disk, with its parameters; `None` for a client that has keys
     /// and no state.
-    pub(crate) how: Option<(&'static StateEntry, Vec<u8>)>,
+    pub(crate) reader: Option<(&'static StateEntry, Vec<u8>)>,
     /// Digest of those parameters.
     pub(crate) params: Hex32,
     pub(crate) signal: Arc<PreparationSignal>,
@@ -101,7 +101,7 @@ impl PreparationJob {
             if self.signal.is_waited_for() {
                 return PreparationOutcome::Failed(error);
             }
-            self.events.tell(TableEvent::PreparationInterrupted(error.to_string()));
+            self.events.notify(TableEvent::PreparationInterrupted(error.to_string()));
             self.clock.pause(pause, PauseReason::Failure, &self.signal);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -112,19 +112,19 @@ impl PreparationJob {
         loop {
             match std::mem::replace(&mut self.from, PreparationStart::Disk) {
                 PreparationStart::Disk => self.from = PreparationStart::Partial(Box::new(self.begin()?)),
-                PreparationStart::Partial(mut opening) => match self.advance(&mut opening) {
-                    Ok(()) => self.from = PreparationStart::Whole(Box::new(opening.finish()?)),
+                PreparationStart::Partial(mut setup) => match self.advance(&mut setup) {
+                    Ok(()) => self.from = PreparationStart::Whole(Box::new(setup.finish()?)),
                     Err(changed) if is_change(&changed) => {
                         self.forget(changed.to_string())?;
                         return Err(changed);
                     }
                     Err(error) => {
-                        self.from = PreparationStart::Partial(opening);
+                        self.from = PreparationStart::Partial(setup);
                         return Err(error);
                     }
                 },
-                PreparationStart::Whole(mut session) => match self.ripen(&mut session) {
-                    Ok(()) => return self.write_down(*session),
+                PreparationStart::Whole(mut session) => match self.advance_to_newest(&mut session) {
+                    Ok(()) => return self.write_client(*session),
                     Err(ClientError::NoDeltaChain { from, to, why }) => {
                         self.forget(format!("the table moved from epoch {from} to {to}, and {why}"))?;
                         return Err(ClientError::EpochChanged { asked: from, newest: Some(to) });
@@ -145,14 +145,14 @@ impl PreparationJob {
 
     fn begin(&mut self) -> Result<SessionSetup> {
         let config = self.config.clone();
-        let found = match (&self.ahead, &self.how) {
-            (Some(ahead), Some((entry, literal))) => ahead.resume((entry, literal))?,
+        let found = match (&self.next_files, &self.reader) {
+            (Some(next_files), Some((entry, literal))) => next_files.resume((entry, literal))?,
             _ => PreparationOnDisk::Nothing,
         };
         Ok(match found {
-            PreparationOnDisk::Partial(half) => {
-                self.events.tell(TableEvent::PreparationResumed(half.epoch));
-                SessionSetup::resuming(config, half)
+            PreparationOnDisk::Partial(saved) => {
+                self.events.notify(TableEvent::PreparationResumed(saved.epoch));
+                SessionSetup::resuming(config, saved)
             }
             PreparationOnDisk::Unusable(why) => {
                 self.forget(why)?;
@@ -164,29 +164,29 @@ impl PreparationJob {
 
     /// Discards what is on disk, and reports the reason.
     fn forget(&mut self, why: String) -> Result<()> {
-        if let Some(ahead) = &self.ahead {
-            ahead.forget()?;
+        if let Some(next_files) = &self.next_files {
+            next_files.forget()?;
         }
-        self.events.tell(TableEvent::PreparationRestarted(why));
+        self.events.notify(TableEvent::PreparationRestarted(why));
         Ok(())
     }
 
     /// Takes a setup to its end, and writes checkpoints at intervals.
-    fn advance(&mut self, opening: &mut SessionSetup) -> Result<()> {
+    fn advance(&mut self, setup: &mut SessionSetup) -> Result<()> {
         loop {
-            match opening.next() {
+            match setup.next() {
                 Action::Ready => return Ok(()),
-                Action::Recall(_) => opening.cached_artifact(None)?,
+                Action::Recall(_) => setup.cached_artifact(None)?,
                 Action::Catalog { server, request } | Action::Keys { server, request } => {
-                    opening.set_time(now());
+                    setup.set_time(now());
                     let response = self.call(server, &request)?;
-                    opening.feed(&response, self.rng.draw()?)?;
-                    self.check(opening)?;
+                    setup.feed(&response, self.rng.draw()?)?;
+                    self.check(setup)?;
                 }
-                Action::Fetch(fetch) if fetch.artifact == Artifact::Rows => self.stream_rows(opening)?,
+                Action::Fetch(fetch) if fetch.artifact == Artifact::Rows => self.stream_rows(setup)?,
                 Action::Fetch(fetch) => {
                     let response = self.call(0, &fetch.request)?;
-                    opening.feed(&response, self.rng.draw()?)?;
+                    setup.feed(&response, self.rng.draw()?)?;
                 }
             }
         }
@@ -195,9 +195,9 @@ impl PreparationJob {
     /// Refuses a table with other parameters for a client with state, which belongs to one
     /// parameter set. Keys do not: a client with nothing else is as good for the table's new epoch
     /// as for its old one.
-    fn check(&self, opening: &SessionSetup) -> Result<()> {
-        match opening.catalog() {
-            Some(new) if self.how.is_some() && new.params_digest != self.params => {
+    fn check(&self, setup: &SessionSetup) -> Result<()> {
+        match setup.catalog() {
+            Some(new) if self.reader.is_some() && new.params_digest != self.params => {
                 let why = "its parameters changed";
                 Err(ClientError::NoDeltaChain { from: self.epoch, to: new.epoch, why })
             }
@@ -205,27 +205,27 @@ impl PreparationJob {
         }
     }
 
-    fn stream_rows(&mut self, opening: &mut SessionSetup) -> Result<()> {
-        let PreparationJob { servers, ahead, signal, rng, progress, traffic, .. } = self;
-        let mut notes = ahead.clone().map(|ahead| CheckpointTimer::new(ahead, opening));
-        let streamed = stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
-            traffic.add(0, taken.came);
-            progress.tell(Progress { stage: Stage::NextClient, done: taken.done, total: taken.total });
+    fn stream_rows(&mut self, setup: &mut SessionSetup) -> Result<()> {
+        let PreparationJob { servers, next_files, signal, rng, progress, traffic, .. } = self;
+        let mut timer = next_files.clone().map(|next_files| CheckpointTimer::new(next_files, setup));
+        let streamed = stream(servers.first(), setup, rng.draw()?, &mut |setup, part| {
+            traffic.add(0, part.received);
+            progress.notify(Progress { stage: Stage::NextClient, done: part.done, total: part.total });
             // A client that lacks nothing is completed.
-            if signal.is_stopped() && opening.checkpoint().is_some() {
+            if signal.is_stopped() && setup.checkpoint().is_some() {
                 return Err(TransportError::Lost("nobody wants it any more".to_owned()).into());
             }
-            notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))
+            timer.as_mut().map_or(Ok(()), |timer| timer.absorbed(setup, part))
         });
-        if let (Err(_), Some(notes)) = (&streamed, &mut notes) {
-            notes.write(opening)?;
+        if let (Err(_), Some(timer)) = (&streamed, &mut timer) {
+            timer.write(setup)?;
         }
         streamed
     }
 
     /// Advances a client to the newest epoch, since its table may have moved on while the rows
     /// arrived.
-    fn ripen(&mut self, session: &mut Session) -> Result<()> {
+    fn advance_to_newest(&mut self, session: &mut Session) -> Result<()> {
         let mut newest = SessionSetup::after_session(self.config.clone(), session);
         while newest.catalog().is_none() || newest.wants_tree() {
             let (server, request) = match newest.next() {
@@ -242,7 +242,7 @@ impl PreparationJob {
             newest.feed(&response, self.rng.draw()?)?;
         }
         let (from, to) = (session.epoch(), newest.catalog().map_or(session.epoch(), |new| new.epoch));
-        if self.how.is_none() {
+        if self.reader.is_none() {
             let why = "its parameters changed";
             let goes_on = newest.is_continued();
             return if goes_on {
@@ -251,18 +251,18 @@ impl PreparationJob {
                 Err(ClientError::NoDeltaChain { from, to, why })
             };
         }
-        let Some(basis) = session.state_version().filter(|_| newest.catalog() != Some(session.catalog()))
+        let Some(version) = session.state_version().filter(|_| newest.catalog() != Some(session.catalog()))
         else {
             return Ok(());
         };
-        let mut way = newest.delta_chain(basis)?;
+        let mut chain = newest.delta_chain(version)?;
         loop {
-            while let Some(request) = wanted(&way) {
+            while let Some(request) = next_request(&chain) {
                 let response = self.call(0, &request)?;
-                way.feed(&response)?;
+                chain.feed(&response)?;
             }
-            match way.take()? {
-                Some(stretch) => session.apply_delta_step(stretch)?,
+            match chain.take()? {
+                Some(step) => session.apply_delta_step(step)?,
                 None => break,
             }
         }
@@ -274,12 +274,12 @@ impl PreparationJob {
     }
 
     /// Writes the whole client. Returns `None` if it is no longer needed.
-    fn write_down(&mut self, mut session: Session) -> Result<Option<PreparedClient>> {
-        let snapshot = match &self.ahead {
+    fn write_client(&mut self, mut session: Session) -> Result<Option<PreparedClient>> {
+        let snapshot = match &self.next_files {
             None => None,
-            Some(ahead) => {
+            Some(next_files) => {
                 let at = RowsVersion::of(session.catalog());
-                match ahead.whole(session.client(), at) {
+                match next_files.whole(session.client(), at) {
                     Ok(None) => return Ok(None),
                     Ok(written) => written,
                     Err(error) => {
@@ -300,8 +300,8 @@ impl PreparationJob {
 }
 
 /// The request that a delta chain needs next, if any.
-fn wanted(way: &DeltaChain) -> Option<Request> {
-    match way.next() {
+fn next_request(chain: &DeltaChain) -> Option<Request> {
+    match chain.next() {
         Action::Catalog { request, .. } => Some(request),
         Action::Fetch(fetch) => Some(fetch.request),
         _ => None,

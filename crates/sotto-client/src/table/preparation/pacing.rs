@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// Signals to a thread that prepares a client.
 #[derive(Default)]
 pub(crate) struct PreparationSignal {
-    wishes: Mutex<SignalState>,
+    state: Mutex<SignalState>,
     changed: Condvar,
 }
 
@@ -33,47 +33,47 @@ struct SignalState {
 }
 
 impl PreparationSignal {
-    fn wishes(&self) -> MutexGuard<'_, SignalState> {
-        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SignalState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Signals that the client is not needed now.
     pub(crate) fn stop(&self) {
-        self.wishes().stop = true;
+        self.state().stop = true;
         self.changed.notify_all();
     }
 
     /// Signals that a caller waits for the client, and needs to know if it cannot be made.
     pub(crate) fn wait_for(&self) {
-        self.wishes().wait = true;
+        self.state().wait = true;
         self.changed.notify_all();
     }
 
     /// Signals that a caller needs the client as soon as possible.
     pub(crate) fn hurry(&self) {
-        self.wishes().hurry = true;
+        self.state().hurry = true;
         self.changed.notify_all();
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.wishes().stop
+        self.state().stop
     }
 
     pub(crate) fn is_waited_for(&self) -> bool {
-        self.wishes().wait
+        self.state().wait
     }
 
     pub(crate) fn is_hurried(&self) -> bool {
-        self.wishes().hurry
+        self.state().hurry
     }
 
     /// Pauses for `time`, unless a signal ends the pause.
     fn pause(&self, time: Duration, why: PauseReason) {
-        let idle = |wishes: &mut SignalState| match why {
-            PauseReason::Rate => !wishes.stop && !wishes.hurry,
-            PauseReason::Failure => !wishes.stop && !wishes.wait,
+        let idle = |state: &mut SignalState| match why {
+            PauseReason::Rate => !state.stop && !state.hurry,
+            PauseReason::Failure => !state.stop && !state.wait,
         };
-        let waited = self.changed.wait_timeout_while(self.wishes(), time, idle);
+        let waited = self.changed.wait_timeout_while(self.state(), time, idle);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -125,7 +125,7 @@ impl RateLimiter {
     }
 
     /// Waits until `bytes` more bytes may have arrived. Returns whether more are needed.
-    fn came(&mut self, bytes: usize) -> bool {
+    fn admit(&mut self, bytes: usize) -> bool {
         if let Some(rate) = self.rate.filter(|_| !self.signal.is_hurried()) {
             let now = self.clock.now();
             self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
@@ -138,13 +138,13 @@ impl RateLimiter {
 /// A transport with a limited rate, which stops once its bytes are no longer needed.
 pub(crate) struct RateLimitedTransport {
     pub(crate) inner: Box<dyn Transport>,
-    pub(crate) pace: RateLimiter,
+    pub(crate) limiter: RateLimiter,
 }
 
 impl Transport for RateLimitedTransport {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
         let response = self.inner.call(request)?;
-        self.pace.came(response.body.len());
+        self.limiter.admit(response.body.len());
         Ok(response)
     }
 
@@ -153,8 +153,8 @@ impl Transport for RateLimitedTransport {
         request: &Request,
         take: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Response, TransportError> {
-        let RateLimitedTransport { inner, pace } = self;
-        inner.call_in_pieces(request, &mut |bytes| take(bytes) && pace.came(bytes.len()))
+        let RateLimitedTransport { inner, limiter } = self;
+        inner.call_in_pieces(request, &mut |bytes| take(bytes) && limiter.admit(bytes.len()))
     }
 
     fn origin(&self) -> String {
