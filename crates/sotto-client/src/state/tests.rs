@@ -2,11 +2,11 @@
 //! a server checks that no slot is ever in two different requests.
 
 mod copies;
+mod crash_points;
 mod crashes;
 mod gate;
-mod halves;
-mod orders;
-mod passes;
+mod hint_requests;
+mod preparations;
 mod sim;
 
 #[path = "../../tests/suite/common.rs"]
@@ -130,7 +130,7 @@ fn cut(
     }
 }
 
-/// Delivers rows chunk by chunk, and nothing after so many chunks.
+/// Delivers rows chunk by chunk, and nothing after `chunks` chunks.
 fn drip(chunks: usize) -> impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send {
     let mut came = 0;
     move |request, mut response| {

@@ -1,11 +1,12 @@
-//! Answers that are none: each is refused by name, and never leads to another request.
+//! Malformed answers: each is refused with its own code, and never leads to another request.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{server, server_of, value};
 use sotto_client::Table;
 use sotto_client::transport::{Request, Response};
 use sotto_wire::{Code, Problem, answer, query};
 
-/// Asks for a row and for three, with `tamper` on the line, and gives the errors' codes.
+/// Looks up one row and three rows while `tamper` changes the responses, and returns the codes of
+/// the errors.
 fn codes(tamper: impl Fn(&mut Vec<u8>) + Send + Clone + 'static) -> [&'static str; 2] {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
@@ -143,7 +144,7 @@ fn keys_that_are_good_for_any_epoch_are_uploaded_once() {
     assert!(table.refresh().unwrap());
     assert_eq!(table.get(7).unwrap(), [0xEE; 2]);
     assert_eq!(table.stats().keys.requests, 1);
-    // A hint is of one epoch, and so is the client that is made from it.
+    // A hint belongs to one epoch, and so does the client that is made from it.
     let server = server_of("clear-keyed/1", 300, 2);
     let mut table = server.table().open().unwrap();
     server.with(|world| world.update(&[5]));

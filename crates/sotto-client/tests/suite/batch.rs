@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// Encodes a file of lines `key,value` as a stack for so many rows at once.
+/// Encodes a file of lines `key,value` as a stack for batches of `most` rows.
 fn publish(folder: &Path, epoch: u64, lines: u64, layout: SourceLayout, items: usize) {
     let entry = sotto_registry::find("simplepir/1").unwrap();
     publish_by(entry, RowProofs::No, folder, epoch, lines, layout, |rows| {
@@ -127,12 +127,12 @@ fn serve(folder: &Path) -> RunningServer {
 #[derive(Clone, Default)]
 struct Wire {
     asked: Arc<Mutex<Vec<(String, usize)>>>,
-    /// The table whose answers are spoilt.
+    /// The table whose answers are damaged.
     spoilt: Arc<Mutex<Option<String>>>,
 }
 
 impl Wire {
-    /// The asks since the last time, in alphabetical order, as they are made at the same time.
+    /// The query requests since the last call, sorted, since they are made at the same time.
     fn asked(&self) -> Vec<(String, usize)> {
         let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
         asked.sort();
@@ -162,7 +162,7 @@ impl Transport for Watched {
         self.wire.asked.lock().unwrap().push((request.path.clone(), request.body.len()));
         let mut response = self.inner.call(request)?;
         if self.wire.spoilt.lock().unwrap().as_ref().is_some_and(|table| request.path.contains(table)) {
-            // As many bytes as are due, and half of them garbage.
+            // The expected number of bytes, half of them wrong.
             let half = response.body.len() / 2;
             response.body[..half].fill(0xFF);
         }
@@ -202,7 +202,7 @@ fn rows_in_one_round() {
     assert_eq!(named, [granted(3, value(3)), granted(17, value(17)), granted(3, vec![b'v' & 1])]);
     assert_eq!(wire.asked(), seen);
 
-    // More than a round has room for takes several that look alike, whatever comes of the first.
+    // More lookups than fit a round take several rounds that look alike, whatever the first returns.
     let several: Vec<u64> = (0..13).collect();
     assert_eq!(batch.get_many(&several).unwrap(), several.iter().map(|i| value(*i)).collect::<Vec<_>>());
     let twice = wire.asked();
@@ -210,14 +210,14 @@ fn rows_in_one_round() {
     let past_end: Vec<u64> = (400..413).collect();
     assert_eq!(batch.get_many(&past_end).unwrap_err().code(), "misuse");
     assert_eq!(wire.asked(), twice);
-    // What cannot be had is refused after all tables were asked, as always.
+    // A lookup that cannot be served is refused after all tables were queried.
     assert_eq!(batch.get_many(&[400]).unwrap_err().code(), "misuse");
     assert_eq!(wire.asked(), seen);
     for wish in [Lookup::Key("400"), Lookup::Key("x"), Lookup::Bit(400 * 96), Lookup::Bit(u64::MAX)] {
         assert_eq!(batch.get_all(&[wish]).unwrap_err().code(), "no-such-row");
         assert_eq!(wire.asked(), seen);
     }
-    // One of these spoils no other.
+    // A failed lookup affects no other.
     let each = batch.get_each(&[Lookup::Key("x"), Lookup::Row(3)]).unwrap();
     assert_eq!(wire.asked(), seen);
     let [Err(none), Ok(there)] = &each[..] else { panic!("{each:?}") };
@@ -225,7 +225,8 @@ fn rows_in_one_round() {
     assert_eq!(batch.find_many(&["key 1"]).unwrap_err().code(), "no-such-row");
     assert!(wire.asked().is_empty(), "whoever asks by key asks no such stack");
 
-    // A table that answers with garbage is noticed, and nothing that is sent shows it: every table is asked, then and later.
+    // Wrong answers of one table are detected, and requests do not show it: every table is queried,
+    // in this round and later.
     *wire.spoilt.lock().unwrap() = Some("many-4/".to_owned());
     assert!(batch.get_many(&every).is_err());
     assert_eq!(wire.asked(), seen);
@@ -233,7 +234,8 @@ fn rows_in_one_round() {
     assert_eq!(batch.get_many(&[8]).unwrap(), [value(8)]);
     assert_eq!(wire.asked(), seen);
 
-    // Rows of other epochs are never mixed, and whether there is a second round does not depend on what is wanted.
+    // Rows of two epochs are never mixed, and whether there is a second round does not depend on what
+    // is looked up.
     for epoch in [2, 3] {
         publish(folder.path(), epoch, 360, rows(), 12);
         assert!(running.reload());
@@ -272,7 +274,7 @@ fn keys_in_one_round() {
     assert_eq!(wire.asked(), seen);
     assert_eq!(batch.find_many(&["key 1"; 7]).unwrap(), vec![Some(value(1)); 7]);
     assert_eq!(wire.asked().len(), 2 * seen.len());
-    // A key that is none spoils no other, wherever it stands.
+    // An invalid key affects no other lookup, at any position.
     let each = batch
         .get_each(&[Lookup::Key("key 7"), Lookup::Key(""), Lookup::Row(1), Lookup::Key("key 8")])
         .unwrap();
@@ -300,7 +302,7 @@ fn another_stack_is_no_batch() {
     assert_eq!(open().unwrap().trust(), sotto_client::Trust::FirstUse);
     assert_eq!(open().unwrap().trust(), sotto_client::Trust::Remembered);
 
-    // The same tables under a layer that is unknown here, and then in a stack that somebody else signs.
+    // The same tables under an unknown layer, then in a stack that is signed by another key.
     let dir = StackDir::find(&folder.path().join("stack")).unwrap();
     let (_, document) = dir.read().unwrap();
     let layers = vec![LayerEntry { name: "tree-tile/1".to_owned(), params: serde_json::json!({}) }];
@@ -314,7 +316,7 @@ fn another_stack_is_no_batch() {
     dir.publish(&document, &[], &stranger).unwrap();
     running.reload();
     assert_eq!(open().unwrap_err().code(), "wrong-key");
-    // An epoch before what was seen is refused too.
+    // An epoch older than one seen before is refused too.
     dir.publish(&Document { epoch: Epoch(1), ..document }, &[], &key).unwrap();
     running.reload();
     assert_eq!(open().unwrap_err().code(), "rollback");

@@ -1,5 +1,5 @@
-//! Tables of several buckets under a layer: one query brings a row of each. A scheme in the clear stands in for private ones, so
-//! that what a query asks for can be read off it.
+//! Tables of several buckets under a layer: one query returns a row of each. The test scheme does not
+//! hide the requested rows, so that tests can read them in the query.
 
 use crate::batch::{keys, publish_by, rows, value};
 use crate::common::resolve;
@@ -21,12 +21,12 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// A stack's folder, served in memory: only what its stack names.
+/// Serves a stack's folder in memory: the documents that the stack names, and nothing else.
 #[derive(Clone)]
 struct Shelf {
     folder: Arc<TempDir>,
     heard: Arc<Mutex<Vec<Request>>>,
-    /// The byte of an answer to spoil, counted from the end of the first table's.
+    /// Position of the byte to damage, from the end of the first table's answer.
     spoilt: Arc<Mutex<Option<usize>>>,
 }
 
@@ -107,7 +107,8 @@ impl Shelf {
         BatchStack::new(stack.open().unwrap()).unwrap()
     }
 
-    /// The asks since the last time: the table, and the words of its queries, which are places in buckets.
+    /// The query requests since the last call: the table, and the positions in buckets that its
+    /// queries are for.
     fn asked(&self) -> Vec<(String, Vec<u64>)> {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
         let asks = heard.into_iter().filter(|request| request.method == Method::Post).map(|request| {
@@ -269,7 +270,7 @@ fn rows_of_such_a_table_are_looked_up_for_themselves_too() {
     assert_eq!(seen.len(), 5);
     let past = single.get(buckets * each).unwrap_err();
     assert_eq!((past.code(), shelf.asked().len()), ("misuse", 1));
-    // Rows that are not some of every bucket are no batch.
+    // A batch needs equally many rows of every bucket.
     let mut rows = vec![0; buckets as usize];
     rows[3] = each;
     let mut session = session_with(&shelf);
@@ -283,7 +284,7 @@ fn rows_of_such_a_table_are_looked_up_for_themselves_too() {
     assert_eq!(error.code(), "misuse", "a row past its bucket is asked for, and then refused: {error}");
 }
 
-/// A session with the first table, without a table around it.
+/// A session of the first table.
 fn session_with(shelf: &Shelf) -> sotto_client::Session {
     use sotto_client::session::{Action, SessionSetup, SetupConfig};
     let mut config = SetupConfig::new("many-0".parse().unwrap());

@@ -1,4 +1,4 @@
-//! What is kept between runs: it saves bytes, and is never believed.
+//! Files that are kept between runs: they save bytes, and are verified before each use.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_catalog::SigningKey;
@@ -120,7 +120,7 @@ fn a_delta_makes_the_new_hint_of_the_old() {
     assert_eq!(table.get(3).unwrap(), [0xEE; 32]);
     assert_eq!(table.get(4).unwrap(), value(4, 32));
 
-    // And while the table is open.
+    // The same while the table is open.
     server.with(|world| world.update(&[4]));
     assert_eq!(table.get(4).unwrap(), [0xEE; 32]);
     assert_eq!(table.stats().artifacts.down, 3 * 16);
@@ -128,7 +128,7 @@ fn a_delta_makes_the_new_hint_of_the_old() {
 
 #[test]
 fn a_delta_that_leads_elsewhere_costs_a_download_and_nothing_else() {
-    // Damaged, cut short, missing; and one that the catalog vouches for, and is wrong.
+    // Damaged, truncated, missing; and an artifact that matches the catalog but is not valid.
     let spoil: [fn(&mut crate::common::World); 4] = [
         |world| world.replace(Artifact::HintDelta, vec![0; 32]),
         |world| world.replace(Artifact::HintDelta, vec![0; 31]),
@@ -181,7 +181,7 @@ fn the_first_key_seen_is_the_only_one_afterwards() {
     let pin = other.public();
     server.with(|world| world.key = other);
     assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "wrong-key");
-    // Not for a pin either, until the cache is told to forget the table.
+    // A pin does not help either, until the table is removed from the cache.
     let cached = || server.table().cache_dir(dir.path()).pin(pin);
     let error = cached().open().map(|_| ()).unwrap_err();
     assert!(error.code() == "other-signer" && error.fix().contains("forget"), "{error:?}");
@@ -230,7 +230,7 @@ fn damaged_memory_does_not_pass_for_a_first_visit() {
     open(&server, dir.path()).unwrap();
     let mut entries = fs::read_dir(dir.path().join("tables")).unwrap().map(|entry| entry.unwrap().path());
     let memory = entries.find(|path| path.extension().is_some_and(|e| e == "json")).unwrap();
-    // A flipped bit is damage of this file, wherever it is: it must not read as what a publisher did.
+    // A flipped bit is reported as damage of this file, and never as a fault of the publisher.
     let (whole, cache) = (fs::read(&memory).unwrap(), Cache::open(dir.path()).unwrap());
     for bit in 0..whole.len() * 8 {
         let mut bytes = whole.clone();
@@ -274,7 +274,7 @@ fn a_key_remembered_meanwhile_is_not_forgotten() {
     });
     assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "wrong-key");
     assert_eq!(cache.known("memory:", crate::common::NAME).unwrap(), Some(seen.clone()));
-    // A pin is the caller's word, and yet only a person takes back what was seen.
+    // A pin does not override what was seen; only removing the table from the cache does.
     let pin = server.with(|world| world.pin());
     let pinned = || server.table().pin(pin).cache_dir(dir.path());
     assert_eq!(pinned().open().map(|_| ()).unwrap_err().code(), "other-signer");
@@ -341,7 +341,7 @@ fn what_is_kept_is_for_its_owner_only() {
     }
 }
 
-/// The disk is full for a child process that may not write files of more than so many blocks.
+/// Simulates a full disk by a child process whose files may have `blocks` blocks at most.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_named_and_keeps_what_is_there() {
@@ -395,7 +395,7 @@ fn a_response_that_is_refused_is_not_kept() {
     assert_eq!(Cache::open(dir.path()).unwrap().size().unwrap(), Default::default());
 }
 
-/// Opens a table whose scheme has keys; gives how many uploads that took.
+/// Opens a table whose scheme has keys; returns the number of uploads.
 fn uploads(server: &Server, builder: impl FnOnce(TableBuilder) -> TableBuilder) -> u64 {
     let mut table = builder(server.table()).open().unwrap();
     assert_eq!(table.get(7).unwrap(), value(7, 8));
@@ -408,7 +408,7 @@ fn keys_are_registered_once_and_used_by_every_opening() {
     let kept = |table: TableBuilder| table.cache_dir(dir.path());
     assert_eq!(uploads(&server, kept), 1);
     assert_eq!(uploads(&server, kept), 0);
-    // The server forgets, and is told again; from then on everybody knows the new name.
+    // The server drops the keys and receives them again; then all processes know the new session id.
     server.with(|world| world.drop_sessions());
     server.heard();
     assert_eq!(uploads(&server, kept), 1);
@@ -416,7 +416,7 @@ fn keys_are_registered_once_and_used_by_every_opening() {
     let query = |i: usize| asked[i].body[sotto_wire::query::HEAD_BYTES..].to_vec();
     assert!(asked.len() == 2 && query(0) == query(1), "one query, whatever the keys are called");
     assert_eq!(uploads(&server, kept), 0);
-    // The next epoch takes the same keys.
+    // The next epoch accepts the same keys.
     server.with(|world| world.update(&[3]));
     assert_eq!(uploads(&server, kept), 0);
     // Other tables of the same name, with other parameters, do not.
@@ -450,7 +450,8 @@ fn keys_are_not_used_for_longer_than_said_nor_kept_if_nobody_wants_that() {
     }
 }
 
-/// Damage, another key file or none, and files in the wrong place: keys are registered once more, and nothing else happens.
+/// Damage, another key file or none, and files in the wrong place: keys are registered again, and
+/// nothing else happens.
 #[test]
 fn keys_that_cannot_be_read_are_registered_again() {
     let server = server_of("clear-stream/1", 30, 8);
@@ -480,7 +481,7 @@ fn keys_that_cannot_be_read_are_registered_again() {
     assert_ne!(fs::read(&file).unwrap(), before);
     fs::remove_file(&file).unwrap();
     assert_eq!((open(), open()), (1, 0));
-    // A copy of the cache without the key file is of no use to anybody.
+    // A copy of the cache without the key file contains no usable keys.
     assert!(
         Keyring::open(dir.path(), None)
             .unwrap()

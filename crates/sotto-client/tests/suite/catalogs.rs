@@ -1,4 +1,4 @@
-//! Catalogs that are not to be believed, and artifacts that are not what the catalog says.
+//! Catalogs that must be refused, and artifacts that do not match the catalog.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
 use sotto_catalog::{SignedCatalog, SigningKey};
@@ -46,7 +46,7 @@ fn a_flipped_bit_anywhere_is_refused() {
     }
 }
 
-/// Damage on the way is another one each time, and passes.
+/// Damage in transit differs from time to time, and a second request succeeds.
 #[test]
 fn a_catalog_that_was_damaged_on_its_way_is_fetched_once_more() {
     let server = server(10, 2);
@@ -119,7 +119,8 @@ fn two_catalogs_of_one_epoch_convict_their_publisher() {
     let first = server.with(|world| world.signed());
     server.with(|world| world.catalog.created += 1);
     let second = server.with(|world| world.signed());
-    // While the table is open, in the next process, and with the key pinned: always, and both are kept.
+    // The equivocation is detected while the table is open, in the next process, and with a pin; both
+    // catalogs are stored.
     let pin = server.with(|world| world.pin());
     let errors = [
         table.refresh().unwrap_err(),
@@ -136,11 +137,11 @@ fn two_catalogs_of_one_epoch_convict_their_publisher() {
             SignedCatalog::parse(signed).unwrap().verify(Some(&pin)).unwrap();
         }
     }
-    // Without a cache whoever has the table open notices all the same.
+    // Without a cache, a client that has the table open detects it too.
     let mut table = server.table().open().unwrap();
     server.with(|world| world.catalog.created += 1);
     assert!(matches!(table.refresh(), Err(ClientError::Equivocation { epoch: Epoch(1), kept: None })));
-    // The next epoch is another matter.
+    // The next epoch is accepted.
     server.with(|world| world.update(&[]));
     assert_eq!(open().unwrap().get(7).unwrap(), value(7, 32));
 }
@@ -167,7 +168,7 @@ fn parameters_other_than_the_digest_says_are_refused() {
     assert_eq!(refused(&server), "catalog-disagrees");
 }
 
-/// The scheme in the clear, with a report that says something else.
+/// The test scheme, with another report.
 fn weakened(report: fn(&[u8]) -> sotto_core::Result<ParamsReport>) -> SchemeEntry {
     SchemeEntry { report, ..CLEAR }
 }
@@ -256,7 +257,7 @@ fn an_epoch_that_ends_while_it_is_opened_is_followed_by_the_next() {
         let gone = request.range.is_some() && std::mem::take(&mut first);
         Ok(if gone { Response::new(404, Vec::new()) } else { honest })
     });
-    // A refusal that is not sotto's own says nothing of epochs.
+    // A refusal of an intermediary says nothing about epochs.
     assert_eq!(refused(&server), "no-such-route");
     let mut first = true;
     server.tamper(move |request, honest| {

@@ -1,4 +1,4 @@
-// A server in memory over the schemes in the clear, which remembers all it was sent and can be told to lie.
+// A server in memory for the test schemes, which records all requests and can change its responses.
 // Plain comments, since the first example of the crate includes this file.
 use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, RowsRoot, SignedCatalog, SigningKey,
@@ -20,13 +20,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-/// The name of every table here.
+/// Name of every test table.
 pub const NAME: &str = "squares";
 
-/// The chunk size of artifacts here: the smallest there is, so that a small hint has several.
+/// Chunk size of artifacts: the smallest possible, so that a small hint has several chunks.
 pub const CHUNK: usize = 64 << 10;
 
-/// Finds schemes, those in the clear too, which no registry may hold.
+/// Finds schemes, including the test schemes, which are in no registry.
 pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
     let clear = [&CLEAR, &CLEAR_BATCH, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_ROWS].into_iter();
     let mut clear = clear.chain([&CLEAR_STATE, &CLEAR_STREAM, &CLEAR_TWO]);
@@ -44,15 +44,15 @@ pub struct World {
     pub image: MemoryImage,
     pub artifacts: HashMap<String, Vec<u8>>,
     pub scheme: &'static SchemeEntry,
-    /// Which of the scheme's servers it is.
+    /// Role of the server.
     pub role: u8,
     /// Catalogs of earlier epochs that can still be fetched.
     pub earlier: Vec<(Epoch, Vec<u8>)>,
     /// The folder of its publisher's log, if it publishes one.
     pub published: Option<std::path::PathBuf>,
-    /// All it was sent, in order.
+    /// All requests, in order.
     pub log: Vec<Request>,
-    /// What is done to a response on its way.
+    /// Changes a response before it is delivered.
     pub tamper: Option<Tamper>,
     sessions: HashMap<[u8; 16], AnySession>,
 }
@@ -69,7 +69,7 @@ pub fn value(row: u64, row_bytes: usize) -> Vec<u8> {
     out
 }
 
-/// A table of so many rows.
+/// A server of a table with `rows` rows.
 pub fn server(rows: u64, row_bytes: u64) -> Server {
     server_of("clear/1", rows, row_bytes)
 }
@@ -78,7 +78,7 @@ pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
     server_with(scheme, rows, row_bytes, 1)
 }
 
-/// A table whose clients are expected to make so many lookups.
+/// A server of a table whose clients are expected to make `lookups` lookups.
 pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Server {
     let scheme = resolve(scheme).unwrap();
     let params = (scheme.select)(&TableShape::new(rows, row_bytes, lookups)).unwrap();
@@ -216,7 +216,7 @@ impl World {
         self.publish(rows);
     }
 
-    /// Signs a rows delta that nobody can follow to its end: this epoch's, and a row past the last.
+    /// Signs a rows delta that cannot be applied: this epoch's, and a row past the last.
     pub fn spoil_delta(&mut self) {
         let bytes = self.image.artifact(Artifact::RowsDelta).unwrap();
         let bytes = [bytes, &vec![0xFF; bytes.len()]].concat();
@@ -393,7 +393,7 @@ impl Server {
         change(&mut self.0.lock().unwrap())
     }
 
-    /// From now on answers of the server go through `tamper`.
+    /// Passes all further responses through `tamper`.
     pub fn tamper(
         &self,
         tamper: impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send + 'static,
@@ -401,7 +401,7 @@ impl Server {
         self.with(|world| world.tamper = Some(Box::new(tamper)));
     }
 
-    /// From now on the bodies of answers to asks go through `tamper`.
+    /// Passes the bodies of all further answers through `tamper`.
     pub fn tamper_asks(&self, mut tamper: impl FnMut(&mut Vec<u8>) + Send + 'static) {
         self.tamper(move |request, mut response| {
             if request.path.ends_with("/ask") {
@@ -426,8 +426,9 @@ pub fn as_addresses(server: &Server) {
     });
 }
 
-/// Serves `answer` over HTTP, from the head and body of a request to all bytes of a response, one request
-/// per connection; no bytes at all cut the connection. Gives the address.
+/// Serves `answer` over HTTP: a function from the head and body of a request to all bytes of the
+/// response. Each connection carries one request, and is closed if there are no bytes. Returns the
+/// address.
 pub fn http(mut answer: impl FnMut(&str, &[u8]) -> Vec<u8> + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -442,7 +443,7 @@ pub fn http(mut answer: impl FnMut(&str, &[u8]) -> Vec<u8> + Send + 'static) -> 
             }
             let mut body = vec![0; header(&head, "content-length").map_or(0, |text| text.parse().unwrap())];
             if stream.read_exact(&mut body).is_ok() {
-                // A client that has seen enough hangs up, which is no failure of the test's.
+                // A client may close the connection early.
                 let _ = stream.get_mut().write_all(&answer(&head, &body));
             }
         }
@@ -483,7 +484,7 @@ impl Server {
     }
 }
 
-/// Two servers of one table, each with a copy of its own.
+/// Two servers of one table, each with its own copy.
 pub fn pair(rows: u64, row_bytes: u64) -> [Server; 2] {
     let servers = [(); 2].map(|()| server_of("clear-two/1", rows, row_bytes));
     servers[1].with(|world| world.role = 1);
@@ -503,7 +504,7 @@ pub fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
     table_of(&[&servers[0], &servers[1]]).open()
 }
 
-/// The bodies of the asks each server has heard since the last time.
+/// The bodies of the query requests that each server received since the last call.
 pub fn asks(servers: &[Server; 2]) -> [Vec<Vec<u8>>; 2] {
     servers.each_ref().map(|server| {
         let heard = server.heard().into_iter().filter(|request| request.path.ends_with("/ask"));

@@ -1,4 +1,5 @@
-//! Tables whose hints one server makes: it is sent orders and never a query, the other one queries and never an order.
+//! Tables with a hint server: it receives hint requests and never a query, and the query server
+//! receives queries and never a hint request.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, resolve, server_of, value};
 use sotto_client::transport::{Response, Transport, TransportError};
@@ -51,7 +52,7 @@ fn orders_do_not_depend_on_what_is_asked() {
         let servers = pair();
         let mut table = open(&servers).unwrap();
         rows.iter().for_each(|&row| drop(table.get(row).unwrap()));
-        // The upper half of an order's number is the client, which is another one each time.
+        // The upper half of a hint request's number names the client, which differs each time.
         heard(&servers[1])
             .into_iter()
             .map(|(path, body)| (path, body[hints::HEAD_BYTES..][..4].to_vec()))
@@ -108,7 +109,7 @@ fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
         Ok(response)
     });
     assert_eq!(order(&mut table).code(), "bad-answer");
-    // A well-formed supply to another order: the scheme's to refuse.
+    // A well-formed response to another request, which the scheme has to refuse.
     servers[1].tamper(|_, mut response| {
         response.body[48] ^= 1;
         Ok(response)
@@ -121,7 +122,7 @@ fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
     assert_eq!(table.get(7).unwrap(), value(7, 32));
 }
 
-/// The client that an order is of.
+/// The client that made a hint request.
 fn client(order: &[u8]) -> [u8; 4] {
     *order[hints::HEAD_BYTES + 4..].first_chunk().unwrap()
 }
@@ -137,7 +138,7 @@ fn other_servers_or_another_order_of_them_is_another_client() {
     };
     assert_eq!(get([&first, &helper], 1).unwrap(), value(1, 32));
     assert_eq!(get([&first, &other], 2).unwrap(), value(2, 32));
-    // What the one knows of a client's hints the other does not, and the server that is asked of neither.
+    // Neither server learns what the other knows of a client's hints.
     let told = [1, 2].map(|i: usize| heard(&servers[i]));
     let [[(_, one)], [(_, two)]] = told.each_ref().map(Vec::as_slice) else { panic!("{told:?}") };
     assert_ne!(client(one), client(two));
@@ -149,7 +150,7 @@ fn other_servers_or_another_order_of_them_is_another_client() {
     assert_eq!(std::fs::read_dir(dir.path().join("states")).unwrap().count(), 3);
 }
 
-/// A table whose helper makes real hints, and which it is opened from.
+/// A table with a real hint server.
 fn real(scheme: &str, rows: u64, row_bytes: u64) -> Table {
     let servers = [0, 1].map(|role| {
         let server = server_of(scheme, rows, row_bytes);

@@ -1,4 +1,4 @@
-//! Over a real socket: what is sent, what is refused, what is sent again.
+//! Transports over a real socket: what is sent, what is refused, what is sent again.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{http, http_response, server, value};
 use sotto_client::transport::InProcessTransport;
@@ -19,7 +19,7 @@ fn call(url: &str) -> Result<Response, TransportError> {
     HttpTransport::new(url, &HttpSettings::default()).unwrap().call(&post())
 }
 
-/// Retries with pauses too short to notice.
+/// A policy with short pauses.
 fn quick<T: Transport>(inner: T) -> RetryTransport<T> {
     let pause = Duration::from_millis(1);
     // Four pauses: 1, 2, 4 and 8 ms.
@@ -227,12 +227,12 @@ fn retries_end() {
         assert_eq!(retries(&status(busy)), 4);
     }
     assert_eq!(retries(&|| Err(TransportError::Lost(String::new()))), 4);
-    // These would not go better the next time.
+    // These are not retried.
     for refused in [200, 206, 302, 400, 404, 409, 410, 413, 500] {
         assert_eq!(retries(&status(refused)), 0);
     }
     assert_eq!(retries(&|| Err(TransportError::Timeout(String::new()))), 0);
-    // A server may not make a client wait for ever.
+    // A server cannot make a client wait without limit.
     let patient = || Ok(Response { status: 503, retry_after: Some(Duration::MAX), ..Response::default() });
     assert_eq!(retries(&patient), 0);
 }
@@ -261,7 +261,7 @@ fn a_busy_server_is_waited_out_and_somebody_is_told() {
     assert_eq!(heard.try_iter().count(), 0, "a moment is not worth a word");
 }
 
-/// Said once, when it takes a second.
+/// A wait of a second is reported once.
 #[test]
 fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
     let (told, heard) = mpsc::channel();
@@ -307,7 +307,7 @@ fn a_socks_proxy_is_not_passed_by() {
         first
     });
     assert!(alone("http::through_the_proxy", &[("ALL_PROXY", &address), ("NO_PROXY", "")]));
-    // Whoever still waits for a greeting gets one that is none.
+    // A client that still waits for the TLS handshake gets an invalid one.
     let _ = std::net::TcpStream::connect(at).and_then(|mut stream| stream.write_all(&[0]));
     assert_eq!(greeted.join().unwrap(), [5], "the greeting of SOCKS 5");
 }

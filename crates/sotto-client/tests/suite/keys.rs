@@ -1,4 +1,4 @@
-//! Keys come to their end by a public count and age, and by nothing else; the next ones are made in the background.
+//! Keys end by a public count and age, and by nothing else; the next keys are made in the background.
 
 use crate::common::{NAME, Server, as_addresses, boxed, server_of, value};
 use sotto_catalog::TableKind;
@@ -59,7 +59,7 @@ fn keys_end_after_so_much_time() {
     assert_eq!(heard(&server), ["keys", "1", "keys", "2"]);
 }
 
-/// New keys come with the newest epoch, which may count its blocks from another key.
+/// New keys are registered for the newest epoch, whose blocks may start at another key.
 #[test]
 fn what_is_wanted_is_looked_for_where_the_next_keys_are_good() {
     let server = keyed();
@@ -94,7 +94,7 @@ fn an_error_changes_no_keys() {
     }
     server.with(|world| world.tamper = None);
     table.get(300).unwrap_err();
-    // The server forgets: the same keys are registered again, and count on.
+    // The server drops the keys: they are registered again, and their count continues.
     server.with(|world| world.drop_sessions());
     table.get(5).unwrap();
     let bodies: Vec<_> =
@@ -104,7 +104,7 @@ fn an_error_changes_no_keys() {
     assert_eq!(heard(&server), ["1"]);
     table.get(5).unwrap();
     assert_eq!(heard(&server), ["keys", "2"]);
-    // Another epoch goes on with them.
+    // The next epoch uses them too.
     server.with(|world| world.update(&[]));
     table.get(5).unwrap();
     assert_eq!(asked(&server), ["2", "2"]);
@@ -152,7 +152,7 @@ fn the_next_keys_are_there_in_time() {
     assert_eq!(heard(&server), ["1", "2"]);
     assert!(!table.is_preparing());
 
-    // The table moves on meanwhile: the next keys go along.
+    // The table moves on meanwhile, and the next keys with it.
     (9..15).for_each(|row| drop(table.get(row).unwrap()));
     std::thread::sleep(Duration::from_millis(200));
     server.with(|world| world.update(&[]));
@@ -160,8 +160,8 @@ fn the_next_keys_are_there_in_time() {
     assert_eq!(asked(&server).last().unwrap(), "3");
 }
 
-/// Keys are made for the epoch that the table has come to, whatever the parameters are there: a table that was encoded anew has
-/// others, and servers go on with the epoch before for clients that are not there yet.
+/// Keys are made for the table's newest epoch, also if a new encoding has changed the parameters;
+/// servers still answer for the previous epoch.
 #[test]
 fn the_next_keys_are_good_for_other_parameters_too() {
     let (server, larger) = (keyed(), server_of("clear-stream/1", 600, 8));
@@ -190,7 +190,7 @@ fn calls_count_together() {
         assert_eq!(open(4).get(row).unwrap(), value(row, 8));
     }
     assert_eq!(heard(&server), ["keys", "1", "1", "1", "1", "keys", "2"]);
-    // What a call reserved and did not use is given back when it ends, and so is what two used at once.
+    // Reserved uses that were not made are released at the end of a call, also of two at once.
     let used = || {
         let entry = Keyring::open(dir.path(), None).unwrap().read(&KeyringSlot::of("memory:", NAME)).unwrap();
         entry.unwrap().used
@@ -200,7 +200,7 @@ fn calls_count_together() {
     (0..7).for_each(|row| drop(other.get(row).unwrap()));
     drop((one, other));
     assert_eq!(used(), 1 + 10 + 7);
-    // Keys of before are not counted for those of now.
+    // Uses of earlier keys do not count for the current ones.
     let mut late = open(100);
     late.get(1).unwrap();
     open(4).get(1).unwrap();
@@ -209,7 +209,7 @@ fn calls_count_together() {
     assert_eq!(used(), 1);
 }
 
-/// However many processes share a cache, and however they end: no more is asked under one key than may be.
+/// Processes that share a cache never exceed the limit of one set of keys, however they end.
 #[test]
 fn no_more_is_asked_under_one_key_than_is_reserved_on_disk() {
     let (server, dir) = (keyed(), tempfile::tempdir().unwrap());
@@ -220,7 +220,7 @@ fn no_more_is_asked_under_one_key_than_is_reserved_on_disk() {
             assert_eq!(table.get(round).unwrap(), value(round, 8));
         }
         if round == 10 {
-            // One is killed: what it reserved is lost.
+            // One process is killed: the uses that it reserved are lost.
             std::mem::forget(all.pop());
         }
     }
@@ -228,7 +228,7 @@ fn no_more_is_asked_under_one_key_than_is_reserved_on_disk() {
     let most = |key: &String| asked.iter().filter(|other| *other == key).count();
     assert_eq!(asked.len(), 4 * 11 + 3 * 9);
     assert!(asked.iter().map(most).all(|uses| uses <= 32), "{asked:?}");
-    // They go over to each other's keys, instead of each making its own.
+    // They use each other's keys, instead of each making its own.
     assert!(asked.iter().collect::<std::collections::BTreeSet<_>>().len() <= 4, "{asked:?}");
 }
 

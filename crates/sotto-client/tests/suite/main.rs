@@ -7,28 +7,28 @@
     reason = "a failed check fails its test"
 )]
 
-mod accord;
 mod answers;
 mod batch;
 mod buckets;
 mod caches;
 mod catalogs;
 mod common;
+mod epoch_agreement;
 mod hints;
 mod http;
 mod keys;
 mod registry;
 mod rows;
 mod server;
+mod setup_steps;
 mod shape;
 mod signers;
 mod silence;
 mod snapshot;
 mod stack;
-mod steps;
 mod streams;
 mod symmetric;
 mod tokens;
-mod two;
+mod two_servers;
 mod verified;
 mod witness;

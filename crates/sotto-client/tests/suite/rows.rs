@@ -1,4 +1,4 @@
-//! Rows that are streamed and never kept, preparations that go on after a break, and states that follow deltas.
+//! Streamed rows, preparations that continue after an interruption, and states that follow deltas.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
 use sotto_client::session::{Action, FetchRange, KnownSigner, SavedPreparation, StateVersion};
@@ -7,7 +7,7 @@ use sotto_client::{ClientError, Session, SessionSetup, Table};
 use sotto_core::{Artifact, Epoch, ParamsDigest};
 use sotto_testkit::rng::seeded;
 
-/// Records that no chunk is a multiple of.
+/// Record size of which no chunk is a multiple.
 const WIDTH: u64 = 1000;
 const ROWS: u64 = 40_000;
 const BYTES: u64 = ROWS * WIDTH;
@@ -36,7 +36,7 @@ fn wanted(opening: &SessionSetup) -> FetchRange {
     }
 }
 
-/// Takes an opening to its end.
+/// Carries out all steps of a setup.
 fn settle(server: &Server, mut opening: SessionSetup) -> Session {
     while let Action::Catalog { request, .. } | Action::Fetch(FetchRange { request, .. }) = opening.next() {
         opening.feed(&call(server, &request), &mut seeded("settle")).unwrap();
@@ -50,7 +50,7 @@ fn look(server: &Server, session: &mut Session, row: u64) -> Vec<u8> {
     session.recover(ask, &responses).unwrap().remove(0)
 }
 
-/// The ranges of artifacts that a server was asked for.
+/// The ranges of artifacts that were requested from a server.
 fn ranges(server: &Server) -> Vec<(u64, u64)> {
     let of = |request: Request| request.range.map(|range| (range.start, range.end));
     server.heard().into_iter().filter_map(of).collect()
@@ -95,7 +95,7 @@ fn the_part_after_the_one_wanted_is_known_ahead() {
     assert_eq!(parts, 3);
 }
 
-/// A transport whose first responses to requests for rows break off after so many bytes.
+/// A transport whose first responses to requests for rows break off after the given numbers of bytes.
 struct Cutting<T> {
     inner: T,
     after: Vec<usize>,
@@ -218,7 +218,7 @@ fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
     assert_eq!(table.get(3).unwrap(), value(3, WIDTH as usize));
 }
 
-/// Takes so many parts, and gives what goes on from there.
+/// Absorbs `parts` parts, and returns the preparation to continue.
 fn begun(server: &Server, parts: usize) -> SavedPreparation {
     let mut opening = SessionSetup::new(server.config());
     catalog_of(server, &mut opening).unwrap();
@@ -305,7 +305,7 @@ fn a_preparation_goes_on_at_its_own_epoch_as_long_as_that_is_served() {
     );
 }
 
-/// Moves on by so many epochs, whose catalogs stay.
+/// Moves on by `epochs` epochs, whose catalogs stay available.
 fn epochs(server: &Server, changes: &[&[u64]]) {
     for rows in changes {
         server.with(|world| {
@@ -334,13 +334,13 @@ fn a_state_follows_deltas_epoch_by_epoch() {
         assert_eq!(table.get(row).unwrap(), new(), "row {row}");
     }
     assert_eq!(table.get(4).unwrap(), value(4, WIDTH as usize));
-    // A lookup that finds the epoch over goes the same way.
+    // A lookup that finds that the epoch has ended does the same.
     epochs(&server, &[&[4]]);
     assert_eq!(table.get(4).unwrap(), new());
     assert_eq!(table.stats().artifacts.down - after.artifacts.down, 8 + WIDTH);
 }
 
-/// Spoils the way in some manner, and checks that the rows are streamed again and right.
+/// Damages the delta chain, and checks that the rows are streamed again and are correct.
 #[track_caller]
 fn streams_again(changes: &[&[u64]], spoil: impl FnOnce(&Server)) {
     let server = small();
@@ -373,7 +373,7 @@ fn rows_are_streamed_again_where_no_way_leads() {
     });
 }
 
-/// The publisher has signed a delta that nobody can follow.
+/// The publisher has signed a delta that cannot be applied.
 #[test]
 fn a_client_that_could_not_follow_is_discarded() {
     let server = small();

@@ -1,4 +1,4 @@
-//! Against the real server, over HTTP, with the schemes of the registry.
+//! The client against the real server, over HTTP, with the schemes of the registry.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, server_of, value};
 use sotto_catalog::SignedCatalog;
@@ -8,7 +8,7 @@ use sotto_server::table_epoch::TableEpochParts;
 use sotto_server::{EpochSource, RunningServer, ServerConfig, SessionConfig, SourceError, TableEpoch};
 use std::sync::Arc;
 
-/// The epochs a test has made so far, each as a copy of its own.
+/// The epochs of a test so far, each in its own folder.
 struct Shelf(Server);
 
 impl EpochSource for Shelf {
@@ -65,7 +65,7 @@ fn a_table_is_opened_asked_updated_and_asked_again() {
 
     server.with(|world| world.update(&[3]));
     running.reload();
-    // Until the server has swapped, the first epoch still answers.
+    // Until the server has reloaded, the first epoch still answers.
     while !table.refresh().unwrap() {
         std::thread::yield_now();
     }
@@ -74,7 +74,7 @@ fn a_table_is_opened_asked_updated_and_asked_again() {
     let hint = server.with(|world| world.hint().len()) as u64;
     assert_eq!(table.stats().patched_bytes, hint);
 
-    // A second client starts from what the first has kept.
+    // A second client starts from the cache of the first.
     let again = Table::connect(&url, NAME).cache_dir(dir.path()).open().unwrap();
     assert_eq!((again.stats().cached_bytes, again.stats().artifacts.down), (hint, 0));
     running.shutdown();
@@ -204,7 +204,7 @@ fn keys_evicted_between_registration_and_ask_are_registered_again() {
         assert_eq!(one.get(row).unwrap(), value(row, 8));
         assert_eq!(other.get(row).unwrap(), value(row, 8));
     }
-    // There is room for one: each ask finds the other's keys in its place.
+    // There is memory for one set of keys: each query finds the other client's keys in its place.
     assert_eq!((one.stats().keys.requests, other.stats().keys.requests), (4, 4));
 }
 
@@ -241,7 +241,7 @@ fn two_servers_are_asked_through_several_epochs() {
     let last = table.last_lookup().unwrap();
     assert!(last.servers.iter().all(|share| share.timing.is_some()));
     for epoch in 2..5 {
-        // One server after the other goes on. A client that comes in between meets them where both are.
+        // One server after the other moves on. A client in between uses the epoch that both have.
         for (i, (server, running, _)) in [&first, &second].into_iter().enumerate() {
             server.with(|world| world.update(&[epoch]));
             assert!(running.reload());
@@ -293,7 +293,7 @@ fn hints_are_taken_along_while_one_server_is_ahead_of_the_other() {
     }
     assert_eq!(table.stats().hint_requests.requests, asked / 3 + 1, "no epoch cost a hint");
 
-    // Two epochs ahead, one server has forgotten what the other one still has not left.
+    // Two epochs ahead, one server has dropped the epoch that the other one still serves.
     for (ahead, behind) in [(0, 1), (1, 0)] {
         go_on(&both[ahead]);
         go_on(&both[ahead]);

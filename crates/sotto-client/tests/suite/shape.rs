@@ -1,10 +1,10 @@
-//! The promise: what a server sees has one shape, whatever is asked.
+//! Requests and responses have one shape, whatever is looked up.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{as_addresses, server, server_of, value};
 use sotto_client::transport::Request;
 use sotto_wire::query;
 
-/// All a server sees of a request but the queries themselves.
+/// All that a server sees of a request except the queries.
 fn shape(request: &Request) -> impl PartialEq + std::fmt::Debug + use<> {
     let head = request.body.get(..query::HEAD_BYTES).map(<[u8]>::to_vec);
     (request.method, request.path.clone(), request.range.clone(), head, request.body.len())
@@ -12,7 +12,7 @@ fn shape(request: &Request) -> impl PartialEq + std::fmt::Debug + use<> {
 
 #[test]
 fn every_lookup_looks_the_same() {
-    // Packed rows, rows as they are, split rows.
+    // Several rows per record, one, and rows over several records.
     for row_bytes in [2, 32, 4096] {
         let server = server(300, row_bytes);
         let mut table = server.table().open().unwrap();
@@ -51,7 +51,7 @@ fn keys_that_are_there_look_like_keys_that_are_not() {
     as_addresses(&server);
     let mut table = server.table().open().unwrap();
     let mut shapes = Vec::new();
-    // Row 0 holds the empty value: no range covers its block.
+    // Row 0 contains the empty value: no range covers its block.
     for (key, row) in [("10.0.0.1", 0), ("10.0.9.255", 9), ("10.1.43.0", 299)] {
         server.heard();
         assert_eq!(table.get_key(key).unwrap(), value(row, 2));

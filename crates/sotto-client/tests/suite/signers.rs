@@ -1,4 +1,4 @@
-//! What a client remembers of a table: one newest epoch, and the keys that led there.
+//! What a client remembers of a table: the newest epoch, and the keys that led to it.
 
 use crate::common::{NAME, Server, server};
 use sotto_catalog::{SigningKey, Succession};
@@ -7,7 +7,7 @@ use sotto_client::{ClientError, Table};
 use sotto_core::Epoch;
 use sotto_testkit::rng;
 
-/// Shows this catalog instead of the newest.
+/// Makes the server show this catalog instead of the newest one.
 fn show(server: &Server, signed: Vec<u8>) {
     server.tamper(move |request, honest: Response| {
         Ok(if request.path.ends_with(NAME) { Response::new(200, signed.clone()) } else { honest })
@@ -37,7 +37,7 @@ fn nothing_that_a_retired_key_signed_is_taken_again() {
     show(&server, first);
     for tried in [
         open.refresh().map(drop).map_err(|error| error.code()),
-        // Without any cache whoever has the table open notices all the same.
+        // Without a cache, a client that has the table open detects it too.
         in_memory.refresh().map(drop).map_err(|error| error.code()),
     ] {
         assert_eq!(tried, Err("retired-key"));
@@ -45,7 +45,7 @@ fn nothing_that_a_retired_key_signed_is_taken_again() {
     assert_eq!(code(cached().pin(first_key).open()), "retired-key", "whoever pins it");
     assert_eq!(code(cached().open()), "retired-key");
     assert_eq!(code(cached().pin(second_key).open()), "wrong-key");
-    // Nor does the attack change what is remembered.
+    // The attack does not change what is remembered.
     show(&server, third);
     assert_eq!(cached().pin(first_key).open().unwrap().catalog().epoch, Epoch(3));
 }
@@ -70,7 +70,7 @@ fn a_stolen_key_leads_nobody_away_who_has_seen_its_end() {
     });
     assert_eq!(code(cached().pin(first_key).open()), "other-signer");
     assert_eq!(code(cached().open()), "wrong-key");
-    // The new key's own word holds too: it signs no epoch from before it had the table.
+    // The new key signs no epoch from before the succession either.
     server.with(|world| {
         let next = SigningKey::generate(&mut rng::seeded("second"));
         let change = Succession::sign(&world.catalog.table, (&stolen(), &next), Epoch(2), (1, u64::MAX));
@@ -79,7 +79,8 @@ fn a_stolen_key_leads_nobody_away_who_has_seen_its_end() {
     assert_eq!(code(server.table().pin(first_key).open()), "bad-catalog");
 }
 
-/// The statement outlives the time in which clients follow it by themselves: it still ties what was seen to what is pinned.
+/// After the time in which clients accept a succession by themselves, the statement still links the
+/// remembered key to the pinned one.
 #[test]
 fn whoever_pins_the_new_key_goes_on_from_what_was_seen_under_the_old_one() {
     let (server, dir) = (server(3000, 32), tempfile::tempdir().unwrap());
@@ -97,10 +98,10 @@ fn whoever_pins_the_new_key_goes_on_from_what_was_seen_under_the_old_one() {
     cached().pin(second_key).open().unwrap();
     show(&server, first.clone());
     assert_eq!(code(cached().pin(first_key).open()), "retired-key");
-    // A person may take back what was seen.
+    // A caller can remove what was seen from the cache.
     assert!(cached().forget().unwrap() && !cached().forget().unwrap());
     assert_eq!(cached().pin(first_key).open().unwrap().catalog().epoch, Epoch(1));
-    // Or name the very catalog that is meant, whoever signed it.
+    // Or pin the digest of the catalog.
     server.with(|world| world.tamper = None);
     cached().pin(second_key).open().unwrap();
     let digest = blake3::hash(sotto_catalog::SignedCatalog::parse(&first).unwrap().text.as_bytes()).into();

@@ -1,5 +1,5 @@
-//! The law of silence: once a server was contacted, what is seen does not depend on what is wanted, whatever the publisher did
-//! meanwhile. A request leaves, and only then comes an error.
+//! No silent abort: once a server was contacted, what it sees does not depend on what is looked up,
+//! whatever the publisher did meanwhile. The request is sent, and the error is reported afterwards.
 
 use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of, server_with};
 use sotto_catalog::{KeyKind, LayerEntry, TableKind};
@@ -11,13 +11,13 @@ use sotto_prg::PublicSeed;
 use sotto_testkit::transcript::{TranscriptRecorder, tells_nothing};
 use sotto_wire::query::QueryHead;
 
-/// What a publisher does after a table was opened, and before it is asked.
+/// What a publisher does after a table was opened and before it is queried.
 type Publisher = (&'static str, fn(&mut World));
 
 const ROWS: u64 = 300;
 const WIDTH: u64 = 16;
 
-/// Rows that are there, that a smaller table lacks, and that never were.
+/// Rows that exist, rows that a smaller table lacks, and rows that never existed.
 const WISHES: [Lookup<'_>; 12] = [
     Lookup::Row(0),
     Lookup::Row(7),
@@ -66,7 +66,7 @@ fn name(request: &Request) -> String {
     format!("{:?} {} {:?}", request.method, request.path, request.range)
 }
 
-/// Opens a table, lets its publisher act, asks, and takes down what the servers heard.
+/// Opens a table, lets its publisher act, makes the lookups, and returns what the servers received.
 fn look<T>(
     make: impl Fn() -> Vec<Server>,
     publisher: fn(&mut World),
@@ -136,7 +136,7 @@ fn a_wish_that_cannot_be_granted_spoils_no_other() {
 
 #[test]
 fn so_it_is_with_every_kind_of_client() {
-    // Keys, states, streamed rows, ordered hints, two servers, and a real scheme.
+    // Keys, states, streamed rows, a hint server, two servers, and a real scheme.
     let pair = |scheme: &'static str| {
         move || {
             let servers = [(); 2].map(|()| server_of(scheme, ROWS, WIDTH));
@@ -180,7 +180,7 @@ fn a_stream_comes_whole_whatever_row_it_is() {
     }
 }
 
-/// Makes a table one that is asked by key.
+/// Makes a table a keyword table.
 fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
     let (values, seed) =
         (ValueLength::Fixed(world.catalog.row_bytes as u32 - 12), PublicSeed([probes as u8; 32]));
@@ -201,7 +201,7 @@ fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
     world.catalog.layers = vec![LayerEntry { name: KEYWORD.to_owned(), params: serde_json::json!(params) }];
 }
 
-/// Makes a table one whose keys lie in sums of rows. Nobody solved it, so no key is found.
+/// Makes a table a keyword table whose values are sums of rows. It is not solved, so no key is found.
 fn summed(world: &mut World) {
     keyed(world, 1, 40);
     let [layer] = &mut world.catalog.layers[..] else { panic!("the layer of keys") };
@@ -280,7 +280,7 @@ fn keys_are_alike_also_where_they_are_none() {
         tells_nothing(name, &wishes, |wish, seen| {
             let granted =
                 look(make, publisher, seen, |table| table.get_all(&[*wish, Lookup::Key("two.example")]));
-            // What the last publisher has is no key's.
+            // The rows of the last publisher belong to no key.
             granted.or_else(|error| match (name, error.code()) {
                 ("no keys any more", "no-such-row") if *wish == wishes[0] => Ok(Vec::<LookupResult>::new()),
                 _ => Err(error),
@@ -289,7 +289,7 @@ fn keys_are_alike_also_where_they_are_none() {
     }
 }
 
-/// Rows of so many lookups that two of them do not fit one request.
+/// Rows of so many lookups each that two rows do not fit one request.
 fn wide(scheme: &'static str) -> impl Fn() -> Vec<Server> {
     move || vec![server_of(scheme, 12, 33 << 10)]
 }
@@ -358,7 +358,8 @@ fn more_wishes_than_a_request_holds_make_several_none_of_which_is_left_out() {
             )
         });
     }
-    // Answers that cannot be read are no reason to stop, nor to ask again: whoever spoils one does not learn whether it was read.
+    // Answers that cannot be read stop nothing and cause no further request, so that a server which
+    // damages one does not learn whether it was read.
     tells_nothing("an answer that is spoilt", &[4, 0, 1, 2, 3], |spoilt, seen| {
         let servers = wide("clear/1")();
         let mut table = servers[0].table().open().unwrap();

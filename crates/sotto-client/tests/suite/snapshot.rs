@@ -1,4 +1,4 @@
-//! A client that names one snapshot: it takes that one, and never another.
+//! A client that requires one snapshot accepts that one, and no other.
 
 use crate::common::{Server, asks, pair, server, server_of, table_of, value};
 use sotto_catalog::Hex32;
@@ -9,7 +9,7 @@ fn digest(server: &Server) -> Hex32 {
     server.with(|world| world.catalog.digest().unwrap())
 }
 
-/// Moves on by an epoch, and keeps the catalog of the one before.
+/// Moves to the next epoch; the previous catalog stays available.
 fn moves_on(server: &Server) {
     server.with(|world| {
         world.earlier.push((world.catalog.epoch, world.signed()));
@@ -56,13 +56,13 @@ fn a_table_that_moves_on_is_left_where_it_is() {
     for _ in 0..2 {
         let error = table.get(1).unwrap_err();
         assert!(matches!(error, ClientError::OtherSnapshot { epoch: Epoch(2), .. }), "{error:?}");
-        // One query, of the epoch that is over; and none of the next one.
+        // One query of the epoch that has ended, and none of the next epoch.
         let heard = server.heard();
         assert_eq!(heard.iter().filter(|request| request.path.ends_with("/ask")).count(), 1);
         assert_eq!(table.catalog().digest().unwrap(), first);
     }
     assert_eq!(refused(&server, server.table().snapshot(first).open()).code(), "other-snapshot");
-    // Whoever names no snapshot follows; whoever names the next one gets it.
+    // A client without a snapshot follows; one that requires the next snapshot gets it.
     assert_eq!(server.table().open().unwrap().get(1).unwrap(), vec![0xEE; 32]);
     assert_eq!(server.table().snapshot(digest(&server)).open().unwrap().get(1).unwrap(), vec![0xEE; 32]);
 }
@@ -98,13 +98,13 @@ fn hints_of_a_state_are_spent_at_one_snapshot_only() {
     server.heard();
     assert_eq!(table.get(5).unwrap_err().code(), "other-snapshot");
     let spent = table.budget();
-    // The query that was refused is written down, and is the one that is sent again: no hint more is spent.
+    // The refused query was logged and is sent again, so no further hint is spent.
     assert_eq!(table.get(6).unwrap_err().code(), "other-snapshot");
     assert_eq!(table.budget(), spent);
     let heard: Vec<_> = server.heard().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
     assert!(heard.windows(2).all(|two| two[0].body == two[1].body), "another query was sent");
     drop(table);
-    // The state is not touched by whoever is refused, and follows whoever is not.
+    // A refused client does not change the state; another one advances it.
     assert_eq!(refused(&server, open(Some(first))).code(), "other-snapshot");
     let mut table = open(Some(digest(&server))).unwrap();
     assert_eq!((table.catalog().epoch, table.get(1).unwrap()), (Epoch(2), vec![0xEE; 32]));
@@ -122,7 +122,7 @@ fn two_servers_are_asked_about_one_snapshot() {
     let first = digest(&servers[0]);
     let mut table = table_of(&both).snapshot(first).open().unwrap();
     assert_eq!(table.get(9).unwrap(), value(9, 2));
-    // One server is ahead, and both still know the epoch that was named.
+    // One server is ahead, and both still have the required epoch.
     moves_on(&servers[1]);
     assert_eq!(table_of(&both).snapshot(first).open().unwrap().catalog().epoch, Epoch(1));
     moves_on(&servers[0]);

@@ -49,7 +49,7 @@ fn log(leaves: u64) -> (Vec<Vec<Hash>>, Peaks) {
     (nodes, peaks)
 }
 
-/// Writes tables' next epochs, and gives what a stack says of them.
+/// Writes the next epochs of tables, and returns their entries in a stack.
 fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
     let together = tables.len() as u64;
     let root = dir.root().unwrap();
@@ -114,7 +114,7 @@ fn serve(dir: &Path) -> RunningServer {
     Server::start(&config).unwrap()
 }
 
-/// The tables of a colored log of subtrees with so many layers, and the layers above.
+/// The tables of a colored log, and the layers above them.
 fn colored(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u8>)>) {
     let coloring = Coloring::new(PerfectTree::new(2, layers as u8).unwrap());
     let mut rows = vec![Vec::new(); layers];
@@ -162,7 +162,7 @@ fn a_log_that_grows_is_proved_by_color() {
         let proof = stack.lookup(&layer, &i).unwrap();
         verify(&leaf(i), i, 1000, &proof, &root).unwrap();
     }
-    // A layer of another length than the tables is noticed before anything is asked.
+    // A layer of another length than the tables is detected before anything is queried.
     let asked = stack.tables()[0].stats();
     let other = ColorProof::new(
         Coloring::new(PerfectTree::new(2, 9).unwrap()),
@@ -172,24 +172,24 @@ fn a_log_that_grows_is_proved_by_color() {
     assert!(matches!(stack.lookup(&other.unwrap(), &3), Err(ClientError::Core(_))));
     assert_eq!(stack.tables()[0].stats().query_requests, asked.query_requests);
 
-    // The next epoch's tables are there, and the stack does not name them yet.
+    // The tables are of the next epoch, which the stack does not name yet.
     let (tables, files) = colored(1300, 9);
     let shards = write_tables(&dir, tables);
     running.reload();
     assert!(!stack.refresh().unwrap());
     verify(&leaf(5), 5, 1000, &stack.lookup(&layer, &5).unwrap(), &root).unwrap();
 
-    // Now it does. Whoever is in the old epoch may stay for a while.
+    // Now it does. Clients of the previous epoch are still answered.
     publish(&dir, 2, "colour/1", shards, &files);
     assert!(running.reload());
     verify(&leaf(6), 6, 1000, &stack.lookup(&layer, &6).unwrap(), &root).unwrap();
-    // And whoever has read the old stack still gets its files.
+    // Clients of the old stack still get its files.
     let old = stack.document().file("peaks").unwrap().clone();
     let mut http =
         HttpTransport::new(&format!("http://{}", running.public), &HttpSettings::default()).unwrap();
     let got = http.call(&Request::get(routes::artifact(&old.digest.to_string()), old.bytes)).unwrap();
     assert!(old.is(&got.body));
-    // Whoever named the old one does not follow.
+    // A client that requires the old one does not follow.
     assert_eq!(still.refresh().unwrap_err().code(), "other-snapshot");
     verify(&leaf(6), 6, 1000, &still.lookup(&layer, &6).unwrap(), &root).unwrap();
     assert!(stack.refresh().unwrap());
@@ -226,7 +226,7 @@ fn a_log_is_proved_by_tile() {
     assert!(layer.visits().len() == 1 && layer.shards() == [12]);
 }
 
-/// SimplePIR as it would be if a lookup of it failed with 2^-41: good enough for one, and for no more than two.
+/// SimplePIR with a failure probability of 2^-41 per lookup: enough for one lookup or two.
 static FAILING: LazyLock<SchemeEntry> = LazyLock::new(|| {
     let report = |params: &[u8]| {
         let mut report = (sotto_registry::find("simplepir/1").unwrap().report)(params)?;

@@ -1,4 +1,4 @@
-//! Rows that are streamed: whole, broken off and taken up again, refused.
+//! Streamed rows: whole, interrupted and resumed, refused.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
 use sotto_catalog::rows_root::{self, LeafHasher};
@@ -10,12 +10,12 @@ use sotto_wire::{Code, Problem, stream};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// A server of three rows of so many bytes, which a client can stream.
+/// A server of three rows that a client can stream.
 fn streams(row_bytes: u64) -> Server {
     server_of("clear-stream/1", 3, row_bytes)
 }
 
-/// A row's bytes: in a stream of zeros a wrong unit would not show, so rows here are `0xEE` throughout.
+/// The bytes of a row: `0xEE` throughout, since a wrong unit would not show among zeros.
 fn marked(server: &Server, row: u64) {
     server.with(|world| world.update(&[row]));
 }
@@ -28,7 +28,7 @@ fn stream_of(table: &mut Table, row: u64) -> Result<Vec<u8>, (&'static str, Vec<
     }
 }
 
-/// The requests for streams a server has heard: where each starts, and its query.
+/// The stream requests that a server received: the first unit and the query of each.
 fn asked(server: &Server) -> Vec<(u64, Vec<u8>)> {
     let heard = server.heard();
     let streams = heard.iter().filter(|request| request.path.ends_with("/stream"));
@@ -36,11 +36,11 @@ fn asked(server: &Server) -> Vec<(u64, Vec<u8>)> {
     streams.map(|request| (head(request).first, request.body[stream::HEAD_BYTES..].to_vec())).collect()
 }
 
-/// A line that breaks after so many bytes of a stream, for each number once.
+/// A transport that breaks after the given numbers of bytes of a stream, once each.
 struct Breaking<T> {
     inner: T,
     after: Arc<Mutex<Vec<usize>>>,
-    /// The server, if it drops all keys while the line is down.
+    /// The server, if it drops all keys whenever the connection breaks.
     forgets: Option<Server>,
 }
 
@@ -81,13 +81,13 @@ impl<T: Transport> Transport for Breaking<T> {
     }
 }
 
-/// A line that breaks after each of these numbers of bytes in turn.
+/// A transport that breaks after each of these numbers of bytes in turn.
 fn breaking_line(server: &Server, after: &[usize]) -> Breaking<impl Transport + use<>> {
     let after = Arc::new(Mutex::new(after.iter().rev().copied().collect()));
     Breaking { inner: server.transport(), after, forgets: None }
 }
 
-/// A table behind such a line.
+/// A table over such a transport.
 fn breaking(server: &Server, after: &[usize]) -> Table {
     Table::over(breaking_line(server, after), crate::common::NAME)
         .resolve(crate::common::resolve)
@@ -189,7 +189,7 @@ fn keys_the_server_has_dropped_are_registered_again_in_the_middle() {
     let asked = asked(&server);
     assert_eq!(asked.iter().map(|(first, _)| *first).collect::<Vec<_>>(), [0, 2, 2]);
     assert!(asked.iter().all(|(_, query)| *query == asked[0].1));
-    // A server that forgets at once is not asked for ever.
+    // A server that drops keys at once is given up.
     let forgotten = || Problem::new(Code::SessionExpired, "who are you?").to_bytes();
     server.tamper(move |request, honest| {
         Ok(if request.path.ends_with("/stream") { Response::new(410, forgotten()) } else { honest })
@@ -201,7 +201,7 @@ fn keys_the_server_has_dropped_are_registered_again_in_the_middle() {
 
 #[test]
 fn rows_of_two_epochs_do_not_mix() {
-    // Before anything has come, a new epoch is asked anew.
+    // Before any unit has arrived, the new epoch is queried.
     let server = streams(4096);
     let mut table = server.table().open().unwrap();
     marked(&server, 1);
@@ -233,7 +233,7 @@ fn a_damaged_unit_ends_the_stream_and_is_not_told() {
     assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
     assert_eq!(server.heard().len(), 1, "a retry would tell the server");
 
-    // Nor does it see a response that is not read to its end, or a broken line that is not taken up again.
+    // Every response is read to its end, and every broken stream is resumed.
     let mut table = breaking(&server, &[48 + 2 * 1032]);
     server.heard();
     assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
@@ -281,7 +281,7 @@ fn what_cannot_be_streamed_is_not_asked_for() {
     }
 }
 
-/// Something to write to that is full after so many bytes.
+/// A writer that is full after the given number of bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -303,7 +303,7 @@ fn a_full_disk_ends_the_stream() {
     assert_eq!(server.heard().len(), 1);
 }
 
-/// Gives the table a tree over its rows, of which each is a leaf and brings no node.
+/// Gives the table a tree over its rows, each of which is a leaf.
 fn proved(server: &Server, row_bytes: usize) {
     server.with(|world| {
         let tree: Vec<u8> = (0..3).flat_map(|row| LeafHasher::of(&value(row, row_bytes))).collect();
@@ -322,7 +322,8 @@ fn a_streamed_row_is_compared_with_what_was_signed_once_it_is_there() {
     for row in 0..3 {
         assert_eq!(stream_of(&mut table, row).unwrap(), value(row, 5000));
     }
-    // The host changes the last byte of row 1: what came before is handed on, and the row is refused.
+    // The server changes the last byte of row 1: the bytes before are passed on, and the row is
+    // refused.
     server.with(|world| {
         let mut bytes = world.image.section(Section::Resident).unwrap().to_vec();
         bytes[2 * 5000 - 1] ^= 1;

@@ -1,4 +1,5 @@
-//! Symmetric tables over a real server: what is sent, what a client learns that follows no protocol, and what a server's lies do.
+//! Symmetric tables over a real server: what is sent, what a malicious client learns, and what wrong
+//! answers of a malicious server cause.
 
 use sotto_catalog::{SigningKey, SymmetricLayer, TableKind, ValueKind};
 use sotto_client::session::{Action, Session, SessionSetup, SetupConfig as Open};
@@ -62,7 +63,7 @@ impl Transport for Watched {
     }
 }
 
-/// A table of epoch 1 whose rows say that they were written in epoch `written`.
+/// A table of epoch 1 whose rows name `written` as the epoch in which they were written.
 fn world_of(written: u64) -> World {
     let folder = tempfile::tempdir().unwrap();
     let dir = TableDir::create(&folder.path().join("t")).unwrap();
@@ -115,7 +116,7 @@ impl World {
         Table::over(Watched { inner: self.http(), wire: self.wire.clone() }, "t").open().unwrap()
     }
 
-    /// A session without a table around it: what a client has that does as it likes.
+    /// A session, which a malicious client can use freely.
     fn session(&self) -> Session {
         let (mut http, mut rng) = (self.http(), system_rng().unwrap());
         let mut opening = SessionSetup::new(Open::new("t".parse().unwrap()));
@@ -175,7 +176,8 @@ fn a_row_is_one_ask_and_one_evaluation_that_say_nothing_of_it() {
     assert_eq!(table.stats().evaluations.requests, 4);
 }
 
-/// A damaged answer gives another row, or none: what follows is the same request as ever, once, and nothing after it.
+/// A damaged answer gives another row, or none: the evaluation request is the same as always, and
+/// nothing follows it.
 #[test]
 fn an_evaluation_is_asked_for_whatever_was_fetched() {
     let world = world();
@@ -229,7 +231,7 @@ fn evaluations_that_are_not_proved_open_nothing() {
         assert_eq!((error.code(), error.fault()), (code, Fault::Server), "{error}");
         assert_eq!(shape(&world.sent()).len(), 2, "and nothing is sent again");
     };
-    // Another key, and a proof that is right for it: the server cannot know a client again by a key of its own.
+    // A valid proof under another key is refused: a server cannot recognize a client by a special key.
     let other = SecretKey::generate(&mut system_rng().unwrap()).unwrap();
     let by_another = move |request: &Request, response: &mut Response| {
         let head = evaluate::EvaluationHead::parse(&request.body).unwrap();
@@ -256,8 +258,8 @@ fn evaluations_that_are_not_proved_open_nothing() {
     refused(Box::new(move |_, response| response.body = before.clone()), "bad-evaluation");
 }
 
-/// The most that any client can have of the table is all of it, under its masks, and sums of its rows are no more: whatever its
-/// queries were, a whole record or a vector of many ones. With one evaluation one row opens.
+/// Even a client that fetches the whole table, or sums of its rows, has only masked rows. One
+/// evaluation opens one row.
 #[test]
 fn a_client_with_the_whole_table_opens_what_was_evaluated_and_nothing_else() {
     let world = world();
@@ -272,7 +274,7 @@ fn a_client_with_the_whole_table_opens_what_was_evaluated_and_nothing_else() {
     }
     assert_eq!(stored.len() as u64, ROWS);
 
-    // One evaluation, of row 5, and what the client makes of it by itself.
+    // One evaluation of row 5, used by the client on all rows.
     let pin = FrameHeader { server: 0, epoch: session.epoch(), digest: session.report().digest };
     let asked = blind(vec![Input::row("t", 5, MaskVersion(1)).unwrap()], &mut rng).unwrap();
     let frame = evaluate::encode(&pin, asked.elements()).unwrap();

@@ -1,4 +1,4 @@
-//! Tokens that are kept ahead of their use: each is handed out once, whoever asks and however it ends.
+//! Stored tokens: each is taken once, by whichever process.
 
 use sotto_client::cache::CacheError;
 use sotto_client::cache::keyring::{Keyring, KeyringEntry, KeyringSlot, TOKEN_BATCH, TokenStore};
@@ -40,7 +40,7 @@ fn changed(dir: &Path, change: impl FnOnce(&mut KeyringEntry)) {
 fn each_token_is_handed_out_once_to_whoever_asks_first() {
     let folder = tempfile::tempdir().unwrap();
     let (dir, batches) = (folder.path(), AtomicU8::new(0));
-    // More than two batches, so that stores that find none at the same time have to agree who fetches.
+    // More than two batches, so that stores which run out at the same time must agree on who fetches.
     let taken: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|i| {
@@ -59,7 +59,7 @@ fn each_token_is_handed_out_once_to_whoever_asks_first() {
     });
     assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), 80, "none twice");
     assert_eq!(batches.load(Ordering::SeqCst), 3, "none fetched while there were some");
-    // What lies on the disk has none of them in the clear.
+    // No file contains a token in the clear.
     for file in std::fs::read_dir(dir.join("keys")).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(20).any(|part| part == [9; 20]));
@@ -74,14 +74,14 @@ fn a_batch_ends_with_its_time_with_its_file_and_with_a_refusal() {
     assert_eq!(take(&mut one), None);
     one.replace(&batch(1, TOKEN_BATCH), &mut rng).unwrap();
     let refused = one.take(&mut rng).unwrap().unwrap();
-    // Another process has replaced the batch meanwhile: what its server said of the old one does not end it.
+    // Another process has replaced the batch meanwhile: a refusal of an old token does not end it.
     store(dir).replace(&batch(2, TOKEN_BATCH), &mut rng).unwrap();
     one.discard(&refused, &mut rng).unwrap();
     let refused = one.take(&mut rng).unwrap().unwrap();
     assert_eq!(refused.bytes[0], 2);
     one.discard(&refused, &mut rng).unwrap();
     assert_eq!(take(&mut store(dir)), None);
-    // Right after a refusal nothing is fetched by itself: a server could refuse in order to see who fetches.
+    // No batch is fetched right after a refusal: a server could refuse in order to see who fetches.
     assert!(!one.begin_refill(&mut rng).unwrap());
 
     one.replace(&batch(3, TOKEN_BATCH), &mut rng).unwrap();
@@ -94,7 +94,7 @@ fn a_batch_ends_with_its_time_with_its_file_and_with_a_refusal() {
         assert_eq!(take(&mut one), None);
         assert!(one.begin_refill(&mut rng).unwrap());
     }
-    // Tokens of another length are none.
+    // Tokens of another length are ignored.
     one.replace(&[vec![4; BYTES + 1], vec![5; BYTES]], &mut rng).unwrap();
     assert_eq!((take(&mut one).unwrap()[0], take(&mut one)), (5, None));
 }
@@ -113,7 +113,7 @@ fn a_refill_is_due_once_when_few_are_left() {
     take(&mut one).unwrap();
     assert_eq!(due(), [true, false], "one process fetches");
     one.replace(&batch(2, TOKEN_BATCH), &mut rng).unwrap();
-    // An issuer that gives no more is not asked after each lookup.
+    // An issuer that issues no more tokens is not contacted after each lookup.
     one.replace(&batch(3, 2), &mut rng).unwrap();
     assert_eq!(due(), [false, false]);
     changed(dir, |entry| {

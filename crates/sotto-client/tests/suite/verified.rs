@@ -1,5 +1,5 @@
-//! Rows that are compared with what their publisher has signed, over real servers: of every scheme, over epochs, and against
-//! hosts that answer from other rows.
+//! Row proofs over real servers: for every scheme, over epochs, and against servers that answer from
+//! other rows.
 
 use sotto_catalog::SigningKey;
 use sotto_client::table::TableBuilder;
@@ -88,7 +88,7 @@ fn http(server: &RunningServer) -> HttpTransport {
     HttpTransport::new(&format!("http://{}", server.public), &HttpSettings::default()).unwrap()
 }
 
-/// A client that keeps hint and state in a folder.
+/// A client that stores hint and state in a folder.
 fn client(servers: &[RunningServer], kept: &TempDir) -> TableBuilder {
     let lines = servers.iter().map(|server| Box::new(http(server)) as Box<dyn Transport>).collect();
     let folder = |name| kept.path().join(name);
@@ -114,7 +114,7 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
             assert_eq!(table.get(row).unwrap(), value(row, 0), "{}", scheme.id);
         }
         for salt in [2, 4] {
-            // Servers answer about two epochs, so that after two more the client has to follow.
+            // Servers answer for two epochs, so after two more the client has to advance.
             for salt in [salt - 1, salt] {
                 published.update(7, salt);
                 refresh(&servers);
@@ -122,7 +122,7 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
             assert_eq!(table.get(7).unwrap(), value(7, salt), "{}", scheme.id);
             assert_eq!(table.get(8).unwrap(), value(8, 0), "{}", scheme.id);
         }
-        // Another process finds what was kept.
+        // Another process uses the stored files.
         drop(table);
         let mut again = client(&servers, &kept).open().unwrap();
         assert_eq!(again.get(7).unwrap(), value(7, 4), "{}", scheme.id);
@@ -142,7 +142,7 @@ fn who_demands_proofs_is_given_no_table_without() {
 
 type Lie = Arc<Mutex<Box<dyn FnMut(&Request, Response) -> Response + Send>>>;
 
-/// A host between the client and a server.
+/// A transport that can change responses.
 struct Host {
     inner: HttpTransport,
     lie: Lie,
@@ -162,7 +162,7 @@ impl Transport for Host {
     }
 }
 
-/// A client of `servers`, of which the host of one lies.
+/// A client of `servers`, one of which sends wrong answers.
 fn deceived(servers: &[RunningServer], who: usize, lie: Lie) -> Table {
     let line = |(i, server): (usize, &RunningServer)| -> Box<dyn Transport> {
         match i == who {
@@ -185,7 +185,7 @@ fn a_host_that_changes_a_bit_of_an_answer_is_found_out() {
         })));
         let mut table = deceived(&servers, servers.len() - 1, lie.clone());
         let refused = table.get(3).unwrap_err();
-        // Some schemes notice by themselves that such bytes are no answer.
+        // Some schemes detect such answers themselves.
         assert!(
             matches!(refused.code(), "row-proof-invalid" | "unreadable" | "bad-answer"),
             "{id}: {refused}"
@@ -195,14 +195,14 @@ fn a_host_that_changes_a_bit_of_an_answer_is_found_out() {
     }
 }
 
-/// The bytes of the answer in a response to an ask for one row.
+/// The bytes of the answer in the response to a query for one row.
 fn answer_of(response: &Response, bytes: usize) -> Vec<u8> {
     response.body[response.body.len() - bytes..].to_vec()
 }
 
-/// Colombo, Nikitin, Corrigan-Gibbs, Wu, Ford ("Authenticated private information retrieval", USENIX Security 2023): whether a
-/// client gives up must not depend on what it asked for. Here it depends on what one server did with its own share, and on
-/// nothing else.
+/// Whether a client gives up must not depend on what it looked up (Colombo, Nikitin, Corrigan-Gibbs,
+/// Wu, Ford: "Authenticated private information retrieval", USENIX Security 2023). Here it depends
+/// only on what one server did with its own share.
 #[test]
 fn what_makes_a_client_give_up_is_one_servers_own_share() {
     for id in sotto_registry::SCHEMES.iter().map(|scheme| scheme.id.0).filter(|id| id.starts_with("dpf/")) {

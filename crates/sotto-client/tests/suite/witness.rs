@@ -1,4 +1,4 @@
-//! Catalogs in the open: in their publisher's log, seen by witnesses, and not past their time.
+//! Catalogs in their publisher's log, cosigned by witnesses, and not expired.
 
 use crate::common::{NAME, Server, server, value};
 use sotto_catalog::{Hex32, PublicKey, SigningKey};
@@ -28,7 +28,7 @@ fn keys(numbers: &[u8]) -> Vec<WitnessKey> {
     numbers.iter().map(|number| cosigner(*number).public().clone()).collect()
 }
 
-/// Puts the catalog as it is now into a log, after so many others.
+/// Appends the current catalog to a log, after `others` other entries.
 fn log(server: &Server, folder: &Path, others: u64) {
     server.with(|world| {
         let mut log = Appender::open(folder, &world.key).unwrap();
@@ -43,7 +43,7 @@ fn log(server: &Server, folder: &Path, others: u64) {
     });
 }
 
-/// A log of any entries: whoever has the key can write what they like.
+/// A log with arbitrary entries.
 fn forge(folder: &Path, key: &SigningKey, entries: &[LogEntry]) {
     let mut writer = LogWriter::create(folder.to_owned(), LogLayout::Tiles).unwrap();
     for entry in entries {
@@ -53,7 +53,7 @@ fn forge(folder: &Path, key: &SigningKey, entries: &[LogEntry]) {
     writer.publish(&log_signer(key).unwrap()).unwrap();
 }
 
-/// Has witnesses cosign the log as it is now, at a time. They look at nothing, so they can be made to cosign two logs.
+/// Has witnesses cosign the current log at a time. They check nothing, so they can cosign two logs.
 fn cosign(folder: &Path, numbers: &[u8], time: u64) {
     let mut note = SignedNote::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
     note.signatures.truncate(1);
@@ -64,7 +64,7 @@ fn cosign(folder: &Path, numbers: &[u8], time: u64) {
     attach(folder, &[note.to_string().into_bytes()], &keys(numbers)).unwrap();
 }
 
-/// A table whose catalog is in a log that witness 1 has cosigned just now.
+/// A table whose catalog is in a log that witness 1 has just cosigned.
 fn witnessed() -> (Server, TempDir, PathBuf) {
     let (server, dir) = (server(3000, 32), tempfile::tempdir().unwrap());
     let folder = dir.path().join("log");
@@ -87,7 +87,7 @@ fn code(server: &Server, cache: Option<&Path>) -> String {
     error.code().to_owned()
 }
 
-/// The code of what an opening says at a time, with these witnesses; `ok` once the catalog is believed.
+/// The code of the error of opening a table at a time with these witnesses; `ok` if there is none.
 fn at(server: &Server, time: u64, numbers: &[u8], needed: usize) -> String {
     let witnesses = Witnesses { needed, ..Witnesses::all(keys(numbers)) };
     let mut config = server.config();
@@ -118,7 +118,7 @@ fn a_catalog_that_everybody_sees_is_proved_once() {
     let heard = paths(&server.heard());
     assert_eq!(heard[..2], [format!("/v1/tables/{NAME}"), proof.clone()]);
     assert_eq!(table.get(7).unwrap(), value(7, 32));
-    // Nothing is asked again while the witnesses' word is fresh, and everything by another process.
+    // Nothing is requested again while the cosignatures are recent, except by another process.
     assert!(!table.refresh().unwrap());
     assert!(!paths(&server.heard()).iter().any(|path| path.starts_with("/v1/logs/")));
     open(&server, Some(&cache)).unwrap();
@@ -142,7 +142,7 @@ fn the_next_epoch_is_proved_too_and_the_log_goes_on() {
     let cache = dir.path().join("cache");
     let mut table = open(&server, Some(&cache)).unwrap();
     server.with(|world| world.update(&[7]));
-    // It is live, and not in the log; then it is, and nobody has seen it; then somebody has.
+    // The catalog is not in the log; then it is, without a witness; then with one.
     assert_eq!(table.refresh().unwrap_err().code(), "not-logged");
     log(&server, &folder, 700);
     assert_eq!(table.refresh().unwrap_err().code(), "not-witnessed");
@@ -160,13 +160,13 @@ fn a_catalog_for_one_client_alone_is_refused() {
     let (server, dir, _) = witnessed();
     let cache = dir.path().join("cache");
     let everybodys = server.with(|world| world.catalog.clone());
-    // The publisher itself signs another one for this client.
+    // The publisher itself signs another catalog for this client.
     server.with(|world| world.catalog.created += 1);
     assert_eq!(code(&server, Some(&cache)), "not-logged");
     let error = open(&server, None).unwrap_err();
     assert_eq!((error.fault(), error.code()), (Fault::Server, "not-logged"));
     assert!(error.to_string().contains("for this client alone"), "{error}");
-    // The proof of everybody's catalog does not help it, nor does one that ends elsewhere.
+    // Neither the proof of the public catalog nor one for another position helps.
     let (key, digest) = server.with(|world| (world.pin().0.to_string(), everybodys.digest().unwrap()));
     let swapped = Request::get(format!("/v1/logs/{key}/proofs/{digest}"), 1 << 20);
     let other = server.with(|world| world.call(&swapped)).unwrap();
@@ -174,7 +174,7 @@ fn a_catalog_for_one_client_alone_is_refused() {
         Ok(if request.path.contains("/proofs/") { other.clone() } else { honest })
     });
     assert_eq!(code(&server, None), "bad-log-proof");
-    // Whoever names no witnesses is not protected, and asks no log.
+    // A client without witnesses is not protected, and requests nothing of a log.
     server.heard();
     assert!(server.table().open().is_ok());
     assert!(!paths(&server.heard()).iter().any(|path| path.contains("/logs/")));
@@ -207,16 +207,16 @@ fn a_server_without_the_log_is_refused() {
 fn an_old_catalog_is_not_kept_alive() {
     let (server, dir, folder) = witnessed();
     let time = now();
-    // Witnesses look again and again at a log that is live, and an old copy of it has old cosignatures.
+    // Witnesses cosign a live log regularly, and an old copy has old cosignatures.
     assert_eq!(at(&server, time, &[1], 1), "ok");
     assert_eq!(at(&server, time + DAY - 10, &[1], 1), "ok");
     assert_eq!(at(&server, time + DAY + 10, &[1], 1), "stale-witnesses");
-    // Nor is one believed that comes from the future, but for what clocks differ by.
+    // A cosignature from the future is refused, except within the clock skew.
     assert_eq!(at(&server, time - 200, &[1], 1), "ok");
     assert_eq!(at(&server, time - 600, &[1], 1), "not-witnessed");
     cosign(&folder, &[1], time + DAY);
     assert_eq!(at(&server, time + DAY + 10, &[1], 1), "ok");
-    // Whatever witnesses say, and whether or not they are asked, a catalog ends when it says.
+    // A catalog expires whatever its witnesses are.
     server.with(|world| world.catalog.expires = Some(time + 50));
     log(&server, &dir.path().join("second"), 0);
     cosign(&dir.path().join("second"), &[1], time + 40);
@@ -243,7 +243,7 @@ fn a_table_that_is_open_ends_with_its_catalog() {
     }
     server.heard();
     assert_eq!(table.get(7).unwrap_err().code(), "expired");
-    // It looked at the catalog and asked nothing. Once there is a newer one it goes on.
+    // It fetched the catalog and queried nothing. With a newer catalog it continues.
     assert!(server.heard().iter().all(|request| request.body.is_empty()));
     server.with(|world| {
         world.update(&[]);
@@ -259,13 +259,13 @@ fn as_many_witnesses_are_needed_as_the_client_says() {
     assert_eq!(at(&server, time, &[1, 2], 2), "not-witnessed");
     assert_eq!(at(&server, time, &[1, 2], 1), "ok");
     assert_eq!(at(&server, time, &[2], 1), "not-witnessed");
-    // One that is named twice counts once.
+    // A witness that is named twice counts once.
     assert_eq!(at(&server, time, &[1, 1], 2), "number-of-witnesses");
     cosign(&folder, &[2], time - 2 * DAY);
     assert_eq!(at(&server, time, &[1, 2], 2), "stale-witnesses");
     cosign(&folder, &[2], time - 5);
     assert_eq!(at(&server, time, &[1, 2], 2), "ok");
-    // A line that says it is a witness's and is not.
+    // A line with a witness's name and an invalid signature.
     server.tamper(|request, mut honest| {
         if request.path.contains("/proofs/") {
             let at = honest.body.len() - 10;
@@ -275,7 +275,7 @@ fn as_many_witnesses_are_needed_as_the_client_says() {
     });
     assert_eq!(at(&server, time, &[1, 2], 1), "bad-log-proof");
     let one = || server.table().witness(cosigner(1).public().clone());
-    // None of one, and one of none, would ask for nothing in silence.
+    // Zero of one witness, and one of zero, would require nothing.
     for builder in [one().witnesses_needed(2), one().witnesses_needed(0), server.table().witnesses_needed(1)]
     {
         let error = builder.cache_dir(dir.path().join("cache")).open().unwrap_err();
@@ -294,7 +294,7 @@ fn witnesses_without_a_clock_are_refused() {
     assert_eq!(opening.feed(&response, &mut rng::seeded("opening")).unwrap_err().code(), "no-clock");
 }
 
-/// The checkpoints that an error says are kept.
+/// The checkpoints that an error names as stored.
 fn kept(error: &ClientError) -> Vec<Vec<u8>> {
     let said = error.to_string();
     let words = said.split([' ', '(', ')']).filter(|word| word.starts_with('/'));
@@ -310,7 +310,8 @@ fn a_log_that_forks_between_two_visits_convicts_its_publisher() {
     let (server, dir, folder) = witnessed();
     let (cache, publisher) = (dir.path().join("cache"), server.with(|world| world.pin()));
     let mut open_since = open(&server, Some(&cache)).unwrap();
-    // The publisher has another log under the same key, of one length and longer, and the witness was deceived.
+    // The publisher has another log under the same key, of the same length and longer, and the
+    // witness cosigned it too.
     server.with(|world| world.update(&[7]));
     for (at, others) in [0, 300].into_iter().enumerate() {
         let forked = dir.path().join(format!("forked-{at}"));
@@ -324,11 +325,11 @@ fn a_log_that_forks_between_two_visits_convicts_its_publisher() {
             assert_eq!(sizes, [1, others + 1], "{error}");
         }
     }
-    // Without a cache whoever has the table open notices all the same, and a newcomer cannot.
+    // Without a cache, a client that has the table open detects it too, and a new client cannot.
     let error = open_since.refresh().unwrap_err();
     assert_eq!(error.code(), "log-fork");
     assert!(open(&server, None).is_ok());
-    // The log that was seen first goes on, and is believed.
+    // The log that was seen first continues, and is accepted.
     log(&server, &folder, 2);
     cosign(&folder, &[1], now());
     assert!(open(&server, Some(&cache)).is_ok());
@@ -350,8 +351,8 @@ fn a_log_with_two_catalogs_of_one_epoch_is_refused() {
     server.with(|world| world.update(&[7]));
     let second = entry(&server);
     let chained = after(&first, &twin);
-    // Everybody's catalog of the next epoch, in a log that has shown somebody another one of the epoch before. The witness that
-    // cosigned it looked at nothing.
+    // The public catalog of the next epoch, in a log with a conflicting entry of the previous epoch.
+    // The witness that cosigned it checked nothing.
     for (at, entries) in [
         [first.clone(), twin.clone(), after(&first, &second)],
         [first.clone(), chained.clone(), after(&chained, &second)],
@@ -371,7 +372,7 @@ fn a_log_with_two_catalogs_of_one_epoch_is_refused() {
             world.published = Some(both.clone());
         });
         cosign(&both, &[1], now());
-        // Whoever comes back, whoever has the table open, and whoever comes for the first time.
+        // A client with a cache, one with the table open, and a new one.
         let errors = [
             open(&server, Some(&cache)).map(drop),
             open_since.refresh().map(drop),
@@ -381,7 +382,7 @@ fn a_log_with_two_catalogs_of_one_epoch_is_refused() {
             assert_eq!((error.code(), error.fault()), ("log-conflict", Fault::Server), "{at}: {error}");
         }
     }
-    // A log that goes on as it should is believed, and it is read once.
+    // A consistent log is accepted, and its entries are read once.
     log(&server, &folder, 0);
     cosign(&folder, &[1], now());
     server.heard();
@@ -391,7 +392,8 @@ fn a_log_with_two_catalogs_of_one_epoch_is_refused() {
     assert_eq!(bundles(&server), 1);
     assert!(open(&server, Some(&cache)).is_ok());
     assert_eq!(bundles(&server), 0);
-    // Nor is any other entry believed than that of the catalog, and what was read is not forgotten when it is damaged.
+    // No other entry than the catalog's is accepted, and a damaged response does not discard what was
+    // read before.
     let kept = std::fs::read_dir(cache.join("logs")).unwrap().map(|entry| entry.unwrap().path());
     let kept = kept.into_iter().find(|path| path.extension().is_some_and(|e| e == "history")).unwrap();
     std::fs::write(kept, "damaged").unwrap();
@@ -406,7 +408,8 @@ fn two_servers_of_a_publisher_are_held_to_one_log() {
     log(&first, &folder, 20);
     cosign(&folder, &[1], now());
     open(&first, Some(&cache)).unwrap();
-    // One that is behind shows the beginning of the same log, which is no fork; the longer one stays in mind.
+    // A server that is behind shows a prefix of the same log, which is no fork; the longer log is
+    // remembered.
     let behind = dir.path().join("behind");
     let second = server(3000, 32);
     log(&second, &behind, 0);
@@ -420,7 +423,7 @@ fn two_servers_of_a_publisher_are_held_to_one_log() {
         }
     });
     assert!(open(&second, Some(&cache)).is_ok());
-    // One that has a log of its own is found out, wherever it is.
+    // A server with a log of its own is detected.
     let third = server(3000, 32);
     log(&third, &dir.path().join("third"), 40);
     cosign(&dir.path().join("third"), &[1], now());
@@ -449,7 +452,7 @@ fn a_log_that_does_not_show_its_tiles_is_refused() {
     assert_eq!(code(&server, Some(&cache)), "log-unfollowed");
     server.with(|world| world.tamper = None);
     assert!(open(&server, Some(&cache)).is_ok());
-    // What is kept of the log is no checkpoint any more.
+    // The stored checkpoint is damaged.
     let kept = std::fs::read_dir(cache.join("logs")).unwrap().map(|entry| entry.unwrap().path());
     let kept = kept.into_iter().find(|path| path.extension().is_some_and(|e| e == "checkpoint")).unwrap();
     std::fs::write(kept, "damaged").unwrap();

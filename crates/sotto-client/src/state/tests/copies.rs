@@ -7,7 +7,7 @@ use crate::table::TableEvent;
 
 const ROWS: u64 = 20;
 
-/// Opens, looks up, and gives why the state was thrown away, if it was.
+/// Opens the table, looks a row up, and returns the reason why the state was discarded, if it was.
 fn lost(scene: &Scene) -> Option<StateLoss> {
     assert_eq!(scene.open().unwrap().get(9).unwrap(), scene.row(9));
     scene.no_slot_twice();
@@ -73,7 +73,7 @@ fn a_cloned_machine_is_noticed() {
     assert_eq!(lost(&scene), Some(StateLoss::FilesMoved { what: "the machine" }));
 }
 
-/// Any bit of a snapshot, any length of it, and no snapshot at all.
+/// A flipped bit anywhere in a snapshot, a truncated snapshot, and a missing one.
 #[test]
 fn a_damaged_snapshot_is_thrown_away() {
     let scene = used_scene();
@@ -101,7 +101,8 @@ fn a_damaged_snapshot_is_thrown_away() {
     assert!(matches!(lost(&scene), Some(StateLoss::Damaged { .. })));
 }
 
-/// Damage anywhere in the database: it goes on, or is thrown away, or refused; never a panic, nor a slot twice.
+/// Damage anywhere in the database: the state is used, discarded or refused, without a panic and
+/// without a slot in two requests.
 #[test]
 fn a_damaged_database_does_no_harm() {
     let scene = used_scene();
@@ -119,7 +120,7 @@ fn a_damaged_database_does_no_harm() {
     for (at, cut) in flips.chain((0..len).step_by(4001).map(|at| (at, true))) {
         scene.disk.restore(&disk);
         scene.anchors.restore(&anchors);
-        // A world that forgets, as two futures of one past must not be held against each other here.
+        // The server forgets its requests: two runs that start from one state may use the same slot.
         scene.server.with(|world| world.log.truncate(8));
         scene.disk.damage("state.redb", |bytes| if cut { bytes.truncate(at) } else { bytes[at] ^= 0x11 });
         match scene.open().and_then(|mut table| table.get(4)) {
@@ -185,7 +186,8 @@ fn a_state_under_other_parameters_is_refused() {
     );
 }
 
-/// Rows that the caller's check refuses are unreadable and forgotten; nothing on the wire tells.
+/// A row that the caller's check refuses is unreadable and forgotten, and later requests do not show
+/// it.
 #[test]
 fn rows_that_do_not_prove_themselves_are_rejected() {
     let scene = used_scene();

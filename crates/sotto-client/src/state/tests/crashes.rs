@@ -1,4 +1,4 @@
-//! Processes that die at every step, and go on.
+//! Processes that end at any step of the disk, the rollback counter or the network, and start again.
 
 use super::common::boxed;
 use super::sim::Fault;
@@ -12,13 +12,13 @@ use sotto_core::Budget;
 use sotto_testkit::rng;
 use std::io::ErrorKind;
 
-/// Rows of the table here.
+/// Number of rows of the table.
 const ROWS: u64 = 20;
 
 /// How a table is opened.
 type OpenTable = fn(&Scene) -> TableBuilder;
 
-/// Opens and looks rows up until something breaks. Whatever came back has to be right.
+/// Opens the table and looks rows up until something fails. Every returned row has to be correct.
 fn live(scene: &Scene, open: OpenTable, random: &mut impl Rng) -> Result<(), ClientError> {
     let mut table = open(scene).open()?;
     for _ in 0..random.next_u32() % 5 + 1 {
@@ -34,7 +34,8 @@ fn live(scene: &Scene, open: OpenTable, random: &mut impl Rng) -> Result<(), Cli
     Ok(())
 }
 
-/// One life after another, each cut at a random step of its disk, its anchor or its network. Epochs come and go.
+/// Runs processes one after the other, each of which fails at a random step of its disk, its
+/// rollback counter or its network, while the table moves on.
 fn lives(seed: u64, slots: u64, open: OpenTable) -> (usize, usize, usize) {
     let random = &mut rng::seeded(&format!("lives {seed}"));
     let scene = Scene::new(ROWS, slots);
@@ -89,7 +90,7 @@ fn a_thousand_lives_and_no_slot_twice() {
     assert!(resent > 100, "only {resent} requests were sent again");
 }
 
-/// Crashes of clients that are soon used up, while the next ones are prepared in the background.
+/// Crashes of clients with few hints, while the next ones are prepared in the background.
 #[test]
 fn lives_with_many_clients() {
     let ahead = |scene: &Scene| {
@@ -100,7 +101,7 @@ fn lives_with_many_clients() {
     assert!(renewed > 200, "only {renewed} clients were renewed");
 }
 
-/// A process that dies at each single step of a first opening and a lookup, then goes on.
+/// A process that ends at each step of a first opening and a lookup, and the next process after it.
 #[test]
 fn every_step_of_a_first_lookup() {
     let whole = Scene::new(ROWS, 50);
@@ -125,7 +126,7 @@ fn every_step_of_a_first_lookup() {
     }
 }
 
-/// A state that could not be written is not asked with again, and goes on once it is opened anew.
+/// A client whose state could not be written makes no more queries until the state is opened again.
 #[test]
 fn nothing_is_sent_that_is_not_on_disk() {
     for (kind, on_anchor) in
@@ -151,7 +152,7 @@ fn nothing_is_sent_that_is_not_on_disk() {
     }
 }
 
-/// The server's answer was lost: the next lookup sends the same bytes first, and its own after that.
+/// After a lost answer the next lookup first sends the same bytes again, then its own request.
 #[test]
 fn a_lost_answer_is_asked_for_again_with_the_same_bytes() {
     let scene = Scene::new(ROWS, 50);
@@ -172,7 +173,7 @@ fn a_lost_answer_is_asked_for_again_with_the_same_bytes() {
     assert_eq!(scene.no_slot_twice(), 2);
 }
 
-/// The journal gives way to a snapshot now and then, and both together are the client.
+/// A snapshot replaces the journal from time to time; both together are the client.
 #[test]
 fn snapshots_follow_journals() {
     let scene = Scene::new(ROWS, 12_000);
@@ -191,7 +192,7 @@ fn snapshots_follow_journals() {
     scene.no_slot_twice();
 }
 
-/// A table that moves on takes the state along, unsettled requests too, however many epochs it was away.
+/// A state follows its table over any number of epochs, unsettled requests included.
 #[test]
 fn epochs_are_followed() {
     let scene = Scene::new(ROWS, 50);
@@ -218,7 +219,7 @@ fn epochs_are_followed() {
     scene.no_slot_twice();
 }
 
-/// An epoch in between that is not served any more means starting over, and saying so.
+/// If an epoch in between is no longer served, the state starts over, and an event reports it.
 #[test]
 fn a_gap_between_epochs_means_starting_over() {
     let scene = Scene::new(ROWS, 50);
@@ -235,7 +236,7 @@ fn a_gap_between_epochs_means_starting_over() {
     scene.no_slot_twice();
 }
 
-/// A delta that nobody can follow, and then no rows to start over with: the next lookup tries again.
+/// A delta that cannot be applied, and then no rows to start over with: the next lookup tries again.
 #[test]
 fn a_client_that_could_not_follow_is_replaced_once_that_can_be() {
     let scene = Scene::new(ROWS, 50);
@@ -265,11 +266,11 @@ fn a_client_that_could_not_follow_is_replaced_once_that_can_be() {
     );
     drop(table);
     assert_eq!(scene.open().unwrap().get(6).unwrap(), scene.row(6));
-    // One of them was asked about the epoch before, and thrown away with its client.
+    // One slot was used for the previous epoch, and discarded with its client.
     assert_eq!((scene.events(), scene.no_slot_twice()), (Vec::new(), 8));
 }
 
-/// A client that is used up is followed by another one, with other slots; also in the middle of crashes.
+/// A client without hints is replaced by another one, with other slots, also during crashes.
 #[test]
 fn a_client_that_is_used_up_is_renewed() {
     let scene = Scene::new(ROWS, 8);

@@ -1,4 +1,4 @@
-//! What tests hold the background back with: a gate for rows, and a clock of their own.
+//! A gate that holds rows back in the background, and a clock for tests.
 
 use crate::table::preparation::pacing::{Clock, PauseReason, PreparationSignal};
 use crate::transport::{Request, Response, Transport, TransportError};
@@ -6,18 +6,18 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How many parts of the rows may pass.
+/// Limits the number of parts of the rows that may pass.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<(Mutex<(u64, u64)>, Condvar)>);
 
 impl Gate {
-    /// Lets so many more pass.
+    /// Lets `parts` more parts pass.
     pub(crate) fn open(&self, parts: u64) {
         self.0.0.lock().unwrap().0 += parts;
         self.0.1.notify_all();
     }
 
-    /// Waits for its turn.
+    /// Waits until one more part may pass.
     fn pass(&self) {
         let mut state = self.0.0.lock().unwrap();
         state.1 += 1;
@@ -25,7 +25,7 @@ impl Gate {
         drop(self.0.1.wait_while(state, |(open, came)| *open < *came).unwrap());
     }
 
-    /// Waits until so many have come.
+    /// Waits until `parts` parts have arrived at the gate.
     pub(crate) fn wait(&self, parts: u64) {
         drop(self.0.1.wait_while(self.0.0.lock().unwrap(), |(_, came)| *came < parts).unwrap());
     }
@@ -47,7 +47,7 @@ impl<T: Transport> Transport for Gated<T> {
     }
 }
 
-/// A clock that goes on when somebody waits for it.
+/// A clock that advances by each pause.
 #[derive(Clone, Default)]
 pub(crate) struct Leaping(Arc<Mutex<Duration>>);
 

@@ -1,4 +1,4 @@
-//! A disk in memory that loses what was not synced when the plug is pulled, and on which anything can fail.
+//! A disk in memory that loses what was not synced in a power loss, and whose operations can fail.
 
 use crate::state::disk::{Disk, WriteFn};
 use crate::state::fingerprint::FileFingerprint;
@@ -10,7 +10,7 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The fault at the step that is to fail.
+/// How a step fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The process dies: this step and all after it fail.
@@ -66,7 +66,7 @@ struct Inner {
     pending_names: Vec<Name>,
     next_inode: u64,
     machine: String,
-    /// Steps until something happens, and what.
+    /// Number of steps until a fault, and the fault.
     fuse: Option<(u64, Fault)>,
     dead: bool,
     steps: u64,
@@ -95,12 +95,12 @@ impl Sim {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// From now on, after so many steps, this happens.
+    /// Schedules a fault after `steps` more steps.
     pub(crate) fn fuse(&self, steps: u64, fault: Fault) {
         self.lock().fuse = Some((steps, fault));
     }
 
-    /// How many steps there were so far.
+    /// Number of steps so far.
     pub(crate) fn steps(&self) -> u64 {
         self.lock().steps
     }
@@ -121,7 +121,7 @@ impl Sim {
         *self.lock() = earlier;
     }
 
-    /// Every file becomes another file with the same bytes, as a copied folder's are.
+    /// Replaces every file by another one with the same bytes, as copying a folder does.
     pub(crate) fn move_files(&self) {
         let mut inner = self.lock();
         let names: Vec<_> = inner.names.keys().cloned().collect();
@@ -174,8 +174,8 @@ impl Sim {
         inner.durable_names.remove(name);
     }
 
-    /// Pulls the plug and starts again: of what was not synced, any part may have reached the disk, and the last
-    /// write may be torn.
+    /// Simulates a power loss and a restart: of what was not synced, any part may have reached the
+    /// disk, and the last write may be torn.
     pub(crate) fn crash(&self, label: &str) {
         let rng = &mut rng::seeded(label);
         let mut inner = self.lock();

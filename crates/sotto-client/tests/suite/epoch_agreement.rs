@@ -1,4 +1,4 @@
-//! Two servers say the same of a table, or are named: catalogs that differ, and epochs that one has before the other.
+//! Agreement of two servers: catalogs that differ, and epochs that one server has before the other.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, asks, open, pair, value};
 use sotto_catalog::{SignedCatalog, SigningKey, Succession};
@@ -8,7 +8,7 @@ use sotto_core::Epoch;
 use sotto_testkit::rng;
 use sotto_wire::{Code, Problem, query};
 
-/// Ends an epoch at a server: the next one holds the same rows.
+/// Moves a server to the next epoch, with the same rows.
 fn move_on(server: &Server, keep: bool) {
     server.with(|world| {
         let old = (world.catalog.epoch, world.signed());
@@ -50,7 +50,7 @@ fn the_newest_epoch_that_both_have_is_used() {
     }
 }
 
-/// The epoch with which another key signs is at one server before it is at the other.
+/// One server has the epoch of a new key before the other has.
 #[test]
 fn a_key_that_changed_is_not_taken_for_a_wrong_one() {
     let keys = ["publisher", "next"].map(|label| SigningKey::generate(&mut rng::seeded(label)));
@@ -73,14 +73,15 @@ fn a_key_that_changed_is_not_taken_for_a_wrong_one() {
         let servers = pair(300, 2);
         move_on(&servers[ahead]);
         match (ahead, open(&servers)) {
-            // What the second has is the first's past, and worth another try.
+            // The second server is one epoch behind, so another attempt may succeed.
             (0, Err(error)) => assert_eq!((error.code(), error.fault()), ("no-common-epoch", Fault::Network)),
             (1, Ok(table)) => assert_eq!(table.catalog().epoch.0, 1),
             (_, opened) => panic!("{opened:?}"),
         }
         move_on(&servers[1 - ahead]);
         assert_eq!(open(&servers).unwrap().catalog().epoch.0, 2);
-        // Whoever has stolen the old key signs on with it: no server may show that beside the new one's word.
+        // A thief of the old key signs another epoch with it: no server may show that one beside the
+        // new key's.
         servers[1].with(|world| world.key = SigningKey::generate(&mut rng::seeded("publisher")));
         let error = open(&servers).map(drop).unwrap_err();
         assert_eq!(error.code(), "retired-key", "{error:?}");
@@ -96,7 +97,7 @@ fn servers_without_a_common_epoch_are_named() {
         assert_eq!((error.code(), error.fault()), ("no-common-epoch", Fault::Network));
         assert!(error.to_string().contains(&format!("server {ahead} does not serve epoch 1")), "{error}");
     }
-    // A server that shows another epoch than was asked for has none in common either.
+    // A server that shows another epoch than the requested one has no common epoch.
     let servers = pair(300, 2);
     move_on(&servers[0], true);
     servers[0].tamper(|request, response| match request.path.contains('?') {
@@ -173,7 +174,7 @@ fn a_table_of_two_servers_is_refreshed_when_both_have_moved_on() {
     move_on(&servers[1], true);
     assert!(table.refresh().unwrap());
     assert_eq!(table.catalog().epoch.0, 2);
-    // Back to an epoch that was left behind: one server is enough to be refused.
+    // One server that goes back to an earlier epoch is enough to be refused.
     let old = servers[1].with(|world| world.earlier[0].1.clone());
     servers[1].tamper(move |request, response| match request.path.ends_with(NAME) {
         true => Ok(Response::new(200, old.clone())),

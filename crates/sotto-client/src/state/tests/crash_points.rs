@@ -1,4 +1,5 @@
-//! Clients that are half prepared when the plug is pulled, and files of them that turn up where they must not.
+//! Preparations that a crash interrupts, and preparation files that return when they must not be
+//! used.
 
 use super::sim::Fault;
 use super::{Scene, drip, is_accident};
@@ -14,7 +15,7 @@ fn scene() -> Scene {
     Scene::of(ROWS, WIDTH, 50)
 }
 
-/// Breaks off a first preparation after so many chunks, and gives what is on disk of it.
+/// Interrupts a first preparation after `chunks` chunks, and returns its file.
 fn half(scene: &Scene, chunks: usize) -> Vec<u8> {
     scene.server.tamper(drip(chunks));
     assert!(is_accident(&scene.open().unwrap_err()));
@@ -23,12 +24,12 @@ fn half(scene: &Scene, chunks: usize) -> Vec<u8> {
     scene.disk.bytes(FILE).unwrap()
 }
 
-/// Where the ranges began that the server was asked for.
+/// The starts of the ranges that were requested from the server.
 fn starts(scene: &Scene) -> Vec<u64> {
     scene.server.heard().into_iter().filter_map(|request| Some(request.range?.start)).collect()
 }
 
-/// Looks a row up, and gives what happened.
+/// Looks a row up, and returns the events.
 fn look(scene: &Scene) -> Vec<TableEvent> {
     assert_eq!(scene.open().unwrap().get(9).unwrap(), scene.row(9));
     scene.events()
@@ -45,7 +46,7 @@ fn a_first_preparation_goes_on_after_a_crash() {
     assert_eq!(look(&scene), []);
 }
 
-/// The file of each chunk, with any byte changed, or cut anywhere.
+/// The file after each chunk, with any byte changed, and truncated anywhere.
 #[test]
 fn damage_is_noticed_and_costs_the_preparation() {
     let scene = scene();
@@ -71,7 +72,7 @@ fn damage_is_noticed_and_costs_the_preparation() {
     assert_eq!(look(&scene), [TableEvent::PreparationResumed(Epoch(1))]);
 }
 
-/// The file of a client that is in use, or was, is refused: its key would use slots a second time.
+/// The preparation file of a client that is or was in use is refused: its key would use slots again.
 #[test]
 fn an_old_checkpoint_is_refused_however_it_comes_back() {
     let scene = scene();
@@ -93,7 +94,7 @@ fn an_old_checkpoint_is_refused_however_it_comes_back() {
     assert_eq!(table.budget(), Budget::Left(49));
     assert_eq!(scene.disk.bytes(FILE), None);
     drop(table);
-    // And where a machine was cloned while it prepared: the copy starts over under another name.
+    // On a machine that was cloned during the preparation, the copy starts over.
     let other = Scene { disk: scene.disk.copy(), events: Default::default(), ..scene.clone() };
     other.disk.put(FILE, &old);
     other.disk.move_files();
@@ -122,7 +123,7 @@ fn an_epoch_that_is_over_ends_what_was_half_prepared() {
     assert_eq!(look(&scene), []);
 }
 
-/// A process that dies at each step of a first preparation, then goes on; and in that again.
+/// A process that ends at each step of a first preparation, and a second one at each step after.
 #[test]
 fn every_step_of_a_preparation_in_parts() {
     let whole = scene();

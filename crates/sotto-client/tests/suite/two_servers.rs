@@ -1,4 +1,4 @@
-//! Tables of two servers: each is sent its half, and neither is believed alone.
+//! Tables of two servers: each receives its own query, and neither is trusted alone.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, asks, boxed, open, pair, resolve, server, table_of, value};
 use sotto_client::transport::InProcessTransport;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 #[test]
 fn every_row_is_read_from_two_halves() {
-    // Packed rows, rows as they are, split rows.
+    // Several rows per record, one, and rows over several records.
     for row_bytes in [2, 32, 4096] {
         let servers = pair(70, row_bytes);
         let mut table = open(&servers).unwrap();
@@ -49,7 +49,7 @@ fn both_are_asked_at_once() {
     let servers = pair(300, 2);
     let (told, heard) = mpsc::channel();
     let heard = Mutex::new(heard);
-    // The first server answers an ask only once the second has been sent the other half.
+    // The first server answers only once the second has received its request.
     servers[0].tamper(move |request, response| {
         if request.path.ends_with("/ask") {
             let other = heard.lock().unwrap().recv_timeout(Duration::from_secs(20));
@@ -148,7 +148,7 @@ fn answers_of_the_wrong_server_are_refused() {
         assert_eq!(table.get(9).unwrap_err().code(), "bad-answer");
         server.with(|world| world.tamper = None);
     }
-    // An answer that is well-formed and wrong nobody can tell from a right one yet.
+    // A well-formed wrong answer cannot be detected in a table without row proofs.
     servers[1].tamper_asks(|body| *body.last_mut().unwrap() ^= 1);
     assert!(table.get(15).is_ok());
 }

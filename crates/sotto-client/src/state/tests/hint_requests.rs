@@ -1,5 +1,5 @@
-//! Hints that a server makes to order, through crashes: a supply that was lost is ordered again, with the same bytes, and
-//! none is used twice.
+//! Hints of a hint server through crashes: a lost response is requested again with the same bytes,
+//! and no hint is used twice.
 
 use super::common::{server_of, table_of};
 use super::sim::{Fault, Sim};
@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 const ROWS: u64 = 20;
-/// Bytes of a query of the scheme here, and lookups that a supply lasts for.
+/// Bytes of a query of the test scheme, and number of lookups for each hint response.
 const QUERY: usize = 16;
 const LASTS: u64 = 3;
 
-/// Two servers, a disk and a place for anchors.
+/// Two servers, a disk, and a disk for rollback counters.
 struct Scene {
     servers: [Server; 2],
     disk: Sim,
@@ -76,8 +76,8 @@ impl Scene {
         posts.map(|request| request.body[head..].to_vec()).collect()
     }
 
-    /// Checks all that the servers have ever seen. Gives how many slots were used, and how many orders there were that are
-    /// no repetition.
+    /// Checks all requests that the servers have ever received. Returns the number of used slots and
+    /// of distinct hint requests.
     fn check(&self) -> (usize, usize) {
         assert!(self.heard(0, "/hints", 0).is_empty() && self.heard(1, "/ask", 0).is_empty());
         let mut seen: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
@@ -91,7 +91,7 @@ impl Scene {
         for body in self.heard(1, "/hints", hints::HEAD_BYTES) {
             let number = u64::from_le_bytes(body[..].try_into().unwrap());
             let next = clients.entry(number >> 32).or_default();
-            // The last one again, or the one after it.
+            // The last request again, or the one after it.
             let which = number & u64::from(u32::MAX);
             assert!(which + 1 == *next || which == *next, "order {which} comes after order {next}");
             *next = which + 1;
@@ -104,7 +104,7 @@ impl Scene {
     }
 }
 
-/// The network breaks at a request of this route: before it is there, or after it was answered.
+/// Breaks the network at a request to this route: before it arrives, or after it was answered.
 fn cut(
     route: &'static str,
     after: usize,
@@ -119,7 +119,7 @@ fn cut(
     }
 }
 
-/// Opens and looks rows up until something breaks. Whatever came back has to be right.
+/// Opens the table and looks rows up until something fails. Every returned row has to be correct.
 fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
     let mut table = scene.open()?;
     for _ in 0..random.next_u32() % 6 + 1 {
@@ -134,8 +134,9 @@ fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
     Ok(())
 }
 
-/// One life after another, each cut at a random step of its disk, its anchor or its network. Epochs come and go. Gives how
-/// many slots were used, how many orders there were, and how many of them were sent again.
+/// Runs processes one after the other, each of which fails at a random step of its disk, its
+/// rollback counter or its network, while the table moves on. Returns the numbers of used slots, of
+/// distinct hint requests, and of repeated ones.
 fn lives(seed: u64) -> [usize; 3] {
     let random = &mut rng::seeded(&format!("orders {seed}"));
     let scene = Scene::new();
@@ -174,8 +175,8 @@ fn no_supply_is_used_twice_and_a_lost_one_is_ordered_again() {
     assert!(slots > 2_000 && orders > 700 && again > 100, "{all:?}");
 }
 
-/// A process that dies with a supply in its hands orders it again, and the helper sees the same bytes. Once it is on
-/// disk it lasts, used or not.
+/// A process that ends before a hint response is on disk requests it again with the same bytes. Once
+/// it is on disk it lasts.
 #[test]
 fn a_supply_is_ordered_until_it_is_on_disk() {
     let scene = Scene::new();
@@ -198,7 +199,7 @@ fn a_supply_is_ordered_until_it_is_on_disk() {
     assert_eq!(scene.check(), (3, 1));
 }
 
-/// Hints in stock, a request that was not settled and an order that was lost, over two epochs.
+/// Unused hints, an unsettled request and a lost hint request, over two epochs.
 #[test]
 fn what_is_in_stock_is_taken_along_and_what_was_lost_is_of_the_next_epoch() {
     let scene = Scene::new();
@@ -221,7 +222,8 @@ fn what_is_in_stock_is_taken_along_and_what_was_lost_is_of_the_next_epoch() {
     assert_eq!(scene.check(), (8, 3));
 }
 
-/// The schemes there are, with hints in stock, in the journal and in a snapshot, each over a crash and an epoch.
+/// Every scheme with a hint server, with hints in the journal and in a snapshot, over a crash and an
+/// epoch.
 #[test]
 fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
     for scheme in ["s3pir-two/1", "checklist/1"] {
@@ -229,7 +231,7 @@ fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
         for life in 0..6 {
             let mut table = scene.open().unwrap();
             if life % 2 == 0 {
-                // In memory alone, and then taken along.
+                // In memory alone, then advanced to the next epoch.
                 table.refill_hints().unwrap();
                 scene.go_on(life, 0x50 + life as u8);
             }
@@ -244,7 +246,7 @@ fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
             events.iter().filter(|event| matches!(event, TableEvent::StateAdvanced { .. })).count();
         let resent = events.iter().filter(|event| matches!(event, TableEvent::Resent(1))).count();
         assert!(followed == 3 && followed + resent == events.len(), "{scheme}: {events:?}");
-        // Again at most at once: because of an epoch that ended.
+        // Repeated at most once, because an epoch ended.
         let mut orders = scene.heard(1, "/hints", hints::HEAD_BYTES);
         orders.dedup();
         let distinct: HashSet<&Vec<u8>> = orders.iter().collect();

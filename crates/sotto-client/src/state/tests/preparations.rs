@@ -19,11 +19,11 @@ use std::time::Duration;
 /// Seven chunks of rows.
 const ROWS: u64 = 400;
 const WIDTH: usize = 1024;
-/// Queries of a client, and when the next one is begun.
+/// Number of queries of a client, and number left at which the next client is begun.
 const SLOTS: u64 = 20;
 const LOW: u64 = 10;
 
-/// A table whose rows come chunk by chunk, and a gate for those that come in the background.
+/// A table whose rows arrive chunk by chunk, and a gate for those that arrive in the background.
 fn scene() -> (Scene, Gate) {
     let scene = Scene::of(ROWS, WIDTH, SLOTS);
     scene.server.tamper(drip(usize::MAX));
@@ -53,7 +53,7 @@ fn under_way() -> (Scene, Gate, Table) {
     (scene, gate, table)
 }
 
-/// Waits until the next client is the one, or the disk is dead.
+/// Waits until the next client is in use, or the disk has failed.
 fn wait(scene: &Scene, table: &mut Table) -> Result<()> {
     while table.is_preparing() && !scene.disk.is_dead() {
         table.adopt_prepared()?;
@@ -150,7 +150,7 @@ fn a_process_that_dies_leaves_the_next_client_half_prepared() {
     table.get(4).unwrap();
     drop(table);
 
-    // What a backup brings back of it is the key that has just asked.
+    // A backup of its file would restore a key that has made queries.
     scene.disk.put(FILE, &half);
     let mut table = builder(&scene, &open).low_water(SLOTS).open().unwrap();
     wait(&scene, &mut table).unwrap();
@@ -181,7 +181,7 @@ fn a_pause_writes_down_what_there_is() {
     assert!(is_whole || scene.disk.bytes(FILE).is_some());
 }
 
-/// A process that dies at each step of a pass and the switch to its client, then goes on.
+/// A process that ends at each step of a preparation and of the switch to its client.
 #[test]
 fn every_step_of_a_pass() {
     let (whole, open) = scene();
@@ -305,7 +305,7 @@ fn a_pass_that_breaks_off_goes_on() {
     assert_eq!(table.get(9).unwrap(), scene.row(9));
 }
 
-/// The lock is the table's, and not the thread's: it holds as long as the one does, and no longer.
+/// The lock belongs to the table and not to the thread: it is released with the table.
 #[test]
 fn one_process_has_a_state_at_a_time() {
     let (scene, gate) = scene();
@@ -328,7 +328,7 @@ fn one_process_has_a_state_at_a_time() {
     gate.open(100);
 }
 
-/// Of twenty threads that start at once, each waits for its turn, and none fails.
+/// Twenty threads that start at the same time wait for each other, and none fails.
 #[test]
 fn twenty_at_once_take_turns() {
     let (scene, _gate) = scene();
@@ -346,7 +346,7 @@ fn twenty_at_once_take_turns() {
     assert!(scene.no_slot_twice() >= 20);
 }
 
-/// A client in memory has a next one in memory.
+/// The next client of a client in memory is in memory too.
 #[test]
 fn a_client_in_memory_is_renewed_too() {
     let (scene, gate) = scene();

@@ -1,4 +1,4 @@
-//! The opening without I/O: one step after the other, and what happens out of order.
+//! The setup without I/O: its steps in order, and errors for calls out of order.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_client::SessionSetup;
@@ -10,7 +10,7 @@ fn respond(server: &Server, request: &Request) -> Response {
     server.with(|world| world.call(request)).unwrap()
 }
 
-/// Takes the step of fetching the catalog.
+/// Carries out the step that fetches the catalog.
 fn begun(server: &Server) -> SessionSetup {
     let mut opening = SessionSetup::new(server.config());
     let Action::Catalog { request, .. } = opening.next() else { panic!("the catalog comes first") };
