@@ -4,7 +4,6 @@
 //! Among eight places there are 56 sets of three, each with five places outside: few enough to
 //! count them. A sum of squares over a few hundred cells and 12,000 clients moves by more than four
 //! of its deviations if the cells' probabilities differ from uniform ones by some percent.
-//! from uniform ones by some percent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 use crate::message::Query;

@@ -83,8 +83,9 @@ fn a_revised_image_is_a_fresh_one() {
     let fresh = Table::checked(table.params.literal().clone(), records);
     assert!(revised.section(Section::Resident) == fresh.image.section(Section::Resident));
     let changed = Table::opened(table.params.clone(), fresh.rows, revised);
+    let mut client = changed.client("prepare");
     for index in [2, 3, 29] {
-        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        let (_, _, record) = changed.lookup(&mut client, index, "changed");
         assert_eq!(record, changed.row(index));
     }
     let past = RecordChange { record: 30, offset: 0, bytes: vec![0] };

@@ -68,9 +68,10 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
     let ring = ring().unwrap();
     let params = &table.params;
     let ([first, second], mut errors) = (params.bits(), <[Errors; 3]>::default());
+    let mut client = table.client("prepare");
     for i in 0..queries {
         let (index, label) = (i * 7 % params.records(), format!("noise {i}"));
-        let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
+        let (_, answer, record) = table.lookup(&mut client, index, &label);
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
         let mut sent = Vec::new();

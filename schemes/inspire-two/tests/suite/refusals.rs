@@ -14,15 +14,15 @@ use sotto_math::bits::pack_words;
 use sotto_silent::unit_vector::largest;
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
+use std::sync::LazyLock;
 
-fn table() -> Table {
-    // An odd number of bytes, and a column that is not full.
-    Table::checked(literal([21, 30, 4], [45, 44], 46, [26, 19], [27, 19]), bytes(21 * 30))
-}
+/// A table of records with an odd number of bytes, whose last column is not full.
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table::checked(literal([21, 30, 4], [45, 44], 46, [26, 19], [27, 19]), bytes(21 * 30)));
 
 #[test]
 fn words_that_no_residue_is_cut_to_are_refused() {
-    let table = table();
+    let table = &*TABLE;
     let params = &table.params;
     let (asked, answer, _) = table.lookup(&mut table.client("prepare"), 3, "query");
     assert!(Query::take(params, &asked).is_ok());
@@ -97,11 +97,11 @@ fn literals_that_promise_too_much_are_refused() {
 
 #[test]
 fn records_past_the_end_are_refused() {
-    let table = table();
-    let past = table.client("prepare").query(RecordIndex(30), &mut seeded("past")).err();
+    let table = &*TABLE;
+    let mut client = table.client("prepare");
+    let past = client.query(RecordIndex(30), &mut seeded("past")).err();
     assert!(matches!(past, Some(Error::Misuse(Misuse::IndexPastEnd { index: 30, len: 30 }))));
-    let (OneServer(query), pending) =
-        table.client("prepare").query(RecordIndex(29), &mut seeded("foreign")).unwrap();
+    let (OneServer(query), pending) = client.query(RecordIndex(29), &mut seeded("foreign")).unwrap();
     // A table with one more packed ciphertext.
     let other = Params::check(literal([2000, 3, 2], [45, 44], 46, [26, 19], [27, 19])).unwrap();
     let answer = table.server.answer(&(), query).unwrap();
@@ -113,7 +113,7 @@ fn records_past_the_end_are_refused() {
 /// One byte changes the weights and the mask of its block, and all digits; no other block.
 #[test]
 fn a_change_touches_its_block_and_the_second_layer() {
-    let table = table();
+    let table = &*TABLE;
     let [_, weights, masks, digits, _] = table.params.literal().starts().map(|start| start as usize);
     // Record 13 is block 1 of column 3.
     let mut records = table.rows.clone();
@@ -139,8 +139,9 @@ fn a_change_touches_its_block_and_the_second_layer() {
     }
     assert_ne!(old[digits..], new[digits..]);
     let changed = Table::opened(table.params.clone(), records, revised);
+    let mut client = changed.client("prepare");
     for index in [9, 12, 13, 29] {
-        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        let (_, _, record) = changed.lookup(&mut client, index, "changed");
         assert_eq!(record, changed.row(index));
     }
     for (record, offset) in [(30, 0), (13, 21)] {
@@ -154,7 +155,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
 /// An image that answers several foreign queries in one pass.
 #[test]
 fn strangers_share_the_passes() {
-    let table = table();
+    let table = &*TABLE;
     let mut client = table.client("prepare");
     let asks: Vec<_> = (0..5u64)
         .map(|i| client.query(RecordIndex(i * 7), &mut seeded(&format!("stranger {i}"))).unwrap())

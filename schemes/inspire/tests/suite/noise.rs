@@ -21,9 +21,10 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
     let ring = ring().unwrap();
     let widths = table.params.bits();
     let (mut squares, mut largest, mut count) = (0.0, 0f64, 0.0);
+    let mut client = table.client("prepare");
     for (i, index) in indices.enumerate() {
         let label = format!("noise {i}");
-        let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
+        let (_, answer, record) = table.lookup(&mut client, index, &label);
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
         let whole = numbers::numbers(record.len() as u64) as usize;

@@ -59,8 +59,9 @@ fn strangers_share_a_pass_and_changes_arrive() {
     let fresh = Table::checked(sotto_core::Params::literal(&table.params).clone(), records);
     let resident = |table: &Table| table.image.section(Section::Resident).unwrap().to_vec();
     assert!(resident(&changed) == resident(&fresh));
+    let mut client = changed.client("prepare");
     for index in [6, 7, 12, 1] {
-        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        let (_, _, record) = changed.lookup(&mut client, index, "changed");
         assert_eq!(record, changed.row(index));
     }
 }

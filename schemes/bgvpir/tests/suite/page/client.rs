@@ -84,19 +84,16 @@ impl Client {
             }
         };
         let stride = self.params["stride"].as_u64().unwrap_or(1);
-        let leap = (0..stride).fold(1, |x, _| x * turn % order);
         let values = |secret: &[i64]| self.limbs.iter().map(|limb| limb.values(secret)).collect::<Vec<_>>();
-        let (s, before, leap) = (self.s.clone(), values(&before(turn)), values(&before(leap)));
+        let (s, by_one) = (self.s.clone(), values(&before(turn)));
+        let by_stride = (stride > 1).then(|| values(&before((0..stride).fold(1, |x, _| x * turn % order))));
         let square: Vec<Vec<u64>> =
             self.limbs.iter().zip(&s).map(|(limb, s)| s.iter().map(|x| limb.mul(*x, *x)).collect()).collect();
         let mut out = seed.to_vec();
         let special = self.limbs.last().unwrap().q;
         let queried = self.of("primes");
-        let keys = [(&s, &before), (&square, &s), (&s, &leap)];
-        let keys = &keys[..if stride > 1 { 3 } else { 2 }];
-        for (index, (source, target)) in
-            keys.iter().flat_map(|key| std::iter::repeat_n(key, queried)).enumerate()
-        {
+        let keys = [(&s, &by_one), (&square, &s)].into_iter().chain(by_stride.iter().map(|by| (&s, by)));
+        for (index, (source, target)) in keys.flat_map(|key| std::iter::repeat_n(key, queried)).enumerate() {
             let error = self.error();
             let mut masks = stream(&seed, "bgvpir key", index as u64);
             for (k, limb) in self.limbs.iter().enumerate() {
