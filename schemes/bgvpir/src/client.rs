@@ -82,15 +82,15 @@ impl Client {
     fn new(params: Params, rng: &mut dyn CryptoRng) -> Self {
         let error = Gaussian::new(SIGMA);
         let seed = PublicSeed::fresh(rng);
-        let [turn, square, leap] = masks(&seed, params.literal.primes);
+        let [rotation_masks, square_masks, stride_masks] = masks(&seed, params.literal.primes);
         let by = params.literal.stride as usize;
         let (secret, rotation, square, stride) = on_ring!(&*params.ring, rns => {
             let secret = SecretKey::sample(rns, rng);
             let mut errors = ErrorSource { law: &error, rng };
-            let rotation = RotationKey::generate(rns, 1, &secret, turn, &mut errors);
-            let square = SwitchKey::generate_square(rns, &secret, square, &mut errors);
-            let leap = (by > 1).then(|| RotationKey::generate(rns, by, &secret, leap, &mut errors));
-            (secret, rotation, square, leap.unwrap_or_default())
+            let rotation = RotationKey::generate(rns, 1, &secret, rotation_masks, &mut errors);
+            let square = SwitchKey::generate_square(rns, &secret, square_masks, &mut errors);
+            let stride = (by > 1).then(|| RotationKey::generate(rns, by, &secret, stride_masks, &mut errors));
+            (secret, rotation, square, stride.unwrap_or_default())
         });
         Client { params, error, secret, keys: Keys { seed, rotation, square, stride } }
     }

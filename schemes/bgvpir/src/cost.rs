@@ -118,9 +118,9 @@ pub(crate) fn nanoseconds(literal: &ParamsLiteral, ring: &RingSet, tree: &Foldin
     let switch = |primes: f64| split(primes) + apply(primes);
     let lower = |primes: f64| 2.0 * transform * primes;
     let (primes, scan) = (f64::from(literal.primes), f64::from(literal.scan_primes));
-    let turns = literal.turns(tree);
+    let rotations = literal.rotations(tree);
     let rotations =
-        turns.splits() as f64 * split(primes) + turns.places.saturating_sub(1) as f64 * apply(primes);
+        rotations.splits() as f64 * split(primes) + rotations.places.saturating_sub(1) as f64 * apply(primes);
     let mut unfolding = 0.0;
     for side in [Side::Left, Side::Right] {
         // The multiplication of half a side: its length, and the primes that it still has.

@@ -112,7 +112,7 @@ impl ParamsLiteral {
     /// # Errors
     /// [`ParamsError::Field`] if there is no tree with these leaves.
     pub fn tree(&self) -> Result<FoldingTree, ParamsError> {
-        let why = "1 to 16 lengths in 1..=4096 with a product of at most 2^24, on each side";
+        let why = "must be 1 to 16 lengths in 1..=4096, with a product of at most 2^24, on each side";
         FoldingTree::new(&self.left, &self.right)
             .ok_or_else(|| ParamsError::Field { field: "left, right", why: why.into() })
     }
@@ -125,7 +125,7 @@ impl ParamsLiteral {
     }
 
     /// The rotations of a query to every place of the folded vector.
-    pub fn turns(&self, tree: &FoldingTree) -> Rotations {
+    pub fn rotations(&self, tree: &FoldingTree) -> Rotations {
         Rotations { places: tree.folded(), stride: self.stride.max(1) as usize }
     }
 

@@ -84,8 +84,8 @@ impl<R: SlotRing> NoiseModel<'_, R> {
 
     fn run(&self, literal: &ParamsLiteral, tree: &FoldingTree) -> Noise {
         let (steps, top) = (&self.steps, self.rns.top());
-        let turns = literal.turns(tree).depth() as u32;
-        let rotated = steps.rotated(steps.fresh(), turns, top);
+        let depth = literal.rotations(tree).depth() as u32;
+        let rotated = steps.rotated(steps.fresh(), depth, top);
         let leaf = VectorEntry { variance: rotated, level: top };
         let primes = self.scan.primes();
         let mut unfolding_log2 = f64::NEG_INFINITY;

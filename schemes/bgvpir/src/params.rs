@@ -69,7 +69,7 @@ impl sotto_core::Params for Params {
             on_ring!(&*ring, rns => (rns.security(SIGMA)?, AnswerBits::new(rns, body, mask)));
         let bits = bits.ok_or_else(|| ParamsError::Field {
             field: "answer_bits",
-            why: "at least one, no more of the body than of the mask, and at most 35".into(),
+            why: "must lie in 1..=35, the body's at most the mask's".into(),
         })?;
         let noise = Noise::of(&literal, &ring, &tree);
         let failure_log2 = noise.failure_log2(&literal, &ring, bits);
@@ -111,32 +111,36 @@ impl sotto_core::Params for Params {
 
 /// Checks every number of a literal against the ring and the tree.
 fn in_range(literal: &ParamsLiteral, set: &RingSet, tree: &FoldingTree) -> Result<(), ParamsError> {
-    let check = |field: &'static str, holds: bool, why: &str| {
-        if holds { Ok(()) } else { Err(ParamsError::Field { field, why: why.into() }) }
+    let check = |field: &'static str, holds: bool, must_be: &str| {
+        if holds { Ok(()) } else { Err(ParamsError::Field { field, why: format!("must be {must_be}") }) }
     };
-    check("primes", (1..=MAX_PRIMES).contains(&literal.primes), "1 to 3")?;
-    check(
-        "scan_primes",
-        (1..=literal.primes).contains(&literal.scan_primes),
-        "1 to as many as there are primes",
-    )?;
+    check("primes", (1..=MAX_PRIMES).contains(&literal.primes), "in 1..=3")?;
+    check("scan_primes", (1..=literal.primes).contains(&literal.scan_primes), "in 1..=primes")?;
     let places = tree.folded() as u64;
     check(
         "stride",
         literal.stride == 1 || (2..places).contains(&u64::from(literal.stride)),
-        "1, or less than there are places to turn to",
+        "1, or less than the length of the folded vector",
     )?;
-    check("levels", (1..=MAX_LEVELS).contains(&literal.levels), "1 to 4")?;
+    check("levels", (1..=MAX_LEVELS).contains(&literal.levels), "in 1..=4")?;
     check("period", set.periods.contains(&literal.period), "one of the ring's periods")?;
-    check("period", tree.folded() <= literal.period as usize, "no shorter than all leaves together")?;
-    check("layers", (1..=MAX_LAYERS).contains(&literal.layers), "1 to 4096")?;
+    check("period", tree.folded() <= literal.period as usize, "at least the length of the folded vector")?;
+    check("layers", (1..=MAX_LAYERS).contains(&literal.layers), "in 1..=4096")?;
     let layout = literal.layout(set);
-    check("period, layers", layout.record_bytes() > 0, "records of at least one byte")?;
-    check("records", (1..=1 << 46).contains(&literal.records), "1 to 2^46")?;
-    check("left, right", layout.rows(literal.records) <= tree.rows(), "a tree with room for every row")?;
-    check("written", u64::from(literal.written) <= layout.rows(literal.records), "at most the rows")?;
+    check("period, layers", layout.record_bytes() > 0, "such that records have at least one byte")?;
+    check("records", (1..=1 << 46).contains(&literal.records), "in 1..=2^46")?;
+    check(
+        "left, right",
+        layout.rows(literal.records) <= tree.rows(),
+        "such that the tree reaches every row",
+    )?;
+    check(
+        "written",
+        u64::from(literal.written) <= layout.rows(literal.records),
+        "at most the number of rows",
+    )?;
     let bytes = cost::image_bytes(literal, set, tree);
-    check("records", bytes <= MAX_BYTES, "an image of at most 2^46 bytes")
+    check("records", bytes <= MAX_BYTES, "such that the image has at most 2^46 bytes")
 }
 
 impl Inner {
@@ -200,7 +204,7 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
                 stride => format!("by one place, and by {stride}"),
             },
         ),
-        ("tree: rotations one after the other", literal.turns(tree).depth().to_string()),
+        ("tree: rotations one after the other", literal.rotations(tree).depth().to_string()),
         ("tree: rotations", tree.folded().saturating_sub(1).to_string()),
         ("tree: products with relinearization", products.to_string()),
         ("products of polynomials: rows first", ours.to_string()),

@@ -73,7 +73,7 @@ pub static RINGS: [RingSet; 2] = [
 /// # Errors
 /// [`ParamsError::Field`] if there is none.
 pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
-    let why = || ParamsError::Field { field: "ring", why: "this build knows pow2 and m8191".into() };
+    let why = || ParamsError::Field { field: "ring", why: "must be pow2 or m8191".into() };
     RINGS.iter().find(|ring| ring.name == name).ok_or_else(why)
 }
 
@@ -106,7 +106,7 @@ pub fn ring(name: &str, primes: u8) -> Result<Arc<Ring>, ParamsError> {
     static MADE: [[OnceLock<Option<Arc<Ring>>>; MAX_PRIMES as usize]; 2] =
         [const { [const { OnceLock::new() }; MAX_PRIMES as usize] }; 2];
     let set = find(name)?;
-    let many = || ParamsError::Field { field: "primes", why: format!("1 to {MAX_PRIMES}") };
+    let many = || ParamsError::Field { field: "primes", why: format!("must be in 1..={MAX_PRIMES}") };
     let kind = usize::from(set.name == M8191_NAME);
     let at = usize::from(primes).checked_sub(1).ok_or_else(many)?;
     let cell = MADE.get(kind).and_then(|rings| rings.get(at)).ok_or_else(many)?;

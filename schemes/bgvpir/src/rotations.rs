@@ -72,18 +72,18 @@ mod tests {
 
     #[test]
     fn strides_shorten_the_way_and_halve_the_splits() {
-        let turns = |places, stride| Rotations { places, stride };
-        assert_eq!((turns(182, 1).depth(), turns(182, 1).splits()), (181, 181));
-        let best = turns(182, Rotations::best_stride(182) as usize);
+        let rotations = |places, stride| Rotations { places, stride };
+        assert_eq!((rotations(182, 1).depth(), rotations(182, 1).splits()), (181, 181));
+        let best = rotations(182, Rotations::best_stride(182) as usize);
         assert_eq!((best.stride, best.rows(), best.row(12), best.row(13)), (14, 13, 14, 0));
         assert_eq!((best.depth(), best.splits()), (12 + 13, 12 + 6 * 14 + 13));
         for (places, stride) in
             [(1, 1), (2, 2), (3, 2), (5, 2), (7, 3), (100, 10), (101, 10), (109, 10), (110, 10)]
         {
-            let turns = turns(places, stride);
-            assert_eq!((0..turns.rows()).map(|i| turns.row(i)).sum::<usize>(), places);
+            let rotations = rotations(places, stride);
+            assert_eq!((0..rotations.rows()).map(|i| rotations.row(i)).sum::<usize>(), places);
             let far = (0..places).map(|k| k / stride + if stride > 1 { k % stride } else { 0 }).max();
-            assert_eq!(Some(turns.depth()), far, "{places} by {stride}");
+            assert_eq!(Some(rotations.depth()), far, "{places} by {stride}");
         }
     }
 }

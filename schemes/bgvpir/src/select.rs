@@ -30,21 +30,21 @@ const RESERVE: f64 = 1.0;
 /// # Errors
 /// [`ParamsError::NoFit`] if no ring can hold the table, or none is reliable.
 pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
-    let wanted = |set: &&Set| match &shape.set {
+    let is_requested = |set: &&Set| match &shape.set {
         Some(name) => set.name == name,
         None => set.pruning == Pruning::ByCost && !set.guard && !set.streamed,
     };
     let mut search = Search { shape, best: None };
     if shape.rows > 0 && shape.row_bytes > 0 {
-        for set in SETS.iter().filter(wanted) {
+        for set in SETS.iter().filter(is_requested) {
             let ring = rings::find(set.ring)?;
             ring.periods.iter().for_each(|period| search.period(set, ring, *period));
         }
     }
-    let why = "it is empty, its encoded form is larger than 2^46 bytes, a row takes more than 4096 ciphertexts, or a \
-    request of so \
-               many lookups together would fail too often"
-        .into();
+    let why =
+        "it is empty, its image is larger than 2^46 bytes, a row takes more than 4096 ciphertexts, or the \
+               lookups of a request fail too often"
+            .into();
     let no_fit = ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why };
     let (_, literal) = search.best.ok_or(no_fit)?;
     written(literal, shape.required_failure_log2())

@@ -104,10 +104,10 @@ impl sotto_core::Server<BgvPir> for Server {
     /// Answer (Algorithms 1 and 3, in the distributed order): rotate each query S - 1 times and unfold both sides of its tree;
     /// then `w_a = sum over b of v[b] X[a, b]`, for up to four queries in one pass over the table; and for each of them
     /// `r = sum over a of u[a] w_a`, which is relinearized once and switched to few bits.
-    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let answer = |asks: &[(&Session, Query)]| {
+    fn answer_many(&self, queries: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+        let answer = |queries: &[(&Session, Query)]| {
             let prepared =
-                asks.par_iter().map(|(session, query)| Ok((*session, self.prepare(session, query)?)));
+                queries.par_iter().map(|(session, query)| Ok((*session, self.prepare(session, query)?)));
             together(prepared.collect(), |queries: Vec<(&Session, ExpandedQuery)>| {
                 let prepared: Vec<&ExpandedQuery> = queries.iter().map(|(_, query)| query).collect();
                 let sums = self.first_dimension(&prepared);
@@ -118,7 +118,7 @@ impl sotto_core::Server<BgvPir> for Server {
                     .collect()
             })
         };
-        asks.chunks(BATCH).flat_map(answer).collect()
+        queries.chunks(BATCH).flat_map(answer).collect()
     }
 }
 

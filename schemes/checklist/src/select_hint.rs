@@ -30,14 +30,14 @@ pub(crate) fn choose(
         }
     }
     // The number of the chosen one among `count`, within 2^-32 of uniform.
-    let wanted = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
-    let (mut seen, mut chosen, mut at) = (0, 0, 0);
+    let target = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
+    let (mut passed, mut chosen, mut at) = (0, 0, 0);
     for (slot, position) in (0u32..).zip(&positions) {
         let here = u32::from(*position != NOWHERE);
-        let this = (here & u32::from(seen == wanted)).wrapping_neg();
+        let this = (here & u32::from(passed == target)).wrapping_neg();
         chosen |= slot & this;
         at |= position & this;
-        seen += u64::from(here);
+        passed += u64::from(here);
     }
     positions.zeroize();
     // At least 1 and at most 2^24 hints.

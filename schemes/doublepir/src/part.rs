@@ -14,13 +14,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The rows of both matrices that a part has.
-fn stretches(params: &Params, cut: PartIndex) -> [RowRange; 2] {
+fn row_ranges(params: &Params, cut: PartIndex) -> [RowRange; 2] {
     [params.cut().first(), params.cut().second()].map(|layout| RowRange::of(&layout, cut))
 }
 
 /// Bits and words of a partial answer: of fresh words, and of those of the second matrix.
 fn widths(params: &Params, cut: PartIndex) -> [(u32, usize); 2] {
-    let [first, second] = stretches(params, cut);
+    let [first, second] = row_ranges(params, cut);
     [(FRESH_BITS, first.rows.len()), (params.answer_bits(), second.rows.len())]
 }
 
@@ -34,12 +34,12 @@ impl PartScheme for DoublePir {
     }
 
     fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
-        let ([first, second], start) = (stretches(params, cut), params.cut().first_bytes());
+        let ([first, second], start) = (row_ranges(params, cut), params.cut().first_bytes());
         vec![first.bytes, start + second.bytes.start..start + second.bytes.end]
     }
 
     fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartServer> {
-        let layouts = stretches(params, cut).map(|stretch| stretch.layout);
+        let layouts = row_ranges(params, cut).map(|range| range.layout);
         let tables = TwoPassTables::open_some(params.cut(), layouts, 0, Section::Resident, image)?;
         Ok(PartServer { params: params.clone(), tables })
     }
@@ -52,8 +52,8 @@ impl PartScheme for DoublePir {
         Ok(())
     }
 
-    fn answer_part(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_part(part: &PartServer, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         let written = |PassOutput { words, fresh }| {
             let fresh: Vec<u32> = fresh.into_iter().map(u32::from).collect();
             let mut out = Vec::new();

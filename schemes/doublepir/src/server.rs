@@ -71,8 +71,8 @@ impl sotto_core::Server<DoublePir> for Server {
 
     /// Answer, for eight queries in one pass: the table times the first vectors; then the second
     /// matrix, and the rows made of those products, times the second vectors.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         let passed = self.part.passes(&queries);
         let all = queries.par_iter().zip(passed);
         all.map(|(query, passed)| Ok(self.fresh.answer(&self.part.params, query, passed))).collect()

@@ -22,7 +22,7 @@ const SLAB: usize = 8 << 20;
 pub fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let width = params.record_bytes();
     if rows.records() != params.records() || rows.record_bytes() != width {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     out.reserve(Section::Resident, params.table_bytes())?;
     let mut layers: Vec<Writer<'_>> = params.layers().iter().map(Writer::new).collect();

@@ -60,7 +60,7 @@ impl sotto_core::Params for Params {
         if !literal.holds_path() {
             return Err(field(
                 "path",
-                format!("must be nodes of a record beside others, {MAX_PATH} at most"),
+                format!("must be at most {MAX_PATH}, and leave bytes of a record for its row"),
             ));
         }
         match width.filter(|width| width.is_multiple_of(8)) {

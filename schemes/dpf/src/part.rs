@@ -80,9 +80,9 @@ impl<const PROVEN: bool> PartScheme for Dpf<PROVEN> {
         Ok(())
     }
 
-    fn answer_part(part: &Server<PROVEN>, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server<PROVEN>, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let partial = |answer: Result<Answer>| answer.map(|Answer(sum)| sum);
-        sotto_core::Server::answer_many(part, asks).into_iter().map(partial).collect()
+        sotto_core::Server::answer_many(part, queries).into_iter().map(partial).collect()
     }
 
     fn prepare_join(_: &Params) -> Result<()> {

@@ -64,8 +64,8 @@ impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
     }
 
     /// Answer, for up to 48 queries in one pass: the exclusive or of the records whose bit is set.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         // Passes have equal sizes: 49 queries are 25 and 24, not 48 and one.
         let passes = queries.len().div_ceil(BATCH).max(1);
         queries

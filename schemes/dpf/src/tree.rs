@@ -16,7 +16,7 @@ pub struct Tree {
     levels: Vec<MaskedCorrectionWord>,
     word: [u8; 64],
     /// Subtrees above each other, the root's first.
-    boughs: Vec<Subtree>,
+    subtrees: Vec<Subtree>,
     leaves: Vec<[u8; 16]>,
 }
 
@@ -66,12 +66,18 @@ impl Tree {
         let tops = (0..depth).rev().filter(|top| (depth - top).is_multiple_of(LEVELS) || *top == 0);
         let mut spans: Vec<usize> = tops.collect();
         spans.reverse();
-        let mut boughs = vec![root];
+        let mut subtrees = vec![root];
         for (i, top) in spans.iter().enumerate() {
             let bottom = spans.get(i + 1).copied().unwrap_or(depth);
-            boughs.push(Subtree { top: *top, bottom, grown: None, nodes: Nodes::default() });
+            subtrees.push(Subtree { top: *top, bottom, grown: None, nodes: Nodes::default() });
         }
-        Tree { generator: Generator::new(&query.salt), levels, word: query.leaf, boughs, leaves: Vec::new() }
+        Tree {
+            generator: Generator::new(&query.salt),
+            levels,
+            word: query.leaf,
+            subtrees,
+            leaves: Vec::new(),
+        }
     }
 
     /// The bits of `count` leaves from `first` on. All of them are in one subtree: `first` is a
@@ -79,26 +85,26 @@ impl Tree {
     pub fn leaves(&mut self, first: u64, count: usize) -> Leaves<'_> {
         let depth = self.levels.len();
         let mut above: Option<&Subtree> = None;
-        for bough in &mut self.boughs {
+        for subtree in &mut self.subtrees {
             if let Some(above) = above {
-                let number = first >> (depth - bough.top);
-                if bough.grown != Some(number) {
-                    bough.grow(above, number, &self.levels, &self.generator);
+                let number = first >> (depth - subtree.top);
+                if subtree.grown != Some(number) {
+                    subtree.grow(above, number, &self.levels, &self.generator);
                 }
             }
-            above = Some(bough);
+            above = Some(subtree);
         }
         let Some(Subtree { top, nodes, .. }) = above else {
             return Leaves { bytes: &[], masks: &[], word: &self.word };
         };
         let within = (first & ((1 << (depth - top)) - 1)) as usize;
         let range = within..within + count;
-        let seeds = nodes.seeds.get(range.clone()).expect_or_default("these leaves are in one bough");
+        let seeds = nodes.seeds.get(range.clone()).expect_or_default("these leaves are in one subtree");
         self.leaves.resize(4 * seeds.len(), [0; 16]);
         self.generator.leaves(seeds, &mut self.leaves);
         Leaves {
             bytes: self.leaves.as_flattened().as_chunks().0,
-            masks: nodes.masks.get(range).expect_or_default("these leaves are in one bough"),
+            masks: nodes.masks.get(range).expect_or_default("these leaves are in one subtree"),
             word: &self.word,
         }
     }
@@ -121,7 +127,8 @@ impl Subtree {
         let node = above.nodes.seeds.get(within).zip(above.nodes.masks.get(within));
         let Some((seed, mask)) = node else { return };
         self.nodes.set(*seed, *mask);
-        for level in levels.get(self.top..self.bottom).expect_or_default("a bough spans levels of the tree") {
+        for level in levels.get(self.top..self.bottom).expect_or_default("a subtree spans levels of the tree")
+        {
             self.nodes.descend(level, generator);
         }
         self.grown = Some(number);

@@ -35,7 +35,7 @@ impl Method for OneHot {
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
         if layout.rows != layout.queries {
-            return Err(ParamsError::Field { field: "queries", why: "one for each row".into() });
+            return Err(ParamsError::Field { field: "queries", why: "must be the number of rows".into() });
         }
         let keys = RequiredKeys { rotation: Some(layout.gap()), ..RequiredKeys::default() };
         Ok(OneHot { rows: layout.rows, keys })

@@ -78,7 +78,7 @@ fn ring(set: &RingSet) -> Option<RnsRing<Pow2>> {
 }
 
 fn rule() -> sotto_core::Error {
-    Misuse::Rule("the rings of hintless/1 have transforms and slots").into()
+    Misuse::Rule("the rings of hintless/1 must have transforms and slots").into()
 }
 
 /// The security of the weaker ring, by the security gate.

@@ -91,13 +91,13 @@ impl PartScheme for Hintless {
         Ok(())
     }
 
-    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let written = |answer: Answer| {
             let mut out = Vec::new();
             answer.put_some(&part.params, part.linpir.rings(), &mut out);
             out
         };
-        let answers = sotto_core::Server::answer_many(part, asks);
+        let answers = sotto_core::Server::answer_many(part, queries);
         answers.into_iter().map(|answer| answer.map(written)).collect()
     }
 

@@ -53,8 +53,8 @@ impl sotto_core::Server<Hintless> for Server {
     }
 
     /// Answer: the matrix times the words of a few queries; then the hint times their secrets, under encryption.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
     }
 }

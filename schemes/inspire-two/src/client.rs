@@ -121,7 +121,7 @@ impl Client {
         body.resize(whole, 0);
         let unpack = |bytes: &[u8], width, count| {
             let words = bits::unpack_words(bytes, width, count);
-            words.map(Zeroizing::new).ok_or(Misuse::Rule("whole bytes hold these words"))
+            words.map(Zeroizing::new).ok_or(Misuse::Rule("the words must fill whole bytes"))
         };
         let mut body = unpack(&body, first.body, count)?;
         body.truncate(params.numbers());

@@ -25,7 +25,7 @@ pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -
     let layers = Layers::new(params)?;
     out.reserve(Section::Resident, layers.end())?;
     if rows.records() != params.records() || rows.record_bytes() != params.record_bytes() {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     write_matrix(params.literal().matrix(), Section::Resident, &Columns { params, rows }, out)?;
     layers.write(std::iter::once(0..params.blocks()), out)

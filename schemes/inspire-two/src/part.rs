@@ -66,8 +66,8 @@ impl PartScheme for InspireTwo {
         Ok(())
     }
 
-    fn answer_part(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_part(part: &PartServer, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         let ([first, _], (bits, _)) = (part.params.bits(), picked(&part.params, &part.share));
         let written = |PassOutput { bodies, masks }| {
             let mut out = Vec::new();

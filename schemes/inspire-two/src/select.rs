@@ -4,7 +4,7 @@ use crate::literal::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, Params
 use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{MASK_BITS, QUERY_BITS};
-use sotto_silent::matrix_shape::price;
+use sotto_silent::matrix_shape::{MatrixShape, price};
 use std::ops::RangeInclusive;
 
 /// The cheapest literal for a table.
@@ -18,13 +18,13 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         return Err(no_fit("a table has at least one row of at least one byte").into());
     }
     let priced = cuts(shape).flat_map(|cut| grids(cut).map(move |blocks| (cut, blocks)));
-    let priced = priced.filter_map(|((record_bytes, records, lookups), blocks)| {
-        let required = shape.required_failure_log2() - (lookups as f64).log2();
-        let literal = word_sizes(record_bytes, records, blocks, required)?;
+    let priced = priced.filter_map(|(cut, blocks)| {
+        let lookups = cut.lookups as f64;
+        let literal = word_sizes(cut, blocks, shape.required_failure_log2() - lookups.log2())?;
         // Where rows are short, bytes are the reason to choose this scheme: they weigh twice.
         let sent = [literal.query_bytes(), literal.answer_bytes()].map(|bytes| 2 * bytes);
         let price = price(shape.goal, literal.server_ops(), sent, literal.record_bytes);
-        Some((price * lookups as f64, literal))
+        Some((price * lookups, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
     let none =
@@ -32,21 +32,21 @@ pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
 }
 
-/// Divisions of rows into records: bytes of a record, number of records, and number of records of
-/// one row.
-fn cuts(shape: &TableShape) -> impl Iterator<Item = (u64, u64, u64)> {
+/// Divisions of rows into records.
+fn cuts(shape: &TableShape) -> impl Iterator<Item = MatrixShape> {
     let (rows, row_bytes) = (shape.rows, shape.row_bytes);
     let together = (0..).map(|i| 1u64 << i).take_while(move |together| {
         row_bytes.checked_mul(*together).is_some_and(|bytes| bytes <= MAX_RECORD_BYTES)
     });
     let whole = together.map(move |together| {
         let together = together.min(rows);
-        (together * row_bytes, rows.div_ceil(together), 1)
+        MatrixShape { record_bytes: together * row_bytes, records: rows.div_ceil(together), lookups: 1 }
     });
     // Widths are evened out, so that the last record of a row is not mostly padding.
     let lookups = row_bytes.div_ceil(MAX_RECORD_BYTES);
     let pieces = rows.checked_mul(lookups).filter(|_| lookups > 1);
-    whole.chain(pieces.map(|records| (row_bytes.div_ceil(lookups), records, lookups)))
+    let record_bytes = row_bytes.div_ceil(lookups);
+    whole.chain(pieces.map(move |records| MatrixShape { record_bytes, records, lookups }))
 }
 
 /// Minimum number of columns with more than one block: weights then take at most twice the bytes of
@@ -54,7 +54,7 @@ fn cuts(shape: &TableShape) -> impl Iterator<Item = (u64, u64, u64)> {
 const MIN_COLUMNS: u64 = 3072;
 
 /// Numbers of blocks worth trying.
-fn grids((_, records, _): (u64, u64, u64)) -> impl Iterator<Item = u64> {
+fn grids(MatrixShape { records, .. }: MatrixShape) -> impl Iterator<Item = u64> {
     let blocks = (0..=MAX_BLOCKS.ilog2()).map(|log2| 1u64 << log2);
     blocks.filter(move |blocks| {
         let columns = records.div_ceil(*blocks);
@@ -64,7 +64,8 @@ fn grids((_, records, _): (u64, u64, u64)) -> impl Iterator<Item = u64> {
 
 /// The word sizes with the fewest bytes in query and answer together, which trade noise against
 /// each other. Each layer gets half of the failure probability.
-fn word_sizes(record_bytes: u64, records: u64, blocks: u64, required: f64) -> Option<ParamsLiteral> {
+fn word_sizes(cut: MatrixShape, blocks: u64, required: f64) -> Option<ParamsLiteral> {
+    let MatrixShape { record_bytes, records, .. } = cut;
     let widest = [*MASK_BITS.end(); 2];
     let literal = |key_bits, inner_bits| ParamsLiteral {
         set: SET.into(),

@@ -80,8 +80,8 @@ impl sotto_core::Server<InspireTwo> for Server {
 
     /// Answer: multiply the records by the first vectors of a few queries, and pack each block; multiply all blocks' ciphertexts
     /// by the second vectors, and pack that.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         let passed = self.part.passes(&queries);
         let answer = |(query, passed)| Ok(answer(self.fresh.as_ref(), query, passed));
         queries.par_iter().zip(passed).map(answer).collect()

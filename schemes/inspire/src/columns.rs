@@ -31,7 +31,7 @@ impl<'a> Columns<'a> {
     pub fn new(params: &'a Params, rows: &'a dyn RecordSource) -> Result<Self> {
         let literal = sotto_core::Params::literal(params);
         if rows.records() != literal.records || rows.record_bytes() as u64 != literal.record_bytes {
-            return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+            return Err(Misuse::Rule("the records must have the shape of the parameters").into());
         }
         Ok(Columns { params, rows })
     }
@@ -58,12 +58,12 @@ impl RecordSource for Columns<'_> {
             records.get_mut(..there * bytes).expect_or_default("no more than there is room for"),
         )?;
         let columns = records.par_chunks_exact(t * bytes).zip(out.par_chunks_exact_mut(self.params.l()));
-        columns.for_each_init(Vec::new, |room, (records, column)| {
+        columns.for_each_init(Vec::new, |scratch, (records, column)| {
             let groups = column.chunks_exact_mut(t * POLYNOMIAL_BYTES);
             for (group, column) in groups.enumerate() {
                 let mut polynomials = Vec::with_capacity(t * N);
                 records.chunks_exact(bytes).for_each(|record| numbers(record, group, &mut polynomials));
-                put(&mut polynomials, room, column);
+                put(&mut polynomials, scratch, column);
             }
         });
         Ok(())
@@ -71,19 +71,19 @@ impl RecordSource for Columns<'_> {
 }
 
 /// Interpolates the polynomials of one group, and writes the coefficients.
-pub(crate) fn put(polynomials: &mut [i32], room: &mut Vec<i32>, out: &mut [u8]) {
-    room.resize(N, 0);
-    transform(Direction::Interpolate, polynomials, room);
+pub(crate) fn put(polynomials: &mut [i32], scratch: &mut Vec<i32>, out: &mut [u8]) {
+    scratch.resize(N, 0);
+    transform(Direction::Interpolate, polynomials, scratch);
     for (x, pair) in polynomials.iter().zip(out.as_chunks_mut::<2>().0) {
         *pair = bytes_of(*x as u16);
     }
 }
 
 /// The polynomials whose coefficients are a group of a column.
-pub(crate) fn take(column: &[u8], room: &mut Vec<i32>) -> Vec<i32> {
-    room.resize(N, 0);
+pub(crate) fn take(column: &[u8], scratch: &mut Vec<i32>) -> Vec<i32> {
+    scratch.resize(N, 0);
     let mut polynomials: Vec<i32> = column.as_chunks::<2>().0.iter().map(|pair| number(*pair)).collect();
-    transform(Direction::Evaluate, &mut polynomials, room);
+    transform(Direction::Evaluate, &mut polynomials, scratch);
     polynomials
 }
 
@@ -114,7 +114,8 @@ pub(crate) fn put_byte(numbers: &mut [i32], offset: u64, byte: u8) {
 
 /// Reads bytes of a record from `offset` on in a matrix; `None` if the matrix does not have them.
 pub(crate) fn read_record(
-    (layout, t): (&PanelLayout, usize),
+    layout: &PanelLayout,
+    t: usize,
     matrix: &[u8],
     record: u64,
     offset: usize,

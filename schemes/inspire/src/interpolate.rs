@@ -20,14 +20,14 @@ pub enum Direction {
 }
 
 /// Transforms consecutive polynomials, t of N numbers each. Numbers are residues at most p in
-/// absolute value; the resulting values are from 0 to p - 1, and coefficients are centered. `room`
+/// absolute value; the resulting values are from 0 to p - 1, and coefficients are centered. `scratch`
 /// is scratch for one polynomial.
 ///
 /// # Panics
-/// Unless t is a power of two from 1 to 2^12, and `room` has the size of a polynomial.
-pub fn transform(way: Direction, x: &mut [i32], room: &mut [i32]) {
+/// Unless t is a power of two from 1 to 2^12, and `scratch` has the size of a polynomial.
+pub fn transform(direction: Direction, x: &mut [i32], scratch: &mut [i32]) {
     let t = x.len() / N;
-    assert!(t.is_power_of_two() && t <= 1 << 12 && x.len() == t * N && room.len() == N, "t polynomials");
+    assert!(t.is_power_of_two() && t <= 1 << 12 && x.len() == t * N && scratch.len() == N, "t polynomials");
     reorder(x, t);
     let mut half = 1;
     while half < t {
@@ -35,16 +35,16 @@ pub fn transform(way: Direction, x: &mut [i32], room: &mut [i32]) {
             let (low, high) = block.split_at_mut(half * N);
             for (j, (a, b)) in low.chunks_exact_mut(N).zip(high.chunks_exact_mut(N)).enumerate() {
                 let turn = N / half * j;
-                let by = if way == Direction::Evaluate || turn == 0 { turn } else { 2 * N - turn };
-                turned(b, by, room);
-                for ((a, b), turned) in a.iter_mut().zip(b).zip(&*room) {
+                let by = if direction == Direction::Evaluate || turn == 0 { turn } else { 2 * N - turn };
+                turned(b, by, scratch);
+                for ((a, b), turned) in a.iter_mut().zip(b).zip(&*scratch) {
                     (*a, *b) = (*a + turned, *a - turned);
                 }
             }
         }
         half *= 2;
     }
-    match way {
+    match direction {
         Direction::Evaluate => x.iter_mut().for_each(|x| *x = positive(folded(*x))),
         // 1 / t is minus 2^15 / t.
         Direction::Interpolate => {
@@ -126,8 +126,8 @@ mod tests {
     fn values_come_back() {
         for t in [1, 2, 4, 8] {
             let values = values(t);
-            let (mut x, mut room) = (values.clone(), vec![0; N]);
-            transform(Direction::Interpolate, &mut x, &mut room);
+            let (mut x, mut scratch) = (values.clone(), vec![0; N]);
+            transform(Direction::Interpolate, &mut x, &mut scratch);
             assert!(x.iter().all(|x| x.abs() <= i32::from(P / 2)));
             for place in 0..t {
                 for i in [0, 1, 700, N - 1] {
@@ -136,7 +136,7 @@ mod tests {
                     assert_eq!(i32::from(number), values[place * N + i], "{t} {place} {i}");
                 }
             }
-            transform(Direction::Evaluate, &mut x, &mut room);
+            transform(Direction::Evaluate, &mut x, &mut scratch);
             assert_eq!(x, values);
         }
     }
@@ -146,8 +146,8 @@ mod tests {
     fn coefficients_are_those_of_the_definition() {
         let (t, p) = (8, i64::from(P));
         let values = values(t);
-        let (mut x, mut room) = (values.clone(), vec![0; N]);
-        transform(Direction::Interpolate, &mut x, &mut room);
+        let (mut x, mut scratch) = (values.clone(), vec![0; N]);
+        transform(Direction::Interpolate, &mut x, &mut scratch);
         for i in 0..t {
             let mut sum = vec![0i64; N];
             for k in 0..t {

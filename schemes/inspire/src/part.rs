@@ -56,13 +56,13 @@ impl PartScheme for Inspire {
         Ok(())
     }
 
-    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let written = |Answer(groups): Answer| {
             let mut out = Vec::new();
             message::put_groups(&groups, part.params.bits(), &mut out);
             out
         };
-        let answers = sotto_core::Server::answer_many(part, asks);
+        let answers = sotto_core::Server::answer_many(part, queries);
         answers.into_iter().map(|answer| answer.map(written)).collect()
     }
 

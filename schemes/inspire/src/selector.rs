@@ -37,7 +37,7 @@ pub(crate) const MASKS: MaskSource<'static> =
 pub fn gadgets() -> Result<[Gadget; 2]> {
     let gadget = |digits: GadgetNoise| Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
     let both = gadget(MASK_DIGITS).zip(gadget(BODY_DIGITS)).map(|(mask, body)| [mask, body]);
-    Ok(both.ok_or(Misuse::Rule("the digits of a selector reach the modulus"))?)
+    Ok(both.ok_or(Misuse::Rule("the digits of a selector must reach the modulus"))?)
 }
 
 /// Encrypts roots of unity of order t.

@@ -69,7 +69,7 @@ impl sotto_core::Server<Inspire> for Server {
         let literal = params.literal();
         let (records, record_bytes) = (literal.records, literal.record_bytes as usize);
         let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
-            read_record((&layout, t), matrix, record, offset, out)
+            read_record(&layout, t, matrix, record, offset, out)
         };
         Ok(Box::new(SectionRecords { held, records, record_bytes, read }))
     }
@@ -81,8 +81,8 @@ impl sotto_core::Server<Inspire> for Server {
     /// The paper's Respond: multiply the matrix by the words of a few queries in one pass; pack the
     /// products, in one pass over the weights, with the keys of each query; and evaluate the
     /// resulting polynomials.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let prepared = queries.iter().map(|(_, query)| self.prepare(query)).collect();
         together(prepared, |queries: Vec<ExpandedQuery>| {
             queries.chunks(BATCH).flat_map(|some| self.answers(some)).collect()
         })
@@ -138,7 +138,11 @@ impl Server {
                 || Scratch::new(ring),
                 |scratch, coefficients| self.evaluated(&query.selector, coefficients, scratch),
             );
-            Ok(Answer(evaluated.collect::<Option<_>>().ok_or(Misuse::Rule("a polynomial has coefficients"))?))
+            Ok(Answer(
+                evaluated
+                    .collect::<Option<_>>()
+                    .ok_or(Misuse::Rule("a polynomial must have coefficients"))?,
+            ))
         };
         queries.iter().zip(ciphers).map(of_query).collect()
     }

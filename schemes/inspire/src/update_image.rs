@@ -24,19 +24,19 @@ impl UpdateImage for Inspire {
         let mut changes: Vec<&RecordChange> = changes.iter().collect();
         // The sort is stable: of two changes to one byte, the later one is written later.
         changes.sort_by_key(|change| column(change));
-        let (mut touched, mut room) = (Vec::new(), Vec::new());
+        let (mut touched, mut scratch) = (Vec::new(), Vec::new());
         for changes in changes.chunk_by(|a, b| column(a) == column(b)) {
             let Some(column) = changes.first().map(|change| column(change)) else { continue };
             for group in groups(changes) {
                 let panels = t * POLYNOMIAL_BYTES / PANEL_ROWS;
                 let panels = group * panels..(group + 1) * panels;
                 let changed = change_column(&layout, (Section::Resident, out), column, panels, |bytes| {
-                    let mut polynomials = take(bytes, &mut room);
+                    let mut polynomials = take(bytes, &mut scratch);
                     for change in changes {
                         let numbers = polynomials.chunks_exact_mut(N).nth(change.record as usize % t);
                         put_change(numbers.unwrap_or_default(), group as u64 * GROUP_BYTES, change);
                     }
-                    put(&mut polynomials, &mut room, bytes);
+                    put(&mut polynomials, &mut scratch, bytes);
                 })?;
                 touched.extend(changed.then_some(group * t..(group + 1) * t).into_iter().flatten());
             }

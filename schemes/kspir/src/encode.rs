@@ -27,7 +27,7 @@ type Column = Vec<u32>;
 pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
     if rows.records() != params.literal.records || rows.record_bytes() != grid.record_bytes() {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     out.reserve(Section::Resident, params.image_bytes())?;
     write_blocks(params, rows, out, |_| true)?;
@@ -43,7 +43,7 @@ pub(crate) fn write_blocks(
     params: &Params,
     rows: &dyn RecordSource,
     out: &dyn Sink,
-    wanted: impl Fn(Range<usize>) -> bool,
+    is_needed: impl Fn(Range<usize>) -> bool,
 ) -> Result<()> {
     let grid = &params.grid;
     let layout = layout(grid)?;
@@ -51,7 +51,7 @@ pub(crate) fn write_blocks(
     let mut strips: Vec<Strip> = strips(&layout).collect();
     // Strips of the same columns are consecutive, since they are made of the same blocks.
     strips.sort_by_key(|strip| strip.cols.start);
-    strips.retain(|strip| wanted(blocks_of(grid, &strip.cols)));
+    strips.retain(|strip| is_needed(blocks_of(grid, &strip.cols)));
     let (done, total) = (AtomicU64::new(0), strips.len() as u64);
     for same in strips.chunk_by(|a, b| a.cols == b.cols) {
         let Some(cols) = same.first().map(|strip| strip.cols.clone()) else { continue };
@@ -76,7 +76,7 @@ fn blocks_of(grid: &Grid, cols: &Range<usize>) -> Range<usize> {
 /// # Errors
 /// None for checked parameters.
 pub(crate) fn layout(grid: &Grid) -> Result<TileLayout> {
-    Ok(grid.layout().ok_or(Misuse::Rule("checked parameters have a table"))?)
+    Ok(grid.layout().ok_or(Misuse::Rule("checked parameters must have a table"))?)
 }
 
 /// The storage format of plaintexts.
@@ -84,7 +84,7 @@ pub(crate) fn layout(grid: &Grid) -> Result<TileLayout> {
 /// # Errors
 /// None, since the modulus is a constant.
 pub(crate) fn words(params: &Params) -> Result<WordFormat> {
-    Ok(WordFormat::new(params.ring.q()).ok_or(Misuse::Rule("the modulus has a stored form"))?)
+    Ok(WordFormat::new(params.ring.q()).ok_or(Misuse::Rule("the modulus must have a stored form"))?)
 }
 
 /// The matrices of some blocks of all layers, block by block and column by column.
@@ -198,7 +198,7 @@ impl RecordSource for Records {
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let (each, len) = (self.record_bytes(), self.records());
         if !out.len().is_multiple_of(each) {
-            return Err(Misuse::Rule("only whole records are read").into());
+            return Err(Misuse::Rule("only whole records can be read").into());
         }
         let end = first.saturating_add((out.len() / each) as u64);
         let start = (first.min(len) as usize) * each + self.params.grid.table_bytes() as usize;

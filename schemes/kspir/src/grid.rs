@@ -61,7 +61,7 @@ impl Grid {
     }
 
     /// Maximum number of records of the grid.
-    pub fn room(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         (self.columns * self.blocks) as u64
     }
 

@@ -92,20 +92,20 @@ impl sotto_core::Params for Params {
             return Err(field("set", format!("must be \"{SET}\"")));
         }
         let powers = format!(
-            "powers of two: columns to 2048, blocks to 4096, babies from 2 to columns; and 1 to {MAX_PAGES} pages"
+            "must be a power of two up to 2048, as blocks up to 4096 and babies from 2 to columns, with 1 to {MAX_PAGES} pages"
         );
         let grid = literal.grid().ok_or_else(|| field("columns", powers))?;
-        if literal.records == 0 || literal.records > grid.room() {
-            return Err(field("records", format!("must be 1 to {}", grid.room())));
+        if literal.records == 0 || literal.records > grid.capacity() {
+            return Err(field("records", format!("must lie in 1..={}", grid.capacity())));
         }
         if image_bytes(&grid, literal.records) > MAX_BYTES {
-            return Err(field("blocks", "an image of at most 2^46 bytes".into()));
+            return Err(field("blocks", "must be such that the image has at most 2^46 bytes".into()));
         }
         let [mask, body] = literal.answer_bits;
         if !MASK_BITS.contains(&mask) || !(*MASK_BITS.start()..=mask).contains(&body) {
             return Err(field(
                 "answer_bits",
-                "18 to 42 of masks, and no more of bodies than of those".into(),
+                format!("must lie in {MASK_BITS:?}, the body's at most the mask's"),
             ));
         }
         let security = ring::security()?;

@@ -67,7 +67,7 @@ impl PartScheme for KsPir {
         let columns = blocks_of(grid, cut).len() * grid.giants();
         let whole = encode::layout(grid)?;
         let layout = TileLayout::new(whole.packing(), whole.n(), whole.rows(), columns);
-        let layout = layout.ok_or(Misuse::Rule("a part has a block at least"))?;
+        let layout = layout.ok_or(Misuse::Rule("a part must have at least one block"))?;
         Server::open_some(params, layout, records.end - records.start, image)
     }
 
@@ -79,13 +79,13 @@ impl PartScheme for KsPir {
         Session::admit(params, &keys)
     }
 
-    fn answer_part(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, queries: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let written = |blocks: Vec<Ciphertext>| {
             let mut out = Vec::with_capacity(blocks.len() * block_bytes(&part.params));
             blocks.iter().for_each(|block| block.put(&mut out));
             out
         };
-        part.blocks(&asks).into_iter().map(|blocks| blocks.map(written)).collect()
+        part.blocks(&queries).into_iter().map(|blocks| blocks.map(written)).collect()
     }
 
     fn prepare_join(_: &Params) -> Result<()> {

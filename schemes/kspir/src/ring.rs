@@ -66,7 +66,7 @@ pub fn ring() -> Result<Ring> {
     let [first, second] = PRIMES.map(Modulus::new);
     let q = first.zip(second).and_then(|(first, second)| Modulus::composite(first, second));
     let ring = q.and_then(|q| Ring::new(N, q, Some(Modulus::new(SPECIAL)?)));
-    Ok(ring.ok_or(Misuse::Rule("the ring of the paper has transforms"))?)
+    Ok(ring.ok_or(Misuse::Rule("the ring of the paper must have transforms"))?)
 }
 
 /// The gadget of a step, which decomposes into digits.
@@ -75,7 +75,7 @@ pub fn ring() -> Result<Ring> {
 /// None, since the constants of [`ring`] are valid.
 pub fn gadget(digits: &GadgetNoise) -> Result<Gadget> {
     let gadget = Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
-    Ok(gadget.ok_or(Misuse::Rule("the paper's digits are some"))?)
+    Ok(gadget.ok_or(Misuse::Rule("a gadget must have at least one digit"))?)
 }
 
 /// The security of keys and queries: ring-LWE modulo q times the special modulus. That keys encrypt
@@ -108,7 +108,7 @@ impl Slots {
     /// None, since the constants of [`ring`] are valid.
     pub fn new() -> Result<Self> {
         let plan = Modulus::new(T).and_then(|t| NttPlan::new(N, t));
-        let plan = plan.ok_or(Misuse::Rule("the plain modulus splits the ring"))?;
+        let plan = plan.ok_or(Misuse::Rule("the plain modulus must split the ring"))?;
         Ok(Slots { places: plan.cycles(), plan })
     }
 

@@ -15,7 +15,7 @@ const BODY_BITS: std::ops::RangeInclusive<u8> = 18..=21;
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
 pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
-    let why = "it is empty, has rows of more than 2^20 bytes or more than 2^23 records of 8 KiB, or fails too often";
+    let why = "it is empty, has rows of more than 2^20 bytes or more than 2^23 records of 8 KiB, or its lookups fail too often";
     let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     let literal = draft(shape).ok_or_else(no_fit)?;
     let grid = literal.grid().ok_or_else(no_fit)?;

@@ -72,11 +72,11 @@ impl sotto_core::Server<KsPir> for Server {
     /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; then
     /// applies giant steps to each block's sums, moves the record to the front, and packs all
     /// blocks.
-    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+    fn answer_many(&self, queries: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
         let answer = |((session, _), folded): (&(&Session, Query), Result<Vec<Ciphertext>>)| {
             Ok(packed(&self.params, session, folded?))
         };
-        asks.par_iter().zip(self.blocks(&asks)).map(answer).collect()
+        queries.par_iter().zip(self.blocks(&queries)).map(answer).collect()
     }
 }
 
@@ -93,8 +93,8 @@ impl Server {
     }
 
     /// The result of each block for each query.
-    pub(crate) fn blocks(&self, asks: &[(&Session, Query)]) -> Vec<Result<Vec<Ciphertext>>> {
-        let prepared = asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
+    pub(crate) fn blocks(&self, queries: &[(&Session, Query)]) -> Vec<Result<Vec<Ciphertext>>> {
+        let prepared = queries.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
         together(prepared, |queries: Vec<ExpandedQuery<'_>>| {
             queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
         })
@@ -152,15 +152,15 @@ impl Server {
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
         let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
         // One range of blocks per thread: more streams at once slow the memory down.
-        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let per_thread = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let part = |(i, part): (usize, &[u8])| {
-            let blocks = i * stretch..i * stretch + part.len() / layout.block_bytes();
+            let blocks = i * per_thread..i * per_thread + part.len() / layout.block_bytes();
             let mut sums = vec![vec![0; blocks.len() * layout.cols() * COMPS * 8]; queries.len()];
             let mut views: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
             scan(&self.words, layout, part, blocks, &selectors, &mut views);
             sums
         };
-        let parts = table.par_chunks(stretch * layout.block_bytes()).enumerate().map(part);
+        let parts = table.par_chunks(per_thread * layout.block_bytes()).enumerate().map(part);
         let parts: Vec<Vec<Vec<u64>>> = parts.collect();
         let folded = |(i, query): (usize, &ExpandedQuery<'_>)| {
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();

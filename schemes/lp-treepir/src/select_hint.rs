@@ -24,12 +24,12 @@ pub(crate) fn choose(trees: &Trees<u16>, hints: &[Hint<u16>], place: PartitionOf
     }
     let count: u64 = found.iter().copied().map(u64::from).sum();
     // The number of the chosen one among `count`, within 2^-32 of uniform.
-    let wanted = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
-    let (mut seen, mut chosen) = (0, 0);
+    let target = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
+    let (mut passed, mut chosen) = (0, 0);
     for (slot, here) in (0u32..).zip(found.iter()) {
         // The black boxes keep the masks from becoming branches.
-        chosen |= slot & black_box(here & u32::from(seen == wanted)).wrapping_neg();
-        seen += u64::from(*here);
+        chosen |= slot & black_box(here & u32::from(passed == target)).wrapping_neg();
+        passed += u64::from(*here);
     }
     chosen | hints.len() as u32 & black_box(u32::from(count == 0)).wrapping_neg()
 }

@@ -131,7 +131,7 @@ impl FamilyState<FullSets> for AnsweredRows {
             }
             let place = from.get()?;
             if what > 2 || !params.has(PartitionPlace::of(place)) {
-                return Err(from.malformed("a row that cannot be kept"));
+                return Err(from.malformed("an answered row is invalid"));
             }
             if what == 2 {
                 from.exact(&mut row)?;

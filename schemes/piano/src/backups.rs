@@ -55,7 +55,7 @@ impl Stock<FullSets> for BackupsUsed {
         }
         let all: u64 = of.iter().copied().map(u64::from).sum();
         if all > next || of.iter().any(|used| usize::from(*used) > params.backups()) {
-            return Err(from.malformed("more backups used than there are"));
+            return Err(from.malformed("more backups are used than there are"));
         }
         // Below 2^16.
         Ok(BackupsUsed { of, all: params.backups() as u16 })

@@ -158,11 +158,11 @@ impl Family for FullSets {
     ) -> Result<QueryPlan, &'static str> {
         let none = client.hints.none();
         if before != NEVER && (chosen != none || u64::from(before) >= client.next) {
-            return Err("a query that repeats none");
+            return Err("a repeated query has no first one");
         }
         let promoted = if chosen == none { none } else { next_backup(&client.hints, row.partition) };
         if chosen != none && promoted == none {
-            return Err("a query without a backup");
+            return Err("a query has no backup to promote");
         }
         Ok(QueryPlan { place: row.number(), chosen, promoted, before })
     }

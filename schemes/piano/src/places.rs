@@ -47,33 +47,33 @@ impl RowOrder for PartitionPermutation {
     fn run(&self, first: u64, out: &mut [PartitionPlace]) {
         let shift = self.mask.count_ones();
         let start = |row: u64| CycleWalk { partition: row >> shift, offset: row & self.mask };
-        let mut ways: Vec<CycleWalk> = (first..).take(out.len()).map(start).collect();
+        let mut walks: Vec<CycleWalk> = (first..).take(out.len()).map(start).collect();
         let mut inputs = vec![[0; 16]; out.len()];
         let mut blocks = vec![[0; 16]; out.len()];
         for round in 0..ROUNDS {
             let odd = round % 2 == 1;
-            for (input, way) in inputs.iter_mut().zip(&ways) {
-                let half = if odd { way.offset } else { way.partition };
+            for (input, walk) in inputs.iter_mut().zip(&walks) {
+                let half = if odd { walk.offset } else { walk.partition };
                 *input = (u128::from(half) << 64 | u128::from(round)).to_le_bytes();
             }
             self.aes.mmo(&inputs, &mut blocks);
-            for (way, block) in ways.iter_mut().zip(&blocks) {
+            for (walk, block) in walks.iter_mut().zip(&blocks) {
                 let word = u128::from_le_bytes(*block) as u64;
                 if odd {
                     // Uniform below c, within 2^-48; then a sum below 2c, reduced modulo c.
                     let add = ((u128::from(word) * u128::from(self.partitions)) >> 64) as u64;
-                    let sum = (way.partition + add).wrapping_sub(self.partitions);
-                    way.partition = sum.wrapping_add(self.partitions & (sum >> 63).wrapping_neg());
+                    let sum = (walk.partition + add).wrapping_sub(self.partitions);
+                    walk.partition = sum.wrapping_add(self.partitions & (sum >> 63).wrapping_neg());
                 } else {
-                    way.offset ^= word & self.mask;
+                    walk.offset ^= word & self.mask;
                 }
             }
         }
-        for (place, way) in out.iter_mut().zip(&ways) {
+        for (place, walk) in out.iter_mut().zip(&walks) {
             // Both are below 2^16.
-            *place = PartitionPlace { partition: way.partition as u16, offset: way.offset as u16 };
+            *place = PartitionPlace { partition: walk.partition as u16, offset: walk.offset as u16 };
         }
-        ways.zeroize();
+        walks.zeroize();
         inputs.zeroize();
         blocks.zeroize();
     }

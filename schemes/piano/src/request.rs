@@ -39,10 +39,10 @@ impl RealOffsets {
     }
 
     /// The query for these offsets.
-    pub(crate) fn build(&self, prf: &Prf<FullSets>, room: &mut RequestScratch) -> Query {
+    pub(crate) fn build(&self, prf: &Prf<FullSets>, scratch: &mut RequestScratch) -> Query {
         let mut offsets = vec![0; prf.partitions()];
         for (first, out) in (0..).step_by(STRETCH).zip(offsets.chunks_mut(STRETCH)) {
-            room.offsets(prf, self.id, first, out, |k, offset| {
+            scratch.offsets(prf, self.id, first, out, |k, offset| {
                 let offset = pick(equal(k, self.home), self.own.into(), offset.into());
                 pick(equal(k, self.partition), self.instead.into(), offset) as u16
             });

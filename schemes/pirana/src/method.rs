@@ -52,14 +52,11 @@ impl Method for ConstantWeight {
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
         if layout.rows > MAX_SELECTED {
-            return Err(ParamsError::Field {
-                field: "rows",
-                why: "at most 8192: each takes a product".into(),
-            });
+            return Err(ParamsError::Field { field: "rows", why: "must be at most 8192".into() });
         }
         let length = length(layout.rows);
         if layout.queries != length {
-            let why = "as many as words of two ones that tell all rows apart are long".into();
+            let why = format!("must be {length}, the length of words of two ones for all rows");
             return Err(ParamsError::Field { field: "queries", why });
         }
         let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, rounds: 0 };

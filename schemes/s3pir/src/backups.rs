@@ -16,7 +16,7 @@ pub struct BackupPairs {
     pub(crate) left: u64,
     /// Number of pairs whose other half is stored; storage is reused from the beginning when it is
     /// full.
-    pub(crate) room: usize,
+    pub(crate) capacity: usize,
     /// Number of ids of a block of hint responses; 0 if all came at once.
     pub(crate) block: usize,
 }
@@ -25,7 +25,7 @@ impl BackupPairs {
     /// The pairs of a client that has all pairs, or will have, of which `next` are promoted or
     /// skipped.
     pub(crate) fn of(params: &Params, next: usize) -> Self {
-        BackupPairs { next, left: 0, room: params.backups(), block: 0 }
+        BackupPairs { next, left: 0, capacity: params.backups(), block: 0 }
     }
 }
 
@@ -39,11 +39,11 @@ impl Stock<HalfSets> for BackupPairs {
     }
 
     fn second(&self, pair: usize) -> usize {
-        pair % self.room.max(1)
+        pair % self.capacity.max(1)
     }
 
     fn seconds(&self, _: &Params) -> usize {
-        self.room
+        self.capacity
     }
 
     fn put(&self, _: &mut dyn Write) -> Result<()> {
@@ -52,7 +52,7 @@ impl Stock<HalfSets> for BackupPairs {
 
     fn get(params: &Params, next: u64, promoted: u32, from: &mut StateReader<'_>) -> Result<BackupPairs> {
         if promoted as usize > params.backups() || next > promoted.into() {
-            return Err(from.malformed("more queries than pairs"));
+            return Err(from.malformed("there are more queries than pairs"));
         }
         Ok(BackupPairs::of(params, promoted as usize))
     }

@@ -55,7 +55,12 @@ impl RealSet {
     /// # Errors
     /// If the set does not have c/2 partitions. Only a damaged state has such hints, and the query
     /// could reveal which set is real.
-    pub(crate) fn build(&self, prf: &Prf<HalfSets>, coin: u8, room: &mut PartitionScratch) -> Result<Query> {
+    pub(crate) fn build(
+        &self,
+        prf: &Prf<HalfSets>,
+        coin: u8,
+        scratch: &mut PartitionScratch,
+    ) -> Result<Query> {
         let c = prf.partitions();
         let mut ones = vec![0; c.div_ceil(8)];
         // One more place: values that are not real, after the last real one, are written there.
@@ -63,19 +68,19 @@ impl RealSet {
         let mut count = 0;
         for first in (0..c).step_by(STRETCH) {
             let len = STRETCH.min(c - first);
-            room.fill(prf, self, first, len);
-            for (is, offset) in room.real.iter().zip(&room.offsets).take(len) {
+            scratch.fill(prf, self, first, len);
+            for (is, offset) in scratch.real.iter().zip(&scratch.offsets).take(len) {
                 if let Some(at) = offsets.get_mut(count) {
                     *at = *offset;
                 }
                 count += usize::from(*is);
             }
-            for (byte, real) in ones.iter_mut().skip(first / 8).zip(room.real.chunks(8)) {
+            for (byte, real) in ones.iter_mut().skip(first / 8).zip(scratch.real.chunks(8)) {
                 *byte = real.iter().rev().fold(0, |bits, is| bits << 1 | (is ^ coin));
             }
         }
         if count != c / 2 {
-            let why = "a hint that is not of half of the partitions".into();
+            let why = "a hint does not have half of the partitions".into();
             return Err(PeerMisbehaved::Malformed { what: "client state", why }.into());
         }
         offsets.truncate(c / 2);

@@ -98,21 +98,22 @@ impl Method for ExpandedSelectors {
 
     fn new(layout: &Layout, set: &'static RingSet) -> Result<Self, ParamsError> {
         let field = |field, why: &str| ParamsError::Field { field, why: why.into() };
-        let second = match (layout.blocks, set.query_primes()) {
-            (1, _) => SecondDimension::None,
-            (_, 1) => SecondDimension::Digits(
-                digits::bits(set).ok_or_else(|| field("ring", "one that ciphertexts fit"))?,
-            ),
-            _ => SecondDimension::Product,
-        };
+        let second =
+            match (layout.blocks, set.query_primes()) {
+                (1, _) => SecondDimension::None,
+                (_, 1) => SecondDimension::Digits(digits::bits(set).ok_or_else(|| {
+                    field("ring", "must have plaintexts that hold the digits of a ciphertext")
+                })?),
+                _ => SecondDimension::Product,
+            };
         let Layout { rows, blocks, width, buckets, queries, .. } = *layout;
         let method = ExpandedSelectors { set, rows, blocks, width, buckets, queries, second };
         if layout.primes != set.query_primes() {
-            return Err(field("primes", "all that a query has"));
+            return Err(field("primes", "must be all primes of a query"));
         }
         let filled = method.selectors().div_ceil(method.of_one().max(1));
         if filled != queries || method.of_one() > set.degree || queries > MAX_QUERIES {
-            return Err(field("queries", "1 to 128, with room for all selectors and some in each"));
+            return Err(field("queries", "must lie in 1..=128, and be the fewest that hold all selectors"));
         }
         Ok(method)
     }

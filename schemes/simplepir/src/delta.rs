@@ -86,7 +86,9 @@ impl<'a> Delta<'a> {
             want: HEADER as u64,
         })?;
         let (words, _) = head.as_chunks::<4>();
-        let &[magic, version, entries, rows] = words else { return Err(malformed("header")) };
+        let &[magic, version, entries, rows] = words else {
+            return Err(malformed("the header is incomplete"));
+        };
         if magic != MAGIC || u32::from_le_bytes(version) != VERSION {
             return Err(malformed("not a hint delta of version 1"));
         }
@@ -98,7 +100,7 @@ impl<'a> Delta<'a> {
         let split = usize::try_from(entry_bytes).ok().and_then(|at| body.split_at_checked(at));
         let Some((entries, rows)) = split.filter(|_| want == body.len() as u64) else {
             return wire::exact("hint delta", body, usize::try_from(want).unwrap_or(usize::MAX))
-                .and(Err(malformed("counts")));
+                .and(Err(malformed("the counts disagree with the length")));
         };
         let delta = Delta { entries: entries.as_chunks().0, rows, row };
         delta.check(params)?;
@@ -125,7 +127,7 @@ impl<'a> Delta<'a> {
                 return Err(malformed("an entry lies outside the table"));
             }
             if entry.change == 0 || entry.change.unsigned_abs() > 255 {
-                return Err(malformed("no byte changes by that much"));
+                return Err(malformed("a byte changes by 0 or by more than 255"));
             }
         }
         if !self.entries().is_sorted_by(|a, b| (a.row, a.column) < (b.row, b.column)) {
@@ -144,7 +146,7 @@ impl<'a> Delta<'a> {
             }
             let same = |bytes: &[u8; ENTRY]| entry(*bytes).row.cmp(&row);
             if self.entries.binary_search_by(same).is_ok() {
-                return Err(malformed("a row is sent anew and has entries too"));
+                return Err(malformed("a row is replaced and has entries too"));
             }
         }
         Ok(())

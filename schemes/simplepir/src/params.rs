@@ -157,7 +157,7 @@ pub(crate) fn shape(
     most: u64,
 ) -> Result<(usize, usize)> {
     if set != SET {
-        return Err(field("set", format!("must be the name of a set, as \"{SET}\"")));
+        return Err(field("set", format!("must be the name of a set, such as \"{SET}\"")));
     }
     // A server that chose A could choose one with a trapdoor, so the seed is fixed for everyone.
     if *seed != PUBLIC_SEED {

@@ -35,13 +35,13 @@ impl PartScheme for SimplePir {
         Ok(())
     }
 
-    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let packed = |Answer(words): Answer| {
             let mut out = Vec::new();
             pack(&words, part.params.answer_bits(), &mut out);
             out
         };
-        let answers = sotto_core::Server::answer_many(part, asks);
+        let answers = sotto_core::Server::answer_many(part, queries);
         answers.into_iter().map(|answer| answer.map(packed)).collect()
     }
 

@@ -63,7 +63,7 @@ fn frodo(shape: &TableShape) -> Result<ParamsLiteral> {
     let TableShape { rows: records, row_bytes: record_bytes, .. } = *shape;
     let fits = (1..=MAX_RECORD_BYTES).contains(&record_bytes) && (1..=MAX_FRODO_RECORDS).contains(&records);
     if !fits || FRODO.failure_log2(record_bytes, records, 32) > shape.required_failure_log2() {
-        let why = "each row is a record of 1 to 2^20 bytes, and there are at most 2^24".into();
+        let why = "frodo has 1 to 2^24 rows of 1 to 2^20 bytes".into();
         return Err(ParamsError::NoFit { rows: records, row_bytes: record_bytes, why }.into());
     }
     let (set, seed) = (FRODO.name.into(), PUBLIC_SEED);

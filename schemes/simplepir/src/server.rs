@@ -54,8 +54,8 @@ impl sotto_core::Server<SimplePir> for Server {
     }
 
     /// Answer, for eight queries in one pass: `y = D c`, then the top t of b bits of every word.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         queries.chunks(BATCH).flat_map(|batch| self.answers(batch)).map(Ok).collect()
     }
 }

@@ -75,7 +75,7 @@ impl PublicRows {
     pub(crate) fn add(&self, changes: &[ByteChange], held: &mut [u8]) -> Result<()> {
         match self {
             PublicRows::Ring(ring, blocks) => {
-                let held = held.try_into().map_err(|_| Misuse::Rule("a row of a hint has n words"))?;
+                let held = held.try_into().map_err(|_| Misuse::Rule("a row of a hint must have n words"))?;
                 blocks.add_to_row(ring, changes, held)
             }
             PublicRows::Dense(dense, words) => {

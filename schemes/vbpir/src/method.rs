@@ -54,12 +54,14 @@ impl Method for RotatedSelectors {
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
         let first = layout.queries.saturating_sub(1);
-        if first < layout.rows.div_ceil(layout.cycle_positions()) || first > layout.rows {
-            let why = "one more than there are turns to reach all rows".into();
+        let min = layout.rows.div_ceil(layout.cycle_positions());
+        if !(min..=layout.rows).contains(&first) {
+            let why =
+                format!("must lie in {}..={}, so that rotations reach every row", min + 1, layout.rows + 1);
             return Err(ParamsError::Field { field: "queries", why });
         }
         if layout.primes != 2 {
-            return Err(ParamsError::Field { field: "primes", why: "2".into() });
+            return Err(ParamsError::Field { field: "primes", why: "must be 2".into() });
         }
         let keys = RequiredKeys { rotation: Some(layout.gap()), square: true, rounds: 0 };
         let count = layout.rows.div_ceil(first);

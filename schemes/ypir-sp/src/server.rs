@@ -56,8 +56,8 @@ impl sotto_core::Server<YpirSp> for Server {
 
     /// Answer: multiply the matrix by the words of a few queries in one pass; then pack the
     /// products, in one pass over the weights, with the keys of each query.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let prepared = queries.iter().map(|(_, query)| self.prepare(query)).collect();
         together(prepared, |queries: Vec<ExpandedQuery>| {
             queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
         })

@@ -62,8 +62,8 @@ impl PartScheme for Ypir {
         Ok(())
     }
 
-    fn answer_part(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_part(part: &PartServer, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         let written = |PassOutput { packed, fresh }| {
             let mut out: Vec<u8> = fresh.into_iter().flat_map(u16::to_le_bytes).collect();
             put_parts(&packed, &part.params, &mut out);

@@ -86,8 +86,8 @@ impl sotto_core::Server<Ypir> for Server {
     /// Answer: multiply the table by the first vectors of a few queries in one pass, and the second
     /// matrix by their second ones; then pack the latter products, in one pass over the weights.
     /// The numbers that follow from the first products are not packed.
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
         let passed = self.part.passes(&queries);
         let answer = |(query, passed): (&Query, Result<PassOutput>)| {
             Ok(self.fresh.answer(&self.part.params, query, passed?))

@@ -22,13 +22,13 @@ use std::sync::Arc;
 pub struct ColumnSums {
     parts: Vec<ColumnPart>,
     /// The pool that their memory came from.
-    rooms: Option<Arc<AnswerBuffers>>,
+    buffers: Option<Arc<AnswerBuffers>>,
 }
 
 impl Drop for ColumnSums {
     fn drop(&mut self) {
-        if let Some(rooms) = &self.rooms {
-            self.parts.drain(..).flat_map(|part| part.limbs).for_each(|limb| rooms.sums.keep(limb));
+        if let Some(buffers) = &self.buffers {
+            self.parts.drain(..).flat_map(|part| part.limbs).for_each(|limb| buffers.sums.keep(limb));
         }
     }
 }
@@ -51,12 +51,12 @@ pub(super) fn first_dimension(table: &PlaintextTable, queries: &[&ExpandedQuery]
 fn resident(table: &PlaintextTable, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
     let cols = 0..table.shape.layout().cols();
     let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.v.as_slice()).collect();
-    let rooms = &table.rooms;
-    let mut room = || rooms.sums.take().unwrap_or_default();
-    let pass_sums = pass_in(&table.shape, table.values(), &selectors, &mut room);
+    let buffers = &table.buffers;
+    let mut buffer = || buffers.sums.take().unwrap_or_default();
+    let pass_sums = pass_in(&table.shape, table.values(), &selectors, &mut buffer);
     let sums = |limbs| ColumnSums {
         parts: vec![ColumnPart { cols: cols.clone(), limbs }],
-        rooms: Some(rooms.clone()),
+        buffers: Some(buffers.clone()),
     };
     pass_sums.into_iter().map(sums).collect()
 }
@@ -76,10 +76,10 @@ fn streamed<R: SlotRing>(
     let starts: Vec<usize> = (0..all).step_by(STREAMED_COLS).collect();
     let some: Vec<(Range<usize>, Vec<Vec<Vec<u64>>>)> = starts
         .into_par_iter()
-        .map_init(RowBuffers::default, |room, start| {
+        .map_init(RowBuffers::default, |scratch, start| {
             let cols = start..(start + STREAMED_COLS).min(all);
             let sums =
-                table.shape.stream(rns, cols.clone(), &|row, col| rows.row(row, col), &selectors, room);
+                table.shape.stream(rns, cols.clone(), &|row, col| rows.row(row, col), &selectors, scratch);
             (cols, sums)
         })
         .collect();
@@ -166,10 +166,10 @@ fn dot<R: SlotRing>(
     let cols = table.cols.start.max(layer * columns)..table.cols.end.min((layer + 1) * columns);
     let first = cols.start - table.cols.start;
     let mine = cols.start - layer * columns..cols.end - layer * columns;
-    let room = || vec![table.shape.column(rns); TOGETHER];
-    let some = |room: &mut Vec<Ciphertext>, (i, u): (usize, &[Ciphertext])| {
-        sums.columns(table, first + i * TOGETHER, &mut room[..u.len()]);
-        let pairs: Vec<[&Ciphertext; 2]> = u.iter().zip(&*room).map(|(u, w)| [u, w]).collect();
+    let scratch = || vec![table.shape.column(rns); TOGETHER];
+    let some = |scratch: &mut Vec<Ciphertext>, (i, u): (usize, &[Ciphertext])| {
+        sums.columns(table, first + i * TOGETHER, &mut scratch[..u.len()]);
+        let pairs: Vec<[&Ciphertext; 2]> = u.iter().zip(&*scratch).map(|(u, w)| [u, w]).collect();
         let mut out = Ciphertext::zero(rns, level, 3);
         tensor(rns, &pairs, &mut out);
         out
@@ -181,6 +181,6 @@ fn dot<R: SlotRing>(
     query.u[mine]
         .par_chunks(TOGETHER)
         .enumerate()
-        .map_init(room, some)
+        .map_init(scratch, some)
         .reduce(|| Ciphertext::zero(rns, level, 3), add)
 }

@@ -30,7 +30,7 @@ impl AnswerBuffers {
         let columns = params.columns() as u64 * u64::from(literal.layers);
         AnswerBuffers {
             primes: literal.primes.into(),
-            ciphers: BufferPool::new(kept(literal.turns(&params.tree).places as u64, primes * cipher)),
+            ciphers: BufferPool::new(kept(literal.rotations(&params.tree).places as u64, primes * cipher)),
             selectors: BufferPool::new(kept(
                 scan,
                 params.tree.length(crate::folding_tree::Side::Right) * cipher,

@@ -26,7 +26,7 @@ pub(super) fn encode<R: SlotRing>(
     out: &dyn Sink,
 ) -> Result<()> {
     if rows.records() != params.literal.records || rows.record_bytes() != params.record_bytes() {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;

@@ -38,7 +38,7 @@ fn shape_of(params: &Inner, cols: usize) -> Result<Shape> {
     let shape = on_ring!(&*params.ring, rns => {
         rns.level(params.literal.scan_primes.into()).and_then(|level| Shape::new(rns, level, rows, cols))
     });
-    shape.ok_or_else(|| Misuse::Rule("checked parameters have a table").into())
+    shape.ok_or_else(|| Misuse::Rule("checked parameters must have a table").into())
 }
 
 /// The cell of a layer of row `alpha`.
@@ -74,7 +74,7 @@ pub struct PlaintextTable {
     params: Params,
     bytes: ImageSection,
     pub(super) shape: Shape,
-    pub(super) rooms: Arc<AnswerBuffers>,
+    pub(super) buffers: Arc<AnswerBuffers>,
     /// The columns of this part.
     pub(super) cols: Range<usize>,
 }
@@ -103,7 +103,7 @@ impl PlaintextTable {
             params: params.clone(),
             bytes,
             shape,
-            rooms: Arc::new(AnswerBuffers::new(params)),
+            buffers: Arc::new(AnswerBuffers::new(params)),
             cols,
         })
     }

@@ -27,27 +27,27 @@ pub(super) fn products<R: SlotRing>(
     let sources: Vec<Source> =
         (0..literal.scan_primes.into()).map(|prime| Source::of(table, prime)).collect();
     let zero = || ThreadScratch::new(vec![Ciphertext::zero(rns, level, 3); layers], rns.ring().words());
-    let some = |mut room: ThreadScratch, (a, u): (usize, &Ciphertext)| {
+    let some = |mut scratch: ThreadScratch, (a, u): (usize, &Ciphertext)| {
         for ((limb, plan), source) in rns.plans(level).enumerate().zip(&sources) {
             for (i, v) in v.chunks(TOGETHER).enumerate() {
-                room.multiply(plan, limb, u, v);
+                scratch.multiply(plan, limb, u, v);
                 let rows = i * TOGETHER..i * TOGETHER + v.len();
                 (0..layers).for_each(|layer| {
                     let col = layer * table.params().columns() + a;
                     match source {
-                        Source::Values(bytes) => gather(table, bytes, rows.clone(), col, &mut room.rows),
+                        Source::Values(bytes) => gather(table, bytes, rows.clone(), col, &mut scratch.rows),
                         Source::Coefficients(all, stored) => {
-                            for (row, out) in rows.clone().zip(&mut room.rows) {
+                            for (row, out) in rows.clone().zip(&mut scratch.rows) {
                                 stored.residues(all.row(row, col), plan.modulus().value(), out);
                                 rns.ring().forward(limb, out);
                             }
                         }
                     }
-                    room.add(plan, limb, layer, v.len());
+                    scratch.add(plan, limb, layer, v.len());
                 });
             }
         }
-        room
+        scratch
     };
     let add = |mut a: ThreadScratch, b: ThreadScratch| {
         a.sums.iter_mut().zip(&b.sums).for_each(|(a, b)| a.add(rns, b));

@@ -99,10 +99,10 @@ impl PartScheme for BgvPir {
         Session::admit(params, &keys)
     }
 
-    fn answer_part(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, queries: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let (table, params) = (&part.table, part.table.params());
-        let some = |asks: &[(&Session, Query)]| {
-            let prepared = asks.par_iter().map(|(session, query)| part.prepare(session, query)).collect();
+        let some = |queries: &[(&Session, Query)]| {
+            let prepared = queries.par_iter().map(|(session, query)| part.prepare(session, query)).collect();
             together(prepared, |queries| {
                 let sums = part.first_dimension(&queries.iter().collect::<Vec<_>>());
                 let written = |(query, sums)| {
@@ -118,7 +118,7 @@ impl PartScheme for BgvPir {
                 queries.iter().zip(&sums).map(written).collect()
             })
         };
-        asks.chunks(super::BATCH).flat_map(some).collect()
+        queries.chunks(super::BATCH).flat_map(some).collect()
     }
 
     fn prepare_join(_: &Params) -> Result<()> {

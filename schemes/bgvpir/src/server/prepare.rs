@@ -23,23 +23,23 @@ pub struct ExpandedQuery {
     pub(super) u: Vec<Ciphertext>,
     /// Entries of v, modulo each prime of the table in the order in which the pass reads them.
     pub(super) v: Vec<Selectors>,
-    rooms: Arc<AnswerBuffers>,
+    buffers: Arc<AnswerBuffers>,
 }
 
 impl ExpandedQuery {
     /// Arranges v in the order in which the pass reads it.
     pub(super) fn new(table: &PlaintextTable, [u, v]: [Vec<Ciphertext>; 2]) -> Self {
-        let rooms = table.rooms.clone();
-        let laid = table.shape.selectors_in(&v, &|| rooms.selectors());
-        rooms.keep(v);
-        ExpandedQuery { u, v: laid, rooms }
+        let buffers = table.buffers.clone();
+        let laid = table.shape.selectors_in(&v, &|| buffers.selectors());
+        buffers.keep(v);
+        ExpandedQuery { u, v: laid, buffers }
     }
 }
 
 impl Drop for ExpandedQuery {
     fn drop(&mut self) {
-        self.rooms.keep(std::mem::take(&mut self.u));
-        self.rooms.keep_selectors(&mut self.v);
+        self.buffers.keep(std::mem::take(&mut self.u));
+        self.buffers.keep_selectors(&mut self.v);
     }
 }
 
@@ -103,19 +103,19 @@ fn rotations<R: SlotRing>(
     keys: &SwitchKeys<R>,
     query: Ciphertext,
 ) -> Vec<Ciphertext> {
-    let (params, rooms) = (table.params(), &*table.rooms);
-    let turns = params.literal.turns(&params.tree);
-    match &keys.leap {
-        Some(leap) => Grid { rns, rooms, turns, turn: &keys.turn, leap }.all(query),
-        None => chain(rns, rooms, &keys.turn, query, turns.places),
+    let (params, buffers) = (table.params(), &*table.buffers);
+    let rotations = params.literal.rotations(&params.tree);
+    match &keys.stride {
+        Some(stride) => Grid { rns, buffers, rotations, rotation: &keys.rotation, stride }.all(query),
+        None => chain(rns, buffers, &keys.rotation, query, rotations.places),
     }
 }
 
 /// A ciphertext and its rotations, each from the one before.
 fn chain<R: SlotRing>(
     rns: &RnsRing<R>,
-    rooms: &AnswerBuffers,
-    turn: &RotationKey<R>,
+    buffers: &AnswerBuffers,
+    rotation: &RotationKey<R>,
     first: Ciphertext,
     places: usize,
 ) -> Vec<Ciphertext> {
@@ -123,8 +123,8 @@ fn chain<R: SlotRing>(
     let mut out = Vec::with_capacity(places);
     let mut last = first;
     for _ in 1..places {
-        let mut next = rooms.cipher(rns);
-        turn.apply(rns, &last, &mut next, &mut scratch);
+        let mut next = buffers.cipher(rns);
+        rotation.apply(rns, &last, &mut next, &mut scratch);
         out.push(std::mem::replace(&mut last, next));
     }
     out.push(last);
@@ -134,10 +134,10 @@ fn chain<R: SlotRing>(
 /// The rotations of a query with two keys.
 struct Grid<'a, R: SlotRing> {
     rns: &'a RnsRing<R>,
-    rooms: &'a AnswerBuffers,
-    turns: Rotations,
-    turn: &'a RotationKey<R>,
-    leap: &'a RotationKey<R>,
+    buffers: &'a AnswerBuffers,
+    rotations: Rotations,
+    rotation: &'a RotationKey<R>,
+    stride: &'a RotationKey<R>,
 }
 
 impl<R: SlotRing> Grid<'_, R> {
@@ -145,9 +145,9 @@ impl<R: SlotRing> Grid<'_, R> {
     fn all(&self, query: Ciphertext) -> Vec<Ciphertext> {
         // The first column is a chain too, of strides. Its even places are split once more for the
         // rotation next to the stride, so that no pair of rows waits for another.
-        let column = chain(self.rns, self.rooms, self.leap, query, self.turns.rows());
+        let column = chain(self.rns, self.buffers, self.stride, query, self.rotations.rows());
         let mut column = column.into_iter();
-        let rows = (0..self.turns.rows()).step_by(2);
+        let rows = (0..self.rotations.rows()).step_by(2);
         let pairs: Vec<(usize, [Option<Ciphertext>; 2])> =
             rows.map(|row| (row, [column.next(), column.next()])).collect();
         let pair = |scratch: &mut Scratch, (row, starts)| self.pair(row, starts, scratch);
@@ -157,17 +157,17 @@ impl<R: SlotRing> Grid<'_, R> {
 
     /// An even row and the one below it, from the first place of each.
     fn pair(&self, row: usize, starts: [Option<Ciphertext>; 2], scratch: &mut Scratch) -> Vec<Ciphertext> {
-        let [upper, lower] = [self.turns.row(row), self.turns.row(row + 1)];
+        let [upper, lower] = [self.rotations.row(row), self.rotations.row(row + 1)];
         let [mut out, mut odd] = starts.map(|first| first.into_iter().collect::<Vec<_>>());
         for j in 0..upper {
             // To the right, and down, except where the first column was before.
             let (right, down) = (j + 1 < upper, j > 0 && j < lower);
-            let keys: Vec<&RotationKey<R>> = [(right, self.turn), (down, self.leap)]
+            let keys: Vec<&RotationKey<R>> = [(right, self.rotation), (down, self.stride)]
                 .iter()
                 .filter(|(is, _)| *is)
                 .map(|(_, key)| *key)
                 .collect();
-            let mut turned: Vec<Ciphertext> = keys.iter().map(|_| self.rooms.cipher(self.rns)).collect();
+            let mut turned: Vec<Ciphertext> = keys.iter().map(|_| self.buffers.cipher(self.rns)).collect();
             if let Some(c) = out.last().filter(|_| !keys.is_empty()) {
                 RotationKey::apply_all(&keys, self.rns, c, &mut turned, scratch);
             }
@@ -208,11 +208,11 @@ impl<R: SlotRing> ProductContext<'_, R> {
             left.iter().flat_map(|a| right.iter().map(move |b| [a, b])).collect();
         let products = pairs.par_iter().map_init(
             || ProductScratch::new(self.rns, level),
-            |room, pair| {
-                tensor(self.rns, &[*pair], &mut room.product);
+            |buffer, pair| {
+                tensor(self.rns, &[*pair], &mut buffer.product);
                 let mut out = Ciphertext::zero(self.rns, level, 2);
-                self.keys.square.relinearize(self.rns, &room.product, &mut out, &mut room.scratch);
-                self.lower(out, kept, &mut room.scratch)
+                self.keys.square.relinearize(self.rns, &buffer.product, &mut out, &mut buffer.scratch);
+                self.lower(out, kept, &mut buffer.scratch)
             },
         );
         products.collect()

@@ -17,7 +17,8 @@ pub(super) fn read<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
     shape: &Shape,
-    (alpha, layer): (u64, usize),
+    alpha: u64,
+    layer: usize,
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u64>> {
     let ring = rns.ring();
@@ -60,7 +61,7 @@ impl Records {
     fn at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let start = usize::try_from(offset).ok();
         let bytes = start.and_then(|start| self.table.bytes().get(start..start.checked_add(out.len())?));
-        out.copy_from_slice(bytes.ok_or(Misuse::Rule("an image has every line of its layout"))?);
+        out.copy_from_slice(bytes.ok_or(Misuse::Rule("an image must have every line of its layout"))?);
         Ok(())
     }
 
@@ -69,7 +70,7 @@ impl Records {
         let layout = &self.params.layout;
         let one = |layer| {
             on_ring!(&*self.params.ring, rns => {
-                read(&self.params, rns, &self.shape, (alpha, layer), |offset, out| self.at(offset, out))
+                read(&self.params, rns, &self.shape, alpha, layer, |offset, out| self.at(offset, out))
             })
         };
         let layers = (0..layout.layers as usize).map(one).collect::<Result<Vec<_>>>()?;
@@ -93,7 +94,7 @@ impl RecordSource for Records {
         let (width, len) = (self.record_bytes(), self.records());
         let end = first.saturating_add((out.len() / width) as u64);
         if !out.len().is_multiple_of(width) {
-            return Err(Misuse::Rule("only whole records are read").into());
+            return Err(Misuse::Rule("only whole records can be read").into());
         }
         if end > len {
             return Err(Misuse::IndexPastEnd { index: end, len }.into());

@@ -68,8 +68,8 @@ impl<R: SlotRing> Row<'_, R> {
             let beta = change.record % u64::from(places.period);
             let mut record = places.get(&layers, beta as usize);
             let start = change.offset as usize;
-            if let Some(room) = record.get_mut(start..start + change.bytes.len()) {
-                room.copy_from_slice(&change.bytes);
+            if let Some(bytes) = record.get_mut(start..start + change.bytes.len()) {
+                bytes.copy_from_slice(&change.bytes);
             }
             for (layer, slots) in layers.iter_mut().enumerate() {
                 places.put(&record, layer, beta as usize, slots);
@@ -95,6 +95,6 @@ impl<R: SlotRing> Row<'_, R> {
     /// The slots of a layer in the clear.
     fn read(&self, layer: usize) -> Result<Vec<u64>> {
         let at = |offset, out: &mut [u8]| self.out.read_at(Section::Resident, offset, out);
-        read(self.params, self.rns, self.shape, (self.alpha, layer), at)
+        read(self.params, self.rns, self.shape, self.alpha, layer, at)
     }
 }

@@ -11,9 +11,9 @@ use sotto_lattice::bgv::{M8191, Pow2, RnsRing, RotationKey, SlotRing};
 /// The keys of a client in one ring.
 pub struct SwitchKeys<R: SlotRing> {
     /// The key that rotates by one.
-    pub(super) turn: RotationKey<R>,
+    pub(super) rotation: RotationKey<R>,
     /// The key that rotates by a stride, if there is one.
-    pub(super) leap: Option<RotationKey<R>>,
+    pub(super) stride: Option<RotationKey<R>>,
     /// The key that relinearizes.
     pub(super) square: SwitchKey,
 }
@@ -41,15 +41,15 @@ impl Session {
 }
 
 fn switches<R: SlotRing>(params: &Params, rns: &RnsRing<R>, keys: &Keys) -> Option<SwitchKeys<R>> {
-    let [turn, square, leap] = masks(&keys.seed, params.literal.primes);
+    let [rotation, square, stride] = masks(&keys.seed, params.literal.primes);
     let by = params.literal.stride as usize;
-    let leap = match by {
+    let stride = match by {
         ..2 => None,
-        _ => Some(RotationKey::assemble(rns, rns.ring().turn(by), &keys.stride, leap)?),
+        _ => Some(RotationKey::assemble(rns, rns.ring().turn(by), &keys.stride, stride)?),
     };
     Some(SwitchKeys {
-        leap,
-        turn: RotationKey::assemble(rns, rns.ring().turn(1), &keys.rotation, turn)?,
+        stride,
+        rotation: RotationKey::assemble(rns, rns.ring().turn(1), &keys.rotation, rotation)?,
         square: SwitchKey::assemble(rns, &keys.square, square)?,
     })
 }

@@ -61,7 +61,8 @@ impl StepServer for BgvPir {
         order: &str,
         done: &mut dyn FnMut(&'static str),
     ) -> Result<Answer> {
-        let order = ProductOrder::named(order).ok_or(Misuse::Rule("the order is one of the scheme's"))?;
+        let order =
+            ProductOrder::named(order).ok_or(Misuse::Rule("the order must be one of the scheme's"))?;
         server.answer_in(order, session, &query, done)
     }
 }

@@ -27,12 +27,12 @@ fn fresh(table: &Table, key: u64) -> Client {
 /// A client with all hints that are due at first.
 fn client(table: &Table, key: u64) -> Client {
     let mut client = fresh(table, key);
-    while supply(table, &mut client) {}
+    while refill(table, &mut client) {}
     client
 }
 
 /// Requests hints once; returns whether a request was due.
-fn supply(table: &Table, client: &mut Client) -> bool {
+fn refill(table: &Table, client: &mut Client) -> bool {
     let Some(order) = S3pirTwo::next_hint_request(client).unwrap() else { return false };
     S3pirTwo::apply_hint_response(client, S3pirTwo::answer_hint_request(&table.server, order).unwrap())
         .unwrap();
@@ -65,10 +65,10 @@ fn orders_are_of_blocks_that_exist() {
 fn supplies_that_are_not_due_are_refused() {
     let table = table(2, 1);
     let mut full = client(&table, 1);
-    assert!(!supply(&table, &mut full));
-    let nothing = HintResponse(Zeroizing::new(vec![0; table.params.supply_bytes()]));
+    assert!(!refill(&table, &mut full));
+    let nothing = HintResponse(Zeroizing::new(vec![0; table.params.response_bytes()]));
     assert!(matches!(S3pirTwo::apply_hint_response(&mut full, nothing), Err(Error::Misuse(_))));
     let block = table.params.blocks_of(full.one.hints.stocked) as u64;
-    let more = [&[4], &block.to_le_bytes()[..], &vec![0; table.params.supply_bytes()]].concat();
+    let more = [&[4], &block.to_le_bytes()[..], &vec![0; table.params.response_bytes()]].concat();
     assert!(matches!(S3pirTwo::replay(&mut full, &more), Err(Error::Peer(_))));
 }

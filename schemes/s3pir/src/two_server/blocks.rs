@@ -35,25 +35,25 @@ fn ids(client: &Client, block: u64) -> Range<usize> {
 pub(crate) fn due(client: &Client) -> Option<u32> {
     let hints = &client.hints;
     // Then there is space for one more block.
-    let low = hints.stocked.saturating_sub(used(hints)) + hints.stock.block / 2 < hints.stock.room;
+    let low = hints.stocked.saturating_sub(used(hints)) + hints.stock.block / 2 < hints.stock.capacity;
     // There are fewer blocks than ids.
     (low && hints.stocked < client.params.ids()).then_some(blocks(client) as u32)
 }
 
 /// Stores the parities of the next block.
-pub(crate) fn take(client: &mut Client, supply: &[u8]) {
+pub(crate) fn take(client: &mut Client, response: &[u8]) {
     let block = blocks(client);
-    fill(client, ids(client, block), supply);
+    fill(client, ids(client, block), response);
     client.note_supply(block);
 }
 
-fn fill(client: &mut Client, ids: Range<usize>, supply: &[u8]) {
+fn fill(client: &mut Client, ids: Range<usize>, response: &[u8]) {
     let (prf, hints) = (&client.prf, &mut client.hints);
     // There are at most 2^25 ids.
     let first = ids.start as u32;
     let mut found = Zeroizing::new(vec![VOID; ids.len()]);
     cuts(prf, first, &mut found);
-    let mut rows = supply.chunks_exact(client.params.row_bytes());
+    let mut rows = response.chunks_exact(client.params.row_bytes());
     if ids.start < hints.first_backup() {
         let mut places = Zeroizing::new(vec![PartitionPlace::default(); ids.len()]);
         extras(prf, first, &found, &mut places);
@@ -93,17 +93,17 @@ pub(crate) fn put(client: &Client, block: u64, out: &mut Vec<u8>) {
 /// Replays [`take`] from the journal.
 pub(crate) fn replay(client: &mut Client, block: u64, from: &mut StateReader<'_>) -> Result<()> {
     if client.hints.stock.block == 0 {
-        return Err(from.malformed("a supply to a client that orders none"));
+        return Err(from.malformed("a hint response for a client that requests none"));
     }
-    let mut supply = Zeroizing::new(vec![0; client.hints.stock.block * client.params.row_bytes()]);
-    from.exact(&mut supply)?;
+    let mut response = Zeroizing::new(vec![0; client.hints.stock.block * client.params.row_bytes()]);
+    from.exact(&mut response)?;
     let next = blocks(client);
     if block < next {
         return Ok(());
     }
     if block != next || due(client).is_none() {
-        return Err(from.malformed("a supply that cannot be the next"));
+        return Err(from.malformed("a hint response is out of order"));
     }
-    fill(client, ids(client, block), &supply);
+    fill(client, ids(client, block), &response);
     Ok(())
 }

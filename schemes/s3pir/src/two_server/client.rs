@@ -26,7 +26,7 @@ pub struct Prepare {
 pub struct Client {
     pub(crate) one: crate::Client,
     /// Whether a hint response is outstanding.
-    ordered: bool,
+    is_requested: bool,
 }
 
 impl sotto_core::Prepare<S3pirTwo> for Prepare {
@@ -39,20 +39,20 @@ impl sotto_core::Prepare<S3pirTwo> for Prepare {
     fn finish(self) -> Result<Client> {
         let one = self.params.one();
         let zeros = |rows: usize| longer(Zeroizing::default(), (rows + 1).saturating_mul(one.row_bytes()));
-        let rows = [zeros(one.ids())?, zeros(self.params.room())?];
+        let rows = [zeros(one.ids())?, zeros(self.params.max_stock())?];
         let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, one.ids() + 1)?;
         of.resize(one.ids() + 1, Hint::default());
         let hints = Hints::new(one, &Prf::new(one, &self.key), of, rows, pairs(&self.params, 0));
         let mut one = crate::Client::new(one.clone(), self.key, hints, ());
         one.hints.stocked = 0;
-        Ok(Client { one, ordered: false })
+        Ok(Client { one, is_requested: false })
     }
 }
 
 /// The pairs of a client that requests them, of which `next` are promoted or skipped.
 fn pairs(params: &Params, next: usize) -> BackupPairs {
-    BackupPairs { room: params.room(), block: params.block(), ..BackupPairs::of(params.one(), next) }
+    BackupPairs { capacity: params.max_stock(), block: params.block(), ..BackupPairs::of(params.one(), next) }
 }
 
 impl sotto_core::Client<S3pirTwo> for Client {
@@ -81,15 +81,15 @@ impl HintScheme for S3pirTwo {
 
     fn next_hint_request(client: &mut Client) -> Result<Option<HintRequest>> {
         let due = blocks::due(&client.one);
-        client.ordered = due.is_some();
+        client.is_requested = due.is_some();
         Ok(due.map(|block| HintRequest { key: client.one.key.clone(), block }))
     }
 
-    fn apply_hint_response(client: &mut Client, supply: HintResponse) -> Result<()> {
-        if !std::mem::take(&mut client.ordered) {
-            return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
+    fn apply_hint_response(client: &mut Client, response: HintResponse) -> Result<()> {
+        if !std::mem::take(&mut client.is_requested) {
+            return Err(Misuse::Rule("a hint response must be applied once, after its request").into());
         }
-        blocks::take(&mut client.one, &supply.0);
+        blocks::take(&mut client.one, &response.0);
         Ok(())
     }
 }
@@ -107,13 +107,13 @@ impl Stateful for S3pirTwo {
         let one = crate::Client::load(params.one(), from, |next, promoted, from| {
             let stocked = params.ids_of(blocks.min(params.blocks()));
             let (came, used) = (stocked.saturating_sub(params.one().hints()), promoted as usize);
-            let fits = (used..=used + params.room()).contains(&came) && next <= promoted.into();
+            let fits = (used..=used + params.max_stock()).contains(&came) && next <= promoted.into();
             if blocks > params.blocks() || !fits {
-                return Err(from.malformed("more pairs than were supplied, or fewer"));
+                return Err(from.malformed("the pairs do not match the hint responses"));
             }
             Ok((stocked, pairs(params, used)))
         })?;
-        Ok(Client { one, ordered: false })
+        Ok(Client { one, is_requested: false })
     }
 
     fn journal(client: &mut Client) -> Zeroizing<Vec<u8>> {

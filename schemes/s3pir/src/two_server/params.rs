@@ -12,7 +12,7 @@ use sotto_hints::one_server::params::{Literal, MAX_ROW_BYTES, field};
 pub(crate) const BLOCK_STEP: u64 = 16;
 
 /// Maximum bytes of a hint response: a block of the least length, of the longest rows.
-pub(crate) const MAX_SUPPLY_BYTES: u64 = BLOCK_STEP * MAX_ROW_BYTES;
+pub(crate) const MAX_RESPONSE_BYTES: u64 = BLOCK_STEP * MAX_ROW_BYTES;
 
 /// Minimum number of pairs in stock before another block is due, so that a client can make as many
 /// queries between two hint requests as go into one query request, however few pairs a block has.
@@ -32,7 +32,7 @@ const BLOCK_PER_ROW: u64 = 16;
 const MIN_BLOCK: u64 = 128;
 
 /// Bytes of a hint response, unless rows are so long that the smallest block has more.
-const DEFAULT_SUPPLY_BYTES: u64 = 4 << 20;
+const DEFAULT_RESPONSE_BYTES: u64 = 4 << 20;
 
 /// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Params {
         low(self.block as u64) as usize
     }
     /// Maximum number of pairs in stock.
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn max_stock(&self) -> usize {
         self.low() + self.block / 2
     }
     /// Number of blocks, of hints and of pairs.
@@ -85,7 +85,7 @@ impl Params {
         self.blocks_of(self.one.ids())
     }
     /// Bytes of a hint response: the parities of a block.
-    pub fn supply_bytes(&self) -> usize {
+    pub fn response_bytes(&self) -> usize {
         self.block * self.one.row_bytes()
     }
     /// Number of whole blocks that `ids` ids are.
@@ -126,7 +126,7 @@ impl MessageLengths for Params {
         Params::blocks(self) as u32
     }
     fn supply_bytes(&self) -> usize {
-        Params::supply_bytes(self)
+        self.response_bytes()
     }
 }
 
@@ -145,15 +145,16 @@ impl sotto_core::Params for Params {
         let ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs, block } = literal;
         let one = one::ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs };
         let one = One::check(one)?;
-        if block == 0 || !block.is_multiple_of(BLOCK_STEP) || block > MAX_SUPPLY_BYTES / row_bytes {
-            let why = format!("must be a multiple of {BLOCK_STEP}, of {MAX_SUPPLY_BYTES} bytes at most");
+        if block == 0 || !block.is_multiple_of(BLOCK_STEP) || block > MAX_RESPONSE_BYTES / row_bytes {
+            let why =
+                format!("must be a multiple of {BLOCK_STEP}, and take at most {MAX_RESPONSE_BYTES} bytes");
             return Err(field("block", why));
         }
         if !hints.is_multiple_of(block) {
-            return Err(field("hints", "must be whole blocks".into()));
+            return Err(field("hints", "must be a multiple of block".into()));
         }
         if !pairs.is_multiple_of(block / 2) {
-            return Err(field("pairs", "must be whole half blocks".into()));
+            return Err(field("pairs", "must be a multiple of half a block".into()));
         }
         // At most 2^24.
         Ok(Params { one, block: block as usize, literal })
@@ -168,7 +169,7 @@ impl sotto_core::Params for Params {
         let mut details = one.details;
         details.extend(sotto_core::report_details(|| {
             let supply =
-                format!("{} bytes, {} of them in the life of a key", self.supply_bytes(), self.blocks());
+                format!("{} bytes, {} of them in the life of a key", self.response_bytes(), self.blocks());
             vec![("H", self.block.to_string()), ("supply", supply), ("orders", self.blocks().to_string())]
         }));
         let model = format!("{}; and two servers that do not collude", one.security.model);
@@ -201,14 +202,15 @@ fn client_bytes(literal: &ParamsLiteral) -> u64 {
 pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let table = one::ParamsLiteral::select(shape)?;
     let (c, w, row_bytes) = (table.partitions, table.partition_rows, table.row_bytes);
-    let wanted = (PAIRS_PER_ROW * w).max(MIN_PAIRS);
-    let most = (BLOCK_PER_ROW * w).max(MIN_BLOCK).min(DEFAULT_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
+    let min_pairs = (PAIRS_PER_ROW * w).max(MIN_PAIRS);
+    let max_block =
+        (BLOCK_PER_ROW * w).max(MIN_BLOCK).min(DEFAULT_RESPONSE_BYTES / row_bytes).max(BLOCK_STEP);
     // Half a block more than requested is the most that rounding adds.
-    let least = bound::least_hints(wanted + most / 2, shape.required_failure_log2(), w, |_| c);
+    let min_hints = bound::least_hints(min_pairs + max_block / 2, shape.required_failure_log2(), w, |_| c);
     // The least number of blocks, all of one size, so that rounding adds few hints.
-    let blocks = least.div_ceil(most / BLOCK_STEP * BLOCK_STEP);
-    let block = least.div_ceil(blocks).next_multiple_of(BLOCK_STEP);
-    let pairs = wanted.next_multiple_of(block / 2);
+    let blocks = min_hints.div_ceil(max_block / BLOCK_STEP * BLOCK_STEP);
+    let block = min_hints.div_ceil(blocks).next_multiple_of(BLOCK_STEP);
+    let pairs = min_pairs.next_multiple_of(block / 2);
     Ok(ParamsLiteral {
         rows: table.rows,
         row_bytes,

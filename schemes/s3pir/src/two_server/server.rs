@@ -37,28 +37,29 @@ impl sotto_core::Server<S3pirTwo> for Server {
         Ok(())
     }
 
-    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        asks.into_iter().map(|((), query)| self.one.gather(query)).collect()
+    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        queries.into_iter().map(|((), query)| self.one.gather(query)).collect()
     }
 }
 
 impl HintServer for S3pirTwo {
     /// Runs the pass of a client that streams the table, for the ids of one block.
-    fn answer_hint_request(server: &Server, order: HintRequest) -> Result<HintResponse> {
+    fn answer_hint_request(server: &Server, request: HintRequest) -> Result<HintResponse> {
         let (params, one) = (&server.params, server.params.one());
-        let ids = [order.block as usize, order.block as usize + 1].map(|blocks| params.ids_of(blocks) as u32);
+        let ids =
+            [request.block as usize, request.block as usize + 1].map(|blocks| params.ids_of(blocks) as u32);
         // Below 2^24.
         let (ids, none) = (ids[0]..ids[1], 0..0);
         let (hints, pairs) = if (ids.start as usize) < one.hints() { (ids, none) } else { (none, ids) };
-        let prf = Prf::new(one, &order.key);
+        let prf = Prf::new(one, &request.key);
         let mut pass = fold(&prf, one.row_bytes(), hints, pairs)?;
         pass.absorb(&prf, server.one.rows()?);
         let (hints, pairs) = pass.finish(&prf).finish();
-        let mut supply = Zeroizing::new(Vec::with_capacity(params.supply_bytes()));
+        let mut response = Zeroizing::new(Vec::with_capacity(params.response_bytes()));
         for parities in [&hints.parities, &pairs.halves, &pairs.others] {
-            supply.extend_from_slice(parities);
+            response.extend_from_slice(parities);
         }
-        Ok(HintResponse(supply))
+        Ok(HintResponse(response))
     }
 }
 

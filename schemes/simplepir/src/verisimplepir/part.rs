@@ -41,9 +41,9 @@ impl PartScheme for VeriSimplePir {
         Ok(())
     }
 
-    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, queries: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let bytes = |Answer(words): Answer| words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let answers = sotto_core::Server::answer_many(part, asks);
+        let answers = sotto_core::Server::answer_many(part, queries);
         answers.into_iter().map(|answer| answer.map(bytes)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Hint responses are those of the definition, through the whole life of a key.
 
-use super::{Table, client, fresh, make_void, supply, table};
+use super::{Table, client, fresh, make_void, refill, table};
 use crate::S3pir;
 use crate::two_server::S3pirTwo;
 use rand_core::Rng;
@@ -30,7 +30,7 @@ fn rows_come_back_through_all_supplies() {
             let random = rng.next_u64();
             table.fetch(&mut client, sequence(made, rows, random), rng).unwrap();
             made += 1;
-            supplies += usize::from(supply(&table, &mut client));
+            supplies += usize::from(refill(&table, &mut client));
         }
         let params = &table.params;
         assert_eq!(made, params.one().backups() as u64, "{name}");
@@ -62,7 +62,7 @@ fn requests_are_those_of_a_client_that_streams() {
         let (asked, waits) = (one.ask(&mut streams, index, rng), table.ask(&mut orders, index, other));
         assert_eq!(asked.0, waits.0, "query {i}");
         // Both clients learn the row a while after the next block was requested.
-        supply(&table, &mut orders);
+        refill(&table, &mut orders);
         one.read(&mut streams, index, asked).unwrap();
         table.read(&mut orders, index, waits).unwrap();
         for id in (0..orders.one.hints.stocked as u32).filter(|_| i % 16 == 0) {
@@ -90,11 +90,11 @@ fn orders_come_ahead_of_need() {
             table.fetch(&mut client, i % rows, rng).unwrap();
             left -= 1;
             let due = left < low;
-            assert_eq!(supply(&table, &mut client), due, "query {i}");
+            assert_eq!(refill(&table, &mut client), due, "query {i}");
             left += if due { block } else { 0 };
             assert_eq!(client.budget(), Budget::Left(left), "query {i}");
         }
-        assert!(left <= table.params.room() as u64);
+        assert!(left <= table.params.max_stock() as u64);
     }
 }
 
@@ -109,7 +109,7 @@ fn void_pairs_are_passed_over() {
     while client.budget() != Budget::Left(0) {
         table.fetch(&mut client, made % 40, rng).unwrap();
         made += 1;
-        if supply(&table, &mut client) && made < block as u64 {
+        if refill(&table, &mut client) && made < block as u64 {
             // Pairs of the block that came just now.
             make_void(&mut client, &[first + block, first + 2 * block - 1]);
         }
@@ -128,7 +128,7 @@ fn a_client_follows_with_what_it_has() {
         for step in 0..table.params.blocks() as u64 + 3 {
             // Half of the time a hint request is in progress.
             if step % 2 == 0 {
-                supply(&table, &mut client);
+                refill(&table, &mut client);
             } else {
                 let _ = S3pirTwo::next_hint_request(&mut client).unwrap();
             }
