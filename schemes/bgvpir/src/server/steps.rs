@@ -68,4 +68,207 @@ impl StepServer for BgvPir {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::client::{Client, Prepare};
+    use crate::literal::{NO_TABLES_MASK, ParamsLiteral, RowFormat};
+    use crate::params::Params;
+    use rand_core::Rng;
+    use sotto_core::{OneServer, Params as _, RecordChange, RecordIndex, Server as _, UpdateImage};
+    use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
+    use sotto_testkit::rng::seeded;
+    use std::sync::Arc;
+
+    /// A table of random records, its server, and a client that it admitted.
+    struct Setting {
+        params: Params,
+        server: Server,
+        session: Session,
+        client: Client,
+        records: Vec<u8>,
+        image: MemoryImage,
+    }
+
+    impl Setting {
+        fn new(literal: ParamsLiteral) -> Self {
+            let params = Params::check(literal).unwrap();
+            let mut rng = seeded("steps");
+            let mut records = vec![0; params.literal.records as usize * params.record_bytes()];
+            rng.fill_bytes(&mut records);
+            let sink = MemorySink::new();
+            Server::encode(&params, &MemoryRows::new(params.record_bytes(), records.clone()), &sink).unwrap();
+            let image = sink.into_image();
+            let server = Server::open(&params, Arc::new(image.clone())).unwrap();
+            let prepare: Prepare = sotto_core::Prepare::<BgvPir>::begin(&params, &mut rng).unwrap();
+            let client = sotto_core::Prepare::<BgvPir>::finish(prepare).unwrap();
+            let session = server.admit(sotto_core::Client::<BgvPir>::keys(&client)).unwrap();
+            Setting { params, server, session, client, records, image }
+        }
+
+        /// Moves the table to the next epoch, with other bytes in one record.
+        fn change(&mut self, record: u64, offset: u64, bytes: &[u8]) {
+            let at = record as usize * self.params.record_bytes() + offset as usize;
+            self.records[at..at + bytes.len()].copy_from_slice(bytes);
+            let change = RecordChange { record, offset, bytes: bytes.to_vec() };
+            let sink = MemorySink::holding(self.image.clone());
+            <BgvPir as UpdateImage>::revise(&self.params, &[change], &sink).unwrap();
+            self.image = sink.into_image();
+            self.server = Server::open(&self.params, Arc::new(self.image.clone())).unwrap();
+        }
+
+        /// The answer about one record in an order, which is checked, and the names of the reported
+        /// steps.
+        fn answer(&mut self, index: u64, order: ProductOrder) -> (Answer, Vec<&'static str>) {
+            // The query is the same each time.
+            let mut rng = seeded("a query");
+            let (OneServer(query), pending) =
+                sotto_core::Client::<BgvPir>::query(&mut self.client, RecordIndex(index), &mut rng).unwrap();
+            let mut steps = Vec::new();
+            let answer =
+                self.server.answer_in(order, &self.session, &query, &mut |step| steps.push(step)).unwrap();
+            let record =
+                sotto_core::Client::<BgvPir>::recover(&mut self.client, pending, OneServer(answer.clone()))
+                    .unwrap();
+            let bytes = self.params.record_bytes();
+            assert_eq!(record.bytes(), &self.records[index as usize * bytes..][..bytes], "record {index}");
+            (answer, steps)
+        }
+    }
+
+    /// Two columns more than a group of the tiles, rows that fill no tile, leaves that are products, and two layers.
+    fn literal(ring: &str) -> ParamsLiteral {
+        let (primes, period, answer_bits) =
+            if ring == "m8191" { (2, 14, [4, 14]) } else { (3, 16, [19, 26]) };
+        let scan_primes = if ring == "m8191" { 1 } else { 2 };
+        ParamsLiteral {
+            ring: ring.into(),
+            primes,
+            scan_primes,
+            levels: 1,
+            left: vec![3, 2],
+            right: vec![9],
+            period,
+            layers: 2,
+            records: u64::from(period) * 50 + 1,
+            answer_bits,
+            stride: 1,
+            form: RowFormat::Values,
+            written: 0,
+            mask: NO_TABLES_MASK,
+        }
+    }
+
+    #[test]
+    fn both_orders_have_the_same_slots() {
+        let forms = [RowFormat::Values, RowFormat::Coefficients];
+        for (ring, form) in ["pow2", "m8191"].into_iter().flat_map(|ring| forms.map(|form| (ring, form))) {
+            let mut setting = Setting::new(ParamsLiteral { form, ..literal(ring) });
+            let last = setting.params.literal.records - 1;
+            for index in [0, last] {
+                let (ours, steps) = setting.answer(index, ProductOrder::Distributed);
+                let (theirs, same) = setting.answer(index, ProductOrder::Paper);
+                assert_eq!((&steps, steps.as_slice()), (&same, &[ROTATIONS, UNFOLDING, PRODUCTS, LAST][..]));
+                // The whole ciphertexts are equal, not the slots alone: products distribute over sums,
+                // noise included.
+                assert!(ours == theirs, "{ring}, {index}");
+                assert!(setting.client.opened(&ours) == setting.client.opened(&theirs), "{ring}, {index}");
+                let [ours, theirs] = setting.params.noise.sums;
+                assert!((ours / theirs).log2().abs() < 0.1, "{ours} and {theirs} bound the same noise");
+            }
+        }
+    }
+
+    /// Rows are the same polynomials in both forms of images, so answers are the same bytes.
+    #[test]
+    fn both_forms_give_the_same_answers_before_and_after_changes() {
+        for ring in ["pow2", "m8191"] {
+            let [values, coefficients] = [RowFormat::Values, RowFormat::Coefficients].map(|form| {
+                let mut setting = Setting::new(ParamsLiteral { form, ..literal(ring) });
+                let last = setting.params.literal.records - 1;
+                let before = setting.answer(last, ProductOrder::Distributed).0;
+                setting.change(last, 1, &[0xa5, 0x5a]);
+                (
+                    before,
+                    setting.answer(last, ProductOrder::Distributed).0,
+                    setting.answer(0, ProductOrder::Distributed).0,
+                )
+            });
+            assert!(values == coefficients, "{ring}");
+        }
+    }
+
+    /// Grids of rows with one place, with all but one place, and with one place in the last row; 14
+    /// places in all.
+    #[test]
+    fn strides_reach_every_place() {
+        for (ring, stride) in [("pow2", 2), ("pow2", 13), ("m8191", 4), ("m8191", 7)] {
+            let mut setting = Setting::new(ParamsLiteral { stride, layers: 1, ..literal(ring) });
+            let last = setting.params.literal.records - 1;
+            for index in [0, last / 3, last] {
+                setting.answer(index, ProductOrder::Distributed);
+            }
+        }
+    }
+
+    #[test]
+    fn orders_are_known_by_name() {
+        assert_eq!(
+            ProductOrder::NAMES.map(ProductOrder::named),
+            [Some(ProductOrder::Distributed), Some(ProductOrder::Paper)]
+        );
+        assert_eq!((ProductOrder::named("raw"), ProductOrder::default().name()), (None, BgvPir::ORDERS[0]));
+    }
+
+    /// The ring's own arithmetic, not a model: unpruned and pruned trees with and without a guard.
+    #[test]
+    fn slots_of_other_records_are_zero_behind_a_guard() {
+        for (set, rows) in [("m8191-unpruned", 600), ("m8191-guarded", 5000), ("pow2-guarded", 40_000)] {
+            let select = |set: &str| {
+                let shape = sotto_core::TableShape {
+                    set: Some(set.into()),
+                    ..sotto_core::TableShape::new(rows, 4, 10)
+                };
+                Params::select(&shape).unwrap()
+            };
+            let guarded = select(set);
+            let mut setting = Setting::new(guarded.clone());
+            let layout = setting.params.layout;
+            for index in [0, 1, guarded.records / 2, guarded.records - 1] {
+                let (answer, _) = setting.answer(index, ProductOrder::Distributed);
+                let (_, beta) = layout.place(index);
+                let mine = |slot: usize| slot as u64 % u64::from(layout.period) == beta;
+                for slots in setting.client.opened(&answer) {
+                    let (own, others): (Vec<_>, Vec<_>) =
+                        slots.iter().enumerate().partition(|(i, _)| mine(*i));
+                    assert!(others.iter().all(|(_, slot)| **slot == 0), "{set}, {index}");
+                    assert!(own.iter().any(|(_, slot)| **slot != 0), "{set}, {index}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_guard_other_slots_hold_other_rows() {
+        // Leaves of four and of three: the requested row is read elsewhere as another existing row.
+        let literal = ParamsLiteral {
+            left: vec![4],
+            right: vec![3],
+            layers: 1,
+            records: 9 * 12,
+            period: 9,
+            primes: 2,
+            ..literal("m8191")
+        };
+        let mut setting = Setting::new(literal);
+        let records = setting.params.literal.records;
+        let leaks = (0..records).step_by(7).any(|index| {
+            let (answer, _) = setting.answer(index, ProductOrder::Distributed);
+            let beta = index % 9;
+            setting.client.opened(&answer)[0]
+                .iter()
+                .enumerate()
+                .any(|(i, slot)| i as u64 % 9 != beta && *slot != 0)
+        });
+        assert!(leaks);
+    }
+}
