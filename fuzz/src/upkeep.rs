@@ -5,7 +5,8 @@ use crate::scheme::{fit, taken};
 use sotto_core::{AnyClient, RecordIndex};
 use sotto_registry::SCHEMES;
 use sotto_testkit::conformance::Subject;
-use sotto_testkit::conformance::subject::{NARROW, Table, stock};
+use sotto_testkit::conformance::refilled_client::refill_hints;
+use sotto_testkit::conformance::subject::{NARROW, Table};
 use sotto_testkit::rng::seeded;
 use std::sync::LazyLock;
 
@@ -45,7 +46,7 @@ pub fn orders() -> Vec<Vec<u8>> {
     let orders = |table: &Table| {
         let mut client = fresh(table);
         let first = client.upkeep().unwrap().order().unwrap();
-        stock(client.as_mut(), table.server.as_ref()).unwrap();
+        refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
         client.query(RecordIndex(0), &mut seeded("fuzz")).unwrap();
         [first, client.upkeep().unwrap().order().unwrap()]
     };

@@ -3,7 +3,7 @@
 //! | module | what it checks |
 //! |---|---|
 //! | [`subject`] | nothing: the tables that checks share, and a lookup from row to row |
-//! | `refilled_client` | nothing: a client that requests hints as soon as they are due |
+//! | [`refilled_client`] | nothing: a client that requests hints as soon as they are due |
 //! | [`rows`] | rows come back, for every shape and content |
 //! | [`wire`] | sizes are what the report says; damaged bytes give typed errors |
 //! | [`queries`] | fresh randomness, repeatable from a seed; misuse; budgets |
@@ -34,7 +34,7 @@ pub mod masks;
 pub mod params;
 pub mod parts;
 pub mod queries;
-mod refilled_client;
+pub mod refilled_client;
 pub mod rows;
 pub mod sets;
 pub mod states;

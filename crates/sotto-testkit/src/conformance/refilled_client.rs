@@ -72,7 +72,7 @@ impl AnyClient for RefilledClient {
 ///
 /// # Errors
 /// Those of the scheme.
-pub(crate) fn refill_hints(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
+pub fn refill_hints(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
     let (Some(upkeep), Some(supplier)) = (client.upkeep(), server.supplier()) else { return Ok(()) };
     while let Some(order) = upkeep.order()? {
         upkeep.stock(&supplier.supply(&order)?)?;
