@@ -26,7 +26,7 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         form: KeyForm::Text,
         value: Some(ColumnSelector::Number(2)),
         values: ValueOptions { width: Some(3), ..ValueOptions::default() },
-        room: 0,
+        headroom: 0,
         probes: None,
         slots: None,
         bands: Default::default(),

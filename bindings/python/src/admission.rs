@@ -145,7 +145,7 @@ impl SessionCache {
         session_bytes: u64,
     ) {
         let owner = KeyOwner::new(table, params);
-        self.0.insert((&owner, session), client, admitted.0.clone(), session_bytes);
+        self.0.insert(&owner, session, client, admitted.0.clone(), session_bytes);
     }
 
     #[getter]

@@ -160,9 +160,9 @@ impl Options {
         let told = match self.batch {
             Some(most) => {
                 let batch = BatchOptions {
-                    most,
+                    max_lookups: most,
                     seed: PublicSeed::fresh(&mut rng()?),
-                    room: &MessageSizes::max_queries,
+                    max_queries: &MessageSizes::max_queries,
                 };
                 let made = sotto_db::encode_batch(entry, read, &lock, &batch, &options, silent)?;
                 let bits = made.round.scheme.as_ref().map_or(0.0, |scheme| scheme.security_bits);
@@ -177,7 +177,7 @@ impl Options {
                     (found.kind, found.value, found.layers, found.notes.remarks());
                 let options = EncodeOptions { kind, value, layers, ..options };
                 let tables: [&dyn TableSource; 1] = [found.table.as_ref()];
-                let made = sotto_db::encode_pieces(entry, &tables, &lock, (&options, pieces), silent)?;
+                let made = sotto_db::encode_pieces(entry, &tables, &lock, &options, pieces, silent)?;
                 lock.keep_origin(&found.origin)?;
                 let shape = (made.epoch.0, made.rows, made.row_bytes, made.artifact_bytes);
                 let file_bytes = std::fs::metadata(input).map_or(u64::MAX, |metadata| metadata.len());
@@ -255,7 +255,7 @@ impl Options {
                 self.key_form.parse().map_err(|why| PyFault::misuse(why, "give another form"))?;
             let (lookups_per_client, set) = (self.lookups, self.set.clone());
             let costing = Some(CostModel { entry, lookups_per_client, goal, set, batch: self.batch });
-            let (value, room) = (column(&self.value), self.headroom);
+            let (value, headroom) = (column(&self.value), self.headroom);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
             // As in the `sotto` command: sums of rows prove none of them, and batch codes fetch
@@ -270,7 +270,7 @@ impl Options {
                 form,
                 value,
                 values,
-                room,
+                headroom,
                 probes,
                 slots,
                 costing,

@@ -63,7 +63,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// # let (root, seed) = (dir.root()?, sotto_prg::PublicSeed::fresh(rng));
 /// # let signing = root.signing_key(None, rng)?;
 /// # let options = EncodeOptions::new("values".parse()?, &signing);
-/// # let batch = BatchOptions { most: 4, seed, room: &sotto_wire::MessageSizes::max_queries };
+/// # let batch = BatchOptions { max_lookups: 4, seed, max_queries: &sotto_wire::MessageSizes::max_queries };
 /// # let scheme = sotto_registry::find("simplepir/1").ok_or("left out of this build")?;
 /// # let read = || ingest(&source, &read, folder, &silent);
 /// # encode_batch(scheme, read, &root.lock()?, &batch, &options, &silent)?;

@@ -1,16 +1,14 @@
 //! Encodes a table as a stack whose tables are the buckets of a batch code: one round fetches
 //! several rows, or the values of several keys.
 
-mod round;
-
-pub use round::BatchRequestCost;
-
 use crate::ingest::{IngestedTable, Notes};
+use crate::inspect::{SchemeInfo, describe};
 use crate::progress::{Progress, ProgressUnit, Watcher};
 use crate::table::{Buckets, MappedTable, TableSource, TableWithHeadroom, grouped};
 use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};
 use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
 use sotto_catalog::{BatchAccess, Catalog, CatalogError, Packing, Stack, TableName};
+use sotto_core::layer::failure_log2;
 use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, TableShape};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::Params;
@@ -23,12 +21,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Options of a batch code.
 pub struct BatchOptions<'a> {
     /// Largest number of rows, or keys, that one round fetches.
-    pub most: usize,
+    pub max_lookups: usize,
     /// Seed of the code; it is public.
     pub seed: PublicSeed,
     /// Returns how many queries fit into one request, given the costs of a query and the number of
     /// queries per lookup. Both ends of the wire must agree on it.
-    pub room: &'a dyn Fn(&Costs, usize) -> usize,
+    pub max_queries: &'a dyn Fn(&Costs, usize) -> usize,
 }
 
 /// Summary of an encoded stack.
@@ -80,11 +78,11 @@ pub fn encode_batch(
     // Where a row's copies are stored follows from the number of rows, so the headroom consists of
     // rows of zeros.
     let rows = table.rows().saturating_add(options.headroom);
-    let sizes = sizes(before.as_ref(), &options.table, rows, (batch.most, each), out)?;
+    let sizes = sizes(before.as_ref(), &options.table, rows, batch.max_lookups, each, out)?;
     let params = Params::new(sizes, batch.seed);
     let code = params.code().map_err(DbError::Scheme)?;
     let job = Job { entry, code: &code, options };
-    job.check(table.row_bytes() as u64, batch.room)?;
+    job.check(table.row_bytes() as u64, batch.max_queries)?;
 
     let dir = StackDir::create(out)?;
     let copy = MappedTable::copy(&TableWithHeadroom::new(table.as_ref(), options.headroom), out, watch)?;
@@ -176,7 +174,7 @@ impl Job<'_> {
     /// Checks the stack before anything is copied. It refuses tables that the scheme cannot serve,
     /// more tables than a stack may have, and a code that queries the whole table more often than
     /// one request allows.
-    fn check(&self, row_bytes: u64, room_of: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
+    fn check(&self, row_bytes: u64, max_queries: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
         let (code, sizes) = (self.code, self.code.sizes());
         let of_buckets = if self.entry.batch.is_some() { code.buckets().min(1) } else { code.buckets() };
         let tables = of_buckets + sizes.spare.min(1);
@@ -200,9 +198,9 @@ impl Job<'_> {
             let report = report.map_err(DbError::Scheme)?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);
             let lookups = packing.map_err(DbError::Scheme)?.records_per_row();
-            let room = room_of(&report.costs, lookups) / lookups.max(1);
-            if visits > room {
-                return Err(DbError::NoRoomInRequest { visits, room });
+            let max = max_queries(&report.costs, lookups) / lookups.max(1);
+            if visits > max {
+                return Err(DbError::NoRoomInRequest { visits, room: max });
             }
         }
         Ok(())
@@ -214,17 +212,18 @@ fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
     format!("{stack}-{number}").parse().map_err(|_| long())
 }
 
-/// Sizes of the code of a new stack for `most` keys per round, each of which takes `each` rows. The
+/// Sizes of the code of a new stack for `max_lookups` keys per round, each of which takes `each` rows. The
 /// code of an existing stack changes only its number of rows, since clients and servers know its
 /// tables.
 fn sizes(
     before: Option<&Stack>,
     name: &TableName,
     rows: u64,
-    (most, each): (usize, usize),
+    max_lookups: usize,
+    each: usize,
     dir: &Path,
 ) -> Result<CodeSizes> {
-    let items = most.saturating_mul(each);
+    let items = max_lookups.saturating_mul(each);
     let Some(before) = before else {
         return CodeSizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
     };
@@ -235,14 +234,79 @@ fn sizes(
     let layers = BatchAccess::of(before).ok().flatten();
     let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
     let sizes = CodeSizes { rows, ..*layers.code().sizes() };
-    if layers.max_batch() != most {
-        let most = layers.max_batch();
-        return Err(elsewhere(format!("the stack here is made for {most} at once, and so are its tables")));
+    if layers.max_batch() != max_lookups {
+        let max = layers.max_batch();
+        return Err(elsewhere(format!("the stack here is made for {max} at once, and so are its tables")));
     }
     if sizes.items != items {
-        let there = sizes.items / most.max(1);
+        let there = sizes.items / max_lookups.max(1);
         return Err(elsewhere(format!("keys of the stack here lie in {there} rows each, and not in {each}")));
     }
     sizes.check().map_err(|_| elsewhere("the stack's buckets do not suffice for so many rows".to_owned()))?;
     Ok(sizes)
+}
+
+/// Costs of one round: a request to each table, with a number of queries that does not depend on
+/// the lookups.
+#[derive(Debug)]
+pub struct BatchRequestCost {
+    /// Sizes of the batch code.
+    pub code: Params,
+    /// Description of the scheme, with the shape of the last table added.
+    pub scheme: Option<SchemeInfo>,
+    /// Number of tables.
+    pub tables: usize,
+    /// Number of queries, each for a row or for a row of each bucket.
+    pub queries: usize,
+    /// Bytes of all queries, to all servers.
+    pub up: u64,
+    /// Bytes of all answers, from all servers.
+    pub down: u64,
+    /// Bytes that a client downloads before its first round.
+    pub artifacts: u64,
+    /// Bytes of the evaluation keys that a client sends.
+    pub keys: u64,
+    /// Base-2 logarithm of a bound on the probability that any of the lookups fails.
+    pub lookups_fail: f64,
+}
+
+impl BatchRequestCost {
+    /// Costs of a code without tables.
+    fn new(code: Params) -> Self {
+        let (scheme, tables, queries, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0, 0);
+        BatchRequestCost {
+            code,
+            scheme,
+            tables,
+            queries,
+            up,
+            down,
+            artifacts,
+            keys,
+            lookups_fail: f64::NEG_INFINITY,
+        }
+    }
+
+    /// Adds a table that is queried `visits` times per round.
+    fn add(&mut self, catalog: &Catalog, entry: &SchemeEntry, visits: usize) -> Result<()> {
+        let scheme = describe(catalog, entry)?;
+        self.tables += 1;
+        self.queries += visits;
+        self.up += scheme.query_bytes * visits as u64 * u64::from(catalog.servers);
+        self.down += scheme.answer_bytes * visits as u64 * u64::from(catalog.servers);
+        self.artifacts += scheme.artifact_bytes;
+        self.keys += scheme.keys_bytes;
+        let visits = vec![0; visits];
+        self.lookups_fail =
+            failure_log2(&[0, 1], &[self.lookups_fail, failure_log2(&visits, &[scheme.failure_log2])]);
+        self.scheme = Some(scheme);
+        Ok(())
+    }
+
+    /// Base-2 logarithms of a bound on the probability that a round fails, and of the code's share
+    /// of it.
+    pub fn failure_log2(&self) -> (f64, f64) {
+        let code = self.code.sizes().failure_log2();
+        (failure_log2(&[0, 1], &[code, self.lookups_fail]), code)
+    }
 }

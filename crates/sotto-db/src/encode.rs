@@ -133,7 +133,7 @@ pub fn encode_table(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
-    encode_pieces(entry, &[table], lock, (options, PiecesToWrite::Whole), watch)
+    encode_pieces(entry, &[table], lock, options, PiecesToWrite::Whole, watch)
 }
 
 /// Encodes several tables as the equal buckets of one table, such that one query fetches a row of
@@ -150,7 +150,7 @@ pub fn encode_buckets(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
-    encode_pieces(entry, tables, lock, (options, PiecesToWrite::Whole), watch)
+    encode_pieces(entry, tables, lock, options, PiecesToWrite::Whole, watch)
 }
 
 /// Encodes buckets as [`encode_buckets`] does, as a whole image or in parts. For a table in parts
@@ -162,7 +162,8 @@ pub fn encode_pieces(
     entry: &SchemeEntry,
     tables: &[&dyn TableSource],
     lock: &WriteLock,
-    (options, pieces): (&EncodeOptions<'_>, PiecesToWrite),
+    options: &EncodeOptions<'_>,
+    pieces: PiecesToWrite,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
     check_folder(lock, &options.table, options.key)?;
@@ -251,13 +252,15 @@ pub fn encode_pieces(
     let artifact_bytes = bytes_of(&draft);
     let signed = succession::sign(lock.dir(), &draft, options.key)?;
     // Changing a row of a keyword table requires the other keys in it.
-    let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
+    let has_stored_rows = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
     let keep =
         || stored_rows::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
-    let kept = is_kept.then(keep).transpose()?;
-    let stored_rows_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
-    let written = entry.server.mask.map(|_| WriteCounts::default());
-    let image = publish(lock, (writer, entry, pieces), (&draft, &signed), kept, written)?;
+    let stored_rows = has_stored_rows.then(keep).transpose()?;
+    let stored_rows_bytes = stored_rows.as_ref().map_or(0, RowsDraft::bytes);
+    let write_counts = entry.server.mask.map(|_| WriteCounts::default());
+    let image =
+        ImageDraft { writer, entry, pieces, catalog: &draft, signed: &signed, stored_rows, write_counts };
+    let image = image.publish(lock)?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
     Ok(EncodeSummary {
         image,
@@ -279,34 +282,41 @@ pub fn encode_pieces(
     })
 }
 
-/// Gives an image its lasting name, after the files that are stored beside it for updates. The
-/// image could not be updated without these files; the next writer removes them if the image is
-/// missing.
-pub(crate) fn publish(
-    lock: &WriteLock,
-    (writer, entry, pieces): (ImageWriter<'_>, &SchemeEntry, PiecesToWrite),
-    (catalog, signed): (&Catalog, &SignedCatalog),
-    kept: Option<RowsDraft>,
-    written: Option<WriteCounts>,
-) -> Result<PathBuf> {
-    let finish = || match pieces.parts() {
-        None => writer.finish(signed),
-        Some(parts) => {
-            let (front, params) = (lock.dir().front_path(catalog.epoch), catalog.params.to_string());
-            let which = (parts, matches!(pieces, PiecesToWrite::All(_)));
-            parts::cut_writer((entry, &params, signed), &writer, &front, which)
-        }
-    };
-    let with_rows = || match kept {
-        Some(kept) => kept.before(finish),
-        None => finish(),
-    };
-    let image = match written {
-        Some(written) => written.before(lock.dir(), (catalog.epoch, catalog.digest()?), with_rows)?,
-        None => with_rows()?,
-    };
-    lock.dir().prune_update_files(Some(catalog.epoch))?;
-    Ok(image)
+/// A complete image without its lasting name, and the files that are stored beside it for updates.
+pub(crate) struct ImageDraft<'a> {
+    pub(crate) writer: ImageWriter<'a>,
+    pub(crate) entry: &'a SchemeEntry,
+    pub(crate) pieces: PiecesToWrite,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) signed: &'a SignedCatalog,
+    pub(crate) stored_rows: Option<RowsDraft>,
+    pub(crate) write_counts: Option<WriteCounts>,
+}
+
+impl ImageDraft<'_> {
+    /// Gives the image its lasting name, after the files beside it. The image could not be updated
+    /// without these files; the next writer removes them if the image is missing.
+    pub(crate) fn publish(self, lock: &WriteLock) -> Result<PathBuf> {
+        let ImageDraft { writer, entry, pieces, catalog, signed, stored_rows, write_counts } = self;
+        let finish = || match pieces.parts() {
+            None => writer.finish(signed),
+            Some(parts) => {
+                let (front, params) = (lock.dir().front_path(catalog.epoch), catalog.params.to_string());
+                let with_parts = matches!(pieces, PiecesToWrite::All(_));
+                parts::cut_writer(entry, &params, signed, &writer, &front, parts, with_parts)
+            }
+        };
+        let with_rows = || match stored_rows {
+            Some(rows) => rows.before(finish),
+            None => finish(),
+        };
+        let image = match write_counts {
+            Some(counts) => counts.before(lock.dir(), catalog.epoch, catalog.digest()?, with_rows)?,
+            None => with_rows()?,
+        };
+        lock.dir().prune_update_files(Some(catalog.epoch))?;
+        Ok(image)
+    }
 }
 
 /// Whether the resident section need not be encoded because only the front is written. Clients do

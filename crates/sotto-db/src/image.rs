@@ -5,10 +5,9 @@
 //! | [`header`] | the first page: sections, offsets, digests |
 //! | [`file_kind`] | kinds of image files: a whole image, a front, or a part |
 //! | [`writer`] | a temporary file that becomes an image or is removed |
-//! | [`mapped`](mod@mapped) | an open file of sections: header checked, sections mapped |
+//! | [`mapped`](mod@mapped) | an open file of sections: header checked, sections mapped; its pages |
 //! | [`file`](mod@file) | an open image: a mapped file with a catalog |
 //! | [`foreign`] | a table of another protocol: a mapped file with a description of its own |
-//! | `pages` | which sizes of pages an open image is on |
 //! | `map` | the only module that maps files into memory |
 //! | `digest` | BLAKE3 over a section and over its chunks |
 
@@ -19,7 +18,6 @@ pub mod foreign;
 pub mod header;
 pub(crate) mod map;
 pub mod mapped;
-mod pages;
 pub mod writer;
 
 pub use file::ImageFile;

@@ -78,15 +78,15 @@ impl Publication {
 
     /// Has the old key name the new one in this folder, from its next epoch on. Returns the time
     /// until which clients follow: an existing statement keeps its time.
-    fn name_key(&self, (old, new): (&SigningKey, &SigningKey), (now, until): (u64, u64)) -> Result<u64> {
+    fn name_key(&self, old: &SigningKey, new: &SigningKey, now: u64, until: u64) -> Result<u64> {
         let mut all = read(&self.dir)?;
-        let said = resolve_signer(&all, &self.name, old.public(), new.public())?;
-        let until = match said.filter(|said| said.until > now) {
-            Some(said) => said.until,
+        let named = resolve_signer(&all, &self.name, old.public(), new.public())?;
+        let until = match named.filter(|named| named.until > now) {
+            Some(named) => named.until,
             None => {
                 let next = Epoch(self.epoch.0.saturating_add(1));
                 let (from, to) = (old.public().0, new.public().0);
-                all.retain(|one| one.verify().is_ok_and(|said| (said.from, said.to) != (from, to)));
+                all.retain(|one| one.verify().is_ok_and(|named| (named.from, named.to) != (from, to)));
                 all.push(Succession::sign(&self.name, (old, new), next, (now, until))?);
                 until
             }
@@ -134,14 +134,14 @@ pub fn rotate(
     let new_file = files.new.map_or_else(|| dir.path().join(NEXT), Path::to_owned);
     let new = dir.signing_key(Some(&new_file), rng)?;
     let now = unix_seconds();
-    let (keys, times) = ((&old, &new), (now, now.saturating_add(seconds)));
+    let until = now.saturating_add(seconds);
     let mut of_tables = None;
     // The stack comes last: its statement implies the statements of all its tables.
     for table in &tables {
         let _lock = table.dir.lock()?;
-        of_tables = of_tables.into_iter().chain([table.name_key(keys, times)?]).min();
+        of_tables = of_tables.into_iter().chain([table.name_key(&old, &new, now, until)?]).min();
     }
-    let until = published.name_key(keys, times)?;
+    let until = published.name_key(&old, &new, now, until)?;
     let until = of_tables.map_or(until, |of_tables| of_tables.min(until));
     let moves = files.old.is_none() && files.new.is_none();
     let retired = moves.then(|| replace(dir, &old_file, &new_file, old.public())).transpose()?;

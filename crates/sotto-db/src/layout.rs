@@ -137,9 +137,9 @@ impl LayoutSearch<'_> {
         let top = self.shape.rows.next_power_of_two().ilog2();
         let least = top.saturating_sub(MAX_NODES.ilog2() + MAX_TOGETHER.ilog2());
         let levels = (0..=MAX_INSIDE).filter(|levels| (least..=top).contains(levels));
-        let tries: Vec<_> =
+        let candidates: Vec<_> =
             levels.flat_map(|levels| groups.clone().map(move |rows| (levels, rows))).collect();
-        let tried = tries.into_par_iter().flat_map_iter(|(levels, rows)| {
+        let tried = candidates.into_par_iter().flat_map_iter(|(levels, rows)| {
             let packed = (rows == 1).then(|| self.as_packed(levels)).flatten();
             packed.into_iter().chain(self.as_groups(levels, rows))
         });

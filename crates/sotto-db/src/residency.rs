@@ -85,7 +85,7 @@ impl fmt::Display for TablePlacement {
 pub struct ResidentImage<F = ImageFile> {
     file: Arc<F>,
     residency: Residency,
-    room: Arc<CopyBudget>,
+    budget: Arc<CopyBudget>,
     copy: OnceLock<HugePageCopy>,
     settled: Mutex<Option<TablePlacement>>,
 }
@@ -99,10 +99,10 @@ struct HugePageCopy {
 impl<F: Deref<Target = MappedFile>> ResidentImage<F> {
     /// The image, mapped for now. [`ResidentImage::decide_placement`] is called once it was read
     /// through, or when it is to be served without that.
-    pub fn of(file: Arc<F>, residency: Residency, room: &Arc<CopyBudget>) -> Arc<Self> {
+    pub fn of(file: Arc<F>, residency: Residency, budget: &Arc<CopyBudget>) -> Arc<Self> {
         file.warm();
-        let room = room.clone();
-        Arc::new(ResidentImage { file, residency, room, copy: OnceLock::new(), settled: Mutex::default() })
+        let budget = budget.clone();
+        Arc::new(ResidentImage { file, residency, budget, copy: OnceLock::new(), settled: Mutex::default() })
     }
 
     /// The mapped file of the image.
@@ -137,19 +137,19 @@ impl<F: Deref<Target = MappedFile>> ResidentImage<F> {
         let section = self.file.answered_from();
         let from = section.and_then(|section| self.file.section(section)).unwrap_or_default();
         let bytes = from.len() as u64;
-        let _turn = self.room.turn();
+        let _turn = self.budget.turn();
         let facts = PlacementInputs {
             bytes,
             huge_share: self.file.huge_share(),
             has_huge_pages: memory::has_huge_pages(),
-            room: self.room.left(),
+            budget_left: self.budget.left(),
         };
         let mapped = |why| TablePlacement { bytes, is_copy: false, huge_share: facts.huge_share, why };
         let (section, why) = match (choose(self.residency, &facts), section) {
             ((true, why), Some(section)) if bytes > 0 => (section, why),
             ((_, why), _) => return Ok(mapped(why)),
         };
-        let taken = self.room.take(bytes);
+        let taken = self.budget.take(bytes);
         let copy = match self.copied(from) {
             Ok(copy) => copy,
             // The copy was optional.

@@ -2,12 +2,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `proof_records` | appends to records the proofs of their rows, and reads rows out of such records |
+//! | `proof_records` | appends to records the proofs of their rows, reads rows out of such records, and records together |
 //! | `update` | updates the tree after changes to rows |
-//! | `record_window` | records that are read together |
 
 mod proof_records;
-mod record_window;
 mod update;
 
 pub(crate) use proof_records::{RecordsWithProofs, RowsFromRecords};
@@ -314,12 +312,12 @@ mod tests {
             records[leaf * 80 + 48..][..32].copy_from_slice(&tree.path(leaf as u64));
         }
         let held = MemoryRows::new(40, records.clone());
-        let asked = RecordingSource(&held, Mutex::default());
-        assert!(tree.has_inline_proofs(&asked, &packing, 7).unwrap());
+        let recording = RecordingSource(&held, Mutex::default());
+        assert!(tree.has_inline_proofs(&recording, &packing, 7).unwrap());
         let mut out = vec![0; 5 * 40];
-        RowsFromRecords { records: &asked, packing }.read(1, &mut out).unwrap();
+        RowsFromRecords { records: &recording, packing }.read(1, &mut out).unwrap();
         assert_eq!(out, rows[40..][..200]);
-        assert_eq!(*asked.1.lock().unwrap(), [7, 5], "each time in one go");
+        assert_eq!(*recording.1.lock().unwrap(), [7, 5], "each time in one go");
         for leaf in 0..7 {
             let mut records = records.clone();
             records[leaf * 80 + 79] ^= 1;
@@ -337,13 +335,13 @@ mod tests {
             let node = one(&table, leaf, 4).unwrap();
             (node, std::mem::take(&mut *records.0.lock().unwrap()))
         };
-        let (whole, seen) = read(1);
-        assert_eq!(seen, [2, 3]);
+        let (whole, reads) = read(1);
+        assert_eq!(reads, [2, 3]);
         let rows = [2_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
         assert_eq!(whole, LeafHasher::of(&rows));
         // Bytes past the end are zeros.
-        let (last, seen) = read(2);
-        assert_eq!(seen, [4]);
+        let (last, reads) = read(2);
+        assert_eq!(reads, [4]);
         let mut rows = [0; 16];
         rows[..4].copy_from_slice(&4_u32.to_le_bytes());
         assert_eq!(last, LeafHasher::of(&rows));

@@ -121,8 +121,8 @@ impl StoredRows {
     /// The errors of [`StoredRows::read_all`].
     pub(crate) fn open(dir: &TableDir, catalog: &Catalog, watch: Watcher<'_>) -> Result<Self> {
         let of_keys = |keyword: Keyword| (keyword.params().rows, keyword.params().row_bytes());
-        let sizes = catalog.keyword()?.map_or((catalog.rows, catalog.row_bytes), of_keys);
-        StoredRows::read_all(dir.rows_path(catalog.epoch), catalog.digest()?, sizes, watch)
+        let (rows, row_bytes) = catalog.keyword()?.map_or((catalog.rows, catalog.row_bytes), of_keys);
+        StoredRows::read_all(dir.rows_path(catalog.epoch), catalog.digest()?, rows, row_bytes, watch)
     }
 
     /// Opens a file of stored rows with the given number and width, and reads all of them to check
@@ -133,7 +133,8 @@ impl StoredRows {
     pub(crate) fn read_all(
         path: PathBuf,
         of: Hex32,
-        (rows, row_bytes): (u64, u64),
+        rows: u64,
+        row_bytes: u64,
         watch: Watcher<'_>,
     ) -> Result<Self> {
         let refused = |why| DbError::Rows { path: path.clone(), why };
@@ -154,16 +155,16 @@ impl StoredRows {
         if header.catalog != of {
             return Err(refused("these are the rows of another table, or of another epoch"));
         }
-        let kept = StoredRows { file, rows, row_bytes: width };
+        let stored = StoredRows { file, rows, row_bytes: width };
         let stage = ByteProgress::new(watch, "check rows", bytes.expect_or_default("the file is longer"));
         let mut hasher = blake3::Hasher::new();
-        each_block(&kept, |block| {
+        each_block(&stored, |block| {
             hasher.update_rayon(block);
             stage.add(block.len() as u64);
             Ok(())
         })?;
         match hasher.finalize() == blake3::Hash::from(header.rows.0) {
-            true => Ok(kept),
+            true => Ok(stored),
             false => Err(refused("the rows do not match their digest: the file is damaged")),
         }
     }
@@ -214,11 +215,11 @@ impl TableSource for ChangedRows<'_> {
 /// Reads a table from beginning to end, some megabytes at a time.
 fn each_block(table: &dyn TableSource, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let width = table.row_bytes();
-    let most = (BLOCK_BYTES / width).max(1) as u64;
+    let block_rows = (BLOCK_BYTES / width).max(1) as u64;
     let mut block = Vec::new();
     let mut first = 0;
     while first < table.rows() {
-        let rows = most.min(table.rows() - first);
+        let rows = block_rows.min(table.rows() - first);
         block.resize(rows as usize * width, 0);
         table.read(first, &mut block).map_err(DbError::Scheme)?;
         each(&block)?;

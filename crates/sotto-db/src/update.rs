@@ -39,7 +39,7 @@ mod next_epoch;
 pub mod stack;
 mod strips;
 
-pub use changes::read_rows;
+pub use changes::{IndexTable, read_rows};
 pub use columns::ChangeFile;
 pub use keys::{KeyLine, KeyLines, KeyedTable, read_keys};
 pub use stack::{StackSummary, StackUpdate, read_stack_update};
@@ -150,7 +150,7 @@ pub struct TableUpdate<'a> {
     changes: ChangeSet,
     /// Layers of the next epoch.
     layers: Vec<LayerEntry>,
-    kept: Option<StoredRows>,
+    stored: Option<StoredRows>,
     /// Strips that were solved again, if the table is a band; the changed rows are then slots of
     /// the strips.
     solved: Option<SolvedStrips>,
@@ -184,10 +184,10 @@ pub fn read_update<'a>(
     let terms = catalog.terms(entry)?;
     let origin = lock.dir().origin()?;
     let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
-    let (mut kept, mut solved, mut layers) = (None, None, catalog.layers.clone());
+    let (mut stored, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let (changes, tally) = match &catalog.keyword()? {
         Some(keyword) => {
-            let old = kept.insert(StoredRows::open(lock.dir(), catalog, watch)?);
+            let old = stored.insert(StoredRows::open(lock.dir(), catalog, watch)?);
             let read = keys::read(
                 path,
                 &options.change_file(),
@@ -225,7 +225,7 @@ pub fn read_update<'a>(
     if changes.rows.is_empty() {
         return Err(DbError::no_changes(path, changes.partial_blocks, rule));
     }
-    Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, rule, began })
+    Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, stored, solved, tally, rule, began })
 }
 
 /// Applies a file of changed rows to the newest epoch of the locked folder, and writes the next
@@ -297,7 +297,7 @@ impl TableUpdate<'_> {
     /// The errors of encoding. The folder is then left as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
         let TableUpdate { entry, lock, options, old, pieces, mut changes, layers, .. } = self;
-        let TableUpdate { kept, solved, tally, rule, began, .. } = self;
+        let TableUpdate { stored, solved, tally, rule, began, .. } = self;
         let catalog = old.catalog();
         if let Some(key) = masking(lock, catalog)? {
             changes.fill_gap(catalog.rows, catalog.unmasked_row_bytes()?)?;
@@ -306,9 +306,9 @@ impl TableUpdate<'_> {
         }
         let before = old.catalog();
         let lifetime = lifetime(options.lifetime, before.created, before.expires);
-        let (rows, solved, kept_rows) = (&changes.rows, solved.as_ref(), kept.as_ref());
+        let (rows, solved, stored_rows) = (&changes.rows, solved.as_ref(), stored.as_ref());
         let next =
-            NextEpoch { entry, lock, old: &old, pieces, rows, solved, layers, lifetime, kept: kept_rows };
+            NextEpoch { entry, lock, old: &old, pieces, rows, solved, layers, lifetime, stored: stored_rows };
         let written = next.write(options, watch)?;
         let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();
@@ -320,12 +320,12 @@ impl TableUpdate<'_> {
             from_epoch: catalog.epoch,
             changes: tally,
             rows_changed: changes.rows.len() as u64,
-            rows_appended: match kept {
+            rows_appended: match stored {
                 Some(_) => 0,
                 None => changes.rows.range(catalog.rows..).count() as u64,
             },
             records_changed: written.records_changed,
-            keys: kept.is_some().then_some(tally),
+            keys: stored.is_some().then_some(tally),
             partial_blocks: changes.partial_blocks,
             rule,
             stored_rows_bytes: written.stored_rows_bytes,

@@ -82,9 +82,9 @@ impl WriteCounts {
         self
     }
 
-    /// Whether any column has more than `most` writes.
-    fn exceeds(&self, most: u64) -> bool {
-        self.columns.values().any(|count| *count > most)
+    /// Whether any column has more than `max_writes` writes.
+    fn exceeds(&self, max_writes: u64) -> bool {
+        self.columns.values().any(|count| *count > max_writes)
     }
 
     /// Writes the file of counts, and then calls `image` to name the image; the file is removed if
@@ -95,7 +95,8 @@ impl WriteCounts {
     pub(crate) fn before<T>(
         &self,
         dir: &TableDir,
-        (epoch, catalog): (Epoch, Hex32),
+        epoch: Epoch,
+        catalog: Hex32,
         image: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let path = dir.write_counts_path(epoch);
@@ -123,9 +124,9 @@ pub(crate) fn after_changes(
     let params = catalog.params.to_string();
     let records: Vec<u64> = changes.iter().map(|change| change.record).collect();
     let places = (mask.places)(params.as_bytes(), &records).map_err(DbError::Scheme)?;
-    let most = (mask.most_written)(params.as_bytes()).map_err(DbError::Scheme)?;
+    let max_writes = (mask.most_written)(params.as_bytes()).map_err(DbError::Scheme)?;
     let written = WriteCounts::read(dir, catalog)?.map(|written| written.with(places));
-    Ok(written.filter(|written| !written.exceeds(most)))
+    Ok(written.filter(|written| !written.exceeds(max_writes)))
 }
 
 /// Draws the whitening seed of a table that is about to be encoded, if its scheme whitens tables.

@@ -43,12 +43,12 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
         return Refusal::new(Code::ShuttingDown, "drained by its operator").into_response();
     }
     let (mut text, mut wait) = ("ready\n".to_owned(), 0);
-    for slot in service.tables.all() {
-        let name = slot.name();
-        match slot.standing() {
+    for table in service.tables.all() {
+        let name = table.name();
+        match table.status() {
             TableStatus::Live(_) => {}
             TableStatus::Reading(_, percent) => {
-                wait = wait.max(slot.seconds_left());
+                wait = wait.max(table.seconds_left());
                 text.push_str(&format!("not yet: {name}: {percent} % of its image is read through\n"));
             }
             TableStatus::Refused(why) => text.push_str(&format!("not served: {name}: {why}\n")),
@@ -64,11 +64,7 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
 }
 
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
-    (
-        [(header::CONTENT_TYPE, OPEN_METRICS)],
-        service.metrics.exposition(&service.tables, &service.sessions, service.apple.as_ref()),
-    )
-        .into_response()
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], service.exposition()).into_response()
 }
 
 /// Makes the server report that it is not ready while it still answers requests, or ends that.
@@ -83,22 +79,22 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
     let reloading = service.clone();
     let found = tokio::task::spawn_blocking(move || reloading.reload()).await;
     let (found, use_cases) = found.map_err(|_| Refusal::of(Code::Internal))?;
-    let use_cases = use_cases.into_iter().map(|looked| {
+    let use_cases = use_cases.into_iter().map(|outcome| {
         serde_json::json!({
-            "use_case": looked.use_case,
-            "changed": looked.changed,
-            "refused": looked.refused,
+            "use_case": outcome.use_case,
+            "changed": outcome.changed,
+            "refused": outcome.refused,
         })
     });
-    let tables = found.into_iter().map(|(name, looked)| {
-        let live = service.tables.get(&name).ok().and_then(|slot| slot.live_now());
+    let tables = found.into_iter().map(|(name, outcome)| {
+        let live = service.tables.get(&name).ok().and_then(|table| table.live_now());
         let epochs = live.iter().flat_map(|live| live.all()).filter(|table| table.check().is_ok());
         serde_json::json!({
             "table": name,
             "live": epochs.map(|table| table.pin().epoch.0).collect::<Vec<_>>(),
-            "changed": looked.changed,
-            "refused": looked.refused,
-            "reading": looked.reading,
+            "changed": outcome.changed,
+            "refused": outcome.refused,
+            "reading": outcome.reading,
         })
     });
     let mut found = serde_json::Map::from_iter([("tables".to_owned(), tables.collect())]);

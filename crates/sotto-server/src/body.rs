@@ -23,7 +23,7 @@ pub(crate) struct BodyReader {
     body: Body,
     read: Vec<u8>,
     /// Memory of `read`.
-    room: MemoryPermit,
+    memory: MemoryPermit,
     limit: u64,
     announced: Option<u64>,
     until: Instant,
@@ -31,7 +31,7 @@ pub(crate) struct BodyReader {
 
 impl BodyReader {
     /// Starts to read a body of at most `limit` bytes, which must arrive within `time`, into memory
-    /// that `room` grows to.
+    /// that `memory` grows to.
     ///
     /// # Errors
     /// [`Code::TooLarge`] if the body announces more.
@@ -39,14 +39,15 @@ impl BodyReader {
         body: Body,
         headers: &HeaderMap,
         limit: u64,
-        (time, room): (Duration, MemoryPermit),
+        time: Duration,
+        memory: MemoryPermit,
     ) -> Result<Self, Refusal> {
         let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced = length.and_then(|value| value.parse::<u64>().ok());
         if announced.is_some_and(|bytes| bytes > limit) {
             return Err(too_large(limit));
         }
-        Ok(BodyReader { body, read: Vec::new(), room, limit, announced, until: Instant::now() + time })
+        Ok(BodyReader { body, read: Vec::new(), memory, limit, announced, until: Instant::now() + time })
     }
 
     /// Reads until at least `bytes` bytes have arrived, and returns all that have.
@@ -87,13 +88,13 @@ impl BodyReader {
     /// # Errors
     /// As for [`BodyReader::head`].
     pub(crate) async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
-        let most = self.announced.unwrap_or(self.limit);
-        while self.more(most).await? {}
+        let expected = self.announced.unwrap_or(self.limit);
+        while self.more(expected).await? {}
         Ok(self.taken())
     }
 
     fn taken(&mut self) -> (Vec<u8>, MemoryPermit) {
-        (std::mem::take(&mut self.read), self.room.split())
+        (std::mem::take(&mut self.read), self.memory.split())
     }
 
     /// Ends the reading. After a refusal, the rest of the body is read and dropped, so that a
@@ -124,8 +125,8 @@ impl BodyReader {
         }
     }
 
-    /// Reads a little more of a body of about `most` bytes; returns `false` at the end.
-    async fn more(&mut self, most: u64) -> Result<bool, Refusal> {
+    /// Reads a little more of a body of about `expected` bytes. Returns `false` at the end of the body.
+    async fn more(&mut self, expected: u64) -> Result<bool, Refusal> {
         let frame = timeout_at(self.until, self.body.frame()).await;
         let frame = frame.map_err(|_| Refusal::new(Code::TooSlow, "the body did not arrive in time"))?;
         let Some(frame) = frame else { return Ok(false) };
@@ -134,24 +135,24 @@ impl BodyReader {
             if (self.read.len() + data.len()) as u64 > self.limit {
                 return Err(too_large(self.limit));
             }
-            self.reserve(data.len(), most)?;
+            self.reserve(data.len(), expected)?;
             self.read.extend_from_slice(&data);
         }
         Ok(true)
     }
 
-    /// Takes memory for `more` bytes. It doubles up to that for `most`, so that few bytes are
-    /// copied again.
-    fn reserve(&mut self, more: usize, most: u64) -> Result<(), Refusal> {
+    /// Takes memory for `more` bytes. It doubles up to that for `expected` bytes, so that
+    /// few bytes are copied again.
+    fn reserve(&mut self, more: usize, expected: u64) -> Result<(), Refusal> {
         let (len, capacity) = (self.read.len(), self.read.capacity());
         let need = len + more;
         if need <= capacity {
             return Ok(());
         }
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let wanted = need.max(capacity.saturating_mul(2).min(most));
-        self.room.grow((wanted - capacity) as u64)?;
-        self.read.reserve_exact(wanted - len);
+        let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+        let reserved = need.max(capacity.saturating_mul(2).min(expected));
+        self.memory.grow((reserved - capacity) as u64)?;
+        self.read.reserve_exact(reserved - len);
         Ok(())
     }
 }

@@ -21,11 +21,11 @@ pub(crate) struct Capacity {
 /// A limit on concurrent work, with the permits held by each client; by default, clients are
 /// networks.
 pub(crate) struct ConcurrencyLimit<K: Eq + Hash + Copy = Network> {
-    places: Capacity,
+    capacity: Capacity,
     taken: Mutex<PermitsInUse<K>>,
     /// Gauge of the permits that are held.
     gauge: Gauge,
-    words: BusyMessages,
+    messages: BusyMessages,
 }
 
 struct PermitsInUse<K> {
@@ -53,10 +53,10 @@ impl ConcurrencyLimit {
 }
 
 impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
-    pub(crate) fn new(places: Capacity, gauge: Gauge, words: BusyMessages) -> Arc<Self> {
-        let per_client = if places.per_client == 0 { usize::MAX } else { places.per_client };
+    pub(crate) fn new(capacity: Capacity, gauge: Gauge, messages: BusyMessages) -> Arc<Self> {
+        let per_client = if capacity.per_client == 0 { usize::MAX } else { capacity.per_client };
         let taken = Mutex::new(PermitsInUse { all: 0, by_client: HashMap::new() });
-        Arc::new(ConcurrencyLimit { places: Capacity { per_client, ..places }, taken, gauge, words })
+        Arc::new(ConcurrencyLimit { capacity: Capacity { per_client, ..capacity }, taken, gauge, messages })
     }
 
     /// Takes a permit for a requester that is counted under each of these names; each name has a
@@ -66,17 +66,17 @@ impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
     /// [`Code::Busy`].
     pub(crate) fn take_for(
         self: &Arc<Self>,
-        whose: impl Iterator<Item = (K, usize)>,
+        counted_as: impl Iterator<Item = (K, usize)>,
     ) -> Result<Permit<K>, Refusal> {
-        let [all, own] = self.words;
+        let [all, own] = self.messages;
         let mut taken = self.taken();
-        if taken.all >= self.places.all {
+        if taken.all >= self.capacity.all {
             return Err(Refusal::new(Code::Busy, all));
         }
         let mut clients = Vec::with_capacity(3);
-        for (client, times) in whose {
+        for (client, times) in counted_as {
             let has = taken.by_client.get(&client).copied().unwrap_or_default();
-            if has >= self.places.per_client.saturating_mul(times) {
+            if has >= self.capacity.per_client.saturating_mul(times) {
                 return Err(Refusal::new(Code::Busy, own));
             }
             clients.push(client);
@@ -117,7 +117,7 @@ pub(crate) mod tests {
     }
 
     /// A limit in total, without one per client.
-    pub(crate) fn places(all: usize) -> Arc<ConcurrencyLimit> {
+    pub(crate) fn capacity(all: usize) -> Arc<ConcurrencyLimit> {
         ConcurrencyLimit::new(Capacity { all, per_client: 0 }, Gauge::default(), ["all", "own"])
     }
 
@@ -136,7 +136,7 @@ pub(crate) mod tests {
         assert_eq!(take(other).err(), Some(Code::Busy), "an IPv6 network is one client");
         drop((held, others));
         assert!(quota.taken().by_client.is_empty() && quota.taken().all == 0);
-        let any = places(100);
+        let any = capacity(100);
         let held: Vec<_> = (0..100).map(|_| any.take(one).ok().unwrap()).collect();
         assert!(any.take(one).is_err() && held.len() == 100);
     }

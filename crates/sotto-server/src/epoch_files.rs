@@ -19,8 +19,8 @@ use std::sync::Arc;
 struct ImageOptions {
     role: u8,
     residency: Residency,
-    room: Arc<CopyBudget>,
-    lanes: Arc<PartPools>,
+    copies: Arc<CopyBudget>,
+    pools: Arc<PartPools>,
     keep_deltas: u64,
     skip_image_check: bool,
 }
@@ -29,13 +29,14 @@ impl ImageOptions {
     fn of(
         config: &ServerConfig,
         table: &TableConfig,
-        (room, lanes): (&Arc<CopyBudget>, &Arc<PartPools>),
+        copies: &Arc<CopyBudget>,
+        pools: &Arc<PartPools>,
     ) -> Self {
         ImageOptions {
             role: table.role.unwrap_or(config.role),
             residency: config.residency,
-            room: room.clone(),
-            lanes: lanes.clone(),
+            copies: copies.clone(),
+            pools: pools.clone(),
             keep_deltas: config.keep_deltas,
             skip_image_check: config.skip_image_check,
         }
@@ -74,7 +75,8 @@ impl ImageOptions {
         answer_bytes: u64,
     ) -> Result<(Box<dyn AnyServer>, Vec<Arc<ResidentImage>>), SourceError> {
         let params = image.catalog().params.to_string();
-        let resident = |image: &Arc<ImageFile>| ResidentImage::of(image.clone(), self.residency, &self.room);
+        let resident =
+            |image: &Arc<ImageFile>| ResidentImage::of(image.clone(), self.residency, &self.copies);
         let FileKind::Front(_) = image.piece() else {
             let image = resident(image);
             return Ok(((entry.server.open)(params.as_bytes(), image.clone())?, vec![image]));
@@ -87,7 +89,7 @@ impl ImageOptions {
             (cuts.open)(params.as_bytes(), cut, image.clone()).map_err(SourceError::from)
         };
         let parts = PartIndex::all(count).zip(&images).map(open).collect::<Result<_, _>>()?;
-        let joined = JoinedParts::new((entry, params.as_bytes()), parts, &self.lanes, answer_bytes)?;
+        let joined = JoinedParts::new(entry, params.as_bytes(), parts, &self.pools, answer_bytes)?;
         Ok((Box::new(joined), images))
     }
 }
@@ -96,7 +98,7 @@ impl ImageOptions {
 #[derive(Debug)]
 struct DirSource {
     dir: PathBuf,
-    how: ImageOptions,
+    options: ImageOptions,
 }
 
 impl EpochSource for DirSource {
@@ -109,12 +111,12 @@ impl EpochSource for DirSource {
     }
 
     fn open(&self, epoch: Epoch) -> Result<TableEpoch, SourceError> {
-        self.how.open(TableDir::open(&self.dir)?.open_epoch(epoch)?, &self.dir)
+        self.options.open(TableDir::open(&self.dir)?.open_epoch(epoch)?, &self.dir)
     }
 
     fn past(&self, newest: Epoch) -> Vec<Arc<PastEpoch>> {
         TableDir::open(&self.dir)
-            .map(|dir| PastEpoch::all(&dir, newest, self.how.keep_deltas))
+            .map(|dir| PastEpoch::all(&dir, newest, self.options.keep_deltas))
             .unwrap_or_default()
     }
 }
@@ -153,7 +155,7 @@ impl EpochSource for StackTableSource {
 #[derive(Debug)]
 struct FileSource {
     path: PathBuf,
-    how: ImageOptions,
+    options: ImageOptions,
 }
 
 impl EpochSource for FileSource {
@@ -167,12 +169,12 @@ impl EpochSource for FileSource {
 
     fn open(&self, _: Epoch) -> Result<TableEpoch, SourceError> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        self.how.open(ImageFile::open(&self.path)?, folder.unwrap_or(Path::new(".")))
+        self.options.open(ImageFile::open(&self.path)?, folder.unwrap_or(Path::new(".")))
     }
 }
 
 /// Memory for copies of tables, shared by all of them.
-pub(crate) fn room(config: &ServerConfig) -> Arc<CopyBudget> {
+pub(crate) fn copy_budget(config: &ServerConfig) -> Arc<CopyBudget> {
     CopyBudget::new((config.copy_memory_mib > 0).then(|| config.copy_memory_mib.saturating_mul(1 << 20)))
 }
 
@@ -182,14 +184,14 @@ pub(crate) fn room(config: &ServerConfig) -> Arc<CopyBudget> {
 /// [`StartError::Settings`] for a table with both or neither of `dir` and `path`.
 pub(crate) fn sources(
     config: &ServerConfig,
-    room: &Arc<CopyBudget>,
+    copies: &Arc<CopyBudget>,
 ) -> Result<Vec<Box<dyn EpochSource>>, StartError> {
-    let lanes = PartPools::new(config.threads);
+    let pools = PartPools::new(config.threads);
     let source = |table: &TableConfig| -> Result<Box<dyn EpochSource>, StartError> {
-        let how = ImageOptions::of(config, table, (room, &lanes));
+        let options = ImageOptions::of(config, table, copies, &pools);
         match (table.dir.clone(), table.path.clone()) {
-            (Some(dir), None) => Ok(Box::new(DirSource { dir, how })),
-            (None, Some(path)) => Ok(Box::new(FileSource { path, how })),
+            (Some(dir), None) => Ok(Box::new(DirSource { dir, options })),
+            (None, Some(path)) => Ok(Box::new(FileSource { path, options })),
             _ => Err(StartError::Settings("each of [[tables]] has either dir or path".into())),
         }
     };
@@ -199,8 +201,8 @@ pub(crate) fn sources(
         let stack = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
         let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
         for shard in read.shards {
-            let how = ImageOptions::of(config, &TableConfig::default(), (room, &lanes));
-            let dir = DirSource { dir: stack.table(&shard.table), how };
+            let options = ImageOptions::of(config, &TableConfig::default(), copies, &pools);
+            let dir = DirSource { dir: stack.table(&shard.table), options };
             sources.push(Box::new(StackTableSource { stack: stack.clone(), table: shard.table, dir }));
         }
     }

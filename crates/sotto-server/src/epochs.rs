@@ -3,9 +3,15 @@
 //! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last
 //! request for it is answered. `served_table` says how epochs go live.
 
+use crate::live_epochs::LiveEpochs;
+use crate::metrics::{ByTable, EpochLabel, PlacementLabel, gauge_value, register};
 use crate::opening::Opening;
 use crate::served_table::ServedTable;
 use crate::{EpochSource, SourceError, StartError};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use sotto_wire::routes::TableList;
 use sotto_wire::{Code, Problem};
 use std::sync::Arc;
@@ -30,32 +36,32 @@ impl ServedTables {
         let (mut patience, mut damaged) = (PATIENCE, None);
         let count = sources.len();
         for (source, number) in sources.into_iter().zip(1..) {
-            let slot = ServedTable::new(source);
-            let source_name = slot.source_name();
+            let table = ServedTable::new(source);
+            let source_name = table.source_name();
             opening.begin(source_name.clone(), number, count);
-            let (looked, error) = slot.first_look(&mut patience, &|at| opening.read(at));
+            let (outcome, error) = table.first_reload(&mut patience, &|at| opening.read(at));
             match error {
                 Some(error @ SourceError::Damaged(_)) => {
                     damaged.get_or_insert(StartError::Table { source_name, error });
                 }
                 Some(error) => return Err(StartError::Table { source_name, error }),
-                None if slot.live_now().is_none() && !looked.reading => {
+                None if table.live_now().is_none() && !outcome.reading => {
                     return Err(StartError::NoEpoch { source_name });
                 }
                 None => {}
             }
-            if let Some(other) = tables.iter().find(|other| other.name() == slot.name()) {
-                let (first, second) = (other.source_name(), slot.source_name());
-                return Err(StartError::SameName { name: slot.name(), first, second });
+            if let Some(other) = tables.iter().find(|other| other.name() == table.name()) {
+                let (first, second) = (other.source_name(), table.source_name());
+                return Err(StartError::SameName { name: table.name(), first, second });
             }
-            tables.push(slot);
+            tables.push(table);
         }
         match damaged {
-            Some(error) if tables.iter().all(|slot| slot.live_now().is_none() && !slot.is_reading()) => {
+            Some(error) if tables.iter().all(|table| table.live_now().is_none() && !table.is_reading()) => {
                 Err(error)
             }
             _ => {
-                tables.iter().for_each(|slot| slot.log_first_reload());
+                tables.iter().for_each(|table| table.log_first_reload());
                 Ok(ServedTables(tables))
             }
         }
@@ -63,11 +69,16 @@ impl ServedTables {
 
     /// The names of all tables, and the role of this server in those whose schemes have several.
     pub(crate) fn list(&self) -> TableList {
-        let role = |slot: &Arc<ServedTable>| Some((slot.name(), slot.live_now()?.newest().role()?));
+        let role = |table: &Arc<ServedTable>| Some((table.name(), table.live_now()?.newest().role()?));
         let mut tables: Vec<_> =
-            self.0.iter().filter(|slot| slot.is_named()).map(|slot| slot.name()).collect();
+            self.0.iter().filter(|table| table.is_named()).map(|table| table.name()).collect();
         tables.sort_unstable();
         TableList { tables, stacks: Vec::new(), roles: self.0.iter().filter_map(role).collect() }
+    }
+
+    /// The names of the tables that have a live epoch.
+    pub(crate) fn live_names(&self) -> impl Iterator<Item = String> {
+        self.all().filter(|table| table.live_now().is_some()).map(|table| table.name())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedTable>> {
@@ -77,7 +88,7 @@ impl ServedTables {
     /// Whether the table of this name will not change by itself: none of its images is still being
     /// verified, and none was refused.
     pub(crate) fn is_settled(&self, name: &str) -> bool {
-        self.get(name).is_ok_and(|slot| !slot.is_reading() && !slot.has_refused())
+        self.get(name).is_ok_and(|table| !table.is_reading() && !table.has_refused())
     }
 
     /// The table of this name.
@@ -85,7 +96,100 @@ impl ServedTables {
     /// # Errors
     /// [`Code::NoSuchTable`].
     pub(crate) fn get(&self, name: &str) -> Result<&ServedTable, Problem> {
-        let slot = self.0.iter().find(|slot| slot.is(name));
-        slot.map(Arc::as_ref).ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
+        let table = self.0.iter().find(|table| table.is(name));
+        table
+            .map(Arc::as_ref)
+            .ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
+    }
+}
+
+/// Metrics of the served tables.
+#[derive(Debug)]
+pub(crate) struct TableMetrics {
+    live: Family<EpochLabel, Gauge>,
+    up: Family<ByTable, Gauge>,
+    bytes: Family<PlacementLabel, Gauge>,
+    role: Family<ByTable, Gauge>,
+    /// Number of reloads that found an epoch that is not valid.
+    pub(crate) load_failures: Counter,
+}
+
+impl TableMetrics {
+    pub(crate) fn register(r: &mut Registry) -> Self {
+        TableMetrics {
+            live: register(r, "live_epoch", "Number of a live epoch"),
+            up: register(
+                r,
+                "table_up",
+                "Whether a table is answered about: 1, or 0 where its image is damaged or still read",
+            ),
+            bytes: register(
+                r,
+                "table_bytes",
+                "Bytes that answers of live epochs are made from, by medium and kind of pages",
+            ),
+            role: register(r, "server_role", "Which of its scheme's servers this is, from 0"),
+            load_failures: register(
+                r,
+                "epoch_load_failures",
+                "Reloads that found an epoch that is not valid",
+            ),
+        }
+    }
+
+    /// Sets the gauges to the current values.
+    pub(crate) fn update_gauges(&self, tables: &ServedTables) {
+        for served in tables.all() {
+            let (table, live) = (served.name(), served.live_now());
+            let by_table = ByTable { table: table.clone() };
+            let is_up = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
+            self.up.get_or_create(&by_table).set(i64::from(is_up));
+            let Some(live) = live else { continue };
+            self.update_bytes(&table, &live);
+            self.role.get_or_create(&by_table).set(i64::from(live.newest().pin().server));
+            let epoch = |generation, epoch: u64| {
+                let label = EpochLabel { table: table.clone(), generation };
+                self.live.get_or_create(&label).set(gauge_value(epoch));
+            };
+            epoch("newest", live.newest().pin().epoch.0);
+            epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
+        }
+    }
+
+    /// Sets the gauges of a table's bytes. A placement that no longer occurs is set to 0.
+    fn update_bytes(&self, table: &str, live: &LiveEpochs) {
+        for (medium, is_copy) in [("file", false), ("memory", true)] {
+            let (mut huge, mut small, mut unknown) = (0, 0, 0);
+            for it in live.all().filter_map(|table| table.residence()).filter(|it| it.is_copy == is_copy) {
+                match it.huge_share {
+                    Some(share) => {
+                        let on_huge = (it.bytes as f64 * share) as u64;
+                        huge += on_huge;
+                        small += it.bytes.saturating_sub(on_huge);
+                    }
+                    None => unknown += it.bytes,
+                }
+            }
+            for (pages, bytes) in [("huge", huge), ("small", small), ("unknown", unknown)] {
+                let label = PlacementLabel { table: table.to_owned(), medium, pages };
+                self.bytes.get_or_create(&label).set(gauge_value(bytes));
+            }
+        }
+    }
+
+    /// Makes one series of each metric: see [`crate::metrics_sample`].
+    pub(crate) fn sample(&self, by_table: &ByTable) {
+        for gauge in [&self.up, &self.role] {
+            gauge.get_or_create(by_table).set(0);
+        }
+        for generation in ["newest", "previous"] {
+            self.live.get_or_create(&EpochLabel { table: by_table.table.clone(), generation }).set(0);
+        }
+        for medium in ["file", "memory"] {
+            for pages in ["huge", "small", "unknown"] {
+                let label = PlacementLabel { table: by_table.table.clone(), medium, pages };
+                self.bytes.get_or_create(&label).set(0);
+            }
+        }
     }
 }

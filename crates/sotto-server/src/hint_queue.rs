@@ -8,8 +8,12 @@ use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
 use crate::concurrency::Permit;
 use crate::memory::MemoryPermit;
-use crate::metrics::Metrics;
+use crate::metrics::{ByTable, register};
 use crate::time_budget::TimeBudget;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use sotto_core::{Error, ExpectOrDefault};
 use sotto_wire::{Code, hints};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,18 +29,45 @@ pub(crate) struct HintJob {
     pub(crate) frame: Vec<u8>,
     /// Address of the client.
     pub(crate) peer: Peer,
-    /// Memory of the frame, and a permit among the hint requests, released with the job.
-    pub(crate) _held: (MemoryPermit, Permit),
+    /// Memory of the frame, released with the job.
+    pub(crate) _frame_memory: MemoryPermit,
+    /// Permit among the hint requests, released with the job.
+    pub(crate) _open: Permit,
     /// Memory of the hint response, until it is sent.
-    pub(crate) supply_room: MemoryPermit,
+    pub(crate) response_memory: MemoryPermit,
 }
 
 /// A hint response with its memory permit, or the reason why there is none.
 type Reply = Result<(Vec<u8>, MemoryPermit), Code>;
 
 struct QueuedHintJob {
-    order: HintJob,
+    job: HintJob,
     reply: oneshot::Sender<Reply>,
+}
+
+/// Metrics of hint requests.
+#[derive(Debug, Clone)]
+pub(crate) struct HintMetrics {
+    requests: Family<ByTable, Counter>,
+    /// Number of hint requests that wait or are being answered.
+    pub(crate) open: Gauge,
+    /// Number of requests dropped because their client hung up.
+    abandoned: Counter,
+}
+
+impl HintMetrics {
+    /// Registers all but `abandoned`, which others count too.
+    pub(crate) fn register(r: &mut Registry, abandoned: Counter) -> Self {
+        HintMetrics {
+            requests: register(r, "hint_requests", "Orders of hints begun"),
+            open: register(r, "open_hint_requests", "Orders of hints that wait or are being filled"),
+            abandoned,
+        }
+    }
+
+    pub(crate) fn request(&self, table: &str) {
+        self.requests.get_or_create(&ByTable { table: table.to_owned() }).inc();
+    }
 }
 
 /// The hint requests that wait, and the thread that answers them.
@@ -46,25 +77,26 @@ pub(crate) struct HintQueue {
 }
 
 impl HintQueue {
-    /// Starts the thread, with a pool of `threads` threads (0: one per core), for at most `most`
+    /// Starts the thread, with a pool of `threads` threads (0: one per core), for at most `max`
     /// requests at once.
     ///
     /// # Errors
     /// [`StartError::Threads`].
     pub(crate) fn start(
-        most: usize,
+        max: usize,
         threads: usize,
-        (effort, budget): (Arc<ClientQuota>, Arc<TimeBudget>),
-        metrics: Arc<Metrics>,
+        quota: Arc<ClientQuota>,
+        budget: Arc<TimeBudget>,
+        metrics: HintMetrics,
     ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("sotto-hints-{i}"))
             .build()
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
-        let (queue, jobs) = mpsc::sync_channel(most);
+        let (queue, jobs) = mpsc::sync_channel(max);
         let closed = Arc::new(AtomicBool::new(false));
-        let worker = Worker { jobs, pool, effort, budget, metrics, closed: closed.clone() };
+        let worker = Worker { jobs, pool, quota, budget, metrics, closed: closed.clone() };
         std::thread::Builder::new()
             .name("sotto-hints".into())
             .spawn(move || worker.run())
@@ -76,10 +108,10 @@ impl HintQueue {
     ///
     /// # Errors
     /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`HintQueue::close`].
-    pub(crate) fn submit(&self, order: HintJob) -> Result<oneshot::Receiver<Reply>, Code> {
+    pub(crate) fn submit(&self, job: HintJob) -> Result<oneshot::Receiver<Reply>, Code> {
         let (reply, receiver) = oneshot::channel();
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        match queue.as_ref().map(|queue| queue.try_send(Box::new(QueuedHintJob { order, reply }))) {
+        match queue.as_ref().map(|queue| queue.try_send(Box::new(QueuedHintJob { job, reply }))) {
             Some(Ok(())) => Ok(receiver),
             Some(Err(mpsc::TrySendError::Full(_))) => Err(Code::Busy),
             Some(Err(mpsc::TrySendError::Disconnected(_))) | None => Err(Code::ShuttingDown),
@@ -97,47 +129,47 @@ impl HintQueue {
 struct Worker {
     jobs: Receiver<Box<QueuedHintJob>>,
     pool: rayon::ThreadPool,
-    effort: Arc<ClientQuota>,
+    quota: Arc<ClientQuota>,
     budget: Arc<TimeBudget>,
-    metrics: Arc<Metrics>,
+    metrics: HintMetrics,
     closed: Arc<AtomicBool>,
 }
 
 impl Worker {
     fn run(self) {
-        while let Ok(job) = self.jobs.recv() {
-            let QueuedHintJob { mut order, reply } = *job;
+        while let Ok(queued) = self.jobs.recv() {
+            let QueuedHintJob { mut job, reply } = *queued;
             if self.closed.load(Ordering::Relaxed) {
                 let _ = reply.send(Err(Code::ShuttingDown));
             } else if reply.is_closed() {
-                self.metrics.abandoned_requests.inc();
+                self.metrics.abandoned.inc();
             } else {
                 let start = Instant::now();
-                let made = self.fill(&order);
+                let made = self.make(&job);
                 let (took, ended) = (start.elapsed(), Instant::now());
-                self.effort.add(order.peer, nanos(took), ended);
-                self.budget.charge(order.peer, took, (1, 1), ended);
-                let room = order.supply_room.split();
+                self.quota.add(job.peer, nanos(took), ended);
+                self.budget.charge(job.peer, took, ended);
+                let memory = job.response_memory.split();
                 // The permit is released before the client can send the next request.
-                drop(order);
-                let _ = reply.send(made.map(|supply| (supply, room)));
+                drop(job);
+                let _ = reply.send(made.map(|response| (response, memory)));
             }
         }
     }
 
     /// Makes the hints. A scheme that panics costs this request, not the server.
-    fn fill(&self, order: &HintJob) -> Result<Vec<u8>, Code> {
-        let live = &order.live;
+    fn make(&self, job: &HintJob) -> Result<Vec<u8>, Code> {
+        let live = &job.live;
         let supplier = live.server().supplier().ok_or(Code::Internal)?;
-        let payload = order
+        let payload = job
             .frame
             .get(hints::HEAD_BYTES..)
             .expect_or_default("a frame's length was checked when it was read");
-        self.metrics.order(live.catalog().table.as_str());
+        self.metrics.request(live.catalog().table.as_str());
         let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| supplier.supply(payload))));
         live.check()?;
         match made {
-            Ok(Ok(supply)) if supply.len() == supplier.supply_bytes() => Ok(supply),
+            Ok(Ok(response)) if response.len() == supplier.supply_bytes() => Ok(response),
             Ok(Ok(_)) => {
                 tracing::error!(table = ?live, "the scheme gave a supply of the wrong size");
                 Err(Code::Internal)

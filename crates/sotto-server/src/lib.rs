@@ -43,7 +43,6 @@
 //! | [`past_epoch`] | older epochs: their catalogs, and their rows deltas |
 //! | `opening` | responses and progress while tables are opened |
 //! | `live_epochs` | the live epochs of one table |
-//! | `gauges` | gauges that are computed when metrics are read |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`served_table`] | how epochs of a table go live: found, opened, verified |
 //! | `scheduler` | query requests of many clients, answered in one pass over the data |
@@ -58,6 +57,7 @@
 //! | `backup` | a copy of the state directory, made while the server runs |
 //! | `clock` | a clock that never goes back |
 //! | `sessions` | clients' keys: in memory, and on disk across restarts |
+//! | `session_store` | the database of keys and of counts per client |
 //! | `memory` | memory for requests and answers, shared by networks |
 //! | [`coordinator`] | admission for a coordinator, which sends requests to the parts of a table itself |
 //! | `concurrency` | limits on concurrent work, in total and per client |
@@ -66,7 +66,8 @@
 //! | `admin` | health, metrics, reload, draining and backups, on a port of their own |
 //! | `body` | request bodies, bounded before they are read |
 //! | `refusal` | problems as responses |
-//! | `metrics` | counts by table, route and outcome; never by row, key or client |
+//! | `metrics` | labels of metrics: table, route and outcome; never row, key or client |
+//! | `server_metrics` | all metrics of a server, which its modules register |
 //! | `listen` | sockets, TLS, connections, graceful shutdown |
 //! | [`error`] | why a server did not start, and what to do |
 //!
@@ -91,7 +92,6 @@ mod epoch_files;
 pub mod epoch_source;
 mod epochs;
 pub mod error;
-mod gauges;
 mod hint_queue;
 mod listen;
 mod live_epochs;
@@ -112,7 +112,9 @@ mod routes;
 mod scheduler;
 pub mod served_table;
 pub mod server;
+mod server_metrics;
 mod service;
+mod session_store;
 mod sessions;
 mod source_error;
 mod stacks;
@@ -128,12 +130,12 @@ pub use config::{
 pub use epoch_source::EpochSource;
 pub use error::StartError;
 pub use listen::SelfSignedCertificate;
-#[doc(hidden)]
-pub use metrics::metrics_sample;
 pub use opening::OpeningProgress;
 pub use past_epoch::PastEpoch;
 pub use served_table::TableStatus;
 pub use server::{RunningServer, Server, ShutdownReport};
+#[doc(hidden)]
+pub use server_metrics::metrics_sample;
 pub use sessions::coordinator;
 pub use source_error::SourceError;
 pub use table_epoch::TableEpoch;

@@ -10,7 +10,7 @@ mod write_timeout;
 use crate::client::Peer;
 use crate::config::SendRate;
 use crate::memory::{BodyMemory, MemoryBudget};
-use crate::metrics::Metrics;
+use crate::metrics::register;
 use crate::refusal::Refusal;
 use crate::{ServerConfig, StartError};
 use axum::Router;
@@ -22,6 +22,8 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use response_body::{ResponseBody, StreamExecutor};
 use sotto_wire::Code;
 use std::convert::Infallible;
@@ -77,8 +79,13 @@ pub(crate) struct PortServer {
     pub(crate) rate: SendRate,
     /// Memory budget of responses, on the public port.
     pub(crate) memory: Option<Arc<MemoryBudget>>,
-    /// Metrics of connections, on the public port.
-    pub(crate) metrics: Option<Arc<Metrics>>,
+    /// Gauge of open connections, on the public port.
+    pub(crate) connections: Option<Gauge>,
+}
+
+/// Registers the gauge of open connections.
+pub(crate) fn connection_gauge(registry: &mut Registry) -> Gauge {
+    register(registry, "connections", "Open public connections")
 }
 
 /// The routes of a port: one router until the server has opened its tables, and another from then
@@ -117,15 +124,19 @@ impl PortServer {
             idle_timeout: config.idle_timeout(),
             rate: config.send_rate(),
             memory: None,
-            metrics: None,
+            connections: None,
         }
     }
 
     /// Serves until `stop` becomes true; then closes the port, lets requests in flight finish for
     /// at most `drain`, and closes the remaining connections. Returns how many those were.
     pub(crate) async fn serve(self, mut stop: watch::Receiver<bool>, drain: Duration) -> usize {
-        let most = (self.max_connections, self.connections_per_client);
-        let crowd = Connections::new(most, &self.relays, self.metrics.clone());
+        let connections = Connections::new(
+            self.max_connections,
+            self.connections_per_client,
+            &self.relays,
+            self.connections.clone(),
+        );
         let mut open = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -136,13 +147,13 @@ impl PortServer {
             match accepted {
                 Ok((stream, peer)) => {
                     let peer = Peer(peer.ip());
-                    // If there is no place, the stream is dropped, and so the connection is closed.
-                    if let Some(connected) = crowd.enter(peer) {
-                        let connection = self.connection(stream, peer, connected.seat.clone(), stop.clone());
+                    // Without a guard, the stream is dropped, and so the connection is closed.
+                    if let Some(guard) = connections.enter(peer) {
+                        let connection = self.connection(stream, peer, guard.state.clone(), stop.clone());
                         open.spawn(async move {
                             tokio::select! {
                                 () = connection => {}
-                                () = connected.seat.wait_for_eviction() => tracing::debug!("an idle connection gave way"),
+                                () = guard.state.wait_for_eviction() => tracing::debug!("an idle connection gave way"),
                             }
                         });
                     }
@@ -151,7 +162,7 @@ impl PortServer {
                     // Most likely the process is out of file descriptors: give connections time to
                     // end.
                     tracing::warn!(%error, "a connection could not be accepted");
-                    crowd.close_one_idle();
+                    connections.close_one_idle();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -167,13 +178,13 @@ impl PortServer {
         &self,
         stream: TcpStream,
         peer: Peer,
-        seat: Arc<ConnectionState>,
+        state: Arc<ConnectionState>,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (tls, rate, timeout) = (self.tls.clone(), self.rate, self.idle_timeout);
         let connection = Arc::new(Connection {
             peer,
-            seat,
+            state,
             routes: self.routes.clone(),
             memory: self.memory.clone(),
             timeout,
@@ -202,7 +213,7 @@ impl PortServer {
 /// State for serving one connection.
 struct Connection {
     peer: Peer,
-    seat: Arc<ConnectionState>,
+    state: Arc<ConnectionState>,
     routes: Routes,
     /// Memory budget of responses, on the public port.
     memory: Option<Arc<MemoryBudget>>,
@@ -221,7 +232,7 @@ impl Connection {
         mut request: hyper::Request<Incoming>,
     ) -> hyper::Response<ResponseBody> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let busy = self.seat.busy();
+        let busy = self.state.busy();
         let mut response = match self.is_over.load(Ordering::Relaxed) {
             true => Refusal::of(Code::ShuttingDown).into_response(),
             false => {
@@ -233,8 +244,8 @@ impl Connection {
         let memory = response.extensions_mut().remove::<BodyMemory>();
         let memory = match memory {
             Some(memory) => Some(memory),
-            None => match self.room_of(response.body()) {
-                Ok(room) => room,
+            None => match self.memory_of(response.body()) {
+                Ok(memory) => memory,
                 Err(refusal) => {
                     response = refusal.into_response();
                     None
@@ -246,7 +257,7 @@ impl Connection {
 
     /// Takes memory for a body whose route took none. A small one takes no more than its connection
     /// does anyway.
-    fn room_of(&self, body: &Body) -> Result<Option<BodyMemory>, Refusal> {
+    fn memory_of(&self, body: &Body) -> Result<Option<BodyMemory>, Refusal> {
         let size = body.size_hint();
         let bytes = size.upper().unwrap_or(size.lower());
         match &self.memory {
@@ -306,7 +317,7 @@ impl Connection {
     async fn finished(&self) {
         tokio::time::sleep(self.timeout).await;
         self.is_over.store(true, Ordering::Relaxed);
-        while self.seat.is_busy() {
+        while self.state.is_busy() {
             tokio::time::sleep(self.timeout.min(Duration::from_secs(1))).await;
         }
     }
@@ -317,13 +328,13 @@ impl Connection {
 /// client that answers pings counts as alive for ever. Such a connection would take a place from
 /// clients with requests.
 async fn quiet(requests: &AtomicU64, timeout: Duration) {
-    let mut seen = 0;
+    let mut before = 0;
     loop {
         tokio::time::sleep(timeout).await;
         let now = requests.load(Ordering::Relaxed);
-        if now == seen {
+        if now == before {
             return;
         }
-        seen = now;
+        before = now;
     }
 }

@@ -81,15 +81,18 @@ impl LiveEpochs {
         }
     }
 
-    /// Maximum length of a query request and of a registration over all live epochs.
-    pub(crate) fn max_body(&self) -> (u64, u64) {
-        self.all()
-            .map(|live| (live.sizes().max_query_frame_bytes(), live.sizes().keys_frame_bytes()))
-            .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
+    /// Maximum length of a query request over all live epochs.
+    pub(crate) fn max_query(&self) -> u64 {
+        self.all().map(|live| live.sizes().max_query_frame_bytes()).max().unwrap_or(0)
+    }
+
+    /// Maximum length of a registration over all live epochs.
+    pub(crate) fn max_keys(&self) -> u64 {
+        self.all().map(|live| live.sizes().keys_frame_bytes()).max().unwrap_or(0)
     }
 
     /// Maximum length of a hint request over all live epochs.
-    pub(crate) fn max_order(&self) -> u64 {
+    pub(crate) fn max_hint_request(&self) -> u64 {
         let bytes =
             |live: &Arc<TableEpoch>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
         hints::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)

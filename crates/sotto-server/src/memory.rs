@@ -6,8 +6,10 @@
 //! of the memory, many have equal parts, and something is left for a new client at any time.
 
 use crate::client::{Network, Peer};
+use crate::metrics::{gauge_value, register};
 use crate::refusal::Refusal;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +46,11 @@ pub(crate) enum BodyMemory {
 }
 
 impl MemoryBudget {
+    /// Registers the gauge of the memory that is held.
+    pub(crate) fn gauge(registry: &mut Registry) -> Gauge {
+        register(registry, "request_memory_bytes", "Memory for requests and answers that is taken, in bytes")
+    }
+
     pub(crate) fn new(total: u64, gauge: Gauge) -> Arc<Self> {
         Arc::new(MemoryBudget { total, used: Mutex::default(), gauge })
     }
@@ -65,7 +72,7 @@ impl MemoryBudget {
     }
 
     /// Maximum bytes that one client can have.
-    fn most(&self, peer: Peer) -> u64 {
+    fn max_bytes(&self, peer: Peer) -> u64 {
         let share = |network: Network| self.total / (network.share() + 1) * network.share();
         peer.networks().map(share).min().unwrap_or(0)
     }
@@ -75,7 +82,7 @@ impl MemoryBudget {
     }
 
     fn show(&self, used: &MemoryUsage) {
-        self.gauge.set(i64::try_from(used.all).unwrap_or(i64::MAX));
+        self.gauge.set(gauge_value(used.all));
     }
 }
 
@@ -85,10 +92,10 @@ impl MemoryPermit {
     /// # Errors
     /// As for [`MemoryBudget::take`].
     pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
-        let (budget, most) = (&self.budget, self.budget.most(self.peer));
-        if self.bytes.saturating_add(bytes) > most {
+        let (budget, max) = (&self.budget, self.budget.max_bytes(self.peer));
+        if self.bytes.saturating_add(bytes) > max {
             let text = format!(
-                "the request and its answer take more than {most} bytes, which is what one client may have of the server's \
+                "the request and its answer take more than {max} bytes, which is what one client may have of the server's \
                  memory: ask for less at once"
             );
             return Err(Problem::new(Code::TooLarge, text).into());

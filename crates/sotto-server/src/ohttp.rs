@@ -30,11 +30,11 @@ const MIB: u64 = 1 << 20;
 /// The state of a gateway, without its route.
 pub(crate) struct Gateway {
     pub(crate) path: String,
-    /// Maximum bytes of a request, and of a response.
-    pub(crate) most: (u64, u64),
-    ring: ArcSwap<GatewayKeys>,
+    pub(crate) max_request_bytes: u64,
+    pub(crate) max_response_bytes: u64,
+    keys: ArcSwap<GatewayKeys>,
     state: Option<PathBuf>,
-    seen: Mutex<ReplayFilter>,
+    replays: Mutex<ReplayFilter>,
 }
 
 impl Gateway {
@@ -45,7 +45,7 @@ impl Gateway {
     pub(crate) fn open(config: &OhttpConfig, state: Option<&Path>) -> Result<Self, StartError> {
         let every = config.renew_days.saturating_mul(DAY);
         let rotation = RotationSchedule { every, after: every };
-        let ring = match state {
+        let keys = match state {
             Some(dir) => read(rotation, &dir.join(FILE))?,
             None => {
                 tracing::warn!(
@@ -56,10 +56,11 @@ impl Gateway {
         };
         let gateway = Gateway {
             path: config.path.clone(),
-            most: (config.max_request_mib.saturating_mul(MIB), config.max_response_mib.saturating_mul(MIB)),
-            ring: ArcSwap::from_pointee(ring),
+            max_request_bytes: config.max_request_mib.saturating_mul(MIB),
+            max_response_bytes: config.max_response_mib.saturating_mul(MIB),
+            keys: ArcSwap::from_pointee(keys),
             state: state.map(Path::to_owned),
-            seen: Mutex::new(ReplayFilter::new(config.replay_window)),
+            replays: Mutex::new(ReplayFilter::new(config.replay_window)),
         };
         gateway.turn()?;
         Ok(gateway)
@@ -74,32 +75,32 @@ impl Gateway {
 
     /// Renews keys in memory and on disk; keys that were not written are not published.
     fn turn(&self) -> Result<(), StartError> {
-        let (ring, now) = (self.ring.load(), clock::of_day().as_secs());
-        if !ring.is_due(now) {
+        let (keys, now) = (self.keys.load(), clock::of_day().as_secs());
+        if !keys.is_due(now) {
             return Ok(());
         }
         let mut rng = system_rng().map_err(|EntropyError| StartError::Entropy)?;
-        let next = ring.turned(now, &mut rng).ok_or(StartError::Entropy)?;
+        let next = keys.turned(now, &mut rng).ok_or(StartError::Entropy)?;
         if let Some(dir) = &self.state {
             write(dir, &next).map_err(|error| broken(&dir.join(FILE), error.to_string()))?;
         }
-        self.ring.store(next.into());
+        self.keys.store(next.into());
         Ok(())
     }
 
     /// The published key configurations.
     pub(crate) fn published_keys(&self) -> Vec<u8> {
-        self.ring.load().told()
+        self.keys.load().told()
     }
 
     /// Decrypts a request.
     pub(crate) fn open_request(&self, bytes: &[u8]) -> Result<OpenedRequest, OpenError> {
-        open(self.ring.load().keys(), bytes)
+        open(self.keys.load().keys(), bytes)
     }
 
     /// Whether a request arrives for the first time, as far as is remembered.
     pub(crate) fn is_new(&self, reply: &ResponseSealer) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(reply.request())
+        self.replays.lock().unwrap_or_else(PoisonError::into_inner).is_new(reply.request())
     }
 }
 
@@ -122,11 +123,11 @@ fn read(rotation: RotationSchedule, path: &Path) -> Result<GatewayKeys, StartErr
 }
 
 /// Writes the key file, which appears whole, for this user alone.
-fn write(dir: &Path, ring: &GatewayKeys) -> io::Result<()> {
+fn write(dir: &Path, keys: &GatewayKeys) -> io::Result<()> {
     let next = dir.join(NEXT);
     let mut file = private_file(&next)?;
     file.set_len(0)?;
-    file.write_all(ring.to_text().as_bytes())?;
+    file.write_all(keys.to_text().as_bytes())?;
     file.sync_all()?;
     std::fs::rename(&next, dir.join(FILE))?;
     std::fs::File::open(dir)?.sync_all()
@@ -142,8 +143,8 @@ mod tests {
         let dir = root.path().join("state");
         let open = |config: &OhttpConfig| Gateway::open(config, Some(&dir));
         let config = OhttpConfig::default();
-        let told = open(&config).unwrap().published_keys();
-        assert_eq!(open(&config).unwrap().published_keys(), told);
+        let keys = open(&config).unwrap().published_keys();
+        assert_eq!(open(&config).unwrap().published_keys(), keys);
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "one file");
         #[cfg(unix)]
         {
@@ -151,7 +152,7 @@ mod tests {
             let mode = std::fs::metadata(dir.join(FILE)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        assert_ne!(Gateway::open(&config, None).unwrap().published_keys(), told);
+        assert_ne!(Gateway::open(&config, None).unwrap().published_keys(), keys);
         std::fs::write(dir.join(FILE), "something else").unwrap();
         let refused = open(&config).err().unwrap().to_string();
         assert!(refused.contains("ohttp-keys") && refused.contains("delete the file"), "{refused}");

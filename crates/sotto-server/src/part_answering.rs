@@ -28,21 +28,21 @@ impl PartPools {
 
     /// A pool for each of `parts` parts, or one per thread if there are more parts.
     fn of(&self, parts: usize) -> Result<Arc<[ThreadPool]>, SourceError> {
-        let lanes = parts.clamp(1, self.threads);
+        let count = parts.clamp(1, self.threads);
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pools) = pools.get(&lanes) {
+        if let Some(pools) = pools.get(&count) {
             return Ok(pools.clone());
         }
-        let pool = |lane: usize| {
+        let pool = |number: usize| {
             // The first pools get the remaining threads.
-            let threads = self.threads / lanes + usize::from(lane < self.threads % lanes);
-            let name = move |i| format!("sotto-part-{lane}-{i}");
+            let threads = self.threads / count + usize::from(number < self.threads % count);
+            let name = move |i| format!("sotto-part-{number}-{i}");
             rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build()
         };
-        let made = (0..lanes).map(pool).collect::<Result<Arc<[_]>, _>>();
+        let made = (0..count).map(pool).collect::<Result<Arc<[_]>, _>>();
         let made =
             made.map_err(|error| SourceError::Unreadable(format!("no threads for its parts: {error}")))?;
-        pools.insert(lanes, made.clone());
+        pools.insert(count, made.clone());
         Ok(made)
     }
 }
@@ -51,7 +51,7 @@ impl PartPools {
 pub(crate) struct JoinedParts {
     join: Box<dyn AnyJoin>,
     parts: Vec<Box<dyn AnyServer>>,
-    lanes: Arc<[ThreadPool]>,
+    pools: Arc<[ThreadPool]>,
     answer_bytes: usize,
 }
 
@@ -64,16 +64,17 @@ impl JoinedParts {
     /// [`SourceError::Inconsistent`] if the scheme does not split tables, or not into this number
     /// of parts.
     pub(crate) fn new(
-        (scheme, params): (&SchemeEntry, &[u8]),
+        scheme: &SchemeEntry,
+        params: &[u8],
         parts: Vec<Box<dyn AnyServer>>,
-        lanes: &PartPools,
+        pools: &PartPools,
         answer_bytes: u64,
     ) -> Result<Self, SourceError> {
         let none = || SourceError::Inconsistent("it is in parts, and its scheme does not cut tables".into());
         let count = u32::try_from(parts.len()).map_err(|_| none())?;
         let join = (scheme.server.parts.ok_or_else(none)?.join)(params, count)?;
         let answer_bytes = usize::try_from(answer_bytes).map_err(|_| none())?;
-        Ok(JoinedParts { join, lanes: lanes.of(parts.len())?, parts, answer_bytes })
+        Ok(JoinedParts { join, pools: pools.of(parts.len())?, parts, answer_bytes })
     }
 
     fn first(&self, bytes: impl Fn(&dyn AnyServer) -> usize) -> usize {
@@ -81,7 +82,7 @@ impl JoinedParts {
     }
 
     /// Joins the partial answers to a query, if every part has made one.
-    fn answer(&self, (session, query): (&AnySession, &[u8]), partials: Partials) -> Result<Vec<u8>> {
+    fn answer(&self, session: &AnySession, query: &[u8], partials: Partials) -> Result<Vec<u8>> {
         let partials = partials.into_iter().collect::<Result<Vec<_>>>()?;
         self.join.join(session, query, &partials)
     }
@@ -91,15 +92,15 @@ impl JoinedParts {
 type PartWork<'a> = (&'a [Box<dyn AnyServer>], &'a mut [Partials]);
 
 /// Runs the work of all pools at once, and waits for them.
-fn at_once(lanes: &[ThreadPool], mut work: Vec<PartWork<'_>>, asks: &[(&AnySession, &[u8])]) {
-    let (Some((lane, others)), Some((parts, room))) = (lanes.split_first(), work.pop()) else { return };
-    lane.in_place_scope(|scope| {
+fn at_once(pools: &[ThreadPool], mut work: Vec<PartWork<'_>>, queries: &[(&AnySession, &[u8])]) {
+    let (Some((pool, others)), Some((parts, partials))) = (pools.split_first(), work.pop()) else { return };
+    pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
-            for (part, room) in parts.iter().zip(room) {
-                *room = part.answer_many(asks);
+            for (part, partials) in parts.iter().zip(partials) {
+                *partials = part.answer_many(queries);
             }
         });
-        at_once(others, work, asks);
+        at_once(others, work, queries);
     });
 }
 
@@ -120,16 +121,20 @@ impl AnyServer for JoinedParts {
         self.join.admit(keys)
     }
 
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+    fn answer_many(&self, queries: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
         let mut made: Vec<Partials> = self.parts.iter().map(|_| Vec::new()).collect();
-        let each = self.parts.len().div_ceil(self.lanes.len()).max(1);
+        let each = self.parts.len().div_ceil(self.pools.len()).max(1);
         let work = self.parts.chunks(each).zip(made.chunks_mut(each)).collect();
-        at_once(&self.lanes, work, asks);
+        at_once(&self.pools, work, queries);
         let mut made: Vec<_> = made.into_iter().map(Vec::into_iter).collect();
         let fewer = || Err(Misuse::Rule("a part has a partial for each query").into());
         let mut of_each = || made.iter_mut().map(|part| part.next().unwrap_or_else(fewer)).collect();
-        let partials: Vec<Partials> = asks.iter().map(|_| of_each()).collect();
-        asks.par_iter().zip(partials).map(|(ask, partials)| self.answer(*ask, partials)).collect()
+        let partials: Vec<Partials> = queries.iter().map(|_| of_each()).collect();
+        queries
+            .par_iter()
+            .zip(partials)
+            .map(|((session, query), partials)| self.answer(session, query, partials))
+            .collect()
     }
 
     fn stream(&self) -> Option<&dyn AnyStreamServer> {

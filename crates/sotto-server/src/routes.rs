@@ -3,11 +3,9 @@
 //! | module | route |
 //! |---|---|
 //! | [`apple`] | Apple's private lookups: `/config`, `/key`, `/queries` |
-//! | [`tables`] | the list of tables, and their catalogs |
-//! | [`stacks`] | stacks, and their public files |
-//! | [`logs`] | the logs of publishers' catalogs, and proofs |
+//! | [`documents`] | the list of tables, catalogs, stacks, and the logs of publishers' catalogs |
 //! | [`artifacts`] | static files, in ranges |
-//! | [`query`] | queries in, answers out |
+//! | [`query`] | queries in, answers out; and the session that a frame names |
 //! | [`stream`] | a query in, the units of its record out |
 //! | [`hints`] | a hint request in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
@@ -16,25 +14,21 @@
 //! | [`origins`] | pages of other origins, as far as they may make requests |
 //! | [`page`] | the files of a web page, if there is one |
 //! | [`tokens`] | tokens of Privacy Pass: the issuer's routes |
-//! | [`session`] | the session that a frame names: none, in memory, or on disk |
+//! | [`http`] | entity tags and byte ranges |
 
 mod apple;
 mod artifacts;
+mod documents;
 mod evaluate;
 mod hints;
+mod http;
 mod keys;
-mod logs;
 #[cfg(feature = "ohttp")]
 mod ohttp;
 mod origins;
 mod page;
 mod query;
-mod range;
-mod session;
-mod stacks;
 mod stream;
-mod tables;
-mod tags;
 mod tokens;
 
 use crate::body::BodyReader;
@@ -55,16 +49,16 @@ use tracing::Instrument;
 /// Builds the public router.
 pub(crate) fn public(service: Arc<Service>) -> Router {
     let all = Router::new()
-        .route(routes::TABLES, get(tables::list))
-        .route(routes::TABLE, get(tables::catalog))
-        .route(routes::STACK, get(stacks::stack))
-        .route(routes::LOG_PROOF, get(logs::proof))
-        .route(routes::LOG_FILE, get(logs::file))
+        .route(routes::TABLES, get(documents::tables))
+        .route(routes::TABLE, get(documents::catalog))
+        .route(routes::STACK, get(documents::stack))
+        .route(routes::LOG_PROOF, get(documents::log_proof))
+        .route(routes::LOG_FILE, get(documents::log_file))
         .route(routes::ARTIFACT, get(artifacts::get))
         .route(routes::KEYS, post(keys::register))
-        .route(routes::QUERY, post(query::ask))
+        .route(routes::QUERY, post(query::query))
         .route(routes::STREAM, post(stream::stream))
-        .route(routes::HINTS, post(hints::order))
+        .route(routes::HINTS, post(hints::request))
         .route(routes::EVALUATE, post(evaluate::evaluate))
         .merge(apple::routes(&service))
         .merge(tokens::routes(&service))
@@ -85,8 +79,8 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
 fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, BodyReader), Refusal> {
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let read = (service.read_timeout, service.memory.none(peer));
-    Ok((peer, BodyReader::new(body, &parts.headers, limit, read)?))
+    let memory = service.memory.none(peer);
+    Ok((peer, BodyReader::new(body, &parts.headers, limit, service.read_timeout, memory)?))
 }
 
 /// Reads a whole body. Returns it with its memory permit.
@@ -145,10 +139,10 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         || response.extensions().get::<crate::route_refusal::OutcomeLabel>().map(|outcome| outcome.0);
     let outcome = ours.or_else(apples).unwrap_or("ok");
     span.record("outcome", outcome);
-    service.metrics.request(route, outcome);
+    service.metrics.requests.request(route, outcome);
     // Bytes that are sent inside another response are counted there.
     if !is_inside {
-        service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
+        service.metrics.requests.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
     }
     response
 }

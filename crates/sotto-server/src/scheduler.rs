@@ -17,32 +17,34 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `query_job` | a query request in the queue |
 //! | `queue` | the waiting requests, and when the next pass begins |
 //! | `fair_queue` | whose turn it is |
 //! | `stream_job` | a stream in progress |
 //! | `step_job` | streams and other work in steps, which take turns with the passes |
 //! | `worker` | the thread that makes the passes and the units |
+//! | `metrics` | what is counted of the passes and their queue |
 
 mod fair_queue;
+mod metrics;
+mod query_job;
 mod queue;
 mod step_job;
 mod stream_job;
 mod worker;
 
-use crate::client::Peer;
-use crate::memory::MemoryPermit;
-use crate::metrics::Metrics;
-use crate::refusal::Refusal;
 use crate::time_budget::TimeBudget;
-use crate::{ServerConfig, StartError, TableEpoch};
+use crate::{ServerConfig, StartError};
+pub(crate) use metrics::SchedulerMetrics;
+use query_job::Reply;
+pub(crate) use query_job::{QueryJob, QueryOutcome};
 use queue::Queue;
-use sotto_core::AnySession;
-use sotto_wire::{Code, Timing, query};
+use sotto_wire::Code;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-pub(crate) use step_job::StepWork;
 use step_job::{InterleavedJob, StepJob};
+pub(crate) use step_job::{StepOutcome, StepWork};
 use stream_job::QueuedStream;
 pub(crate) use stream_job::{Started, StreamJob};
 use tokio::sync::oneshot;
@@ -50,32 +52,6 @@ use tokio::sync::oneshot;
 /// Maximum time that low-priority work waits for gaps between the passes: on a server without gaps,
 /// a client's first lookup takes this much longer, once.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// A checked query request. Its frame is exactly as long as its head and the table's parameters
-/// say.
-pub(crate) struct QueryJob {
-    pub(crate) live: Arc<TableEpoch>,
-    pub(crate) session: Arc<AnySession>,
-    pub(crate) head: query::QueryHead,
-    pub(crate) frame: Vec<u8>,
-    /// Address of the client.
-    pub(crate) peer: Peer,
-    /// Memory of the frame, released with it: the request of a client that hangs up stays in the
-    /// queue.
-    pub(crate) _room: MemoryPermit,
-    /// Memory of the answers, until they are sent.
-    pub(crate) answer_room: MemoryPermit,
-}
-
-/// The answers to a query request, in order, their memory permit, and the times it took.
-pub(crate) struct QueryOutcome {
-    pub(crate) answers: Vec<Vec<u8>>,
-    pub(crate) room: MemoryPermit,
-    pub(crate) timing: Timing,
-}
-
-/// Result of a query request.
-pub(crate) type Reply = Result<QueryOutcome, Refusal>;
 
 /// Limits of the queue and of the passes.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +94,7 @@ impl Scheduler {
         limits: SchedulerLimits,
         threads: usize,
         budget: Arc<TimeBudget>,
-        metrics: Arc<Metrics>,
+        metrics: SchedulerMetrics,
     ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -139,17 +115,19 @@ impl Scheduler {
     /// # Errors
     /// [`Code::Busy`] if the queue is full and no other requester has more in it,
     /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
-    pub(crate) fn submit(&self, ask: QueryJob) -> Result<oneshot::Receiver<Reply>, Code> {
-        self.queue.push(ask, Instant::now())
+    pub(crate) fn submit(&self, job: QueryJob) -> Result<oneshot::Receiver<Reply>, Code> {
+        self.queue.push(job, Instant::now())
     }
 
     /// Queues a stream. The receiver gets its units once its query is expanded.
     ///
     /// # Errors
     /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
-    pub(crate) fn submit_stream(&self, ask: StreamJob) -> Result<oneshot::Receiver<Started>, Code> {
-        let (flow, receiver) = QueuedStream::new(ask, self.queue.clone(), Instant::now());
-        self.queue.push_turn(InterleavedJob::Flow(Box::new(flow)))?;
+    pub(crate) fn submit_stream(&self, job: StreamJob) -> Result<oneshot::Receiver<Started>, Code> {
+        let queue = self.queue.clone();
+        let wake = Arc::new(move || queue.wake());
+        let (stream, receiver) = QueuedStream::new(job, wake, Instant::now());
+        self.queue.push_job(InterleavedJob::Stream(Box::new(stream)))?;
         Ok(receiver)
     }
 
@@ -159,8 +137,8 @@ impl Scheduler {
     /// [`Code::Busy`] if the queue is full and no other requester has more steps waiting,
     /// [`Code::ShuttingDown`] after [`Scheduler::finish`].
     pub(crate) fn submit_steps(&self, steps: Box<dyn StepWork>) -> Result<(), Code> {
-        let stepping = StepJob { steps, since: Instant::now(), has_begun: false };
-        self.queue.push_turn(InterleavedJob::Steps(stepping))
+        let job = StepJob { steps, since: Instant::now(), has_begun: false };
+        self.queue.push_job(InterleavedJob::Steps(job))
     }
 
     /// A function that waits until no pass is in progress, each time that it is called, for at most

@@ -3,8 +3,8 @@
 use crate::database::state_folder;
 use crate::listen::{self, PortServer, Routes};
 use crate::memory::MemoryBudget;
-use crate::metrics::Metrics;
 use crate::opening::Opening;
+use crate::server_metrics::ServerMetrics;
 use crate::service::Service;
 use crate::{
     EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus,
@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// Interval at which a server that opens its tables reports its progress.
-const TELL_EVERY: Duration = Duration::from_secs(2);
+const REPORT_EVERY: Duration = Duration::from_secs(2);
 
 /// Number of threads that load keys from the disk, open new epochs, and wait for files that are
 /// downloaded: few, so that none of these displaces the passes.
@@ -44,7 +44,7 @@ pub struct RunningServer {
     runtime: Option<Runtime>,
     service: Arc<Service>,
     stop: watch::Sender<bool>,
-    doors: Vec<JoinHandle<usize>>,
+    ports: Vec<JoinHandle<usize>>,
 }
 
 /// Result of a shutdown.
@@ -75,9 +75,10 @@ impl Server {
         let mut config = config.clone();
         config.recognize()?;
         let config = &config;
-        let room = crate::epoch_files::room(config);
-        let sources = named_sources(config, &room)?;
-        Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room), watch)
+        let copies = crate::epoch_files::copy_budget(config);
+        let sources = named_sources(config, &copies)?;
+        let use_cases = crate::apple::sources::use_cases(config, &copies);
+        Server::start_with_all(config, sources, use_cases, watch)
     }
 
     /// Serves the tables of the given sources; `config.tables` is ignored.
@@ -131,7 +132,7 @@ impl Server {
             listener.local_addr().map_err(failed)
         };
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
-        let (metrics, opening) = (Arc::new(Metrics::new()), Arc::<Opening>::default());
+        let (metrics, opening) = (Arc::new(ServerMetrics::new()), Arc::<Opening>::default());
         let bytes = config.request_memory_mib.saturating_mul(1 << 20);
         let memory = MemoryBudget::new(bytes, metrics.request_memory.clone());
         let (stop, stopping) = watch::channel(false);
@@ -143,17 +144,17 @@ impl Server {
         let is_https = tls.is_some();
         front.tls = tls;
         front.memory = Some(memory.clone());
-        front.metrics = Some(metrics.clone());
+        front.connections = Some(metrics.connections.clone());
         let back = PortServer::new(admin, back_routes.clone(), config);
-        let doors = vec![
+        let ports = vec![
             runtime.spawn(front.serve(stopping.clone(), drain)),
             runtime.spawn(back.serve(stopping.clone(), drain)),
         ];
-        let telling = runtime.spawn(tell(opening.clone(), watch));
-        let service = Service::open(config, sources, use_cases, (metrics, memory, &opening));
-        telling.abort();
+        let reporting = runtime.spawn(report_progress(opening.clone(), watch));
+        let service = Service::open(config, sources, use_cases, metrics, memory, &opening);
+        reporting.abort();
         let service = Arc::new(service?);
-        service.read_on(service.tables.all().filter(|slot| slot.is_reading()).cloned().collect());
+        service.read_on(service.tables.all().filter(|table| table.is_reading()).cloned().collect());
         back_routes.open(admin::admin(service.clone()));
         front_routes.open(routes::public(service.clone()));
         if config.reload_seconds > 0 {
@@ -163,26 +164,26 @@ impl Server {
         runtime.spawn(sweep(service.clone(), stop.subscribe()));
         tracing::info!(public = %addresses.0, admin = %addresses.1, tls = is_https, "serving");
         let (public, admin) = addresses;
-        Ok(RunningServer { public, admin, own, is_https, runtime: Some(runtime), service, stop, doors })
+        Ok(RunningServer { public, admin, own, is_https, runtime: Some(runtime), service, stop, ports })
     }
 }
 
 /// The sources that a configuration names.
 fn named_sources(
     config: &ServerConfig,
-    room: &Arc<sotto_db::CopyBudget>,
+    copies: &Arc<sotto_db::CopyBudget>,
 ) -> Result<Vec<Box<dyn EpochSource>>, StartError> {
     if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
         let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
         return Err(StartError::Settings(format!("no table is named; {fix}")));
     }
-    crate::epoch_files::sources(config, room)
+    crate::epoch_files::sources(config, copies)
 }
 
 /// Reports the progress of a server that opens its tables, if it takes long.
-async fn tell(opening: Arc<Opening>, watch: impl Fn(&OpeningProgress)) {
+async fn report_progress(opening: Arc<Opening>, watch: impl Fn(&OpeningProgress)) {
     loop {
-        tokio::time::sleep(TELL_EVERY).await;
+        tokio::time::sleep(REPORT_EVERY).await;
         watch(&opening.now());
     }
 }
@@ -218,19 +219,20 @@ impl RunningServer {
     /// has changed.
     pub fn reload(&self) -> bool {
         let (tables, use_cases) = self.service.reload();
-        tables.iter().any(|(_, reloaded)| reloaded.changed) || use_cases.iter().any(|looked| looked.changed)
+        tables.iter().any(|(_, reloaded)| reloaded.changed)
+            || use_cases.iter().any(|reloaded| reloaded.changed)
     }
 
     /// The tables of the server by name, with the status of each.
     pub fn tables(&self) -> Vec<(String, TableStatus)> {
-        self.service.tables.all().map(|slot| (slot.name(), slot.standing())).collect()
+        self.service.tables.all().map(|table| (table.name(), table.status())).collect()
     }
 
     /// The use cases of Apple's private lookups by name, with the number of live configurations of
     /// each.
     pub fn use_cases(&self) -> Vec<(String, usize)> {
         let Some(apple) = &self.service.apple else { return Vec::new() };
-        apple.shelf.live().use_cases().map(|(name, all)| (name.to_owned(), all.len())).collect()
+        apple.use_cases.live().use_cases().map(|(name, all)| (name.to_owned(), all.len())).collect()
     }
 
     /// Blocks until the process is asked to end (SIGINT or SIGTERM), then shuts down.
@@ -256,13 +258,13 @@ impl RunningServer {
         let mut cut_off = 0;
         let Some(runtime) = self.runtime.take() else { return ShutdownReport { unfinished: cut_off } };
         if wait {
-            for door in self.doors.drain(..) {
-                cut_off += runtime.block_on(door).unwrap_or(0);
+            for port in self.ports.drain(..) {
+                cut_off += runtime.block_on(port).unwrap_or(0);
             }
-            self.service.batch.finish();
+            self.service.scheduler.finish();
             tracing::info!(cut_off, "ended");
         } else {
-            self.service.batch.close();
+            self.service.scheduler.close();
         }
         self.service.settle();
         // Ends the remaining tasks, and with them their sockets.

@@ -13,13 +13,13 @@ use crate::hint_queue::HintQueue;
 use crate::logs::ServedLogs;
 use crate::low_priority::LowPriorityPool;
 use crate::memory::{MemoryBudget, MemoryPermit};
-use crate::metrics::Metrics;
 use crate::opening::Opening;
 use crate::origins::AllowedOrigins;
 use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
 use crate::scheduler::{Scheduler, SchedulerLimits};
 use crate::served_table::{ReloadOutcome, ServedTable};
+use crate::server_metrics::ServerMetrics;
 use crate::sessions::{self, Sessions};
 use crate::stacks::ServedStacks;
 use crate::static_site::StaticSite;
@@ -47,16 +47,16 @@ pub(crate) struct Service {
     pub(crate) apple: Option<AppleServer>,
     #[cfg(feature = "ohttp")]
     pub(crate) ohttp: Option<crate::ohttp::Gateway>,
-    pub(crate) batch: Scheduler,
-    pub(crate) orders: HintQueue,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) hint_queue: HintQueue,
     /// Low-priority threads, which expand keys.
-    pub(crate) aside: LowPriorityPool,
+    pub(crate) low_priority: LowPriorityPool,
     pub(crate) sessions: Sessions,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<ServerMetrics>,
     pub(crate) open_streams: Arc<ConcurrencyLimit>,
-    pub(crate) open_orders: Arc<ConcurrencyLimit>,
+    pub(crate) open_hint_requests: Arc<ConcurrencyLimit>,
     /// Quota of each client for the time of its hint requests.
-    pub(crate) effort: Arc<ClientQuota>,
+    pub(crate) hint_quota: Arc<ClientQuota>,
     pub(crate) evaluations: ClientQuota,
     pub(crate) budget: Arc<TimeBudget>,
     /// Origins whose pages may make requests.
@@ -88,34 +88,41 @@ impl Service {
         config: &ServerConfig,
         sources: Vec<Box<dyn EpochSource>>,
         use_cases: Vec<Box<dyn UseCaseSource>>,
-        (metrics, memory, opening): (Arc<Metrics>, Arc<MemoryBudget>, &Opening),
+        metrics: Arc<ServerMetrics>,
+        memory: Arc<MemoryBudget>,
+        opening: &Opening,
     ) -> Result<Self, StartError> {
         let tables = ServedTables::open(sources, opening)?;
         let stacks = ServedStacks::open(&config.stacks, &tables)?;
         let logs = ServedLogs::open(&config.logs)?;
         let page = StaticSite::open(config.static_dir.as_deref())?;
-        let apple = AppleServer::open(config, use_cases, &metrics)?;
+        let apple = AppleServer::open(config, use_cases, metrics.sessions.clone())?;
         let state = config.state.as_deref();
-        let sessions = Sessions::open(&config.sessions, state, metrics.clone(), sessions::now())?;
+        let sessions = Sessions::open(&config.sessions, state, metrics.sessions.clone(), sessions::now())?;
         // Opened after the database of sessions, which no two servers can have open.
         #[cfg(feature = "ohttp")]
         let ohttp = config.ohttp.as_ref().map(|set| crate::ohttp::Gateway::open(set, state)).transpose()?;
-        let (keep, now) = (sessions.keep(), Instant::now());
-        let budget = Arc::new(TimeBudget::new(&config.scan_budget, keep, metrics.clone()));
-        let batch =
-            Scheduler::start(SchedulerLimits::of(config), config.threads, budget.clone(), metrics.clone())?;
-        let making = nanos(Duration::from_secs(config.hint_seconds_per_client));
+        let (count_store, now) = (sessions.count_store(), Instant::now());
+        let budget = Arc::new(TimeBudget::new(&config.scan_budget, count_store, metrics.budget.clone()));
+        let limits = SchedulerLimits::of(config);
+        let scheduler = Scheduler::start(limits, config.threads, budget.clone(), metrics.scheduler.clone())?;
+        let hint_time = nanos(Duration::from_secs(config.hint_seconds_per_client));
         let made = "as much was made for one address as may be in an hour";
-        let effort = Arc::new(ClientQuota::new(Rate::per(making, HOUR), made, keep));
+        let hint_quota = Arc::new(ClientQuota::new(Rate::per(hint_time, HOUR), made, count_store));
         let evaluated = "as many evaluations were made for one address as may be in an hour";
         let evaluations =
-            ClientQuota::kept(Rate::per(config.evaluations_per_client, HOUR), evaluated, keep, now)?;
-        let works = (effort.clone(), budget.clone());
-        let orders = HintQueue::start(config.max_hint_requests, config.hint_threads, works, metrics.clone())?;
+            ClientQuota::open(Rate::per(config.evaluations_per_client, HOUR), evaluated, count_store, now)?;
+        let hint_queue = HintQueue::start(
+            config.max_hint_requests,
+            config.hint_threads,
+            hint_quota.clone(),
+            budget.clone(),
+            metrics.hints.clone(),
+        )?;
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
-        let places = |all, per_client| Capacity { all, per_client };
+        let capacity = |all, per_client| Capacity { all, per_client };
         Ok(Service {
             tables,
             stacks,
@@ -124,22 +131,22 @@ impl Service {
             apple,
             #[cfg(feature = "ohttp")]
             ohttp,
-            batch,
-            orders,
-            aside: LowPriorityPool::start()?,
+            scheduler,
+            hint_queue,
+            low_priority: LowPriorityPool::start()?,
             sessions,
             open_streams: ConcurrencyLimit::new(
-                places(config.max_streams, config.streams_per_client),
-                metrics.open_streams.clone(),
+                capacity(config.max_streams, config.streams_per_client),
+                metrics.scheduler.open_streams.clone(),
                 streams,
             ),
-            open_orders: ConcurrencyLimit::new(
-                places(config.max_hint_requests, config.hint_requests_per_client),
-                metrics.open_hint_requests.clone(),
+            open_hint_requests: ConcurrencyLimit::new(
+                capacity(config.max_hint_requests, config.hint_requests_per_client),
+                metrics.hints.open.clone(),
                 hints,
             ),
             memory,
-            effort,
+            hint_quota,
             evaluations,
             budget,
             metrics,
@@ -155,6 +162,11 @@ impl Service {
         })
     }
 
+    /// The metrics as text.
+    pub(crate) fn exposition(&self) -> String {
+        self.metrics.exposition(&self.tables, &self.sessions, self.apple.as_ref())
+    }
+
     /// Checks that new work is accepted.
     ///
     /// # Errors
@@ -168,7 +180,7 @@ impl Service {
     ///
     /// # Errors
     /// As for [`MemoryBudget::take`].
-    pub(crate) fn room(&self, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
+    pub(crate) fn take_memory(&self, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
         self.memory.take(peer, bytes)
     }
 
@@ -186,7 +198,7 @@ impl Service {
         #[cfg(feature = "ohttp")]
         self.ohttp.iter().for_each(|gateway| gateway.renew_keys());
         let now = Instant::now();
-        [&self.effort, &self.evaluations].into_iter().for_each(|allowance| allowance.sweep(now));
+        [&self.hint_quota, &self.evaluations].into_iter().for_each(|quota| quota.sweep(now));
         self.budget.sweep(now);
     }
 
@@ -213,8 +225,8 @@ impl Service {
     /// Accepts no new work from now on.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
-        self.tables.all().for_each(|slot| slot.stop());
-        self.orders.close();
+        self.tables.all().for_each(|table| table.stop());
+        self.hint_queue.close();
     }
 
     /// Whether a load balancer should send nothing here; requests that arrive nevertheless are
@@ -235,48 +247,50 @@ impl Service {
     /// Checks for new epochs of every table and of every use case. Blocks on files; large images
     /// are read by a thread of its own.
     pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, ReloadOutcome)>, Vec<LookedCase>) {
-        let use_cases = self.apple.as_ref().map(|apple| apple.shelf.reload()).unwrap_or_default();
+        let use_cases = self.apple.as_ref().map(|apple| apple.use_cases.reload()).unwrap_or_default();
         self.apple.iter().flat_map(|apple| &apple.tokens).for_each(|tokens| tokens.refresh());
-        use_cases.iter().filter(|looked| looked.refused.is_some()).for_each(|_| self.metrics.epoch_refused());
+        let failures = use_cases.iter().filter(|outcome| outcome.refused.is_some()).count();
+        self.metrics.tables.load_failures.inc_by(failures as u64);
         (self.reload_tables(), use_cases)
     }
 
     fn reload_tables(self: &Arc<Self>) -> Vec<(String, ReloadOutcome)> {
         let mut patience = PATIENCE;
-        let look = |slot: &Arc<ServedTable>| {
-            let looked = slot.reload(&mut patience);
-            if looked.refused.is_some() {
-                self.metrics.epoch_refused();
+        let reload = |table: &Arc<ServedTable>| {
+            let outcome = table.reload(&mut patience);
+            if outcome.refused.is_some() {
+                self.metrics.tables.load_failures.inc();
             }
-            (slot.clone(), looked)
+            (table.clone(), outcome)
         };
-        let looked: Vec<_> = self.tables.all().map(look).collect();
+        let outcome: Vec<_> = self.tables.all().map(reload).collect();
         self.stacks.reload(&self.tables);
         // After the tables, since a publisher writes the log last.
         self.logs.refresh();
-        let begun = |(slot, looked): &(Arc<ServedTable>, ReloadOutcome)| looked.begun.then(|| slot.clone());
-        self.read_on(looked.iter().filter_map(begun).collect());
-        looked.into_iter().map(|(slot, looked)| (slot.name(), looked)).collect()
+        let begun =
+            |(table, outcome): &(Arc<ServedTable>, ReloadOutcome)| outcome.begun.then(|| table.clone());
+        self.read_on(outcome.iter().filter_map(begun).collect());
+        outcome.into_iter().map(|(table, outcome)| (table.name(), outcome)).collect()
     }
 
     /// Verifies the images of these tables on a thread of its own, one after the other: a disk does
     /// not get faster with two readers.
-    pub(crate) fn read_on(self: &Arc<Self>, slots: Vec<Arc<ServedTable>>) {
-        if slots.is_empty() {
+    pub(crate) fn read_on(self: &Arc<Self>, tables: Vec<Arc<ServedTable>>) {
+        if tables.is_empty() {
             return;
         }
-        let (service, waiting) = (self.clone(), slots.clone());
+        let (service, waiting) = (self.clone(), tables.clone());
         let read = move || {
-            for slot in slots {
-                if slot.finish_reading().refused.is_some() {
-                    service.metrics.epoch_refused();
+            for table in tables {
+                if table.finish_reading().refused.is_some() {
+                    service.metrics.tables.load_failures.inc();
                 }
                 service.stacks.reload(&service.tables);
             }
         };
         if let Err(error) = std::thread::Builder::new().name("sotto-check".into()).spawn(read) {
             tracing::error!(%error, "no thread to read images on; they are looked for again later");
-            waiting.iter().for_each(|slot| slot.put_off());
+            waiting.iter().for_each(|table| table.put_off());
         }
     }
 }

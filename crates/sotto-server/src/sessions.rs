@@ -4,9 +4,6 @@
 //! | module | contents |
 //! |---|---|
 //! | [`table`] | the sessions, and the order of eviction; no I/O, no clock |
-//! | [`count_store`] | names, time and storage for counts per client |
-//! | [`store`] | keys on disk, in one file |
-//! | [`entry`] | the bytes that describe a stored session |
 //! | [`coordinator`] | the same limits for a coordinator, which moves the bytes itself |
 //!
 //! A session id is 16 random bytes, so it cannot be guessed. A session belongs to a table and its
@@ -21,21 +18,21 @@
 //! displace another client's keys.
 
 pub mod coordinator;
-mod count_store;
-mod entry;
-mod store;
 mod table;
 
-pub(crate) use count_store::CountStore;
-pub(crate) use table::{SessionCounts, SessionOwner, SessionPlace};
+pub(crate) use table::{SessionCounts, SessionPlace};
 
 use crate::client::{ClientHasher, ClientId, Peer};
 use crate::client_quota::ClientQuota;
 use crate::clock::{self, Clock};
 use crate::database::{CopyTo, DatabaseError};
-use crate::metrics::{EvictionReason, Metrics};
+use crate::metrics::{ByTable, MediumLabel, gauge_value};
 use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
+use crate::session_store::count_store::CountStore;
+use crate::session_store::entry::{SessionOwner, StoredSession};
+use crate::session_store::metrics::{EvictionReason, SessionMetrics};
+use crate::session_store::{SessionStore, StoredSessions};
 use crate::{SessionConfig, StartError};
 use rand_core::Rng;
 use sotto_core::AnySession;
@@ -45,7 +42,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::{SessionStore, StoredSessions};
 use table::{NewSession, SessionLimits, SessionTable};
 
 /// Name of the file of sessions in the state directory.
@@ -53,15 +49,27 @@ const FILE: &str = "sessions.redb";
 
 /// All sessions of a server.
 pub(crate) struct Sessions<S = AnySession> {
-    roster: Mutex<SessionTable<S>>,
+    table: Mutex<SessionTable<S>>,
     /// Quota of each client for registrations.
     registrations: ClientQuota,
-    keep: CountStore,
-    metrics: Arc<Metrics>,
+    count_store: CountStore,
+    metrics: SessionMetrics,
     sweep: Duration,
     /// Lock for loading keys from the disk, one at a time: many requests for sessions that are not
     /// in memory must not read and expand megabytes each at once.
-    pub(crate) bringing_back: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) loading: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// A session to be added, with the keys it was admitted from.
+pub(crate) struct Registration<'a, S> {
+    pub(crate) owner: SessionOwner,
+    pub(crate) peer: Peer,
+    /// Keys as the client sent them.
+    pub(crate) keys: &'a [u8],
+    /// The client's stamp of its keys; 0 if there is none.
+    pub(crate) stamp: u64,
+    pub(crate) session: Arc<S>,
+    pub(crate) session_bytes: u64,
 }
 
 /// Seconds since 1970, for the expiry of keys. A clock that is set back makes keys last longer, one
@@ -79,10 +87,25 @@ impl Sessions {
     pub(crate) fn open(
         config: &SessionConfig,
         state: Option<&Path>,
-        metrics: Arc<Metrics>,
+        metrics: SessionMetrics,
         now: u64,
     ) -> Result<Self, StartError> {
         Sessions::open_file(config, state.map(|dir| (dir, FILE)), metrics, now)
+    }
+
+    /// Sets the gauges to the current values, for these tables.
+    pub(crate) fn update_gauges(&self, tables: impl Iterator<Item = String>) {
+        let (memory, disk) = self.bytes();
+        for (medium, bytes) in [("memory", memory), ("disk", disk)] {
+            self.metrics.bytes.get_or_create(&MediumLabel { medium }).set(gauge_value(bytes));
+        }
+        let counts = self.counts(|owner| owner.table.to_string());
+        for table in tables {
+            let count = counts.get(&table).copied().unwrap_or_default();
+            let label = ByTable { table };
+            self.metrics.sessions.get_or_create(&label).set(count.sessions as i64);
+            self.metrics.in_memory.get_or_create(&label).set(count.in_memory as i64);
+        }
     }
 }
 
@@ -96,37 +119,40 @@ impl<S> Sessions<S> {
     pub(crate) fn open_file(
         config: &SessionConfig,
         state: Option<(&Path, &'static str)>,
-        metrics: Arc<Metrics>,
+        metrics: SessionMetrics,
         now: u64,
     ) -> Result<Self, StartError> {
-        let mut roster = SessionTable::new(SessionLimits::of(config));
+        let mut table = SessionTable::new(SessionLimits::of(config));
         let mut fresh = [0; 32];
         sotto_prg::system_rng().map_err(|EntropyError| StartError::Entropy)?.fill_bytes(&mut fresh);
         let (store, hasher, written) = match state {
             None => (None, ClientHasher::new(fresh), 0),
             Some((dir, file)) => {
                 let (store, StoredSessions { key, entries, time }) = SessionStore::open(dir, file, fresh)?;
-                entries.into_iter().for_each(|(id, entry)| roster.restore(id, entry));
+                entries.into_iter().for_each(|(id, entry)| table.restore(id, entry));
                 (Some(Arc::new(store)), ClientHasher::new(key), time)
             }
         };
         // No earlier than the time that the last run has stored: a clock that was set back gives
         // nobody back a used quota.
         let clock = Clock::starting(clock::nanos(Duration::from_secs(now)).max(written));
-        let keep = CountStore { hasher, clock, store, metrics: metrics.clone() };
+        let count_store = CountStore { hasher, clock, store, metrics: metrics.clone() };
         let minute = Duration::from_secs(60);
-        let often = "as many keys were registered from one address as may be in a minute";
-        let registrations =
-            ClientQuota::new(Rate::per(u64::from(config.registrations_per_minute), minute), often, &keep);
+        let message = "as many keys were registered from one address as may be in a minute";
+        let registrations = ClientQuota::new(
+            Rate::per(u64::from(config.registrations_per_minute), minute),
+            message,
+            &count_store,
+        );
         // Often enough that keys go soon after they expire, and rarely enough to cost nothing.
         let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
         let sessions = Sessions {
-            roster: Mutex::new(roster),
+            table: Mutex::new(table),
             registrations,
-            keep,
+            count_store,
             metrics,
             sweep,
-            bringing_back: Arc::default(),
+            loading: Arc::default(),
         };
         sessions.sweep(now);
         Ok(sessions)
@@ -134,12 +160,12 @@ impl<S> Sessions<S> {
 
     /// The database of sessions, if they outlive the process.
     pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
-        self.keep.store.as_deref().map(|store| store as &dyn CopyTo)
+        self.count_store.store.as_deref().map(|store| store as &dyn CopyTo)
     }
 
     /// The store of counts per client.
-    pub(crate) fn keep(&self) -> &CountStore {
-        &self.keep
+    pub(crate) fn count_store(&self) -> &CountStore {
+        &self.count_store
     }
 
     /// Counts a registration of `peer`, if another one is allowed now.
@@ -150,65 +176,52 @@ impl<S> Sessions<S> {
         self.registrations.take(peer, 1, now)
     }
 
-    /// Adds a session, with the keys it was admitted from. Blocks on the disk.
+    /// Adds a session under a random id. Blocks on the disk.
     ///
     /// # Errors
     /// [`EntropyError`].
-    pub(crate) fn insert(
-        &self,
-        whose: (SessionOwner, Peer),
-        keys: &[u8],
-        (session, session_bytes): (S, u64),
-        now: u64,
-    ) -> Result<SessionId, EntropyError> {
+    pub(crate) fn insert(&self, new: Registration<'_, S>, now: u64) -> Result<SessionId, EntropyError> {
         let mut id = SessionId::NONE;
         sotto_prg::system_rng()?.fill_bytes(&mut id.0);
-        self.insert_named((id, 0), whose, keys, (Arc::new(session), session_bytes), now);
+        self.insert_named(id, new, now);
         Ok(id)
     }
 
-    /// Adds a session under a given id, in place of one of that id, with its client's stamp. Blocks
-    /// on the disk.
-    pub(crate) fn insert_named(
-        &self,
-        (id, stamp): (SessionId, u64),
-        (owner, peer): (SessionOwner, Peer),
-        keys: &[u8],
-        (session, session_bytes): (Arc<S>, u64),
-        now: u64,
-    ) {
-        let client = self.keep.client(peer);
-        let entry =
-            entry::StoredSession { stamp, ..entry::StoredSession::new(owner.clone(), client, keys, now) };
-        let stored = self.keep.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
+    /// Adds a session under a given id, in place of one of that id. Blocks on the disk.
+    pub(crate) fn insert_named(&self, id: SessionId, new: Registration<'_, S>, now: u64) {
+        let Registration { owner, peer, keys, stamp, session, session_bytes } = new;
+        let client = self.count_store.client(peer);
+        let entry = StoredSession { stamp, ..StoredSession::new(owner.clone(), client, keys, now) };
+        let stored =
+            self.count_store.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
         let stored_bytes = if stored { entry.keys_bytes } else { 0 };
         let new = NewSession { owner, client, stored_bytes, stamp, session, session_bytes };
-        let gone = self.roster().insert(id, new, now);
-        self.forget(gone);
+        let evicted = self.table().insert(id, new, now);
+        self.forget(evicted);
     }
 
     /// The client's stamp of a session of `owner`. The session does not count as used.
     pub(crate) fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
-        self.roster().stamp(id, owner, now)
+        self.table().stamp(id, owner, now)
     }
 
     /// Where the session of this id is, if it belongs to `owner`; it counts as used.
     pub(crate) fn find(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
-        self.roster().find(id, owner, now)
+        self.table().find(id, owner, now)
     }
 
     /// The client of a session.
     fn client_of(&self, id: &SessionId) -> Option<ClientId> {
-        self.roster().client(id)
+        self.table().client(id)
     }
 
     /// The stored keys of a session; `None` if they are missing or damaged, and then the session is
     /// dropped too. Blocks on the disk.
     pub(crate) fn keys(&self, id: &SessionId) -> Option<Vec<u8>> {
-        let keys = match self.keep.store.as_ref()?.keys(id) {
+        let keys = match self.count_store.store.as_ref()?.keys(id) {
             Ok(keys) => keys,
             Err(error) => {
-                self.keep.failed(&error);
+                self.count_store.failed(&error);
                 None
             }
         };
@@ -221,25 +234,25 @@ impl<S> Sessions<S> {
 
     /// Drops a session whose stored keys cannot be used. Blocks on the disk.
     pub(crate) fn drop_session(&self, id: &SessionId) {
-        let gone = self.roster().remove(id, EvictionReason::Damaged);
-        self.forget(gone);
+        let evicted = self.table().remove(id, EvictionReason::Damaged);
+        self.forget(evicted);
     }
 
     /// Puts a session that was admitted from stored keys into memory. Blocks on the disk.
     pub(crate) fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
         self.metrics.readmitted.inc();
-        let gone = self.roster().admitted(id, session, session_bytes);
-        self.forget(gone);
+        let evicted = self.table().admitted(id, session, session_bytes);
+        self.forget(evicted);
     }
 
     /// Drops what has expired, and stores the times of use. Blocks on the disk.
     pub(crate) fn sweep(&self, now: u64) {
-        let gone = self.roster().expire(now);
-        self.forget(gone);
-        let Some(store) = &self.keep.store else { return };
-        let used = self.roster().unsaved();
+        let evicted = self.table().expire(now);
+        self.forget(evicted);
+        let Some(store) = &self.count_store.store else { return };
+        let used = self.table().unsaved();
         if self.done(store.touch(&used)) {
-            self.roster().saved(&used);
+            self.table().saved(&used);
         }
     }
 
@@ -250,32 +263,32 @@ impl<S> Sessions<S> {
 
     /// Bytes of keys in memory and on disk.
     pub(crate) fn bytes(&self) -> (u64, u64) {
-        self.roster().bytes()
+        self.table().bytes()
     }
 
     /// Number of sessions, grouped by `of` their owner.
     pub(crate) fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
-        self.roster().counts(of)
+        self.table().counts(of)
     }
 
     /// Counts evicted sessions, and removes them from the disk.
-    fn forget(&self, gone: table::EvictedSessions) {
-        for why in &gone.why {
-            self.metrics.evicted(*why);
+    fn forget(&self, evicted: table::EvictedSessions) {
+        for reason in &evicted.reasons {
+            self.metrics.evicted(*reason);
         }
-        if let Some(store) = self.keep.store.as_ref().filter(|_| !gone.stored.is_empty()) {
-            self.done(store.remove(&gone.stored));
+        if let Some(store) = self.count_store.store.as_ref().filter(|_| !evicted.stored.is_empty()) {
+            self.done(store.remove(&evicted.stored));
         }
     }
 
     fn done(&self, outcome: Result<(), DatabaseError>) -> bool {
-        self.keep.done(outcome)
+        self.count_store.done(outcome)
     }
 
-    fn roster(&self) -> MutexGuard<'_, SessionTable<S>> {
-        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, SessionTable<S>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

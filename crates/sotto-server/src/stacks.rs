@@ -127,7 +127,7 @@ impl StackFolder {
             return Err(format!("it holds stack {} now, and {} was served", stack.stack, self.name));
         }
         for shard in &stack.shards {
-            let live = tables.get(shard.table.as_str()).ok().and_then(|slot| slot.live_now());
+            let live = tables.get(shard.table.as_str()).ok().and_then(|table| table.live_now());
             let live = live.ok_or_else(|| format!("table {} is not served", shard.table))?;
             if !live.all().any(|epoch| shard.is(epoch.catalog())) {
                 return Err(format!("table {} is at another epoch", shard.table));

@@ -3,7 +3,7 @@
 mod files;
 
 use crate::clock;
-use crate::sessions::SessionOwner;
+use crate::session_store::entry::SessionOwner;
 use crate::source_error::SourceError;
 use bytes::Bytes;
 use files::EpochFiles;

@@ -6,12 +6,15 @@ use crate::ScanConfig;
 use crate::client::Peer;
 use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
-use crate::metrics::Metrics;
+use crate::metrics::{ScopeLabel, register};
 use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
-use crate::sessions::CountStore;
+use crate::session_store::count_store::CountStore;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -23,11 +26,50 @@ const ALL: Peer = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 pub(crate) struct TimeBudget {
     own: ClientQuota,
     all: ClientQuota,
-    metrics: Arc<Metrics>,
+    metrics: BudgetMetrics,
+}
+
+/// Metrics of time budgets.
+#[derive(Debug, Clone)]
+pub(crate) struct BudgetMetrics {
+    scan_seconds: Counter<f64, AtomicU64>,
+    refusals: Family<ScopeLabel, Counter>,
+}
+
+impl BudgetMetrics {
+    pub(crate) fn register(r: &mut Registry) -> Self {
+        BudgetMetrics {
+            scan_seconds: register(
+                r,
+                "scan_seconds",
+                "Time of passes, units and hints, as charged to clients",
+            ),
+            refusals: register(
+                r,
+                "budget_refusals",
+                "Refusals for want of such time: a client's, or that of all",
+            ),
+        }
+    }
+
+    pub(crate) fn charged(&self, time: Duration) {
+        self.scan_seconds.inc_by(time.as_secs_f64());
+    }
+
+    /// Counts a refusal because the time budget of `client` or of `all` is used up.
+    pub(crate) fn refused(&self, scope: &'static str) {
+        self.refusals.get_or_create(&ScopeLabel { scope }).inc();
+    }
+}
+
+/// The share of `queries` of all `total` queries in the time of their pass.
+pub(crate) fn share(time: Duration, queries: usize, total: usize) -> Duration {
+    let share = u128::from(nanos(time)) * queries as u128 / total.max(1) as u128;
+    Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX))
 }
 
 impl TimeBudget {
-    pub(crate) fn new(config: &ScanConfig, keep: &CountStore, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(config: &ScanConfig, count_store: &CountStore, metrics: BudgetMetrics) -> Self {
         // One percent of a second, in nanoseconds.
         let rate = |percent: u64, burst: u64| Rate {
             burst: nanos(Duration::from_secs(burst)),
@@ -40,9 +82,9 @@ impl TimeBudget {
             own: ClientQuota::new(
                 rate(config.percent_per_client, config.burst_seconds_per_client),
                 own,
-                keep,
+                count_store,
             ),
-            all: ClientQuota::new(rate(config.percent, config.burst_seconds), all, keep),
+            all: ClientQuota::new(rate(config.percent, config.burst_seconds), all, count_store),
             metrics,
         }
     }
@@ -53,8 +95,8 @@ impl TimeBudget {
     /// [`sotto_wire::Code::Busy`].
     pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
         let each = [(&self.own, peer, "client"), (&self.all, ALL, "all")];
-        each.into_iter().try_for_each(|(allowance, peer, whose)| {
-            allowance.check(peer, now).inspect_err(|_| self.metrics.over_budget(whose))
+        each.into_iter().try_for_each(|(quota, peer, scope)| {
+            quota.check(peer, now).inspect_err(|_| self.metrics.refused(scope))
         })
     }
 
@@ -63,13 +105,11 @@ impl TimeBudget {
         self.own.wait(peer, now).max(self.all.wait(ALL, now))
     }
 
-    /// Charges a client for its share of work that took `took`: `part` of `whole`.
-    pub(crate) fn charge(&self, peer: Peer, took: Duration, (part, whole): (usize, usize), now: Instant) {
-        let share = u128::from(nanos(took)) * part as u128 / whole.max(1) as u128;
-        let share = u64::try_from(share).unwrap_or(u64::MAX);
-        self.own.add(peer, share, now);
-        self.all.add(ALL, share, now);
-        self.metrics.scanned(Duration::from_nanos(share));
+    /// Charges a client for the time of its work.
+    pub(crate) fn charge(&self, peer: Peer, time: Duration, now: Instant) {
+        self.own.add(peer, nanos(time), now);
+        self.all.add(ALL, nanos(time), now);
+        self.metrics.charged(time);
     }
 
     /// Forgets clients that owe nothing.
@@ -87,27 +127,27 @@ mod tests {
     fn the_time_of_a_pass_is_shared_by_queries_and_is_there_again_with_time() {
         let config =
             ScanConfig { percent_per_client: 10, burst_seconds_per_client: 2, percent: 50, burst_seconds: 5 };
-        let budget = TimeBudget::new(&config, &CountStore::in_memory(0), Arc::new(Metrics::new()));
+        let metrics = BudgetMetrics::register(&mut Registry::default());
+        let budget = TimeBudget::new(&config, &CountStore::in_memory(0), metrics.clone());
         let peer = |last| Peer(IpAddr::from([192, 0, 2, last]));
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let took = Duration::from_secs(4);
         // A pass of eight queries, six of one and two of another.
-        budget.charge(peer(1), took, (6, 8), start);
-        budget.charge(peer(2), took, (2, 8), start);
+        budget.charge(peer(1), share(took, 6, 8), start);
+        budget.charge(peer(2), share(took, 2, 8), start);
         let refused = budget.check(peer(1), start).unwrap_err();
         assert_eq!((refused.0.code, refused.1), (sotto_wire::Code::Busy, 11), "{}", refused.0.message);
         assert!(budget.check(peer(2), start).is_ok() && budget.check(peer(1), at(11)).is_ok());
         // Three more have two seconds each, and five is the total.
-        (3..6).for_each(|last| budget.charge(peer(last), took, (1, 4), start));
+        (3..6).for_each(|last| budget.charge(peer(last), share(took, 1, 4), start));
         let refused = budget.check(peer(9), start).unwrap_err();
         assert!(refused.0.message.contains("all clients") && refused.1 == 5, "{}", refused.0.message);
         assert!(budget.check(peer(9), at(5)).is_ok());
         budget.sweep(at(1000));
         assert!(budget.wait(peer(1), at(1000)).is_none());
-        let off =
-            TimeBudget::new(&ScanConfig::default(), &CountStore::in_memory(0), Arc::new(Metrics::new()));
-        off.charge(peer(1), Duration::from_secs(1 << 30), (1, 1), start);
+        let off = TimeBudget::new(&ScanConfig::default(), &CountStore::in_memory(0), metrics);
+        off.charge(peer(1), Duration::from_secs(1 << 30), start);
         assert!(off.check(peer(1), start).is_ok());
     }
 }

@@ -107,7 +107,7 @@ pub(crate) fn keys() -> SourceLayout {
         form: KeyForm::Text,
         value,
         values,
-        room: 0,
+        headroom: 0,
         probes: Some(2),
         slots: Some(4),
         bands: Default::default(),

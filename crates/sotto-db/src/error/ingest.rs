@@ -339,7 +339,7 @@ impl std::error::Error for IngestError {}
 
 impl ColumnName {
     /// Name of a column as it was requested.
-    pub(crate) fn asked(column: &ColumnSelector) -> Self {
+    pub(crate) fn requested(column: &ColumnSelector) -> Self {
         match column {
             ColumnSelector::Number(number) => ColumnName { number: Some(*number), name: None },
             ColumnSelector::Name(name) => ColumnName { number: None, name: Some(name.clone()) },

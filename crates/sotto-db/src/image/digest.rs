@@ -9,6 +9,7 @@ use sotto_catalog::{ArtifactEntry, Hex32, artifact_entry::chunk_bytes_for};
 use sotto_core::{Artifact, Epoch};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 const BLOCK: u64 = 8 << 20;
@@ -31,12 +32,13 @@ pub(crate) fn of_file(
 /// Catalog entry of the artifact in a range of the file.
 pub(crate) fn of_artifact(
     file: &File,
-    place: (u64, u64),
+    place: Range<u64>,
     artifact: Artifact,
     from_epoch: Option<Epoch>,
     stage: &ByteProgress<'_>,
 ) -> io::Result<ArtifactEntry> {
-    let (bytes, chunk_bytes) = (place.1, chunk_bytes_for(place.1));
+    let bytes = place.end - place.start;
+    let chunk_bytes = chunk_bytes_for(bytes);
     let (digest, chunks) = with_chunks(file, place, chunk_bytes, BLOCK, stage)?;
     Ok(ArtifactEntry { artifact, bytes, digest, chunk_bytes, chunks, from_epoch, from_digest: None })
 }
@@ -48,14 +50,14 @@ pub(crate) fn of_artifact(
 /// of the whole digest. Each byte is hashed twice, but read once.
 fn with_chunks(
     file: &File,
-    (offset, bytes): (u64, u64),
+    place: Range<u64>,
     chunk_bytes: u64,
     block_bytes: u64,
     stage: &ByteProgress<'_>,
 ) -> io::Result<(Hex32, Vec<Hex32>)> {
     let (mut whole, mut chunk) = (blake3::Hasher::new(), blake3::Hasher::new());
     let (mut chunks, mut in_chunk) = (Vec::new(), 0);
-    blocks(file, offset, bytes, block_bytes, |block| {
+    blocks(file, place.start, place.end - place.start, block_bytes, |block| {
         let all = || {
             whole.update_rayon(block);
         };
@@ -112,7 +114,7 @@ mod tests {
             for block in [1024, 4096, 32_768, 262_144] {
                 let stage = ByteProgress::new(&silent, "test", 0);
                 let part = bytes.get(10..99_000).unwrap();
-                let (whole, chunks) = with_chunks(&file, (10, 98_990), chunk, block, &stage).unwrap();
+                let (whole, chunks) = with_chunks(&file, 10..99_000, chunk, block, &stage).unwrap();
                 assert!(whole == blake3::hash(part).into());
                 let want: Vec<Hex32> =
                     part.chunks(chunk as usize).map(|chunk| blake3::hash(chunk).into()).collect();

@@ -20,8 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use tempfile::NamedTempFile;
 
-mod sink;
-
 /// An image being written. If it is dropped before [`ImageWriter::finish`], nothing is left behind.
 pub struct ImageWriter<'a> {
     temp: NamedTempFile,
@@ -115,14 +113,15 @@ impl<'a> ImageWriter<'a> {
     /// [`DbError::Image`] if a section is damaged; [`DbError::Io`], [`DbError::DiskFull`].
     pub fn create_from(destination: &Path, old: &MappedFile, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
-        let kept = old.header().entries.iter().filter(|entry| {
-            let anew = |artifact: Artifact| artifact.is_delta() || artifact.is_tree();
-            let anew = matches!(entry.part, FilePart::Scheme(Section::Public(artifact)) if anew(artifact));
-            entry.part != FilePart::Catalog && !anew
+        let copied = old.header().entries.iter().filter(|entry| {
+            let is_rewritten = |artifact: Artifact| artifact.is_delta() || artifact.is_tree();
+            let is_rewritten =
+                matches!(entry.part, FilePart::Scheme(Section::Public(artifact)) if is_rewritten(artifact));
+            entry.part != FilePart::Catalog && !is_rewritten
         });
-        let kept: Vec<_> = kept.copied().collect();
-        let stage = ByteProgress::new(watch, "copy", kept.iter().map(|entry| entry.bytes).sum());
-        for entry in kept {
+        let copied: Vec<_> = copied.copied().collect();
+        let stage = ByteProgress::new(watch, "copy", copied.iter().map(|entry| entry.bytes).sum());
+        for entry in copied {
             let FilePart::Scheme(section) = entry.part else { continue };
             writer.reserve(section, entry.bytes).map_err(|e| writer.failed(e))?;
             let bytes = old.part(&entry);
@@ -164,13 +163,18 @@ impl<'a> ImageWriter<'a> {
             let digest = match place.part {
                 FilePart::Scheme(Section::Public(artifact)) => {
                     let from = from_epoch.filter(|_| artifact.is_delta());
-                    digest::of_artifact(file, (place.offset, place.bytes), artifact, from, &stage).map(
-                        |entry| {
-                            let digest = entry.digest.0;
-                            artifacts.push(entry);
-                            digest
-                        },
+                    digest::of_artifact(
+                        file,
+                        place.offset..place.offset + place.bytes,
+                        artifact,
+                        from,
+                        &stage,
                     )
+                    .map(|entry| {
+                        let digest = entry.digest.0;
+                        artifacts.push(entry);
+                        digest
+                    })
                 }
                 _ => digest::of_file(file, place.offset, place.bytes, &stage),
             };
@@ -286,6 +290,66 @@ impl<'a> ImageWriter<'a> {
                     .into())
             }
         }
+    }
+}
+
+/// A scheme writes through [`Sink`]; the parts that are not a scheme's are written through these
+/// methods.
+impl ImageWriter<'_> {
+    /// Reserves a part of `bytes` zero bytes, or keeps the existing one if it has that size.
+    ///
+    /// # Errors
+    /// The errors of [`Sink::reserve`].
+    pub fn reserve_part(&self, part: FilePart, bytes: u64) -> sotto_core::Result<()> {
+        if !part.is_known() {
+            return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
+        }
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let held = places.iter().find(|place| place.part == part).map(|place| place.bytes);
+        drop(places);
+        match held {
+            Some(held) if held == bytes => Ok(()),
+            Some(_) => Err(Misuse::Rule("a section is reserved with one size").into()),
+            None => self.allocate(part, bytes).map(drop),
+        }
+    }
+
+    /// Writes bytes into a part.
+    ///
+    /// # Errors
+    /// The errors of [`Sink::write_at`].
+    pub fn write_part(&self, part: FilePart, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
+        let at = self.place(part, offset, bytes.len())?;
+        self.temp.as_file().write_all_at(bytes, at)?;
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads back bytes that were written into a part.
+    ///
+    /// # Errors
+    /// The errors of [`Sink::read_at`].
+    pub fn read_part(&self, part: FilePart, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let at = self.place(part, offset, out.len())?;
+        Ok(self.temp.as_file().read_exact_at(out, at)?)
+    }
+}
+
+impl Sink for ImageWriter<'_> {
+    fn reserve(&self, section: Section, bytes: u64) -> sotto_core::Result<()> {
+        self.reserve_part(FilePart::Scheme(section), bytes)
+    }
+
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
+        self.write_part(FilePart::Scheme(section), offset, bytes)
+    }
+
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.read_part(FilePart::Scheme(section), offset, out)
+    }
+
+    fn progress(&self, stage: &'static str, done: u64, total: u64) {
+        (self.watch)(Progress { stage, done, total, unit: ProgressUnit::Steps });
     }
 }
 

@@ -1,33 +1,17 @@
 //! Chooses the arrangement of a keyword table that costs least, as the scheme reports its costs.
 
 use super::IngestProblem;
-use super::options::{BandPolicy, KeywordOptions};
+use super::options::{BandPolicy, CostModel, KeywordOptions};
 use crate::layout::{LayoutSearch, RowProofs};
 use sotto_catalog::{Packing, catalog};
-use sotto_core::{Goal, ParamsReport, SchemeEntry, SumElement, TableShape};
+use sotto_core::{Goal, ParamsReport, SumElement, TableShape};
 use sotto_layers::batch_code::code;
 use sotto_layers::keyword::{BuildError, KeyStats, KeywordBuilder, KeywordSizes};
-use std::fmt;
 
 /// Server work, in 8-bit multiply-adds, that costs as much as one byte on the wire: `simplepir`
 /// chooses its matrix by this ratio, which is 2,000 bytes of the table with four multiply-adds
 /// each.
 const WORK_OF_A_BYTE: f64 = 8000.0;
-
-/// Costs of arrangements of a keyword table, for one scheme and workload.
-#[derive(Clone)]
-pub struct CostModel {
-    /// Scheme that serves the table.
-    pub entry: &'static SchemeEntry,
-    /// Expected number of lookups that one client makes per epoch.
-    pub lookups_per_client: u64,
-    /// Objective to minimize.
-    pub goal: Goal,
-    /// Name of the scheme's parameter set, if one is requested.
-    pub set: Option<String>,
-    /// Number of keys in a round of a batch code; `None` for lookups of one key.
-    pub batch: Option<usize>,
-}
 
 /// Tables of equal shape that a request queries equally often.
 struct TableGroup {
@@ -102,27 +86,29 @@ pub fn arrangement(
         let sizes = counted.sizes(probes, slots).ok()?;
         Some((costing.price(probes, sizes)?, probes, slots))
     };
-    let least = |tried: &mut dyn Iterator<Item = (u32, u32)>| {
-        let priced = tried.filter_map(|(probes, slots)| price(probes, slots));
+    let cheapest = |candidates: &mut dyn Iterator<Item = (u32, u32)>| {
+        let priced = candidates.filter_map(|(probes, slots)| price(probes, slots));
         priced.min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let may = |probes: u32| open.probes.is_none_or(|given| given == probes);
-    let with = |probes: u32, usual: &[u32]| {
-        let slots = open.slots.map_or_else(|| usual.to_vec(), |slots| vec![slots]);
+    let with = |probes: u32, defaults: &[u32]| {
+        let slots = open.slots.map_or_else(|| defaults.to_vec(), |slots| vec![slots]);
         slots.into_iter().filter(move |_| may(probes)).map(move |slots| (probes, slots))
     };
     // Rows that are spread over several records can have any width: try powers of two first, then
     // widths near the best.
     let doubled: Vec<u32> = (2..=16).map(|log2| 1 << log2).collect();
-    let best_cut = least(&mut with(1, &doubled));
+    let best_cut = cheapest(&mut with(1, &doubled));
     let near = best_cut.map(|(.., slots)| {
         let step = |eighths: u32| (f64::from(slots) * f64::from(eighths) / 8.0) as u32;
         (5..=14).map(step).filter(|slots| *slots >= 4).collect::<Vec<_>>()
     });
     let few = (2..=4).flat_map(|probes| with(probes, &[1, 2, 4, 8]).collect::<Vec<_>>());
     let near = near.unwrap_or_default();
-    let in_rows =
-        least(&mut with(1, &near).chain(few)).into_iter().chain(best_cut).min_by(|a, b| a.0.total_cmp(&b.0));
+    let in_rows = cheapest(&mut with(1, &near).chain(few))
+        .into_iter()
+        .chain(best_cut)
+        .min_by(|a, b| a.0.total_cmp(&b.0));
     let given = open.probes.is_some() || open.slots.is_some();
     let is_taken = |price: f64| match (open.bands, in_rows) {
         (BandPolicy::Always, _) => true,
@@ -176,8 +162,8 @@ impl CostModel {
             Some((rows.saturating_mul(strips), row_bytes / strips))
         });
         let (entries, entry_bytes) = entries?;
-        let usual = self.report(entries, entry_bytes, 1)?.record_bytes / entry_bytes;
-        let mut tried: Vec<u64> = STRIPS.iter().map(|eighths| (usual * eighths / 8).max(1)).collect();
+        let defaults = self.report(entries, entry_bytes, 1)?.record_bytes / entry_bytes;
+        let mut tried: Vec<u64> = STRIPS.iter().map(|eighths| (defaults * eighths / 8).max(1)).collect();
         tried.dedup();
         let price = |strips: u64| {
             let sizes = counted.band_sizes(strips, unit).ok()?;
@@ -209,15 +195,15 @@ impl CostModel {
     /// Tables and lookups of one request: of one key, or of a whole round of a batch code.
     fn parts(&self, probes: u32, rows: u64) -> Option<Vec<TableGroup>> {
         let whole = |lookups| TableGroup { tables: 1, rows, buckets: 1, lookups };
-        let Some(most) = self.batch else { return Some(vec![whole(probes as usize)]) };
-        let sizes = code::CodeSizes::fit(rows, most.saturating_mul(probes as usize)).ok()?;
+        let Some(batch) = self.batch else { return Some(vec![whole(probes as usize)]) };
+        let sizes = code::CodeSizes::fit(rows, batch.saturating_mul(probes as usize)).ok()?;
         let (buckets, rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match self.entry.batch {
             Some(_) => TableGroup { tables: 1, rows: rows * buckets, buckets, lookups: 1 },
             None => TableGroup { tables: buckets, rows, buckets: 1, lookups: 1 },
         };
-        let asked = [(buckets > 0).then_some(of_buckets), (sizes.spare > 0).then(|| whole(sizes.spare))];
-        Some(asked.into_iter().flatten().collect())
+        let groups = [(buckets > 0).then_some(of_buckets), (sizes.spare > 0).then(|| whole(sizes.spare))];
+        Some(groups.into_iter().flatten().collect())
     }
 
     /// Price of a request, in bytes on the wire; `None` if the scheme does not serve such a table.
@@ -249,22 +235,3 @@ impl CostModel {
         })
     }
 }
-
-impl fmt::Debug for CostModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CostModel { entry, lookups_per_client, goal, set, batch } = self;
-        let mut told = f.debug_tuple("Costing");
-        told.field(&entry.id).field(lookups_per_client).field(goal).field(set).field(batch).finish()
-    }
-}
-
-impl PartialEq for CostModel {
-    fn eq(&self, other: &Self) -> bool {
-        let all = |costing: &CostModel| {
-            (costing.entry.id.0, costing.lookups_per_client, costing.goal, costing.set.clone(), costing.batch)
-        };
-        all(self) == all(other)
-    }
-}
-
-impl Eq for CostModel {}

@@ -5,10 +5,10 @@
 //! wrong after empty lines, and a wrong line number is worse than none.
 
 use super::error::{ColumnName, IngestProblem};
-use super::options::{ColumnSelector, FileOptions};
-use super::reader::{
+use super::line_reader::{
     Cell, ColumnChoice, ColumnChooser, ColumnFault, HeaderLine, LineNotes, LineReader, OpenedReader, only,
 };
+use super::options::{ColumnSelector, FileOptions};
 use super::source::{ReadCounts, SourceFile};
 use super::text::Text;
 use csv_core::{ReadRecordResult, ReaderBuilder};
@@ -59,7 +59,7 @@ pub(crate) fn open(
             ColumnSelector::Name(name) => only(&names, name),
         };
         let at = at.and_then(|at| at.ok_or_else(missing));
-        found.push(at.map_err(|problem| (Some(ColumnName::asked(column)), problem))?);
+        found.push(at.map_err(|problem| (Some(ColumnName::requested(column)), problem))?);
     }
     let named = |&at: &usize| {
         let name = names.get(at).filter(|_| header).cloned();

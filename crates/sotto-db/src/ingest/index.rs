@@ -1,8 +1,9 @@
 //! Reads index tables: each line is a row, streamed into a temporary file of fixed-width rows.
 
+use super::column_reader::ColumnReader;
 use super::error::{IngestError, IngestProblem};
+use super::line_reader::Cell;
 use super::options::{FileOptions, IndexOptions};
-use super::reader::ColumnReader;
 use super::value::{ValueLengths, lay};
 use super::{IngestedTable, Notes, SourceColumns};
 use crate::files::temp_file;
@@ -39,27 +40,27 @@ pub(crate) fn build(
         return Err(reader.fault_at(0, Some(0), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
     }
     // The limit of a file's length.
-    let most = MAX_ROWS.min(i64::MAX as u64 / width as u64);
+    let max_rows = MAX_ROWS.min(i64::MAX as u64 / width as u64);
     let mut rows = RowFile::new(temp_file(scratch)?, width);
-    let mut seen = RowBitmap::default();
+    let mut given = RowBitmap::default();
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
         let read = cells.first().map_or(Err(IngestProblem::Missing), |cell| {
             options.values.read(cell, &mut value)?;
             lay(form, &mut value, width)
         });
-        let row = cells.get(1).map(super::reader::Cell::unsigned).transpose();
+        let row = cells.get(1).map(Cell::unsigned).transpose();
         read.map_err(|problem| reader.fault(Some(0), problem))?;
         let row = row.map_err(|problem| reader.fault(Some(1), problem))?;
         if row.is_none() {
             reader.check_order()?;
         }
         let index = row.unwrap_or(reader.count() - 1);
-        if index >= most {
-            let problem = IngestProblem::RowTooLarge { row: index, last: most - 1 };
+        if index >= max_rows {
+            let problem = IngestProblem::RowTooLarge { row: index, last: max_rows - 1 };
             return Err(reader.fault(row.map(|_| 1), problem).into());
         }
-        if row.is_some() && !seen.insert(index) {
+        if row.is_some() && !given.insert(index) {
             return Err(reader.fault(Some(1), IngestProblem::Duplicate { row: index }).into());
         }
         rows.put(index, &value)?;

@@ -2,7 +2,7 @@
 
 use super::error::ColumnSelector;
 use super::error::{ColumnName, IngestProblem};
-use super::reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader};
+use super::line_reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader};
 use super::source::{ReadCounts, SourceFile};
 use super::text::Text;
 use serde::Deserialize;
@@ -110,7 +110,7 @@ pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReade
         _ => choose(HeaderLine::Names(&[]))?,
     };
     lines.columns = choice.columns;
-    let names = lines.columns.iter().map(ColumnName::asked).collect();
+    let names = lines.columns.iter().map(ColumnName::requested).collect();
     Ok((Box::new(lines), names))
 }
 

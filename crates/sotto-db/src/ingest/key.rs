@@ -2,7 +2,7 @@
 
 use super::Notes;
 use super::error::IngestProblem;
-use super::reader::Cell;
+use super::line_reader::Cell;
 use sotto_layers::keyword::{Key, KeyForm};
 use std::borrow::Cow;
 

@@ -115,13 +115,13 @@ struct Collected {
 /// First pass over a file, which collects every key. If a key is longer than the default allows, a
 /// second pass has space for the longest.
 fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collected> {
-    let usual = BuildOptions::new(options.form, options.seed);
-    let probes = options.probes.unwrap_or(usual.probes);
-    let room = match options.room {
+    let defaults = BuildOptions::new(options.form, options.seed);
+    let probes = options.probes.unwrap_or(defaults.probes);
+    let room = match options.headroom {
         0 => 0,
         more => source.count()?.saturating_add(more),
     };
-    let mut table = BuildOptions { room, probes, slots: options.slots, ..usual };
+    let mut table = BuildOptions { room, probes, slots: options.slots, ..defaults };
     if let Some(width) = options.values.width {
         let width =
             u32::try_from(width).map_err(|_| IngestProblem::Options("a value has at most 2^30 bytes"));

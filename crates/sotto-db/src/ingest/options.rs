@@ -1,13 +1,14 @@
 //! Options of ingestion: the format of a file, its columns, and the kind of table.
 
-use super::arrange::CostModel;
 use super::error::LineUnit;
 use super::value::ValueOptions;
 pub use crate::error::ingest::ColumnSelector;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
+use sotto_core::{Goal, SchemeEntry};
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -135,7 +136,7 @@ pub struct KeywordOptions {
     /// Encoding of the values. Its width is that of the longest value allowed.
     pub values: ValueOptions,
     /// Number of keys to reserve space for besides those of the file.
-    pub room: u64,
+    pub headroom: u64,
     /// Number of rows in which a key may be stored; `None` for the cheapest.
     pub probes: Option<u32>,
     /// Keys in a row; `None` for the cheapest.
@@ -147,6 +148,40 @@ pub struct KeywordOptions {
     /// Seed of the hash functions of keys, drawn for this table.
     pub seed: PublicSeed,
 }
+
+/// Costs of arrangements of a keyword table, for one scheme and workload.
+#[derive(Clone)]
+pub struct CostModel {
+    /// Scheme that serves the table.
+    pub entry: &'static SchemeEntry,
+    /// Expected number of lookups that one client makes per epoch.
+    pub lookups_per_client: u64,
+    /// Objective to minimize.
+    pub goal: Goal,
+    /// Name of the scheme's parameter set, if one is requested.
+    pub set: Option<String>,
+    /// Number of keys in a round of a batch code; `None` for lookups of one key.
+    pub batch: Option<usize>,
+}
+
+impl fmt::Debug for CostModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CostModel { entry, lookups_per_client, goal, set, batch } = self;
+        let mut tuple = f.debug_tuple("CostModel");
+        tuple.field(&entry.id).field(lookups_per_client).field(goal).field(set).field(batch).finish()
+    }
+}
+
+impl PartialEq for CostModel {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |costing: &CostModel| {
+            (costing.entry.id.0, costing.lookups_per_client, costing.goal, costing.set.clone(), costing.batch)
+        };
+        all(self) == all(other)
+    }
+}
+
+impl Eq for CostModel {}
 
 /// Whether keys may be stored in sums of rows, where the scheme adds rows up. Such rows are not
 /// verified one by one.

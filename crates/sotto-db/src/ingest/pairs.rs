@@ -1,10 +1,10 @@
 //! Keys and values of a file, line by line, from which keyword tables are made. A file may be read
 //! several times.
 
+use super::column_reader::ColumnReader;
 use super::error::{IngestError, IngestProblem, LineUnit};
 use super::key::KeyReader;
 use super::options::{ColumnSelector, FileOptions};
-use super::reader::ColumnReader;
 use super::value::ValueOptions;
 use super::{Notes, SourceColumns};
 use crate::progress::Watcher;

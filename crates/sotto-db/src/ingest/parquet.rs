@@ -2,7 +2,7 @@
 
 use super::error::ColumnSelector;
 use super::error::{ColumnName, IngestProblem};
-use super::reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader, only};
+use super::line_reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader, only};
 use ::parquet::basic::Compression;
 use ::parquet::data_type::Decimal;
 use ::parquet::errors::ParquetError;
@@ -59,19 +59,19 @@ fn open_sound(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, Co
         let at = name.map_or(Ok(None), |name| only(&all, name));
         let missing = || IngestProblem::NoColumn { there: all.join(", ") };
         let at = at.and_then(|at| at.ok_or_else(missing));
-        found.push(at.map_err(|problem| (Some(ColumnName::asked(column)), problem))?);
+        found.push(at.map_err(|problem| (Some(ColumnName::requested(column)), problem))?);
     }
     for (column, &at) in columns.iter().zip(&found) {
         if let Some(codec) = all.get(at).and_then(|name| unread_codec(reader.metadata(), name)) {
-            return Err((Some(ColumnName::asked(column)), IngestProblem::Codec { codec }));
+            return Err((Some(ColumnName::requested(column)), IngestProblem::Codec { codec }));
         }
     }
     // Only the requested columns are decompressed. They come in the file's order.
     let mut read = found.clone();
     read.sort_unstable();
     read.dedup();
-    let kept = read.iter().filter_map(|&at| fields.get(at).cloned()).collect();
-    let projection = Type::group_type_builder(schema.name()).with_fields(kept).build().map_err(failed)?;
+    let selected = read.iter().filter_map(|&at| fields.get(at).cloned()).collect();
+    let projection = Type::group_type_builder(schema.name()).with_fields(selected).build().map_err(failed)?;
 
     let named = |&at: &usize| ColumnName {
         number: Some(at + 1),

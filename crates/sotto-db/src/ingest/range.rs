@@ -4,9 +4,10 @@
 //! Ranges may come in any order: sorting them costs less than asking people to. Overlaps are
 //! refused, since there is no telling which of two values is meant.
 
+use super::column_reader::ColumnReader;
 use super::error::IngestProblem;
+use super::line_reader::Cell;
 use super::options::{FileOptions, RangeOptions};
-use super::reader::{Cell, ColumnReader};
 use super::value::ValueLengths;
 use super::{IngestedTable, Notes, SourceColumns};
 use crate::progress::Watcher;
@@ -94,7 +95,7 @@ pub(crate) fn build(
     }
     let ranges = ranges.into_iter().map(|(range, _)| range).collect();
     let (values, empty) = values.into_rows(form, width);
-    let table = RangeTable::new(ranges, values, width, (options.first, options.block, rows), options.rule)
+    let table = RangeTable::new(ranges, values, width, options.first, options.block, rows, options.rule)
         .map_err(DbError::Scheme)?;
     let notes = Notes { mixed_blocks: table.mixed_blocks(), ..reader.notes() };
     let kind = TableKind::Range {

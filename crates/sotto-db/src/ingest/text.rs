@@ -66,8 +66,8 @@ mod tests {
             let mut text = String::new();
             open(bytes)?.read_to_string(&mut text).map(|_| text)
         };
-        let utf16 = |text: &str, order: fn(u16) -> [u8; 2]| -> Vec<u8> {
-            text.encode_utf16().flat_map(order).collect()
+        let utf16 = |text: &str, byte_order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            text.encode_utf16().flat_map(byte_order).collect()
         };
         let long = "word\n".repeat(3000);
         for text in ["", "a", "a\n", "\u{feff}", "ä,ö\n", long.as_str()] {
@@ -76,10 +76,10 @@ mod tests {
             assert_eq!(read(marked.as_bytes()).unwrap(), text, "one mark is taken away");
         }
         for text in ["\u{feff}a", "\u{feff}äß", "aria\nbe\n", "ä", long.as_str()] {
-            for (order, name) in
+            for (byte_order, name) in
                 [(u16::to_le_bytes as fn(u16) -> [u8; 2], "UTF-16"), (u16::to_be_bytes, "UTF-16")]
             {
-                let error = read(&utf16(text, order)).unwrap_err();
+                let error = read(&utf16(text, byte_order)).unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::InvalidData);
                 assert!(error.to_string().contains(name), "{text:?}: {error}");
             }

@@ -1,7 +1,7 @@
 //! Encodings of values in a source file, and the meaning of their bytes.
 
 use super::error::IngestProblem;
-use super::reader::Cell;
+use super::line_reader::Cell;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sotto_catalog::{RowForm, ValueKind};
@@ -99,15 +99,15 @@ impl Encoding {
         match self {
             Encoding::Unsigned(bytes) => {
                 let value = cell.unsigned()?;
-                let (kept, rest) = value
+                let (fitting, rest) = value
                     .to_le_bytes()
                     .split_at_checked(usize::from(bytes))
-                    .map_or((Vec::new(), Vec::new()), |(kept, rest)| (kept.to_vec(), rest.to_vec()));
+                    .map_or((Vec::new(), Vec::new()), |(fitting, rest)| (fitting.to_vec(), rest.to_vec()));
                 if rest.iter().any(|&b| b != 0) {
                     let needed = (64 - value.leading_zeros()).div_ceil(8) as usize;
                     return Err(IngestProblem::TooLong { bytes: needed, width: usize::from(bytes) });
                 }
-                out.extend(kept);
+                out.extend(fitting);
             }
             Encoding::Text => {
                 let text = cell.text()?;
@@ -140,8 +140,8 @@ impl Encoding {
 
 /// Writes a value into a row of this width.
 pub(crate) fn lay(form: RowForm, value: &mut Vec<u8>, width: usize) -> Result<(), IngestProblem> {
-    let (bytes, most) = (value.len(), width.saturating_sub(form.overhead() as usize));
-    form.write_value(value, width).ok_or(IngestProblem::TooLong { bytes, width: most })
+    let (bytes, max_bytes) = (value.len(), width.saturating_sub(form.overhead() as usize));
+    form.write_value(value, width).ok_or(IngestProblem::TooLong { bytes, width: max_bytes })
 }
 
 /// Smallest and largest length of a file's values.
@@ -160,14 +160,14 @@ impl ValueLengths {
     /// otherwise each value follows its length.
     pub(crate) fn arrange(self, options: &ValueOptions) -> (RowForm, usize) {
         let (shortest, longest) = self.0.unwrap_or_default();
-        let most = options.width.or(options.encoding.fixed_width()).unwrap_or(longest.max(1));
+        let max_bytes = options.width.or(options.encoding.fixed_width()).unwrap_or(longest.max(1));
         let form = match options.encoding.kind() {
             ValueKind::Text => RowForm::Text,
-            ValueKind::Bytes if (shortest, longest) != (most, most) => {
-                RowForm::for_lengths_up_to(most as u64)
+            ValueKind::Bytes if (shortest, longest) != (max_bytes, max_bytes) => {
+                RowForm::for_lengths_up_to(max_bytes as u64)
             }
             _ => RowForm::Whole,
         };
-        (form, most.saturating_add(form.overhead() as usize))
+        (form, max_bytes.saturating_add(form.overhead() as usize))
     }
 }

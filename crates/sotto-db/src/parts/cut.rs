@@ -94,19 +94,22 @@ fn whole_range(bytes: u64) -> Vec<Range<u64>> {
 
 /// Cuts an image that is still being written: all parts if `with_parts` is set, and then the front.
 pub(crate) fn cut_writer(
-    (entry, params, signed): (&SchemeEntry, &str, &SignedCatalog),
+    entry: &SchemeEntry,
+    params: &str,
+    signed: &SignedCatalog,
     writer: &ImageWriter<'_>,
     front: &Path,
-    (parts, with_parts): (u32, bool),
+    parts: u32,
+    with_parts: bool,
 ) -> Result<PathBuf> {
     let read = |section, at, out: &mut [u8]| writer.read_at(section, at, out).map_err(|e| writer.failed(e));
     let cuts = check(entry, params, parts)?;
     let (sections, watch) = (writer.sections(), writer.watch());
-    let cloth = PieceSource { signed, params, cuts, sections, read: &read, front, watch };
+    let source = PieceSource { signed, params, cuts, sections, read: &read, front, watch };
     if with_parts {
-        PartIndex::all(parts).try_for_each(|cut| cloth.part(cut).map(drop))?;
+        PartIndex::all(parts).try_for_each(|cut| source.part(cut).map(drop))?;
     }
-    cloth.front(parts)
+    source.front(parts)
 }
 
 /// Cuts an image of the locked folder, and returns its front. From then on the folder is opened by
@@ -138,10 +141,10 @@ pub fn cut_image(
     };
     let front = lock.dir().front_path(image.catalog().epoch);
     let signed = image.signed_catalog();
-    let cloth =
+    let source =
         PieceSource { signed, params, cuts, sections: sections.collect(), read: &read, front: &front, watch };
-    PartIndex::all(parts).try_for_each(|cut| cloth.part(cut).map(drop))?;
-    let front = cloth.front(parts)?;
+    PartIndex::all(parts).try_for_each(|cut| source.part(cut).map(drop))?;
+    let front = source.front(parts)?;
     image.check()?;
     Ok(front)
 }

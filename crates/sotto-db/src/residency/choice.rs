@@ -17,7 +17,7 @@ pub(super) struct PlacementInputs {
     /// Whether anonymous memory can be on huge pages.
     pub(super) has_huge_pages: bool,
     /// Bytes that copies may still take.
-    pub(super) room: u64,
+    pub(super) budget_left: u64,
 }
 
 /// Reason for the placement of a table.
@@ -50,7 +50,7 @@ pub(super) fn choose(residency: Residency, facts: &PlacementInputs) -> (bool, Pl
             None => (false, PlacementReason::Unknown),
             Some(share) if share >= 0.5 => (false, PlacementReason::FileOnHugePages),
             Some(_) if !facts.has_huge_pages => (false, PlacementReason::NoHugePages),
-            Some(_) if facts.bytes > facts.room => (false, PlacementReason::OverCopyBudget),
+            Some(_) if facts.bytes > facts.budget_left => (false, PlacementReason::OverCopyBudget),
             Some(_) => (true, PlacementReason::FileOnSmallPages),
         },
     }
@@ -76,8 +76,12 @@ mod tests {
 
     #[test]
     fn the_choice() {
-        let small =
-            PlacementInputs { bytes: 1 << 30, huge_share: Some(0.0), has_huge_pages: true, room: 1 << 30 };
+        let small = PlacementInputs {
+            bytes: 1 << 30,
+            huge_share: Some(0.0),
+            has_huge_pages: true,
+            budget_left: 1 << 30,
+        };
         let share = |share| PlacementInputs { huge_share: share, ..small };
         let cases = [
             (small, (true, PlacementReason::FileOnSmallPages)),
@@ -86,7 +90,10 @@ mod tests {
             (share(Some(1.0)), (false, PlacementReason::FileOnHugePages)),
             (share(Some(f64::NAN)), (true, PlacementReason::FileOnSmallPages)),
             (share(None), (false, PlacementReason::Unknown)),
-            (PlacementInputs { room: small.bytes - 1, ..small }, (false, PlacementReason::OverCopyBudget)),
+            (
+                PlacementInputs { budget_left: small.bytes - 1, ..small },
+                (false, PlacementReason::OverCopyBudget),
+            ),
             (PlacementInputs { has_huge_pages: false, ..small }, (false, PlacementReason::NoHugePages)),
             (PlacementInputs { bytes: LITTLE - 1, ..small }, (false, PlacementReason::TableIsSmall)),
             (PlacementInputs { bytes: LITTLE, ..small }, (true, PlacementReason::FileOnSmallPages)),

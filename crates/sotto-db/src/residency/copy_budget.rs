@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Limit on the memory that copies of tables may take, and the amount taken.
 #[derive(Debug, Default)]
 pub struct CopyBudget {
-    most: Option<u64>,
+    max_bytes: Option<u64>,
     taken: Mutex<u64>,
     turn: Mutex<()>,
 }
@@ -13,15 +13,15 @@ pub struct CopyBudget {
 /// A share of the budget, released on drop.
 #[derive(Debug)]
 pub(super) struct CopyGrant {
-    room: Arc<CopyBudget>,
+    budget: Arc<CopyBudget>,
     bytes: u64,
 }
 
 impl CopyBudget {
-    /// A budget of `most` bytes. `None` allows half of the memory that is available when a copy is
+    /// A budget of `max_bytes` bytes. `None` allows half of the memory that is available when a copy is
     /// requested.
-    pub fn new(most: Option<u64>) -> Arc<Self> {
-        Arc::new(CopyBudget { most, ..CopyBudget::default() })
+    pub fn new(max_bytes: Option<u64>) -> Arc<Self> {
+        Arc::new(CopyBudget { max_bytes, ..CopyBudget::default() })
     }
 
     /// Bytes that are taken.
@@ -34,7 +34,7 @@ impl CopyBudget {
         let taken = self.taken();
         // The memory of copies is not available any more, so it counts on both sides.
         let half = || sotto_pages::memory::available().map_or(0, |free| free.saturating_add(taken) / 2);
-        self.most.unwrap_or_else(half).saturating_sub(taken)
+        self.max_bytes.unwrap_or_else(half).saturating_sub(taken)
     }
 
     /// Lock to hold from reading what is left until taking it: copies are made one after the other.
@@ -46,13 +46,13 @@ impl CopyBudget {
     pub(super) fn take(self: &Arc<Self>, bytes: u64) -> CopyGrant {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_add(bytes);
-        CopyGrant { room: self.clone(), bytes }
+        CopyGrant { budget: self.clone(), bytes }
     }
 }
 
 impl Drop for CopyGrant {
     fn drop(&mut self) {
-        let mut taken = self.room.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.budget.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_sub(self.bytes);
     }
 }

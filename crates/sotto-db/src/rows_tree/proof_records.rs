@@ -1,4 +1,5 @@
-//! Records that end with the proofs of their rows, and tables that read rows out of records.
+//! Records that end with the proofs of their rows, tables that read rows out of records, and
+//! records that are read together.
 
 use super::{RowsTree, read_each};
 use crate::table::{PackedRecords, TableSource};
@@ -97,6 +98,59 @@ impl TableSource for RowsFromRecords<'_> {
         for place in self.packing.leaf_places(leaf, begin, out.len())? {
             let part = out.get_mut(place.bytes).ok_or(Misuse::Rule("a place lies in its row"))?;
             self.records.read_part(place.record, place.offset, part)?;
+        }
+        Ok(())
+    }
+}
+
+/// A range of records in memory; all others are read from the source.
+pub(super) struct RecordWindow<'a> {
+    source: &'a dyn RecordSource,
+    /// Number of the first record in memory.
+    first: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> RecordWindow<'a> {
+    /// Reads `count` records from `first` on.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    pub(super) fn read(source: &'a dyn RecordSource, first: u64, count: u64) -> sotto_core::Result<Self> {
+        let mut bytes = vec![0; count as usize * source.record_bytes()];
+        source.read(first, &mut bytes)?;
+        Ok(RecordWindow { source, first, bytes })
+    }
+
+    /// Bytes of a record, if all of them are in memory.
+    fn held(&self, record: u64, offset: u64, len: usize) -> Option<&[u8]> {
+        let before = record.checked_sub(self.first)?.checked_mul(self.source.record_bytes() as u64)?;
+        let start = usize::try_from(before.checked_add(offset)?).ok()?;
+        self.bytes.get(start..)?.get(..len)
+    }
+}
+
+impl RecordSource for RecordWindow<'_> {
+    fn records(&self) -> u64 {
+        self.source.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.source.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        match self.held(first, 0, out.len()) {
+            Some(held) => out.copy_from_slice(held),
+            None => self.source.read(first, out)?,
+        }
+        Ok(())
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        match self.held(record, offset, out.len()) {
+            Some(held) => out.copy_from_slice(held),
+            None => self.source.read_part(record, offset, out)?,
         }
         Ok(())
     }

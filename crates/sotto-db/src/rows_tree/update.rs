@@ -1,7 +1,6 @@
 //! Updates the tree over a table's rows after changes to some of them.
 
-use super::proof_records::RowsFromRecords;
-use super::record_window::RecordWindow;
+use super::proof_records::{RecordWindow, RowsFromRecords};
 use super::{BLOCK_BYTES, RowsTree, node, one};
 use crate::progress::{ByteProgress, Watcher};
 use rayon::prelude::*;
@@ -84,8 +83,8 @@ impl TreeUpdater<'_> {
     }
 
     /// The records of a range of leaves, with all their rows and proofs, unless they have more than
-    /// `most` bytes.
-    fn window(&self, leaves: Range<u64>, most: u64) -> sotto_core::Result<Option<RecordWindow<'_>>> {
+    /// `max_bytes` bytes.
+    fn window(&self, leaves: Range<u64>, max_bytes: u64) -> sotto_core::Result<Option<RecordWindow<'_>>> {
         let packing = &self.packing;
         let record =
             |group: u64| group.saturating_mul(packing.records_per_row() as u64).min(packing.records());
@@ -93,7 +92,7 @@ impl TreeUpdater<'_> {
             ..leaves.end.saturating_mul(self.root.leaf_rows).min(packing.rows());
         let first = record(rows.start / packing.rows_per_record());
         let count = record(rows.end.div_ceil(packing.rows_per_record())).saturating_sub(first);
-        let small = count.saturating_mul(packing.record_bytes()) <= most;
+        let small = count.saturating_mul(packing.record_bytes()) <= max_bytes;
         small.then(|| RecordWindow::read(self.records, first, count)).transpose()
     }
 
@@ -144,16 +143,16 @@ impl TreeUpdater<'_> {
 /// Groups runs of consecutive nodes such that each group has at most `together` nodes, or one run.
 fn groups(tops: &[u64], together: usize) -> Vec<Vec<&[u64]>> {
     let mut groups: Vec<Vec<&[u64]>> = Vec::new();
-    let mut room = 0;
+    let mut left = 0;
     for run in tops.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(together)) {
-        match groups.last_mut().filter(|_| run.len() <= room) {
+        match groups.last_mut().filter(|_| run.len() <= left) {
             Some(group) => group.push(run),
             None => {
                 groups.push(vec![run]);
-                room = together;
+                left = together;
             }
         }
-        room = room.saturating_sub(run.len());
+        left = left.saturating_sub(run.len());
     }
     groups
 }
@@ -163,11 +162,11 @@ fn differing(held: &[u8], path: &[u8]) -> Vec<Range<usize>> {
     let nodes = held.as_chunks::<NODE_BYTES>().0.iter().zip(path.as_chunks::<NODE_BYTES>().0);
     let others: Vec<usize> =
         nodes.enumerate().filter(|(_, (held, node))| held != node).map(|(level, _)| level).collect();
-    let stretch = |levels: &[usize]| {
+    let range_of = |levels: &[usize]| {
         let (first, last) = (levels.first()?, levels.last()?);
         Some(first * NODE_BYTES..(last + 1) * NODE_BYTES)
     };
-    others.chunk_by(|a, b| a + 1 == *b).filter_map(stretch).collect()
+    others.chunk_by(|a, b| a + 1 == *b).filter_map(range_of).collect()
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ pub struct TableWithHeadroom<'a> {
 }
 
 impl<'a> TableWithHeadroom<'a> {
-    /// A table with `room` empty rows after its own.
-    pub fn new(table: &'a dyn TableSource, room: u64) -> Self {
-        TableWithHeadroom { table, rows: table.rows().saturating_add(room) }
+    /// A table with `empty` empty rows after its own.
+    pub fn new(table: &'a dyn TableSource, headroom: u64) -> Self {
+        TableWithHeadroom { table, rows: table.rows().saturating_add(headroom) }
     }
 }
 
@@ -29,9 +29,9 @@ impl TableSource for TableWithHeadroom<'_> {
         let width = self.row_bytes();
         check_read(first, out, width, self.rows)?;
         let there = self.table.rows().saturating_sub(first).min((out.len() / width) as u64);
-        let (rows, room) =
+        let (rows, empty) =
             out.split_at_mut_checked(there as usize * width).expect_or_default("no more than are read");
-        room.fill(0);
+        empty.fill(0);
         if rows.is_empty() { Ok(()) } else { self.table.read(first, rows) }
     }
 

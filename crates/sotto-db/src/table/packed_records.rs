@@ -113,8 +113,8 @@ impl RecordSource for PackedRecords<'_> {
                 (row.saturating_mul(width).saturating_add(before), width.saturating_sub(before))
             }
         };
-        let wanted = held.saturating_sub(offset).min(out.len() as u64) as usize;
-        let mut rest = out.get_mut(..wanted).ok_or(PAST_END)?;
+        let length = held.saturating_sub(offset).min(out.len() as u64) as usize;
+        let mut rest = out.get_mut(..length).ok_or(PAST_END)?;
         let mut at = start.saturating_add(offset);
         while !rest.is_empty() && at / width < self.table.rows() {
             let (row, in_row) = (at / width, at % width);

@@ -52,7 +52,9 @@ impl RangeTable {
         ranges: Vec<KeyRange>,
         values: Vec<u8>,
         width: usize,
-        (first, block, rows): (u64, u64, u64),
+        first: u64,
+        block: u64,
+        rows: u64,
         rule: BlockRule,
     ) -> Result<Self> {
         let apart = ranges.windows(2).all(|pair| matches!(pair, [a, b] if a.end < b.start));
@@ -112,7 +114,7 @@ impl RangeTable {
             BlockRule::First => {
                 self.ranges.get(at).filter(|range| range.start <= start).map_or(0, |range| range.value)
             }
-            BlockRule::Most => self.most(at, start, start.saturating_add(self.block - 1)),
+            BlockRule::Most => self.most_common(at, start, start.saturating_add(self.block - 1)),
         }
     }
 
@@ -130,7 +132,7 @@ impl RangeTable {
 
     /// Number of the value that covers the most keys in `start..=end`; `from` is the first range
     /// that ends at `start` or later.
-    fn most(&self, from: usize, start: u64, end: u64) -> u32 {
+    fn most_common(&self, from: usize, start: u64, end: u64) -> u32 {
         let mut shares: Vec<(u32, u128)> = Vec::new();
         let mut add = |value, keys: u128| match shares.iter_mut().find(|(held, _)| *held == value) {
             Some((_, share)) => *share += keys,

@@ -6,9 +6,10 @@
 
 use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
+use crate::ingest::column_reader::ColumnReader;
 use crate::ingest::error::IngestError;
+use crate::ingest::line_reader::Cell;
 use crate::ingest::range::{End, check_apart, read_key};
-use crate::ingest::reader::{Cell, ColumnReader};
 use crate::ingest::value::lay;
 use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
@@ -43,9 +44,9 @@ impl ChangeSet {
     /// masked tables these rows are masked too: a row that was never written would not open.
     pub(super) fn fill_gap(&mut self, rows: u64, row_bytes: u64) -> Result<()> {
         let Some((&last, _)) = self.rows.last_key_value() else { return Ok(()) };
-        let most = MAX_BYTES / row_bytes.saturating_add(OVERHEAD_BYTES);
-        if last.saturating_sub(rows) > most.saturating_sub(self.rows.len() as u64) {
-            return Err(DbError::PastCapacity { row: last, capacity: rows.saturating_add(most) });
+        let max_rows = MAX_BYTES / row_bytes.saturating_add(OVERHEAD_BYTES);
+        if last.saturating_sub(rows) > max_rows.saturating_sub(self.rows.len() as u64) {
+            return Err(DbError::PastCapacity { row: last, capacity: rows.saturating_add(max_rows) });
         }
         for row in rows..last {
             self.rows.entry(row).or_insert_with(|| vec![0; row_bytes as usize]);
@@ -90,6 +91,19 @@ impl ChangeTarget<'_> {
     }
 }
 
+/// A table whose rows change by number, and that does not grow.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexTable {
+    /// Meaning of a row's bytes.
+    pub value: ValueKind,
+    /// Form of the rows.
+    pub form: RowForm,
+    /// Number of rows.
+    pub rows: u64,
+    /// Bytes of each row.
+    pub row_bytes: u64,
+}
+
 /// Reads a file of changes to rows by number, of a table that does not grow and whose rows have a
 /// given form: text before its zero bytes, bytes of one length, or bytes of any length after their
 /// length.
@@ -100,10 +114,10 @@ pub fn read_rows(
     path: &Path,
     options: &ChangeFile,
     origin: Option<&SourceColumns>,
-    (value, form): (ValueKind, RowForm),
-    (rows, row_bytes): (u64, u64),
+    table: IndexTable,
     watch: Watcher<'_>,
 ) -> Result<BTreeMap<u64, Vec<u8>>> {
+    let IndexTable { value, form, rows, row_bytes } = table;
     let whole = value == ValueKind::Bytes && form == RowForm::Whole;
     let (kind, rule) = (&TableKind::Index, BlockRule::default());
     let target = ChangeTarget { kind, value, form, whole, rows, rule, capacity: rows, item_bytes: row_bytes };
@@ -130,10 +144,10 @@ pub(super) fn read(
             return Err(IngestError::of_file(path, problem).into());
         }
     };
-    let wanted = ColumnRequest { parts, options, origin, is_keyed: false };
-    let mut reader = ColumnReader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
+    let request = ColumnRequest { parts, options, origin, is_keyed: false };
+    let mut reader = ColumnReader::choosing(path, &options.file, &|first| request.choose(first), watch)?;
     let encoding = options.encoding.unwrap_or(Encoding::for_kind(target.value, target.item_bytes));
-    let most = MAX_BYTES / (target.item_bytes + OVERHEAD_BYTES);
+    let max_rows = MAX_BYTES / (target.item_bytes + OVERHEAD_BYTES);
     let (mut changes, mut ranges) = (ChangeSet::default(), RangeChanges::default());
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
@@ -167,7 +181,7 @@ pub(super) fn read(
         if changes.rows.insert(row, value.clone()).is_some() {
             return Err(reader.fault(Some(0), IngestProblem::Duplicate { row }).into());
         }
-        if changes.rows.len() as u64 > most {
+        if changes.rows.len() as u64 > max_rows {
             return Err(reader.fault(None, TOO_MANY).into());
         }
     }
@@ -176,7 +190,7 @@ pub(super) fn read(
     ranges.ranges.sort_unstable_by_key(|(range, _)| range.start);
     check_apart(&ranges.ranges)
         .map_err(|(line, other)| reader.fault_at(line, Some(0), IngestProblem::Overlap { other }))?;
-    let applied = ranges.apply(&keys, target.rule, most)?;
+    let applied = ranges.apply(&keys, target.rule, max_rows)?;
     let applied = applied.ok_or_else(|| DbError::from(reader.fault_at(0, None, TOO_MANY)))?;
     if changes.rows.is_empty() { Ok(ChangeSet { notes: changes.notes, ..applied }) } else { Ok(changes) }
 }
@@ -246,17 +260,19 @@ impl RangeChanges {
 
     /// Rows that change according to the table's rule; `None` if there are more than `most`. Ranges
     /// must be ascending and disjoint.
-    fn apply(self, keys: &RangeKeys, rule: BlockRule, most: u64) -> Result<Option<ChangeSet>> {
+    fn apply(self, keys: &RangeKeys, rule: BlockRule, max_rows: u64) -> Result<Option<ChangeSet>> {
         let ranges: Vec<KeyRange> = self.ranges.into_iter().map(|(range, _)| range).collect();
         let mut values: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);
         let row_of = |key: u64| (key - keys.first) / keys.block;
         let blocks = ranges.iter().flat_map(|range| row_of(range.start)..=row_of(range.end));
         let (mut changes, mut before) = (ChangeSet::default(), None);
-        let (end, shape) = (keys.last(), (keys.first, keys.block, keys.rows));
+        let RangeKeys { first, block, rows, .. } = *keys;
+        let end = keys.last();
         // Values of one byte suffice, since only their numbers are read here.
         let blank = vec![0; values.len() + 1];
-        let table = RangeTable::new(ranges.clone(), blank, 1, shape, rule).map_err(DbError::Scheme)?;
+        let table = RangeTable::new(ranges.clone(), blank, 1, first, block, rows, rule);
+        let table = table.map_err(DbError::Scheme)?;
         for row in blocks {
             if before.replace(row) == Some(row) {
                 continue;
@@ -268,7 +284,7 @@ impl RangeChanges {
             changes.partial_blocks += u64::from(!is_whole);
             let number = table.number_of(row);
             if let Some((value, _)) = number.checked_sub(1).and_then(|at| values.get(at as usize)) {
-                if changes.rows.len() as u64 >= most {
+                if changes.rows.len() as u64 >= max_rows {
                     return Ok(None);
                 }
                 changes.rows.insert(row, value.clone());

@@ -5,7 +5,7 @@
 //! first line that might be a header is never taken for data where that would publish it: every
 //! text is a valid key of some table.
 
-use crate::ingest::reader::{ColumnChoice, ColumnFault, HeaderLine};
+use crate::ingest::line_reader::{ColumnChoice, ColumnFault, HeaderLine};
 use crate::ingest::{ColumnName, ColumnSelector, IngestProblem};
 use crate::ingest::{Encoding, FileOptions};
 use crate::source_columns::SourceColumns;
@@ -62,14 +62,14 @@ impl ColumnRequest<'_> {
     }
 
     fn is_header(&self, names: &[String]) -> Result<bool, ColumnFault> {
-        let asked = self.options.columns.iter().flatten().chain(&self.options.delete);
-        let by_name = asked.into_iter().any(|column| matches!(column, ColumnSelector::Name(_)));
+        let requested = self.options.columns.iter().flatten().chain(&self.options.delete);
+        let by_name = requested.into_iter().any(|column| matches!(column, ColumnSelector::Name(_)));
         let has =
             |part: &&&str| self.recorded(part).is_some_and(|name| names.iter().any(|there| there == name));
         let known: Vec<&str> = self.parts.iter().filter_map(|part| self.recorded(part)).collect();
         match self.options.file.header {
             Some(header) => Ok(header || by_name),
-            None if by_name || self.parts.iter().any(|part| has(&part)) || self.is_usual(names) => Ok(true),
+            None if by_name || self.parts.iter().any(|part| has(&part)) || self.is_default(names) => Ok(true),
             // The source is read in the same way, and a header is not a number.
             None if self.options.columns.is_some() || !self.is_keyed => Ok(false),
             None if self.origin.is_some_and(SourceColumns::is_nameless) => Ok(false),
@@ -91,7 +91,7 @@ impl ColumnRequest<'_> {
 
     /// Whether the names are the default names of all columns. For an index table without a
     /// recorded source the first line is read as a row, and refused if it is not a number.
-    fn is_usual(&self, names: &[String]) -> bool {
+    fn is_default(&self, names: &[String]) -> bool {
         let all = || self.parts.iter().all(|part| names.iter().any(|there| there == part));
         self.parts.len() > 1 && (self.is_keyed || self.origin.is_some()) && all()
     }

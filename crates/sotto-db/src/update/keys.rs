@@ -3,9 +3,10 @@
 use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
+use crate::ingest::column_reader::ColumnReader;
 use crate::ingest::error::{ColumnName, IngestError, LineUnit};
 use crate::ingest::key::KeyReader;
-use crate::ingest::reader::{Cell, ColumnReader};
+use crate::ingest::line_reader::Cell;
 use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
 use crate::source_columns::SourceColumns;
@@ -68,20 +69,20 @@ pub(super) fn read(
     origin: Option<&SourceColumns>,
     value_kind: ValueKind,
     keyword: &Keyword,
-    kept: &StoredRows,
+    stored: &StoredRows,
     watch: Watcher<'_>,
 ) -> Result<(RowChanges, (ChangeCounts, Notes), Keyword)> {
     let params = keyword.params();
-    let most = params.values.most();
+    let value_bytes = params.values.most();
     let keyed = KeyedTable {
         form: params.form,
         key_bytes: params.key_bytes,
-        value: (most > 0).then_some(value_kind),
-        value_bytes: most.into(),
+        value: (value_bytes > 0).then_some(value_kind),
+        value_bytes: value_bytes.into(),
     };
     let read = read_keys(path, options, origin, keyed, watch)?;
     let fault = |line, column, problem| read.fault(line, column, problem);
-    let (rows, tally, keyword) = apply(&read.lines, keyword, kept, fault)?;
+    let (rows, tally, keyword) = apply(&read.lines, keyword, stored, fault)?;
     Ok((rows, (tally, read.notes), keyword))
 }
 
@@ -104,19 +105,19 @@ pub fn read_keys(
         };
         return Err(IngestError::of_file(path, IngestProblem::Options(why)).into());
     }
-    let wanted = ColumnRequest { parts, options, origin, is_keyed: true };
-    let mut reader = ColumnReader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
-    let usual = Encoding::for_kind(keyed.value.unwrap_or_default(), keyed.value_bytes);
-    let encoding = options.encoding.unwrap_or(usual);
+    let request = ColumnRequest { parts, options, origin, is_keyed: true };
+    let mut reader = ColumnReader::choosing(path, &options.file, &|first| request.choose(first), watch)?;
+    let default = Encoding::for_kind(keyed.value.unwrap_or_default(), keyed.value_bytes);
+    let encoding = options.encoding.unwrap_or(default);
     let mut lines: BTreeMap<Vec<u8>, KeyLine> = BTreeMap::new();
     let (mut value, mut held, mut keys) = (Vec::new(), 0, KeyReader::new(keyed.form));
     while let Some(cells) = reader.next()? {
         let (of_key, rest) = cells.split_first().unwrap_or((&Cell::Missing, &[]));
         let read = read_line(of_key, rest, parts.len() == 2, &mut keys, encoding, &mut value);
         let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
-        let most = u64::from(keyed.key_bytes);
-        if key.len() as u64 > most {
-            let problem = IngestProblem::LongKey { bytes: key.len() as u64, most };
+        let max = u64::from(keyed.key_bytes);
+        if key.len() as u64 > max {
+            let problem = IngestProblem::LongKey { bytes: key.len() as u64, most: max };
             return Err(reader.fault(Some(0), problem).into());
         }
         held += key.len() as u64 + value.len() as u64 + OVERHEAD_BYTES;
@@ -180,13 +181,13 @@ fn is_marked(cell: &Cell) -> Result<bool, IngestProblem> {
 fn apply(
     lines: &BTreeMap<Vec<u8>, KeyLine>,
     keyword: &Keyword,
-    kept: &StoredRows,
+    stored: &StoredRows,
     fault: impl Fn(u64, usize, IngestProblem) -> DbError,
 ) -> Result<(RowChanges, ChangeCounts, Keyword)> {
     let mut done = ChangeCounts::default();
     let fetch = |row| {
-        let mut bytes = vec![0; kept.row_bytes()];
-        kept.read(row, &mut bytes).map(|()| bytes)
+        let mut bytes = vec![0; stored.row_bytes()];
+        stored.read(row, &mut bytes).map(|()| bytes)
     };
     let mut edit = TableEdit::new(keyword, fetch);
     for key in lines.iter().filter(|(_, line)| line.value.is_none()).map(|(key, _)| key) {

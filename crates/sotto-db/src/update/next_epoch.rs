@@ -4,7 +4,7 @@ use super::UpdateOptions;
 use super::changes::RowChanges;
 use super::strips::SolvedStrips;
 use crate::clock::unix_seconds;
-use crate::encode::{publish, rows_digest};
+use crate::encode::{ImageDraft, rows_digest};
 use crate::image::ImageWriter;
 use crate::parts::PiecesToWrite;
 use crate::progress::Watcher;
@@ -37,7 +37,7 @@ pub(super) struct NextEpoch<'a> {
     /// Seconds for which its catalog is valid.
     pub(super) lifetime: Option<u64>,
     /// All rows as they were before, if they are stored.
-    pub(super) kept: Option<&'a StoredRows>,
+    pub(super) stored: Option<&'a StoredRows>,
 }
 
 /// An epoch that is on disk.
@@ -69,15 +69,15 @@ pub(super) fn can_revise(entry: &SchemeEntry, catalog: &Catalog) -> Result<Updat
 }
 
 /// Seconds for which the next epoch is valid: as requested, or as the epoch before was.
-pub(super) fn lifetime(asked: Option<u64>, created: u64, expires: Option<u64>) -> Option<u64> {
+pub(super) fn lifetime(requested: Option<u64>, created: u64, expires: Option<u64>) -> Option<u64> {
     let before = expires.map(|expires| expires.saturating_sub(created));
-    asked.or(before).filter(|lifetime| *lifetime > 0)
+    requested.or(before).filter(|lifetime| *lifetime > 0)
 }
 
 impl NextEpoch<'_> {
     /// Writes the epoch.
     pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<WrittenEpoch> {
-        let NextEpoch { entry, lock, old, pieces, rows, solved, layers, lifetime, kept } = self;
+        let NextEpoch { entry, lock, old, pieces, rows, solved, layers, lifetime, stored } = self;
         let mut catalog = old.catalog().clone();
         let terms = catalog.terms(entry)?;
         let revise = can_revise(entry, &catalog)?;
@@ -150,10 +150,13 @@ impl NextEpoch<'_> {
             let path = lock.dir().rows_path(catalog.epoch);
             stored_rows::keep(path, catalog.digest()?, &ChangedRows { old, rows }, watch)
         };
-        let kept = kept.map(keep).transpose()?;
-        let stored_rows_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
-        let written = written.map(Option::unwrap_or_default);
-        let image = publish(lock, (writer, entry, pieces), (&catalog, &signed), kept, written)?;
+        let stored_rows = stored.map(keep).transpose()?;
+        let stored_rows_bytes = stored_rows.as_ref().map_or(0, RowsDraft::bytes);
+        let write_counts = written.map(Option::unwrap_or_default);
+        let (catalog_ref, signed) = (&catalog, &signed);
+        let image =
+            ImageDraft { writer, entry, pieces, catalog: catalog_ref, signed, stored_rows, write_counts };
+        let image = image.publish(lock)?;
         let records_changed = count_records(&changes);
         Ok(WrittenEpoch {
             image,

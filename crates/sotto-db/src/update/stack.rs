@@ -125,12 +125,12 @@ pub fn read_stack_update<'a>(
     let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
     let (rows, partial_blocks, keyed, (tally, notes)) = match &layers {
         BatchAccess::Keys(Compose(keywords, _)) => {
-            let sizes = (rows, catalog.row_bytes);
-            let kept = StoredRows::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
+            let rows_path = dir.rows_path(before.epoch);
+            let stored = StoredRows::read_all(rows_path, before.digest()?, rows, catalog.row_bytes, watch)?;
             let (value, keyword) = (catalog.value, keywords.keyword());
             let (rows, tally, keyword) =
-                keys::read(path, &options.change_file(), origin.as_ref(), value, keyword, &kept, watch)?;
-            (rows, 0, Some((keyword, kept)), tally)
+                keys::read(path, &options.change_file(), origin.as_ref(), value, keyword, &stored, watch)?;
+            (rows, 0, Some((keyword, stored)), tally)
         }
         BatchAccess::Rows { kind, .. } => {
             let target = ChangeTarget {
@@ -261,7 +261,7 @@ impl StackUpdate<'_> {
                 solved: None,
                 layers,
                 lifetime: None,
-                kept: None,
+                stored: None,
             };
             let written: WrittenEpoch = next.write(self.options, &silent)?;
             let whole = bytes_of(&written.catalog);
@@ -272,11 +272,11 @@ impl StackUpdate<'_> {
             client_bytes += written.delta_bytes().unwrap_or(whole).min(whole);
         }
         let stored_rows_bytes = match &self.keyed {
-            Some((keyword, kept)) => {
+            Some((keyword, stored)) => {
                 if let Some(layer) = stack.layers.first_mut() {
                     *layer = keyword_layer(keyword)?;
                 }
-                let rows = ChangedRows { old: kept, rows: &self.rows };
+                let rows = ChangedRows { old: stored, rows: &self.rows };
                 self.dir.publish_keeping(&stack, &rows, self.options.key, watch)?
             }
             None => self.dir.publish(&stack, &[], self.options.key).map(|_| 0)?,

@@ -31,7 +31,7 @@ fn keyed(bands: BandPolicy, lookups_per_client: u64) -> KeywordOptions {
         form: KeyForm::Text,
         value: Some("2".parse().unwrap()),
         values: ValueOptions { width: Some(6), ..Default::default() },
-        room: 100,
+        headroom: 100,
         probes: None,
         slots: None,
         bands,

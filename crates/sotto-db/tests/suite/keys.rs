@@ -22,7 +22,7 @@ use tempfile::TempDir;
 const ENTRY: &SchemeEntry = &CLEAR;
 
 /// A table of `keys` keys `key 0` ... and values of up to 6 bytes.
-fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
+fn table(keys: usize, headroom: u64) -> (TempDir, TableDir) {
     let (temp, dir) = folder();
     let lines: String = (0..keys).map(|i| format!("key {i},v{i}\n")).collect();
     let layout = SourceLayout::Keyword(KeywordOptions {
@@ -30,7 +30,7 @@ fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
         form: KeyForm::Text,
         value: Some("2".parse().unwrap()),
         values: ValueOptions { width: Some(6), ..Default::default() },
-        room,
+        headroom,
         probes: None,
         slots: None,
         bands: Default::default(),

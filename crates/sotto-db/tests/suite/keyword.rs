@@ -20,7 +20,7 @@ fn options(form: KeyForm) -> KeywordOptions {
         form,
         value: Some("2".parse().unwrap()),
         values: ValueOptions::default(),
-        room: 0,
+        headroom: 0,
         probes: None,
         slots: None,
         bands: Default::default(),

@@ -26,7 +26,7 @@ fn table(entry: &SchemeEntry) -> Memory {
 }
 
 fn make(dir: &TableDir, entry: &SchemeEntry, table: &Memory, pieces: PiecesToWrite) -> Result<(), DbError> {
-    encode_pieces(entry, &[table], &dir.lock()?, (&options(&key()), pieces), &silent).map(drop)
+    encode_pieces(entry, &[table], &dir.lock()?, &options(&key()), pieces, &silent).map(drop)
 }
 
 fn front(dir: &TableDir) -> std::sync::Arc<ImageFile> {

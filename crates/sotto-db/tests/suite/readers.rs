@@ -32,7 +32,7 @@ fn keyed(form: KeyForm, key: &str, value: Option<&str>) -> SourceLayout {
         form,
         value: value.map(column),
         values: ValueOptions::default(),
-        room: 0,
+        headroom: 0,
         probes: None,
         slots: None,
         bands: Default::default(),

@@ -16,13 +16,13 @@ use tempfile::TempDir;
 
 const TREE: Section = Section::Public(Artifact::Tree);
 
-/// A verifiable table of `rows` rows, with headroom for `room` more.
-fn table(entry: &SchemeEntry, rows: usize, width: usize, room: u64) -> (TempDir, TableDir, Memory) {
+/// A verifiable table of `rows` rows, with `headroom` more.
+fn table(entry: &SchemeEntry, rows: usize, width: usize, headroom: u64) -> (TempDir, TableDir, Memory) {
     let (temp, dir) = folder();
     let table = Memory::numbered(rows, width);
     let key = key();
     let options =
-        EncodeOptions { verified: RowProofs::Yes, headroom: room, lookups_per_client: 1000, ..options(&key) };
+        EncodeOptions { verified: RowProofs::Yes, headroom, lookups_per_client: 1000, ..options(&key) };
     encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
     (temp, dir, table)
 }

@@ -9,9 +9,11 @@ use crate::StartError;
 use crate::client::Peer;
 use crate::config::AppleKeys;
 use crate::database::CopyTo;
-use crate::metrics::Metrics;
 use crate::refusal::Refusal;
-use crate::sessions::{self, CountStore, SessionCounts, SessionOwner, SessionPlace, Sessions};
+use crate::session_store::count_store::CountStore;
+use crate::session_store::entry::SessionOwner;
+use crate::session_store::metrics::SessionMetrics;
+use crate::sessions::{self, Registration, SessionCounts, SessionPlace, Sessions};
 use sotto_apple::config::ConfigDigest;
 use sotto_apple::service::{DecodeKeys, KeyStore, StoredKeys};
 use sotto_core::ParamsDigest;
@@ -41,7 +43,7 @@ impl UserKeyStore {
     pub(crate) fn open(
         config: &AppleKeys,
         state: Option<&Path>,
-        metrics: Arc<Metrics>,
+        metrics: SessionMetrics,
     ) -> Result<Self, StartError> {
         let file = state.map(|dir| (dir, FILE));
         let sessions = Sessions::open_file(&config.sessions(), file, metrics, sessions::now())?;
@@ -55,7 +57,7 @@ impl UserKeyStore {
 
     /// A view of the store for a request from the address `peer`.
     pub(crate) fn from(&self, peer: Peer) -> PeerKeyStore<'_> {
-        PeerKeyStore { ring: self, peer }
+        PeerKeyStore { store: self, peer }
     }
 
     /// Counts an upload of `peer`, if another one is allowed now.
@@ -67,8 +69,8 @@ impl UserKeyStore {
     }
 
     /// The store of counts per client.
-    pub(crate) fn keep(&self) -> &CountStore {
-        self.sessions.keep()
+    pub(crate) fn count_store(&self) -> &CountStore {
+        self.sessions.count_store()
     }
 
     /// Drops expired keys, and stores the times of use. Blocks on the disk.
@@ -96,24 +98,24 @@ impl UserKeyStore {
     }
 
     fn id(&self, user: &str, id: &ConfigDigest) -> SessionId {
-        SessionId(self.sessions.keep().named(user, id))
+        SessionId(self.sessions.count_store().named(user, id))
     }
 }
 
 /// Keys for a request from an address, to which uploads are counted. Blocks on the disk.
 pub(crate) struct PeerKeyStore<'a> {
-    ring: &'a UserKeyStore,
+    store: &'a UserKeyStore,
     peer: Peer,
 }
 
 impl KeyStore for PeerKeyStore<'_> {
     fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64> {
-        self.ring.sessions.client_stamp(&self.ring.id(user, id), &self.ring.owner(id), sessions::now())
+        self.store.sessions.client_stamp(&self.store.id(user, id), &self.store.owner(id), sessions::now())
     }
 
     fn get(&self, user: &str, id: &ConfigDigest, read: &DecodeKeys<'_>) -> Option<StoredKeys> {
-        let (sessions, session) = (&self.ring.sessions, self.ring.id(user, id));
-        match sessions.find(&session, &self.ring.owner(id), sessions::now())? {
+        let (sessions, session) = (&self.store.sessions, self.store.id(user, id));
+        match sessions.find(&session, &self.store.owner(id), sessions::now())? {
             SessionPlace::Memory(stored) => Some(StoredKeys::clone(&stored)),
             SessionPlace::Disk => {
                 let sent = sessions.keys(&session)?;
@@ -129,9 +131,14 @@ impl KeyStore for PeerKeyStore<'_> {
     }
 
     fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, sent: &[u8]) {
-        let named = (self.ring.id(user, &id), keys.timestamp);
-        let whose = (self.ring.owner(&id), self.peer);
-        let bytes = keys.bytes as u64;
-        self.ring.sessions.insert_named(named, whose, sent, (Arc::new(keys), bytes), sessions::now());
+        let new = Registration {
+            owner: self.store.owner(&id),
+            peer: self.peer,
+            keys: sent,
+            stamp: keys.timestamp,
+            session_bytes: keys.bytes as u64,
+            session: Arc::new(keys),
+        };
+        self.store.sessions.insert_named(self.store.id(user, &id), new, sessions::now());
     }
 }

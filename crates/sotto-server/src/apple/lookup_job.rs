@@ -1,12 +1,12 @@
 //! A request for lookups and evaluations, answered step by step between the passes: each is one
 //! turn of its requester, and turns of others come in between.
 
+use super::metrics::AppleMetrics;
 use crate::client::{Peer, Requester};
 use crate::memory::MemoryPermit;
-use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::route_refusal::RouteRefusal;
-use crate::scheduler::StepWork;
+use crate::scheduler::{StepOutcome, StepWork};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_apple::proto::Response;
 use sotto_apple::service::{RequestPart, responses};
@@ -44,34 +44,36 @@ pub(crate) struct LookupJob {
     left: std::vec::IntoIter<RequestPart>,
     answers: Vec<Response>,
     /// Memory of the answers, until they are sent.
-    answer_room: MemoryPermit,
+    answer_memory: MemoryPermit,
     reply: Option<(oneshot::Sender<Reply>, RequestPermits, Counted)>,
-    metrics: Arc<Metrics>,
+    metrics: Arc<AppleMetrics>,
 }
 
 impl LookupJob {
     /// A job for these parts of a request, and the receiver of its answer.
     pub(crate) fn new(
-        (peer, requester): (Peer, Requester),
-        works: Vec<RequestPart>,
-        metrics: Arc<Metrics>,
-        (held, answer_room): (RequestPermits, MemoryPermit),
+        peer: Peer,
+        requester: Requester,
+        parts: Vec<RequestPart>,
+        metrics: Arc<AppleMetrics>,
+        held: RequestPermits,
+        answer_memory: MemoryPermit,
     ) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
-        let answers = Vec::with_capacity(works.len());
-        let counted = Counted::new(&metrics.apple.open);
-        let (left, reply) = (works.into_iter(), Some((reply, held, counted)));
-        (LookupJob { peer, requester, left, answers, answer_room, reply, metrics }, receiver)
+        let answers = Vec::with_capacity(parts.len());
+        let counted = Counted::new(&metrics.open);
+        let (left, reply) = (parts.into_iter(), Some((reply, held, counted)));
+        (LookupJob { peer, requester, left, answers, answer_memory, reply, metrics }, receiver)
     }
 
-    fn end(&mut self, reply: Reply) -> bool {
+    fn end(&mut self, reply: Reply) -> StepOutcome {
         if let Some((waiting, held, counted)) = self.reply.take() {
             // Released first: a client that has its answer may send the next request at once.
             drop((held, counted));
             // The client may be gone.
             let _ = waiting.send(reply);
         }
-        false
+        StepOutcome::Done
     }
 }
 
@@ -92,8 +94,8 @@ impl StepWork for LookupJob {
         self.reply.as_ref().is_some_and(|(reply, ..)| !reply.is_closed())
     }
 
-    fn step(&mut self) -> bool {
-        if let Some(work) = self.left.next() {
+    fn step(&mut self) -> StepOutcome {
+        if let Some(part) = self.left.next() {
             let began = Instant::now();
             let mut rng = match sotto_prg::system_rng() {
                 Ok(rng) => rng,
@@ -102,8 +104,8 @@ impl StepWork for LookupJob {
                     return self.end(Err(Code::Internal.into()));
                 }
             };
-            let answer = work.answer(&mut rng);
-            self.metrics.apple.answered(&work, &answer, began.elapsed());
+            let answer = part.answer(&mut rng);
+            self.metrics.answered(&part, &answer, began.elapsed());
             match answer {
                 Ok(answer) => self.answers.push(answer),
                 Err(refused) => return self.end(Err(RouteRefusal::apple(refused))),
@@ -112,10 +114,10 @@ impl StepWork for LookupJob {
         match self.left.len() {
             0 => {
                 let answers = std::mem::take(&mut self.answers);
-                let room = self.answer_room.split();
-                self.end(Ok((responses(answers), room)))
+                let memory = self.answer_memory.split();
+                self.end(Ok((responses(answers), memory)))
             }
-            _ => true,
+            _ => StepOutcome::Continues,
         }
     }
 

@@ -48,8 +48,9 @@ impl ReportLog {
         let Some(file) = &self.file else { return };
         let agent: String = agent.chars().take(MAX_AGENT).collect();
         let line = json!({ "received_at": received_at, "user_agent": agent, "urls": urls });
-        let kept = file.lock().unwrap_or_else(PoisonError::into_inner).append(format!("{line}\n").as_bytes());
-        match kept {
+        let appended =
+            file.lock().unwrap_or_else(PoisonError::into_inner).append(format!("{line}\n").as_bytes());
+        match appended {
             Ok(true) => {}
             Ok(false) => tracing::warn!("the file of reports is full: a report is dropped"),
             Err(error) => tracing::error!(%error, "a report could not be written and is dropped"),

@@ -60,32 +60,34 @@ impl TokenLedger {
     /// # Errors
     /// [`StartError::State`], which says what to do.
     pub(crate) fn open(dir: &Path) -> Result<Self, StartError> {
-        let place = DatabaseFile::new(dir, FILE, DELETE);
-        let database = place.open(CACHE_BYTES)?;
-        let book = TokenLedger { database, waiting: Mutex::default(), writing: Mutex::default() };
-        if !guarded(|| book.begin()).map_err(|error| place.damaged(&error))? {
-            return Err(place.foreign());
+        let database_file = DatabaseFile::new(dir, FILE, DELETE);
+        let database = database_file.open(CACHE_BYTES)?;
+        let ledger = TokenLedger { database, waiting: Mutex::default(), writing: Mutex::default() };
+        let format = guarded(|| ledger.begin()).map_err(|error| database_file.damaged(&error))?;
+        if format == DatabaseFormat::Foreign {
+            return Err(database_file.foreign());
         }
         // A run that was killed may not have removed these entries completely.
-        let leftover = |error: LedgerError| place.damaged(&error);
-        for serial in book.strays().map_err(leftover)? {
-            book.clear(serial).map_err(leftover)?;
+        let leftover = |error: LedgerError| database_file.damaged(&error);
+        for serial in ledger.strays().map_err(leftover)? {
+            ledger.clear(serial).map_err(leftover)?;
         }
-        Ok(book)
+        Ok(ledger)
     }
 
-    /// Makes the tables if they do not exist. Returns whether the file has the format of a ledger.
-    fn begin(&self) -> Result<bool, redb::Error> {
+    /// Makes the tables if they do not exist. A file of another format is not changed.
+    fn begin(&self) -> Result<DatabaseFormat, redb::Error> {
         let write = self.database.begin_write()?;
-        if claim(&write, FORMAT)? == DatabaseFormat::Foreign {
+        let format = claim(&write, FORMAT)?;
+        if format == DatabaseFormat::Foreign {
             write.abort()?;
-            return Ok(false);
+            return Ok(format);
         }
         write.open_table(KEYS)?;
         write.open_table(SPENT)?;
         write.open_table(GIVEN)?;
         write.commit()?;
-        Ok(true)
+        Ok(format)
     }
 
     /// Writes an entry together with all that wait, unless another thread has written it already.
@@ -197,13 +199,13 @@ impl CopyTo for TokenLedger {
 fn one(write: &WriteTransaction, line: LedgerWrite) -> Result<bool, redb::Error> {
     Ok(match line {
         LedgerWrite::Spend(serial, nonce) => write.open_table(SPENT)?.insert((serial, nonce), ())?.is_none(),
-        LedgerWrite::CountIssued(serial, user, most) => {
+        LedgerWrite::CountIssued(serial, user, max) => {
             let mut given = write.open_table(GIVEN)?;
             let before = given.get((serial, user))?.map_or(0, |count| count.value());
-            if before < most {
+            if before < max {
                 given.insert((serial, user), before + 1)?;
             }
-            before < most
+            before < max
         }
     })
 }
@@ -244,7 +246,7 @@ impl Ledger for TokenLedger {
 
     fn store_key(&self, tier: &str, from: u64, der: &[u8]) -> Result<KeySerial, LedgerError> {
         let _turn = lock(&self.writing);
-        let kept = guarded(|| {
+        let stored = guarded(|| {
             let write = self.database.begin_write()?;
             let serial = {
                 let mut about = write.open_table(ABOUT)?;
@@ -262,7 +264,7 @@ impl Ledger for TokenLedger {
             write.commit()?;
             Ok(serial)
         });
-        kept.map_err(|error| broken(&error))
+        stored.map_err(|error| broken(&error))
     }
 
     fn delete_key(&self, serial: KeySerial) -> Result<(), LedgerError> {
@@ -282,8 +284,8 @@ impl Ledger for TokenLedger {
         self.write(LedgerWrite::Spend(serial, *nonce))
     }
 
-    fn count_issued(&self, serial: KeySerial, user: &[u8; 32], most: u32) -> Result<bool, LedgerError> {
-        self.write(LedgerWrite::CountIssued(serial, *user, most))
+    fn count_issued(&self, serial: KeySerial, user: &[u8; 32], max: u32) -> Result<bool, LedgerError> {
+        self.write(LedgerWrite::CountIssued(serial, *user, max))
     }
 }
 
@@ -306,51 +308,55 @@ mod tests {
     #[test]
     fn what_was_written_outlives_the_server_and_goes_with_its_key() {
         let dir = tempfile::tempdir().unwrap();
-        let book = TokenLedger::open(dir.path()).unwrap();
+        let ledger = TokenLedger::open(dir.path()).unwrap();
         assert!(matches!(TokenLedger::open(dir.path()), Err(StartError::State { .. })), "one at a time");
-        let (one, two) =
-            (book.store_key("free", 7, b"a key").unwrap(), book.store_key("paid", 8, b"another").unwrap());
-        assert!(book.spend_token(one, &[1; 32]).unwrap() && !book.spend_token(one, &[1; 32]).unwrap());
-        assert!(book.spend_token(two, &[1; 32]).unwrap(), "each key has its own");
-        assert!(
-            book.count_issued(one, &[2; 32], 1).unwrap() && !book.count_issued(one, &[2; 32], 1).unwrap()
+        let (one, two) = (
+            ledger.store_key("free", 7, b"a key").unwrap(),
+            ledger.store_key("paid", 8, b"another").unwrap(),
         );
-        drop(book);
-        let book = TokenLedger::open(dir.path()).unwrap();
-        let keys = book.keys().unwrap();
+        assert!(ledger.spend_token(one, &[1; 32]).unwrap() && !ledger.spend_token(one, &[1; 32]).unwrap());
+        assert!(ledger.spend_token(two, &[1; 32]).unwrap(), "each key has its own");
+        assert!(
+            ledger.count_issued(one, &[2; 32], 1).unwrap() && !ledger.count_issued(one, &[2; 32], 1).unwrap()
+        );
+        drop(ledger);
+        let ledger = TokenLedger::open(dir.path()).unwrap();
+        let keys = ledger.keys().unwrap();
         assert_eq!(
             (keys.len(), keys[0].tier.as_str(), keys[0].from, keys[0].der.as_slice()),
             (2, "free", 7, &b"a key"[..])
         );
-        assert!(!book.spend_token(one, &[1; 32]).unwrap() && !book.count_issued(one, &[2; 32], 1).unwrap());
-        book.delete_key(one).unwrap();
-        assert_eq!((book.keys().unwrap().len(), book.strays().unwrap()), (1, vec![]));
-        assert!(!book.spend_token(two, &[1; 32]).unwrap(), "the other key's is still there");
-        assert_eq!(book.store_key("free", 9, b"a third").unwrap(), 3, "no number comes twice");
+        assert!(
+            !ledger.spend_token(one, &[1; 32]).unwrap() && !ledger.count_issued(one, &[2; 32], 1).unwrap()
+        );
+        ledger.delete_key(one).unwrap();
+        assert_eq!((ledger.keys().unwrap().len(), ledger.strays().unwrap()), (1, vec![]));
+        assert!(!ledger.spend_token(two, &[1; 32]).unwrap(), "the other key's is still there");
+        assert_eq!(ledger.store_key("free", 9, b"a third").unwrap(), 3, "no number comes twice");
         // A run that was killed while it removed entries.
-        book.spend_token(one, &[3; 32]).unwrap();
-        book.count_issued(one, &[3; 32], 9).unwrap();
-        assert_eq!(book.strays().unwrap(), [one]);
-        drop(book);
+        ledger.spend_token(one, &[3; 32]).unwrap();
+        ledger.count_issued(one, &[3; 32], 9).unwrap();
+        assert_eq!(ledger.strays().unwrap(), [one]);
+        drop(ledger);
         assert_eq!(TokenLedger::open(dir.path()).unwrap().strays().unwrap().len(), 0);
     }
 
     #[test]
     fn many_at_once_are_spent_once_each() {
         let dir = tempfile::tempdir().unwrap();
-        let book = TokenLedger::open(dir.path()).unwrap();
-        let key = book.store_key("free", 0, b"k").unwrap();
+        let ledger = TokenLedger::open(dir.path()).unwrap();
+        let key = ledger.store_key("free", 0, b"k").unwrap();
         let (good, given) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for i in 0..20u8 {
                         good.fetch_add(
-                            usize::from(book.spend_token(key, &[i; 32]).unwrap()),
+                            usize::from(ledger.spend_token(key, &[i; 32]).unwrap()),
                             Ordering::Relaxed,
                         );
                         given.fetch_add(
-                            usize::from(book.count_issued(key, &[9; 32], 25).unwrap()),
+                            usize::from(ledger.count_issued(key, &[9; 32], 25).unwrap()),
                             Ordering::Relaxed,
                         );
                     }

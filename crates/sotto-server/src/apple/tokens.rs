@@ -14,7 +14,7 @@ use crate::database::CopyTo;
 use crate::low_priority::LowPriorityPool;
 use crate::rate_limiter::Rate;
 use crate::route_refusal::RouteRefusal;
-use crate::sessions::CountStore;
+use crate::session_store::count_store::CountStore;
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
 use sotto_pass::issuer::{GrantedSignature, IssuerError, VerifiedToken};
@@ -73,7 +73,7 @@ impl Tokens {
     pub(crate) fn open(
         config: &TokenConfig,
         state: Option<&Path>,
-        keep: &CountStore,
+        count_store: &CountStore,
     ) -> Result<Self, StartError> {
         let wrong = |why: String| StartError::Config { file: config.users.clone(), why };
         let written = written(&config.users);
@@ -104,7 +104,7 @@ impl Tokens {
         let threads = LowPriorityPool::waiting(THREADS, "tokens")?;
         let signers = LowPriorityPool::waiting(SIGNERS, "issue")?;
         let words = "as many user tokens of one address were wrong as may be in an hour";
-        let failures = ClientQuota::new(Rate::per(config.failures_per_client, HOUR), words, keep);
+        let failures = ClientQuota::new(Rate::per(config.failures_per_client, HOUR), words, count_store);
         let spent = AtomicU64::new(0);
         Ok(Tokens { pass, ledger, book, users, read, threads, signers, failures, spent })
     }

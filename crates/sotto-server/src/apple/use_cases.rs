@@ -1,6 +1,6 @@
 //! The live use cases, and how newer epochs replace older ones.
 
-use super::source::{UseCaseEpoch, UseCaseSource};
+use super::sources::{UseCaseEpoch, UseCaseSource};
 use crate::StartError;
 use arc_swap::ArcSwap;
 use sotto_apple::service::Service;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The live use cases. A request keeps those that it started with.
 pub(crate) struct UseCaseSet {
     live: ArcSwap<Service>,
-    places: Mutex<Vec<SourceState>>,
+    states: Mutex<Vec<SourceState>>,
     kept: usize,
 }
 
@@ -35,7 +35,7 @@ impl UseCaseSet {
     /// # Errors
     /// [`StartError`] for the first source that does not open, or for two of one name.
     pub(crate) fn open(sources: Vec<Box<dyn UseCaseSource>>, kept: usize) -> Result<Self, StartError> {
-        let (mut service, mut places) = (Service::new(), Vec::<SourceState>::new());
+        let (mut service, mut states) = (Service::new(), Vec::<SourceState>::new());
         for source in sources {
             let source_name = source.name();
             let found = source
@@ -44,14 +44,14 @@ impl UseCaseSet {
             let Some(name) = found.first().map(|newest| newest.name.clone()) else {
                 return Err(StartError::NoEpoch { source_name });
             };
-            if let Some(other) = places.iter().find(|place| place.name == name) {
+            if let Some(other) = states.iter().find(|state| state.name == name) {
                 let (first, second) = (other.source.name(), source_name);
                 return Err(StartError::SameName { name, first, second });
             }
             put(&mut service, &name, &found, kept);
-            places.push(SourceState { source, name, live: found });
+            states.push(SourceState { source, name, live: found });
         }
-        Ok(UseCaseSet { live: ArcSwap::from_pointee(service), places: Mutex::new(places), kept })
+        Ok(UseCaseSet { live: ArcSwap::from_pointee(service), states: Mutex::new(states), kept })
     }
 
     /// The use cases that are live now.
@@ -61,19 +61,19 @@ impl UseCaseSet {
 
     /// Checks for newer epochs. If one is refused, the live epochs stay. Blocks on files.
     pub(crate) fn reload(&self) -> Vec<ReloadOutcome> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let mut service = Service::clone(&self.live.load());
-        let looked: Vec<ReloadOutcome> =
-            places.iter_mut().map(|place| place.look(&mut service, self.kept)).collect();
-        if looked.iter().any(|looked| looked.changed) {
+        let outcomes: Vec<ReloadOutcome> =
+            states.iter_mut().map(|state| state.reload(&mut service, self.kept)).collect();
+        if outcomes.iter().any(|outcomes| outcomes.changed) {
             self.live.store(Arc::new(service));
         }
-        looked
+        outcomes
     }
 }
 
 impl SourceState {
-    fn look(&mut self, service: &mut Service, kept: usize) -> ReloadOutcome {
+    fn reload(&mut self, service: &mut Service, kept: usize) -> ReloadOutcome {
         let use_case = self.name.clone();
         let refused = |why: String| {
             tracing::error!(use_case = self.name, why, "what was found of a use case is not served");

@@ -4,7 +4,7 @@
 //! same customer.
 
 use crate::client::{Network, Peer};
-use crate::metrics::Metrics;
+use prometheus_client::metrics::gauge::Gauge;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -12,13 +12,13 @@ use tokio::sync::Notify;
 
 /// All open connections of a port.
 pub(super) struct Connections {
-    most: usize,
+    max: usize,
     /// Maximum number per network; larger networks have a multiple of it.
     per_network: usize,
     /// Relays, which may have any number.
     relays: Vec<Peer>,
-    there: Mutex<ConnectionTable>,
-    metrics: Option<Arc<Metrics>>,
+    table: Mutex<ConnectionTable>,
+    gauge: Option<Gauge>,
 }
 
 #[derive(Default)]
@@ -31,8 +31,8 @@ struct ConnectionTable {
 /// State of one connection.
 #[derive(Default)]
 pub(super) struct ConnectionState {
-    state: Mutex<Activity>,
-    gives_way: Notify,
+    activity: Mutex<Activity>,
+    evicted: Notify,
 }
 
 #[derive(Clone, Copy)]
@@ -51,104 +51,101 @@ impl Default for Activity {
 
 /// A connection among [`Connections`], removed when it is dropped.
 pub(super) struct ConnectionGuard {
-    crowd: Arc<Connections>,
+    connections: Arc<Connections>,
     customer: Network,
     number: u64,
-    pub(super) seat: Arc<ConnectionState>,
+    pub(super) state: Arc<ConnectionState>,
 }
 
 /// A request in progress, until it is dropped.
 pub(super) struct RequestGuard(Arc<ConnectionState>);
 
 impl Connections {
-    /// Allows `most` connections in total, and `per_network` of one network that is not a relay's;
+    /// Allows `max` connections in total, and `per_network` of one network that is not a relay's;
     /// 0 for any number.
-    pub(super) fn new(
-        (most, per_network): (usize, usize),
-        relays: &[Peer],
-        metrics: Option<Arc<Metrics>>,
-    ) -> Arc<Self> {
+    pub(super) fn new(max: usize, per_network: usize, relays: &[Peer], gauge: Option<Gauge>) -> Arc<Self> {
         let per_network = if per_network == 0 { usize::MAX } else { per_network };
-        Arc::new(Connections { most, per_network, relays: relays.to_vec(), there: Mutex::default(), metrics })
+        Arc::new(Connections { max, per_network, relays: relays.to_vec(), table: Mutex::default(), gauge })
     }
 
-    /// Adds a new connection. Returns `None` if there is no place, and no other connection can be
-    /// closed for it.
+    /// Adds a new connection. Returns `None` if a limit is reached, and no other connection can be
+    /// closed.
     pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<ConnectionGuard> {
         let customer = peer.customer();
-        let mut there = self.there();
+        let mut table = self.table();
         if !self.relays.iter().any(|relay| relay.network() == peer.network()) {
             for network in peer.networks() {
-                let most = self.per_network.saturating_mul(network.clients());
-                if there.count(customer, network) >= most && !there.let_go(customer, network, false) {
+                let limit = self.per_network.saturating_mul(network.clients());
+                if table.count(customer, network) >= limit && !table.evict_from(customer, network, false) {
                     return None;
                 }
             }
         }
-        let held = there.count(customer, customer);
-        if there.connections >= self.most && !there.make_room(held, &self.relays) {
+        let held = table.count(customer, customer);
+        if table.connections >= self.max && !table.evict_one(held, &self.relays) {
             return None;
         }
-        there.next += 1;
-        there.connections += 1;
-        let (number, seat) = (there.next, Arc::new(ConnectionState::default()));
-        there.customers.entry(customer).or_default().insert(number, (peer, seat.clone()));
-        if let Some(metrics) = &self.metrics {
-            metrics.connections.inc();
+        table.next += 1;
+        table.connections += 1;
+        let (number, state) = (table.next, Arc::new(ConnectionState::default()));
+        table.customers.entry(customer).or_default().insert(number, (peer, state.clone()));
+        if let Some(gauge) = &self.gauge {
+            gauge.inc();
         }
-        Some(ConnectionGuard { crowd: self.clone(), customer, number, seat })
+        Some(ConnectionGuard { connections: self.clone(), customer, number, state })
     }
 
     /// Closes one idle connection, for when the system has no capacity for another.
     pub(super) fn close_one_idle(&self) {
-        self.there().make_room(usize::MAX, &self.relays);
+        self.table().evict_one(usize::MAX, &self.relays);
     }
 
-    fn there(&self) -> MutexGuard<'_, ConnectionTable> {
-        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ConnectionTable {
     /// Number of a customer's connections within one of its networks.
     fn count(&self, customer: Network, network: Network) -> usize {
-        let Some(seats) = self.customers.get(&customer) else { return 0 };
+        let Some(states) = self.customers.get(&customer) else { return 0 };
         match network == customer {
-            true => seats.len(),
-            false => seats.values().filter(|(peer, _)| peer.is_in(network)).count(),
+            true => states.len(),
+            false => states.values().filter(|(peer, _)| peer.is_in(network)).count(),
         }
     }
 
     /// Closes one connection: an idle one of the customer that has the most among those with an
     /// idle one. If none is idle, the oldest of the largest customer that is not a relay, if that
-    /// still has more than the new client, including its `own` connections.
-    fn make_room(&mut self, own: usize, relays: &[Peer]) -> bool {
+    /// still has more than the new client, including its `own` connections. Returns whether
+    /// one was closed.
+    fn evict_one(&mut self, own: usize, relays: &[Peer]) -> bool {
         let mut sizes: Vec<_> =
-            self.customers.iter().map(|(customer, seats)| (seats.len(), *customer)).collect();
+            self.customers.iter().map(|(customer, states)| (states.len(), *customer)).collect();
         sizes.sort_unstable_by(|one, other| other.cmp(one));
-        let idle = sizes.iter().any(|(_, customer)| self.let_go(*customer, *customer, false));
+        let idle = sizes.iter().any(|(_, customer)| self.evict_from(*customer, *customer, false));
         idle || sizes
             .iter()
             .find(|(_, customer)| !relays.iter().any(|relay| relay.is_in(*customer)))
-            .is_some_and(|(most, customer)| {
-                *most > own.saturating_add(1) && self.let_go(*customer, *customer, true)
+            .is_some_and(|(held, customer)| {
+                *held > own.saturating_add(1) && self.evict_from(*customer, *customer, true)
             })
     }
 
     /// Closes the connection of a customer's network that has been idle the longest; with `busy`
-    /// the oldest, idle or not.
-    fn let_go(&mut self, customer: Network, network: Network, busy: bool) -> bool {
-        let Some(seats) = self.customers.get_mut(&customer) else { return false };
-        let own = || seats.iter().filter(|(_, (peer, _))| peer.is_in(network));
-        let idle = own().filter(|(_, (_, seat))| seat.state().busy == 0);
-        let longest = idle.min_by_key(|(_, (_, seat))| seat.state().since).map(|(number, _)| *number);
+    /// the oldest, idle or not. Returns whether one was closed.
+    fn evict_from(&mut self, customer: Network, network: Network, busy: bool) -> bool {
+        let Some(states) = self.customers.get_mut(&customer) else { return false };
+        let own = || states.iter().filter(|(_, (peer, _))| peer.is_in(network));
+        let idle = own().filter(|(_, (_, state))| state.activity().busy == 0);
+        let longest = idle.min_by_key(|(_, (_, state))| state.activity().since).map(|(number, _)| *number);
         let picked = if busy { own().next().map(|(number, _)| *number) } else { longest };
-        let Some((_, seat)) = picked.and_then(|number| seats.remove(&number)) else { return false };
-        if seats.is_empty() {
+        let Some((_, state)) = picked.and_then(|number| states.remove(&number)) else { return false };
+        if states.is_empty() {
             self.customers.remove(&customer);
         }
         self.connections -= 1;
-        seat.gives_way.notify_one();
+        state.evicted.notify_one();
         true
     }
 }
@@ -156,47 +153,47 @@ impl ConnectionTable {
 impl ConnectionState {
     /// Marks a request as in progress.
     pub(super) fn busy(self: &Arc<Self>) -> RequestGuard {
-        self.state().busy += 1;
+        self.activity().busy += 1;
         RequestGuard(self.clone())
     }
 
     /// Whether any request is in progress.
     pub(super) fn is_busy(&self) -> bool {
-        self.state().busy > 0
+        self.activity().busy > 0
     }
 
     /// Waits until this connection has to end.
     pub(super) async fn wait_for_eviction(&self) {
-        self.gives_way.notified().await;
+        self.evicted.notified().await;
     }
 
-    fn state(&self) -> MutexGuard<'_, Activity> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.busy -= 1;
-        state.since = Instant::now();
+        let mut activity = self.0.activity();
+        activity.busy -= 1;
+        activity.since = Instant::now();
     }
 }
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut there = self.crowd.there();
-        if let Some(seats) = there.customers.get_mut(&self.customer) {
-            let was_there = seats.remove(&self.number).is_some();
-            if seats.is_empty() {
-                there.customers.remove(&self.customer);
+        let mut table = self.connections.table();
+        if let Some(states) = table.customers.get_mut(&self.customer) {
+            let was_open = states.remove(&self.number).is_some();
+            if states.is_empty() {
+                table.customers.remove(&self.customer);
             }
             // An evicted connection was removed already.
-            there.connections -= usize::from(was_there);
+            table.connections -= usize::from(was_open);
         }
-        drop(there);
-        if let Some(metrics) = &self.crowd.metrics {
-            metrics.connections.dec();
+        drop(table);
+        if let Some(gauge) = &self.connections.gauge {
+            gauge.dec();
         }
     }
 }
@@ -210,76 +207,79 @@ mod tests {
     }
 
     fn left(many: &[Option<ConnectionGuard>]) -> usize {
-        let there = |one: &ConnectionGuard| {
-            one.crowd.there().customers.get(&one.customer)?.get(&one.number).map(drop)
+        let is_open = |one: &ConnectionGuard| {
+            one.connections.table().customers.get(&one.customer)?.get(&one.number).map(drop)
         };
-        many.iter().flatten().filter(|one| there(one).is_some()).count()
+        many.iter().flatten().filter(|one| is_open(one).is_some()).count()
     }
 
     #[test]
     fn the_idle_of_the_largest_give_way() {
-        let crowd = Connections::new((4, 3), &[], None);
-        let mut many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
-        let work = many[0].as_ref().unwrap().seat.busy();
-        let stranger = crowd.enter(peer("192.0.2.2")).unwrap();
-        assert_eq!(left(&many), 3, "there was room");
-        let second = crowd.enter(peer("2001:db8::1")).unwrap();
+        let connections = Connections::new(4, 3, &[], None);
+        let mut many: Vec<_> = (0..3).map(|_| connections.enter(peer("192.0.2.1"))).collect();
+        let work = many[0].as_ref().unwrap().state.busy();
+        let stranger = connections.enter(peer("192.0.2.2")).unwrap();
+        assert_eq!(left(&many), 3, "nothing was full");
+        let second = connections.enter(peer("2001:db8::1")).unwrap();
         assert_eq!((left(&many), left(&[Some(stranger), Some(second)])), (2, 2));
         // A network at its maximum loses its own idle connection.
-        many.push(crowd.enter(peer("192.0.2.1")));
-        many.push(crowd.enter(peer("192.0.2.1")));
+        many.push(connections.enter(peer("192.0.2.1")));
+        many.push(connections.enter(peer("192.0.2.1")));
         assert_eq!(left(&many), 3);
-        many.push(crowd.enter(peer("192.0.2.1")));
+        many.push(connections.enter(peer("192.0.2.1")));
         assert_eq!((left(&many), left(&many[..1])), (3, 1));
         drop((work, many));
-        assert_eq!(crowd.there().connections, 0);
-        assert!(crowd.there().customers.is_empty());
+        assert_eq!(connections.table().connections, 0);
+        assert!(connections.table().customers.is_empty());
     }
 
     #[test]
     fn a_customer_of_many_ipv6_networks_keeps_no_stranger_out() {
-        let crowd = Connections::new((13, 3), &[], None);
-        let enter = |address: String| crowd.enter(peer(&address));
+        let connections = Connections::new(13, 3, &[], None);
+        let enter = |address: String| connections.enter(peer(&address));
         // Each connection is from a network of its own, and busy.
         let small: Vec<_> = (0..20).filter_map(|i| enter(format!("2001:db8:0:{i:x}::1"))).collect();
-        let mut work: Vec<_> = small.iter().map(|one| one.seat.busy()).collect();
+        let mut work: Vec<_> = small.iter().map(|one| one.state.busy()).collect();
         assert_eq!(small.len(), 20, "idle ones gave way to its own");
         let small: Vec<_> = small.into_iter().map(Some).collect();
         assert_eq!(left(&small), 6);
         for i in 1..20 {
             if let Some(one) = enter(format!("2001:db8:0:{i:x}00::1")) {
-                work.push(one.seat.busy());
+                work.push(one.state.busy());
                 std::mem::forget(one);
             }
         }
-        assert_eq!(crowd.there().connections, 12);
+        assert_eq!(connections.table().connections, 12);
         assert!(enter("2001:db8:1::1".into()).is_some() && enter("192.0.2.1".into()).is_some());
     }
 
     #[test]
     fn a_relay_has_as_many_as_there_are_and_its_work_is_not_cut_off() {
-        let crowd = Connections::new((3, 1), &[peer("192.0.2.9")], None);
-        let relay: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.9"))).collect();
+        let connections = Connections::new(3, 1, &[peer("192.0.2.9")], None);
+        let relay: Vec<_> = (0..3).map(|_| connections.enter(peer("192.0.2.9"))).collect();
         assert_eq!(left(&relay), 3);
-        let work: Vec<_> = relay.iter().flatten().map(|one| one.seat.busy()).collect();
-        assert!(crowd.enter(peer("192.0.2.1")).is_none(), "a stranger waits until it is idle");
+        let work: Vec<_> = relay.iter().flatten().map(|one| one.state.busy()).collect();
+        assert!(connections.enter(peer("192.0.2.1")).is_none(), "a stranger waits until it is idle");
         drop(work);
-        let stranger = crowd.enter(peer("192.0.2.1"));
+        let stranger = connections.enter(peer("192.0.2.1"));
         assert!(stranger.is_some() && left(&relay) == 2);
-        assert!(crowd.enter(peer("192.0.2.1")).is_some() && left(&[stranger]) == 0, "one of a stranger's");
+        assert!(
+            connections.enter(peer("192.0.2.1")).is_some() && left(&[stranger]) == 0,
+            "one of a stranger's"
+        );
     }
 
     #[test]
-    fn where_nobody_is_idle_only_a_larger_network_gives_way() {
-        let crowd = Connections::new((3, 0), &[], None);
-        let many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
-        let work: Vec<_> = many.iter().flatten().map(|one| one.seat.busy()).collect();
-        assert!(crowd.enter(peer("192.0.2.1")).is_none(), "its own are at work");
-        let stranger = crowd.enter(peer("192.0.2.2")).unwrap();
+    fn where_nobody_is_idle_only_a_larger_network_evicted() {
+        let connections = Connections::new(3, 0, &[], None);
+        let many: Vec<_> = (0..3).map(|_| connections.enter(peer("192.0.2.1"))).collect();
+        let work: Vec<_> = many.iter().flatten().map(|one| one.state.busy()).collect();
+        assert!(connections.enter(peer("192.0.2.1")).is_none(), "its own are at work");
+        let stranger = connections.enter(peer("192.0.2.2")).unwrap();
         assert_eq!(left(&many), 2, "the oldest of the largest");
-        let _ask = stranger.seat.busy();
-        assert!(crowd.enter(peer("192.0.2.2")).is_none(), "that would be as many as the others");
+        let _ask = stranger.state.busy();
+        assert!(connections.enter(peer("192.0.2.2")).is_none(), "that would be as many as the others");
         drop(work);
-        assert!(crowd.enter(peer("192.0.2.2")).is_some() && left(&many) == 1);
+        assert!(connections.enter(peer("192.0.2.2")).is_some() && left(&many) == 1);
     }
 }

@@ -227,13 +227,13 @@ mod tests {
     /// The time for which nothing may be read is that of a part, however long the response is.
     #[test]
     fn the_deadline_of_a_closed_window_does_not_grow_with_the_response() {
-        let seat =
-            Connections::new((1, 1), &[], None).enter(Peer([127, 0, 0, 1].into())).unwrap().seat.clone();
+        let state =
+            Connections::new(1, 1, &[], None).enter(Peer([127, 0, 0, 1].into())).unwrap().state.clone();
         let rate = SendRate { grace: Duration::from_secs(8), bytes_per_second: 1 << 14 };
         let whole: Bytes = (0..5 * MAX_PART_BYTES / 2).map(|at| (at % 251) as u8).collect();
         let deadline = Arc::<StreamDeadline>::default();
         let body = Body::from(whole.clone());
-        let make = || ResponseBody::new(body, None, seat.busy(), rate);
+        let make = || ResponseBody::new(body, None, state.busy(), rate);
         let mut body = DEADLINE.sync_scope(deadline.clone(), make);
         let mut context = Context::from_waker(Waker::noop());
         let (mut sent, mut parts) = (Vec::new(), 0);
@@ -244,8 +244,8 @@ mod tests {
                 other => other.map(|frame| frame.unwrap().unwrap().into_data().unwrap()),
             };
             let Poll::Ready(part) = part else { panic!("nothing is in the way of a part") };
-            let most = Instant::now() + rate.grace + Duration::from_secs((MAX_PART_BYTES >> 14) as u64);
-            assert!(locked(&deadline.0).is_some_and(|at| at <= most), "one part's time");
+            let latest = Instant::now() + rate.grace + Duration::from_secs((MAX_PART_BYTES >> 14) as u64);
+            assert!(locked(&deadline.0).is_some_and(|at| at <= latest), "one part's time");
             let waits = Pin::new(&mut body).poll_frame(&mut context).is_pending();
             assert!(waits && !body.is_end_stream(), "one part at a time");
             sent.extend_from_slice(&part);

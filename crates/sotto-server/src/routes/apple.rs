@@ -66,8 +66,7 @@ struct ReceivedRequest {
     user: Option<String>,
     agent: Option<String>,
     body: bytes::Bytes,
-    /// Memory of the request.
-    room: MemoryPermit,
+    memory: MemoryPermit,
 }
 
 impl ReceivedRequest {
@@ -76,7 +75,7 @@ impl ReceivedRequest {
         path: &'static str,
         request: Request,
     ) -> Result<Self, RouteRefusal> {
-        let limit = apple(service)?.shelf.live().most_bytes(path).unwrap_or(0) as u64;
+        let limit = apple(service)?.use_cases.live().most_bytes(path).unwrap_or(0) as u64;
         let [user, agent] = [USER, header::USER_AGENT.as_str()].map(|name| text(request.headers(), name));
         let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
         let token = match tokens(service) {
@@ -85,8 +84,8 @@ impl ReceivedRequest {
         };
         let (peer, mut reader) = opened(service, request, limit)?;
         let read = whole(service, &mut reader).await;
-        let (body, room) = reader.end(read).await?;
-        service.metrics.bytes_in.inc_by(body.len() as u64);
+        let (body, memory) = reader.end(read).await?;
+        service.metrics.requests.bytes_in.inc_by(body.len() as u64);
         let requester = match token {
             Some((tokens, token)) => tokens.spend(peer, token).await?,
             None => peer.into(),
@@ -99,11 +98,11 @@ impl ReceivedRequest {
             user,
             agent,
             body: body.into(),
-            room,
+            memory,
         })
     }
 
-    fn asked(&self) -> HttpRequest<'_> {
+    fn http(&self) -> HttpRequest<'_> {
         let (user, agent) = (self.user.as_deref(), self.agent.as_deref());
         HttpRequest { path: self.path, user, agent, body: self.body.clone() }
     }
@@ -118,14 +117,14 @@ fn apple(service: &Service) -> Result<&AppleServer, Code> {
 }
 
 /// Runs work for a request on low-priority threads, since it may read keys from the disk.
-async fn aside<T: Send + 'static>(
-    came: ReceivedRequest,
+async fn low_priority<T: Send + 'static>(
+    received: ReceivedRequest,
     work: impl FnOnce(&ReceivedRequest, &AppleServer) -> Result<T, RouteRefusal> + Send + 'static,
 ) -> Result<(T, ReceivedRequest), RouteRefusal> {
-    let (service, requester) = (came.service.clone(), came.requester);
-    let done = service.aside.run(requester, move || {
-        let done = work(&came, apple(&came.service)?)?;
-        Ok((done, came))
+    let (service, requester) = (received.service.clone(), received.requester);
+    let done = service.low_priority.run(requester, move || {
+        let done = work(&received, apple(&received.service)?)?;
+        Ok((done, received))
     });
     done.await.unwrap_or_else(|| {
         tracing::error!("a request of Apple's protocol made the server panic; it is refused");
@@ -165,13 +164,13 @@ async fn config(
     request: Request,
 ) -> Result<Response<Body>, RouteRefusal> {
     let is_compressed = takes_gzip(request.headers());
-    let came = ReceivedRequest::read(&service, CONFIG, request).await?;
-    let told = aside(came, move |came, apple| {
-        let told = apple.shelf.live().config(&came.asked(), &apple.keys.from(came.peer));
-        let told = told.map_err(RouteRefusal::apple)?;
-        Ok(if is_compressed { gzip(&told)? } else { told })
+    let received = ReceivedRequest::read(&service, CONFIG, request).await?;
+    let config = low_priority(received, move |received, apple| {
+        let config = apple.use_cases.live().config(&received.http(), &apple.keys.from(received.peer));
+        let config = config.map_err(RouteRefusal::apple)?;
+        Ok(if is_compressed { gzip(&config)? } else { config })
     });
-    let mut response = answer(told.await?.0);
+    let mut response = answer(config.await?.0);
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     if is_compressed {
@@ -188,17 +187,21 @@ async fn report(
 ) -> Result<Response<Body>, RouteRefusal> {
     let kind = text(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON));
-    let came = ReceivedRequest::read(&service, REPORT, request).await?;
-    let kept = aside(came, move |came, apple| {
+    let received = ReceivedRequest::read(&service, REPORT, request).await?;
+    let done = low_priority(received, move |received, apple| {
         let urls = match is_json {
-            true => serde_json::from_slice(&came.body)
+            true => serde_json::from_slice(&received.body)
                 .map_err(|why| RouteRefusal::theirs(400, format!("{why}\n"), "malformed")),
-            false => reported(&came.body).map_err(RouteRefusal::apple),
+            false => reported(&received.body).map_err(RouteRefusal::apple),
         };
-        apple.reports.append(clock::of_day().as_secs(), came.agent.as_deref().unwrap_or_default(), &urls?);
+        apple.reports.append(
+            clock::of_day().as_secs(),
+            received.agent.as_deref().unwrap_or_default(),
+            &urls?,
+        );
         Ok(())
     });
-    kept.await?;
+    done.await?;
     Ok(answer(Vec::new()))
 }
 
@@ -206,11 +209,15 @@ async fn report(
 async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, RouteRefusal> {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     apple(&service)?.keys.may_upload(peer)?;
-    let came = ReceivedRequest::read(&service, KEY, request).await?;
-    let kept = aside(came, |came, apple| {
-        apple.shelf.live().key(&came.asked(), &apple.keys.from(came.peer)).map_err(RouteRefusal::apple)
+    let received = ReceivedRequest::read(&service, KEY, request).await?;
+    let done = low_priority(received, |received, apple| {
+        apple
+            .use_cases
+            .live()
+            .key(&received.http(), &apple.keys.from(received.peer))
+            .map_err(RouteRefusal::apple)
     });
-    kept.await?;
+    done.await?;
     Ok(answer(Vec::new()))
 }
 
@@ -221,36 +228,36 @@ async fn queries(
 ) -> Result<Response<Body>, RouteRefusal> {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     service.budget.check(peer, Instant::now())?;
-    let came = ReceivedRequest::read(&service, QUERIES, request).await?;
-    let read = aside(came, |came, apple| {
-        let asked_for = apple.shelf.live().asked_for(&came.asked(), &apple.keys.from(came.peer));
-        let works = asked_for.map_err(RouteRefusal::apple)?;
+    let received = ReceivedRequest::read(&service, QUERIES, request).await?;
+    let read = low_priority(received, |received, apple| {
+        let requested = apple.use_cases.live().asked_for(&received.http(), &apple.keys.from(received.peer));
+        let parts = requested.map_err(RouteRefusal::apple)?;
         // Keys that came with lookups are needed until these are answered, and take more memory
         // than their bytes.
-        let room = match works.iter().map(RequestPart::key_bytes).sum::<usize>() {
+        let key_memory = match parts.iter().map(RequestPart::key_bytes).sum::<usize>() {
             0 => None,
-            bytes => Some(came.service.room(came.peer, bytes as u64)?),
+            bytes => Some(received.service.take_memory(received.peer, bytes as u64)?),
         };
         // Memory is taken before anything is answered.
-        let answers = works.iter().map(RequestPart::answer_bytes).sum::<usize>();
-        let answer_room = came.service.room(came.peer, answers as u64)?;
+        let answers = parts.iter().map(RequestPart::answer_bytes).sum::<usize>();
+        let answer_memory = received.service.take_memory(received.peer, answers as u64)?;
         // Counted before the work, all of them or none, so that a client learns no more of
         // symmetric tables than its quota. Counted here, since the disk may have to be written
         // first.
-        match works.iter().filter(|work| work.is_evaluation()).count() as u64 {
+        match parts.iter().filter(|work| work.is_evaluation()).count() as u64 {
             0 => {}
-            count => came.service.evaluations.take(came.peer, count, Instant::now())?,
+            count => received.service.evaluations.take(received.peer, count, Instant::now())?,
         }
-        Ok((works, room, answer_room))
+        Ok((parts, key_memory, answer_memory))
     });
-    let ((works, room, answer_room), came) = read.await?;
-    if works.is_empty() {
+    let ((parts, key_memory, answer_memory), received) = read.await?;
+    if parts.is_empty() {
         return Ok(answer(responses(Vec::new())));
     }
-    let whose = (came.peer, came.requester);
-    let (steps, reply) =
-        LookupJob::new(whose, works, service.metrics.clone(), ((came.room, room), answer_room));
-    service.batch.submit_steps(Box::new(steps))?;
-    let (body, room) = reply.await.map_err(|_| Code::Internal)??;
-    Ok(holding(answer(body), room))
+    let ReceivedRequest { peer, requester, memory, .. } = received;
+    let metrics = service.metrics.apple.clone();
+    let (job, reply) = LookupJob::new(peer, requester, parts, metrics, (memory, key_memory), answer_memory);
+    service.scheduler.submit_steps(Box::new(job))?;
+    let (body, memory) = reply.await.map_err(|_| Code::Internal)??;
+    Ok(holding(answer(body), memory))
 }

@@ -1,8 +1,7 @@
 //! Static files, in ranges, sent from where they are mapped.
 
-use super::range::{self, RangeSelection};
+use super::http::{self, RangeSelection};
 use super::shared;
-use super::tags;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::table_epoch::{Retirement, StaticFile};
@@ -40,14 +39,14 @@ pub(super) async fn get(
     let etag = format!("\"{digest}\"");
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
-    let asked = match tags::range_holds(&headers, &etag) {
-        true => range::parse(header, len),
+    let selection = match http::range_holds(&headers, &etag) {
+        true => http::parse_range(header, len),
         false => RangeSelection::All,
     };
-    let mut response = if tags::none_match(&headers, &etag) {
+    let mut response = if http::none_match(&headers, &etag) {
         with_status(StatusCode::NOT_MODIFIED, Body::empty())
     } else {
-        match asked {
+        match selection {
             RangeSelection::All => with_status(StatusCode::OK, pieces(whole)),
             RangeSelection::Outside => return Ok(outside(len)),
             RangeSelection::Part(part) => {
@@ -63,7 +62,7 @@ pub(super) async fn get(
     put(&mut response, header::CONTENT_TYPE, routes::OCTETS);
     put(&mut response, header::ACCEPT_RANGES, "bytes");
     put(&mut response, header::CACHE_CONTROL, "public, max-age=31536000, immutable");
-    tags::put(&mut response, &etag);
+    http::put_etag(&mut response, &etag);
     Ok(shared(response))
 }
 
@@ -77,7 +76,7 @@ struct ServedArtifact {
 /// The artifact with this digest: in a table's image, or among a stack's files.
 fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
-        let mapped = service.tables.all().find_map(|slot| slot.live_now()?.artifact(&digest));
+        let mapped = service.tables.all().find_map(|table| table.live_now()?.artifact(&digest));
         let mapped = mapped.map(|StaticFile { image, section, file, retired }| ServedArtifact {
             bytes: Bytes::from_owner(Mapped { image, section }),
             file,

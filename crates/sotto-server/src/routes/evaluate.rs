@@ -24,7 +24,7 @@ struct CheckedEvaluation {
     live: Arc<TableEpoch>,
     elements: Vec<Element>,
     bytes: u64,
-    room: MemoryPermit,
+    memory: MemoryPermit,
 }
 
 /// `POST /v1/tables/{table}/evaluate`
@@ -33,15 +33,15 @@ pub(super) async fn evaluate(
     Path(name): Path<String>,
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
-    let slot = service.tables.get(&name)?;
+    let table = service.tables.get(&name)?;
     let (peer, mut reader) = opened(&service, request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
-    let read = read(&service, slot, peer, &mut reader).await;
-    let CheckedEvaluation { live, elements, bytes, room } = reader.end(read).await?;
+    let read = read(&service, table, peer, &mut reader).await;
+    let CheckedEvaluation { live, elements, bytes, memory } = reader.end(read).await?;
     let count = elements.len();
-    service.metrics.bytes_in.inc_by(bytes);
+    service.metrics.requests.bytes_in.inc_by(bytes);
     let (pin, counting) = (*live.pin(), service.clone());
     let working = tokio::task::spawn_blocking(move || {
-        let _room = room;
+        let _memory = memory;
         // Counted before the work, all of them or none: a client never learns more than its quota,
         // however many of its requests are in progress. Counted here, since the disk may have to be
         // written first.
@@ -49,7 +49,7 @@ pub(super) async fn evaluate(
         work(&live, &elements)
     });
     let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
-    service.metrics.evaluated(&name, count);
+    service.metrics.requests.evaluated(&name, count);
     let frame = evaluate::encode_response(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
     Ok(octets(frame))
 }
@@ -58,7 +58,7 @@ pub(super) async fn evaluate(
 /// elements.
 async fn read(
     service: &Service,
-    slot: &ServedTable,
+    table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
 ) -> Result<CheckedEvaluation, Refusal> {
@@ -66,12 +66,12 @@ async fn read(
     service.evaluations.check(peer, Instant::now())?;
     service.check_working()?;
     let head = evaluate::EvaluationHead::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
-    let live = slot.live()?.admit(&head.pin)?.clone();
+    let live = table.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
     let bytes = evaluate::request_bytes(head.count);
-    let (frame, room) = reader.exactly(bytes).await?;
+    let (frame, memory) = reader.exactly(bytes).await?;
     let elements = head.elements(&frame)?;
-    Ok(CheckedEvaluation { live, elements, bytes, room })
+    Ok(CheckedEvaluation { live, elements, bytes, memory })
 }
 
 fn work(live: &TableEpoch, elements: &[Element]) -> Result<Evaluations, Refusal> {

@@ -15,42 +15,42 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// `POST /v1/tables/{table}/hints`
-pub(super) async fn order(
+pub(super) async fn request(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
-    let slot = service.tables.get(&name)?;
-    let (peer, mut reader) = opened(&service, request, slot.live()?.max_order())?;
-    let read = read(&service, slot, peer, &mut reader).await;
-    let order = reader.end(read).await?;
-    service.metrics.bytes_in.inc_by(order.frame.len() as u64);
-    let pin = *order.live.pin();
+    let table = service.tables.get(&name)?;
+    let (peer, mut reader) = opened(&service, request, table.live()?.max_hint_request())?;
+    let read = read(&service, table, peer, &mut reader).await;
+    let job = reader.end(read).await?;
+    service.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    let pin = *job.live.pin();
     // A worker that drops the sender has failed, or was told to end.
-    let (supply, room) = service.orders.submit(order)?.await.unwrap_or(Err(Code::Internal))?;
+    let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(Code::Internal))?;
     tracing::debug!(table = name, epoch = %pin.epoch, "an order is filled");
-    Ok(holding(octets(hints::encode_response(&pin, &supply)), room))
+    Ok(holding(octets(hints::encode_response(&pin, &response)), memory))
 }
 
 /// Reads a hint request in two steps: first the head, with which a wrong request is refused, then
 /// the rest.
 async fn read(
     service: &Service,
-    slot: &ServedTable,
+    table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
 ) -> Result<HintJob, Refusal> {
     service.check_working()?;
     let head = hints::HintRequestHead::parse(reader.head(hints::HEAD_BYTES).await?)?;
-    let live = slot.live()?.admit(&head.pin)?.clone();
+    let live = table.live()?.admit(&head.pin)?.clone();
     let none = || Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table");
     let bytes = live.hint_request_bytes().ok_or_else(none)?;
-    let supply_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
+    let response_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
     let now = Instant::now();
-    service.effort.check(peer, now)?;
+    service.hint_quota.check(peer, now)?;
     service.budget.check(peer, now)?;
-    let open = service.open_orders.take(peer)?;
-    let (frame, room) = reader.exactly(hints::frame_bytes(bytes)).await?;
-    let supply_room = service.room(peer, hints::frame_bytes(supply_bytes as u64))?;
-    Ok(HintJob { live, frame, peer, supply_room, _held: (room, open) })
+    let open = service.open_hint_requests.take(peer)?;
+    let (frame, frame_memory) = reader.exactly(hints::frame_bytes(bytes)).await?;
+    let response_memory = service.take_memory(peer, hints::frame_bytes(response_bytes as u64))?;
+    Ok(HintJob { live, frame, peer, _frame_memory: frame_memory, _open: open, response_memory })
 }

@@ -8,7 +8,7 @@ use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
 use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::sessions::{self};
+use crate::sessions::{self, Registration};
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
@@ -24,18 +24,17 @@ pub(super) async fn register(
     Path(name): Path<String>,
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
-    let slot = service.tables.get(&name)?;
-    let (_, limit) = slot.live()?.max_body();
-    let (peer, mut reader) = opened(&service, request, limit)?;
-    let read = read(&service, slot, peer, &mut reader).await;
-    let (live, frame, room) = reader.end(read).await?;
-    service.metrics.bytes_in.inc_by(frame.len() as u64);
+    let table = service.tables.get(&name)?;
+    let (peer, mut reader) = opened(&service, request, table.live()?.max_keys())?;
+    let read = read(&service, table, peer, &mut reader).await;
+    let (live, frame, memory) = reader.end(read).await?;
+    service.metrics.requests.bytes_in.inc_by(frame.len() as u64);
     // Expanding keys may take a while, and must block neither the thread that serves connections
     // nor a pass. It is not canceled when the client hangs up, so its memory is released when it
     // ends, and not here.
     let admitting = service.clone();
-    let admitted = service.aside.run(peer, move || {
-        let _room = room;
+    let admitted = service.low_priority.run(peer, move || {
+        let _memory = memory;
         admit(&admitting, &live, peer, &frame)
     });
     let id = admitted.await.unwrap_or_else(|| {
@@ -47,26 +46,26 @@ pub(super) async fn register(
 
 async fn read(
     service: &Service,
-    slot: &ServedTable,
+    table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
 ) -> Result<(Arc<TableEpoch>, Vec<u8>, MemoryPermit), Refusal> {
     service.sessions.may_register(peer, Instant::now())?;
     service.check_working()?;
     let head = keys::KeysHead::parse(reader.head(keys::HEAD_BYTES).await?)?;
-    let live = slot.live()?.admit(&head.pin)?.clone();
+    let live = table.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     if live.default_session().is_some() {
         return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
     }
-    let (frame, room) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
-    Ok((live, frame, room))
+    let (frame, memory) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
+    Ok((live, frame, memory))
 }
 
 fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
     let keys =
         frame.get(keys::HEAD_BYTES..).expect_or_default("a frame's length was checked when it was read");
-    let session = with_yield_hook(service.batch.wait_until_idle(), || live.server().admit(keys));
+    let session = with_yield_hook(service.scheduler.wait_until_idle(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
         Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
         error => {
@@ -74,9 +73,15 @@ fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Resu
             Code::Internal.into()
         }
     })?;
-    let session = (session, live.server().session_bytes() as u64);
-    let made = service.sessions.insert((live.owner(), peer), keys, session, sessions::now());
-    made.map_err(|error| {
+    let new = Registration {
+        owner: live.owner(),
+        peer,
+        keys,
+        stamp: 0,
+        session: Arc::new(session),
+        session_bytes: live.server().session_bytes() as u64,
+    };
+    service.sessions.insert(new, sessions::now()).map_err(|error| {
         tracing::error!(%error, "no session id could be drawn");
         Code::Internal.into()
     })

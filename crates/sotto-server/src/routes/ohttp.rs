@@ -52,11 +52,11 @@ struct GatewayLayer {
 /// Makes the routes available through a gateway too, if there is one.
 pub(super) fn around(service: &Arc<Service>, within: Router) -> Router {
     let Some(gateway) = &service.ohttp else { return within };
-    let door = GatewayLayer { service: service.clone(), within: within.clone() };
+    let layer = GatewayLayer { service: service.clone(), within: within.clone() };
     let methods = get(keys)
         .post(take)
         .fallback(|| async { Refusal::new(Code::WrongMethod, "this path does not take that method") });
-    Router::new().route(&gateway.path, methods).with_state(door).fallback_service(within)
+    Router::new().route(&gateway.path, methods).with_state(layer).fallback_service(within)
 }
 
 impl GatewayLayer {
@@ -66,16 +66,16 @@ impl GatewayLayer {
 
     /// Counts a request to the gateway. The request inside is counted too, by its own route.
     fn count(&self, route: &'static str, outcome: &'static str, bytes: usize) {
-        self.service.metrics.request(route, outcome);
-        self.service.metrics.bytes_out.inc_by(bytes as u64);
+        self.service.metrics.requests.request(route, outcome);
+        self.service.metrics.requests.bytes_out.inc_by(bytes as u64);
     }
 }
 
 /// `GET`: the gateway's keys.
-async fn keys(State(door): State<GatewayLayer>) -> Result<Response<Body>, RouteRefusal> {
-    let told = door.gateway()?.published_keys();
-    door.count("ohttp-keys", "ok", told.len());
-    let mut response = Response::new(Body::from(told));
+async fn keys(State(layer): State<GatewayLayer>) -> Result<Response<Body>, RouteRefusal> {
+    let published = layer.gateway()?.published_keys();
+    layer.count("ohttp-keys", "ok", published.len());
+    let mut response = Response::new(Body::from(published));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(KEYS_TYPE));
     // A key opens requests for days after the next one is published.
@@ -84,10 +84,10 @@ async fn keys(State(door): State<GatewayLayer>) -> Result<Response<Body>, RouteR
 }
 
 /// `POST`: a request for the routes.
-async fn take(State(door): State<GatewayLayer>, request: Request) -> Response<Body> {
-    match carried(&door, request).await {
+async fn take(State(layer): State<GatewayLayer>, request: Request) -> Response<Body> {
+    match carried(&layer, request).await {
         Ok((sealed, memory)) => {
-            door.count("ohttp", "ok", sealed.len());
+            layer.count("ohttp", "ok", sealed.len());
             let mut response = Response::new(Body::from(sealed));
             // The memory of the inner response counts for the outer one.
             memory.into_iter().for_each(|memory| drop(response.extensions_mut().insert(memory)));
@@ -96,39 +96,41 @@ async fn take(State(door): State<GatewayLayer>, request: Request) -> Response<Bo
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
             response
         }
-        Err(no) => {
-            door.count("ohttp", no.outcome(), 0);
-            no.into_response()
+        Err(refusal) => {
+            layer.count("ohttp", refusal.outcome(), 0);
+            refusal.into_response()
         }
     }
 }
 
 async fn carried(
-    door: &GatewayLayer,
+    layer: &GatewayLayer,
     request: Request,
 ) -> Result<(Vec<u8>, Option<BodyMemory>), RouteRefusal> {
-    let (service, gateway) = (&door.service, door.gateway()?);
+    let (service, gateway) = (&layer.service, layer.gateway()?);
     let is_sealed = |kind: &HeaderValue| kind.as_bytes().eq_ignore_ascii_case(REQUEST_TYPE.as_bytes());
     if !request.headers().get(header::CONTENT_TYPE).is_some_and(is_sealed) {
         return Err(RouteRefusal::theirs(415, format!("send {REQUEST_TYPE}\n"), "wrong-type"));
     }
-    let (peer, mut reader) = opened(service, request, gateway.most.0.saturating_add(OVERHEAD as u64))?;
+    let (peer, mut reader) =
+        opened(service, request, gateway.max_request_bytes.saturating_add(OVERHEAD as u64))?;
     let read = whole(service, &mut reader).await;
     // The request's memory stays counted until the answer is made: its decrypted bytes take the
     // place of the encrypted ones.
-    let (bytes, _room) = reader.end(read).await?;
-    service.metrics.bytes_in.inc_by(bytes.len() as u64);
+    let (bytes, _memory) = reader.end(read).await?;
+    service.metrics.requests.bytes_in.inc_by(bytes.len() as u64);
     let within = service.clone();
-    let opened =
-        service.aside.run(peer, move || within.ohttp.as_ref().map(|gateway| gateway.open_request(&bytes)));
+    let opened = service
+        .low_priority
+        .run(peer, move || within.ohttp.as_ref().map(|gateway| gateway.open_request(&bytes)));
     let opened = opened.await.flatten().ok_or(Code::Internal)?.map_err(unopened)?;
     let reply = opened.reply;
     let (answer, memory) = match gateway.is_new(&reply) {
-        true => answer(door, peer, opened.plain.into()).await,
+        true => answer(layer, peer, opened.plain.into()).await,
         false => {
-            service.metrics.request("ohttp-inside", "replayed");
+            service.metrics.requests.request("ohttp-inside", "replayed");
             let why = "this request came before: seal each try anew";
-            read_again(Refusal::new(Code::Malformed, why).into_response(), door, peer).await
+            read_again(Refusal::new(Code::Malformed, why).into_response(), layer, peer).await
         }
     };
     Ok((sealed(service, peer, reply, answer).await?, memory))
@@ -144,7 +146,7 @@ async fn sealed(
     reply: ResponseSealer,
     answer: Answer,
 ) -> Result<Vec<u8>, RouteRefusal> {
-    let sealed = service.aside.run(peer, move || {
+    let sealed = service.low_priority.run(peer, move || {
         let mut rng = system_rng().ok()?;
         reply.seal(&answer.to_bytes(), &mut rng)
     });
@@ -164,12 +166,12 @@ fn unopened(refused: OpenError) -> RouteRefusal {
 }
 
 /// The response to a decrypted request.
-async fn answer(door: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit {
+async fn answer(layer: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit {
     let wrong = |why| Refusal::new(Code::Malformed, why).into_response();
     let response = match Inner::read(plain, BhttpLimits::default()) {
         Ok(inner) => match request(inner, peer) {
             // A panic of a route ends the connection elsewhere, and so it does here.
-            Some(request) => match TowerToHyperService::new(door.within.clone()).call(request).await {
+            Some(request) => match TowerToHyperService::new(layer.within.clone()).call(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },
@@ -177,7 +179,7 @@ async fn answer(door: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit
         },
         Err(_) => wrong("what is inside is no binary HTTP request"),
     };
-    read_again(response, door, peer).await
+    read_again(response, layer, peer).await
 }
 
 /// The request for the routes. Its host is ignored: no other server is reached from here.
@@ -201,7 +203,7 @@ fn request(inner: Inner, peer: Peer) -> Option<Request> {
 
 /// A response as a message. Its body is read completely, into memory that its route took, or that
 /// is taken here.
-async fn read_again(response: Response<Body>, door: &GatewayLayer, peer: Peer) -> ResponsePermit {
+async fn read_again(response: Response<Body>, layer: &GatewayLayer, peer: Peer) -> ResponsePermit {
     let (mut parts, body) = response.into_parts();
     let memory = parts.extensions.remove::<BodyMemory>();
     let answer = |status: StatusCode, headers: &HeaderMap, body| Answer {
@@ -209,7 +211,7 @@ async fn read_again(response: Response<Body>, door: &GatewayLayer, peer: Peer) -
         fields: fields(headers),
         body,
     };
-    match all_of(body, memory, door, peer).await {
+    match all_of(body, memory, layer, peer).await {
         Ok((body, memory)) => (answer(parts.status, &parts.headers, body), Some(memory)),
         Err(refusal) => {
             let (parts, body) = refusal.into_response().into_parts();
@@ -223,24 +225,24 @@ async fn read_again(response: Response<Body>, door: &GatewayLayer, peer: Peer) -
 async fn all_of(
     body: Body,
     memory: Option<BodyMemory>,
-    door: &GatewayLayer,
+    layer: &GatewayLayer,
     peer: Peer,
 ) -> Result<(Bytes, BodyMemory), Refusal> {
-    let most = door.gateway()?.most.1;
+    let max = layer.gateway()?.max_response_bytes;
     let too_long = || {
         Refusal::new(Code::TooLarge, "the response is longer than this gateway gives: ask for a range of it")
     };
     let announced = body.size_hint().exact();
-    if announced.is_some_and(|bytes| bytes > most) {
+    if announced.is_some_and(|bytes| bytes > max) {
         return Err(too_long());
     }
     let memory = match memory {
         Some(taken @ BodyMemory::Taken(_)) => taken,
         Some(BodyMemory::Shared) | None => {
-            BodyMemory::Taken(Arc::new(door.service.room(peer, announced.unwrap_or(most))?))
+            BodyMemory::Taken(Arc::new(layer.service.take_memory(peer, announced.unwrap_or(max))?))
         }
     };
-    let limit = usize::try_from(most).unwrap_or(usize::MAX);
+    let limit = usize::try_from(max).unwrap_or(usize::MAX);
     let read = Limited::new(body, limit).collect().await.map_err(|_| too_long())?;
     Ok((read.to_bytes(), memory))
 }

@@ -32,8 +32,8 @@ pub(super) async fn allow(
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    let told = "retry-after, server-timing";
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(told));
+    let exposed = "retry-after, server-timing";
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
     vary(&mut response);
     response
 }

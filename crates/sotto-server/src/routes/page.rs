@@ -1,6 +1,6 @@
 //! The files of a web page, and the restrictions that a browser enforces on them.
 
-use super::{shared, tags};
+use super::{http, shared};
 use crate::service::Service;
 use crate::static_site::{SiteFile, StaticSite};
 use axum::Router;
@@ -33,8 +33,8 @@ pub(super) fn routes(page: &StaticSite) -> Router<Arc<Service>> {
     })
 }
 
-fn response(leaf: &SiteFile, asked: &HeaderMap) -> Response<Body> {
-    let fresh = tags::none_match(asked, &leaf.etag);
+fn response(leaf: &SiteFile, headers: &HeaderMap) -> Response<Body> {
+    let fresh = http::none_match(headers, &leaf.etag);
     let mut response = Response::new(if fresh { Body::empty() } else { Body::from(leaf.bytes.clone()) });
     if fresh {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -44,6 +44,6 @@ fn response(leaf: &SiteFile, asked: &HeaderMap) -> Response<Body> {
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    tags::put(&mut response, &leaf.etag);
+    http::put_etag(&mut response, &leaf.etag);
     shared(response)
 }

@@ -1,14 +1,14 @@
 //! The queue of waiting work, and the choice of the next: passes, and between them steps of streams
 //! and of requests for lookups.
 
+use super::SchedulerLimits;
 use super::fair_queue::{FairQueue, Lead};
+use super::metrics::SchedulerMetrics;
+use super::query_job::{QueryJob, QueuedQuery, Reply, refuse};
 use super::step_job::InterleavedJob;
 use super::stream_job::StreamReadiness;
-use super::{QueryJob, Reply, SchedulerLimits};
 use crate::TableEpoch;
 use crate::client::Requester;
-use crate::metrics::Metrics;
-use crate::refusal::Refusal;
 use crate::time_budget::TimeBudget;
 use sotto_wire::Code;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,22 +16,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 const MOMENT: Duration = Duration::from_millis(1);
-
-/// A query request that is answered by one or more passes.
-pub(super) struct QueuedQuery {
-    pub(super) ask: QueryJob,
-    pub(super) answers: Vec<Vec<u8>>,
-    pub(super) arrived: Instant,
-    pub(super) started: Option<Instant>,
-    pub(super) reply: oneshot::Sender<Reply>,
-}
-
-impl QueuedQuery {
-    /// The number of queries that are not answered yet.
-    pub(super) fn left(&self) -> usize {
-        usize::from(self.ask.head.count).saturating_sub(self.answers.len())
-    }
-}
 
 /// The contents of one pass: for each query request, the number of its queries.
 pub(super) struct PlannedPass {
@@ -73,11 +57,11 @@ pub(super) struct Queue {
     /// Notified when the worker has finished something.
     rested: Condvar,
     budget: Arc<TimeBudget>,
-    metrics: Arc<Metrics>,
+    metrics: SchedulerMetrics,
 }
 
 impl Queue {
-    pub(super) fn new(limits: SchedulerLimits, budget: Arc<TimeBudget>, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(limits: SchedulerLimits, budget: Arc<TimeBudget>, metrics: SchedulerMetrics) -> Self {
         let state = QueueState {
             waiting: FairQueue::new(limits.max_queries),
             closed: false,
@@ -98,7 +82,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn push(&self, ask: QueryJob, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {
+    pub(super) fn push(&self, job: QueryJob, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {
         let (reply, receiver) = oneshot::channel();
         let mut state = self.state();
         if state.closed {
@@ -106,7 +90,7 @@ impl Queue {
         }
         // A request that could not be answered before its deadline is refused at once, and not
         // after waiting in vain.
-        let requester = Requester::from(ask.peer);
+        let requester = Requester::from(job.peer);
         let passes = state.waiting.before(requester) / self.limits.max_queries;
         if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
             return Err(Code::Busy);
@@ -114,14 +98,14 @@ impl Queue {
         // There is one limit for all, so that a requester that is alone may use all of it; once it
         // is reached, the requester that has the most waiting loses a request, so that nobody is
         // kept out by others' requests.
-        if state.waiting.asks() >= self.limits.max_queue {
-            let out = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
-            self.metrics.queue_evictions.inc();
-            refuse(out, Code::Busy);
+        if state.waiting.requests() >= self.limits.max_queue {
+            let evicted = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
+            self.metrics.evictions.inc();
+            refuse(evicted, Code::Busy);
         }
-        let answers = Vec::with_capacity(usize::from(ask.head.count));
-        state.waiting.push(QueuedQuery { ask, answers, arrived: now, started: None, reply });
-        self.metrics.queue_depth.set(state.waiting.asks() as i64);
+        let answers = Vec::with_capacity(usize::from(job.head.count));
+        state.waiting.push(QueuedQuery { job, answers, arrived: now, started: None, reply });
+        self.metrics.queue_depth.set(state.waiting.requests() as i64);
         self.changed.notify_one();
         Ok(receiver)
     }
@@ -131,27 +115,27 @@ impl Queue {
         self.state().waiting.push(waiting);
     }
 
-    pub(super) fn push_turn(&self, turn: InterleavedJob) -> Result<(), Code> {
+    pub(super) fn push_job(&self, job: InterleavedJob) -> Result<(), Code> {
         let mut state = self.state();
         if state.closed {
             return Err(Code::ShuttingDown);
         }
         // As for query requests, there is one limit for all; once it is reached, the requester that
         // has the most steps waiting loses a request.
-        let steps = turn.steps_left();
+        let steps = job.steps_left();
         if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
-            let out = state.waiting.give_way_job(turn.requester(), steps).ok_or(Code::Busy)?;
-            self.metrics.queue_evictions.inc();
-            out.refuse(Code::Busy);
+            let evicted = state.waiting.evict_job(job.requester(), steps).ok_or(Code::Busy)?;
+            self.metrics.evictions.inc();
+            evicted.refuse(Code::Busy);
         }
-        state.waiting.push_job(turn);
+        state.waiting.push_job(job);
         self.changed.notify_one();
         Ok(())
     }
 
     /// Puts back a job that continues.
-    pub(super) fn put_turn_back(&self, turn: InterleavedJob) {
-        self.state().waiting.push_job(turn);
+    pub(super) fn put_job_back(&self, job: InterleavedJob) {
+        self.state().waiting.push_job(job);
     }
 
     /// Wakes the worker to check the streams: a client has read, or is gone.
@@ -168,7 +152,7 @@ impl Queue {
 
     /// Waits until the worker is idle and no query request waits, but no longer than `limit`.
     pub(super) fn wait_until_idle(&self, limit: Duration) {
-        let busy = |state: &mut QueueState| state.busy || state.waiting.asks() > 0;
+        let busy = |state: &mut QueueState| state.busy || state.waiting.requests() > 0;
         drop(self.rested.wait_timeout_while(self.state(), limit, busy));
     }
 
@@ -191,8 +175,8 @@ impl Queue {
         let ended = Instant::now();
         loop {
             let now = Instant::now();
-            self.weed(&mut state.waiting, now);
-            self.metrics.queue_depth.set(state.waiting.asks() as i64);
+            self.remove_expired(&mut state.waiting, now);
+            self.metrics.queue_depth.set(state.waiting.requests() as i64);
             let (lead, mut wait) = self.lead(&state.waiting, now);
             let work = match lead {
                 // More requests may come.
@@ -206,7 +190,7 @@ impl Queue {
                 None => None,
             };
             if work.is_some() {
-                self.metrics.queue_depth.set(state.waiting.asks() as i64);
+                self.metrics.queue_depth.set(state.waiting.requests() as i64);
                 state.busy = true;
                 return work;
             }
@@ -245,16 +229,16 @@ impl Queue {
 
     /// Drops requests that nobody waits for any more, that have waited too long, or whose client
     /// has used up its time, before any work is done for them.
-    fn weed(&self, waiting: &mut FairQueue, now: Instant) {
+    fn remove_expired(&self, waiting: &mut FairQueue, now: Instant) {
         let since = |at: Instant| now.saturating_duration_since(at);
         let is_over =
             |job: &InterleavedJob| matches!(job.ready(now, self.limits.stall), StreamReadiness::Never);
         let is_late = |job: &InterleavedJob| !job.has_begun() && since(job.since()) > self.limits.deadline;
-        waiting.weed_jobs(
+        waiting.remove_jobs_where(
             |job| is_over(job) || is_late(job),
             |job| match is_over(&job) {
                 true => {
-                    self.metrics.abandoned_requests.inc();
+                    self.metrics.abandoned.inc();
                 }
                 false => job.refuse(Code::Deadline),
             },
@@ -264,10 +248,10 @@ impl Queue {
         // once.
         let mut known: Option<(Requester, bool)> = None;
         let mut over = |one: &QueuedQuery| {
-            let requester = Requester::from(one.ask.peer);
+            let requester = Requester::from(one.job.peer);
             match known {
                 Some((same, over)) if same == requester => over,
-                _ => known.insert((requester, self.budget.wait(one.ask.peer, now).is_some())).1,
+                _ => known.insert((requester, self.budget.wait(one.job.peer, now).is_some())).1,
             }
         };
         // A request that has begun is finished.
@@ -275,12 +259,12 @@ impl Queue {
             |one: &QueuedQuery| one.reply.is_closed() || one.started.is_none() && (late(one) || over(one));
         waiting.remove_where(goes, |one| {
             if one.reply.is_closed() {
-                self.metrics.abandoned_requests.inc();
+                self.metrics.abandoned.inc();
             } else if late(&one) {
                 refuse(one, Code::Deadline);
             } else {
                 // The client may have time again by now.
-                let refusal = self.budget.check(one.ask.peer, now).err();
+                let refusal = self.budget.check(one.job.peer, now).err();
                 refuse(one, refusal.unwrap_or_else(|| Code::Busy.into()));
             }
         });
@@ -294,11 +278,6 @@ impl Queue {
         });
         Some(PlannedPass { live, parts })
     }
-}
-
-/// Refuses a waiting query request. Sending fails only if the client is gone.
-fn refuse(one: QueuedQuery, refusal: impl Into<Refusal>) {
-    let _ = one.reply.send(Err(refusal.into()));
 }
 
 #[cfg(test)]

@@ -19,11 +19,20 @@ pub(crate) trait StepWork: Send {
     /// Whether anyone still waits for the result.
     fn is_wanted(&self) -> bool;
 
-    /// Makes a step. Returns `false` after the last.
-    fn step(&mut self) -> bool;
+    /// Makes a step.
+    fn step(&mut self) -> StepOutcome;
 
     /// Ends the work, and notifies the client.
     fn refuse(self: Box<Self>, code: Code);
+}
+
+/// Whether work has further steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepOutcome {
+    /// The work has further steps.
+    Continues,
+    /// That was the last step.
+    Done,
 }
 
 /// Work in steps, in the queue.
@@ -36,30 +45,30 @@ pub(super) struct StepJob {
 
 /// One of the jobs that take turns.
 pub(super) enum InterleavedJob {
-    Flow(Box<QueuedStream>),
+    Stream(Box<QueuedStream>),
     Steps(StepJob),
 }
 
 impl InterleavedJob {
     pub(super) fn peer(&self) -> Peer {
         match self {
-            InterleavedJob::Flow(flow) => flow.peer,
-            InterleavedJob::Steps(stepping) => stepping.steps.peer(),
+            InterleavedJob::Stream(stream) => stream.peer,
+            InterleavedJob::Steps(job) => job.steps.peer(),
         }
     }
 
     pub(super) fn requester(&self) -> Requester {
         match self {
-            InterleavedJob::Flow(flow) => flow.peer.into(),
-            InterleavedJob::Steps(stepping) => stepping.steps.requester(),
+            InterleavedJob::Stream(stream) => stream.peer.into(),
+            InterleavedJob::Steps(job) => job.steps.requester(),
         }
     }
 
     /// Number of steps left; 0 for a stream, whose number is limited separately.
     pub(super) fn steps_left(&self) -> usize {
         match self {
-            InterleavedJob::Flow(_) => 0,
-            InterleavedJob::Steps(stepping) => stepping.steps.left(),
+            InterleavedJob::Stream(_) => 0,
+            InterleavedJob::Steps(job) => job.steps.left(),
         }
     }
 
@@ -67,15 +76,15 @@ impl InterleavedJob {
     /// possible.
     pub(super) fn refuse(self, code: Code) {
         match self {
-            InterleavedJob::Flow(flow) => flow.refuse(code),
-            InterleavedJob::Steps(stepping) => stepping.steps.refuse(code),
+            InterleavedJob::Stream(stream) => stream.refuse(code),
+            InterleavedJob::Steps(job) => job.steps.refuse(code),
         }
     }
 
     pub(super) fn ready(&self, now: Instant, stall: Duration) -> StreamReadiness {
         match self {
-            InterleavedJob::Flow(flow) => flow.ready(now, stall),
-            InterleavedJob::Steps(stepping) if stepping.steps.is_wanted() => StreamReadiness::Yes,
+            InterleavedJob::Stream(stream) => stream.ready(now, stall),
+            InterleavedJob::Steps(job) if job.steps.is_wanted() => StreamReadiness::Yes,
             InterleavedJob::Steps(_) => StreamReadiness::Never,
         }
     }
@@ -84,16 +93,16 @@ impl InterleavedJob {
     /// budget.
     pub(super) fn has_begun(&self) -> bool {
         match self {
-            InterleavedJob::Flow(flow) => flow.has_begun(),
-            InterleavedJob::Steps(stepping) => stepping.has_begun,
+            InterleavedJob::Stream(stream) => stream.has_begun(),
+            InterleavedJob::Steps(job) => job.has_begun,
         }
     }
 
     /// The time when a stream last advanced, or when steps were queued.
     pub(super) fn since(&self) -> Instant {
         match self {
-            InterleavedJob::Flow(flow) => flow.since,
-            InterleavedJob::Steps(stepping) => stepping.since,
+            InterleavedJob::Stream(stream) => stream.since,
+            InterleavedJob::Steps(job) => job.since,
         }
     }
 }

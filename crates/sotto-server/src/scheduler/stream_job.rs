@@ -1,7 +1,6 @@
 //! A stream in progress: first its query is expanded, then one unit is made at a time, as fast as
 //! the client reads and no faster.
 
-use super::queue::Queue;
 use crate::TableEpoch;
 use crate::client::Peer;
 use crate::concurrency::Permit;
@@ -34,12 +33,15 @@ pub(crate) struct StreamJob {
     /// Address of the client.
     pub(crate) peer: Peer,
     /// Memory of the frame, released with it once the query is expanded.
-    pub(crate) room: MemoryPermit,
+    pub(crate) frame_memory: MemoryPermit,
     /// Memory of the units that are in memory at once.
-    pub(crate) units_room: MemoryPermit,
+    pub(crate) units_memory: MemoryPermit,
     /// Permit among the open streams.
     pub(crate) open: Permit,
 }
+
+/// Wakes the worker to check the streams.
+type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A stream in the queue.
 pub(super) struct QueuedStream {
@@ -50,13 +52,18 @@ pub(super) struct QueuedStream {
     pub(super) peer: Peer,
     /// Time when the stream last advanced.
     pub(super) since: Instant,
-    queue: Arc<Queue>,
+    wake: Wake,
     _open: Permit,
 }
 
 pub(super) enum StreamStage {
     /// The stream's query waits to be expanded.
-    Queued { frame: Vec<u8>, _room: MemoryPermit, units_room: MemoryPermit, reply: oneshot::Sender<Started> },
+    Queued {
+        frame: Vec<u8>,
+        _frame_memory: MemoryPermit,
+        units_memory: MemoryPermit,
+        reply: oneshot::Sender<Started>,
+    },
     /// The stream's units are being made.
     Running { prepared: AnyExpandedQuery, next: u64, out: mpsc::Sender<Bytes> },
 }
@@ -83,11 +90,11 @@ impl StreamJob {
 }
 
 impl QueuedStream {
-    pub(super) fn new(ask: StreamJob, queue: Arc<Queue>, now: Instant) -> (Self, oneshot::Receiver<Started>) {
-        let StreamJob { live, session, head, frame, peer, room, units_room, open } = ask;
+    pub(super) fn new(job: StreamJob, wake: Wake, now: Instant) -> (Self, oneshot::Receiver<Started>) {
+        let StreamJob { live, session, head, frame, peer, frame_memory, units_memory, open } = job;
         let (reply, receiver) = oneshot::channel();
-        let stage = StreamStage::Queued { frame, _room: room, units_room, reply };
-        (QueuedStream { live, session, head, stage, peer, since: now, queue, _open: open }, receiver)
+        let stage = StreamStage::Queued { frame, _frame_memory: frame_memory, units_memory, reply };
+        (QueuedStream { live, session, head, stage, peer, since: now, wake, _open: open }, receiver)
     }
 
     pub(super) fn ready(&self, now: Instant, stall: Duration) -> StreamReadiness {
@@ -114,10 +121,10 @@ impl QueuedStream {
         let (out, units) = mpsc::channel(AHEAD);
         let running = StreamStage::Running { prepared, next: self.head.first, out };
         let queued = std::mem::replace(&mut self.stage, running);
-        let StreamStage::Queued { reply, units_room, .. } = queued else { return None };
+        let StreamStage::Queued { reply, units_memory, .. } = queued else { return None };
         let head = Some(Bytes::from(stream::answer_head(&self.head.pin)));
-        let body = UnitBody { head, units, left: self.head.units, each, queue: self.queue.clone() };
-        reply.send(Ok((body, units_room))).ok()?;
+        let body = UnitBody { head, units, left: self.head.units, each, wake: self.wake.clone() };
+        reply.send(Ok((body, units_memory))).ok()?;
         self.since = Instant::now();
         Some(self)
     }
@@ -137,7 +144,7 @@ pub(crate) struct UnitBody {
     units: mpsc::Receiver<Bytes>,
     left: u64,
     each: u64,
-    queue: Arc<Queue>,
+    wake: Wake,
 }
 
 impl http_body::Body for UnitBody {
@@ -158,7 +165,7 @@ impl http_body::Body for UnitBody {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Some(unit)) => {
                 self.left -= 1;
-                self.queue.wake();
+                (self.wake)();
                 Poll::Ready(Some(Ok(Frame::data(unit))))
             }
             // Breaks the connection, so that the client does not take an incomplete stream for a
@@ -181,6 +188,6 @@ impl Drop for UnitBody {
     /// A client that hangs up releases its permit at once.
     fn drop(&mut self) {
         self.units.close();
-        self.queue.wake();
+        (self.wake)();
     }
 }

@@ -1,12 +1,12 @@
 //! The thread that makes the passes, and the units of streams between them.
 
-use super::queue::{FinishedWork, NextWork, PlannedPass, Queue, QueuedQuery};
-use super::step_job::{InterleavedJob, StepJob};
+use super::metrics::SchedulerMetrics;
+use super::query_job::{QueryOutcome, QueuedQuery, Reply};
+use super::queue::{FinishedWork, NextWork, PlannedPass, Queue};
+use super::step_job::{InterleavedJob, StepJob, StepOutcome};
 use super::stream_job::{QueuedStream, StreamStage};
-use super::{QueryOutcome, Reply};
 use crate::TableEpoch;
-use crate::metrics::Metrics;
-use crate::time_budget::TimeBudget;
+use crate::time_budget::{TimeBudget, share};
 use sotto_core::{AnySession, Error, ExpectOrDefault};
 use sotto_wire::{Code, Timing, query, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ pub(super) struct Worker {
     pub(super) queue: Arc<Queue>,
     pub(super) pool: rayon::ThreadPool,
     pub(super) budget: Arc<TimeBudget>,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) metrics: SchedulerMetrics,
 }
 
 type Answers = Vec<sotto_core::Result<Vec<u8>>>;
@@ -33,13 +33,13 @@ impl Worker {
                     self.make(pass);
                     FinishedWork::Pass(began.elapsed())
                 }
-                NextWork::Unit(turn) => {
-                    let peer = turn.peer();
-                    match turn {
-                        InterleavedJob::Flow(flow) => self.step(flow),
-                        InterleavedJob::Steps(stepping) => self.step_on(stepping),
+                NextWork::Unit(job) => {
+                    let peer = job.peer();
+                    match job {
+                        InterleavedJob::Stream(stream) => self.step_stream(stream),
+                        InterleavedJob::Steps(job) => self.step(job),
                     }
-                    self.budget.charge(peer, began.elapsed(), (1, 1), Instant::now());
+                    self.budget.charge(peer, began.elapsed(), Instant::now());
                     FinishedWork::Unit
                 }
             };
@@ -47,35 +47,35 @@ impl Worker {
     }
 
     /// Makes one step of other work. A step that panics costs that work, not the server.
-    fn step_on(&self, mut stepping: StepJob) {
-        stepping.has_begun = true;
-        match catch_unwind(AssertUnwindSafe(|| self.pool.install(|| stepping.steps.step()))) {
-            Ok(true) => self.queue.put_turn_back(InterleavedJob::Steps(stepping)),
-            Ok(false) => {}
+    fn step(&self, mut job: StepJob) {
+        job.has_begun = true;
+        match catch_unwind(AssertUnwindSafe(|| self.pool.install(|| job.steps.step()))) {
+            Ok(StepOutcome::Continues) => self.queue.put_job_back(InterleavedJob::Steps(job)),
+            Ok(StepOutcome::Done) => {}
             Err(_) => {
                 tracing::error!("a step panicked; its work is refused");
-                stepping.steps.refuse(Code::Internal);
+                job.steps.refuse(Code::Internal);
             }
         }
     }
 
     /// Makes one step of a stream: expands its query, or makes a unit. An error after the first
     /// step ends the stream, and its client sees the connection break.
-    fn step(&self, mut flow: Box<QueuedStream>) {
-        let live = flow.live.clone();
-        let Some(scheme) = live.server().stream() else { return flow.refuse(Code::Internal) };
-        match &mut flow.stage {
+    fn step_stream(&self, mut job: Box<QueuedStream>) {
+        let live = job.live.clone();
+        let Some(scheme) = live.server().stream() else { return job.refuse(Code::Internal) };
+        match &mut job.stage {
             StreamStage::Queued { frame, .. } => {
                 let query = frame
                     .get(stream::HEAD_BYTES..)
                     .expect_or_default("a frame's length was checked when it was read");
-                match self.guarded(&live, || scheme.prepare(&flow.session, query)) {
+                match self.guarded(&live, || scheme.prepare(&job.session, query)) {
                     Ok(prepared) => {
-                        if let Some(flow) = flow.start(prepared, scheme.units().answer_bytes) {
-                            self.queue.put_turn_back(InterleavedJob::Flow(Box::new(flow)));
+                        if let Some(job) = job.start(prepared, scheme.units().answer_bytes) {
+                            self.queue.put_job_back(InterleavedJob::Stream(Box::new(job)));
                         }
                     }
-                    Err(code) => flow.refuse(code),
+                    Err(code) => job.refuse(code),
                 }
             }
             StreamStage::Running { prepared, next, out } => {
@@ -91,9 +91,9 @@ impl Worker {
                     return;
                 }
                 *next += 1;
-                flow.since = Instant::now();
-                if *next < flow.head.first.saturating_add(flow.head.units) {
-                    self.queue.put_turn_back(InterleavedJob::Flow(flow));
+                job.since = Instant::now();
+                if *next < job.head.first.saturating_add(job.head.units) {
+                    self.queue.put_job_back(InterleavedJob::Stream(job));
                 }
             }
         }
@@ -129,19 +129,21 @@ impl Worker {
         self.metrics.pass(live.catalog().table.as_str(), queries.len());
         let span =
             tracing::debug_span!("pass", table = live.catalog().table.as_str(), queries = queries.len());
-        let (began, whole) = (Instant::now(), queries.len());
+        let (began, total) = (Instant::now(), queries.len());
         let mut answers = span.in_scope(|| self.answer(&live, &queries)).into_iter();
         drop(queries);
         let (ended, took) = (Instant::now(), began.elapsed());
-        parts.iter().for_each(|(one, take)| self.budget.charge(one.ask.peer, took, (*take, whole), ended));
+        for (one, take) in &parts {
+            self.budget.charge(one.job.peer, share(took, *take, total), ended);
+        }
         // Checked after the pass, and before its results are used: a lost image gives zeros, which
         // are no rows, and may look to a scheme like a fault of the query.
         if let Err(code) = live.check() {
             return parts.into_iter().for_each(|(one, _)| reply(one, Err(code.into())));
         }
         for (one, take) in parts {
-            let share = answers.by_ref().take(take).collect();
-            self.settle(one, take, share, live.server().answer_bytes());
+            let answers = answers.by_ref().take(take).collect();
+            self.settle(one, take, answers, live.server().answer_bytes());
         }
     }
 
@@ -157,20 +159,20 @@ impl Worker {
 
     /// Adds a pass's answers to a query request; replies if those were the last, or one is an
     /// error.
-    fn settle(&self, mut one: QueuedQuery, due: usize, share: Answers, answer_bytes: usize) {
-        if share.len() != due {
+    fn settle(&self, mut one: QueuedQuery, due: usize, answers: Answers, answer_bytes: usize) {
+        if answers.len() != due {
             return reply(one, Err(Code::Internal.into()));
         }
-        for answer in share {
+        for answer in answers {
             match answer {
                 Ok(answer) if answer.len() == answer_bytes => one.answers.push(answer),
                 Err(Error::Peer(_)) => return reply(one, Err(Code::BadQuery.into())),
                 Ok(_) => {
-                    tracing::error!(table = ?one.ask.live, "the scheme gave an answer of the wrong size");
+                    tracing::error!(table = ?one.job.live, "the scheme gave an answer of the wrong size");
                     return reply(one, Err(Code::Internal.into()));
                 }
                 Err(error) => {
-                    tracing::error!(table = ?one.ask.live, %error, "the scheme could not answer");
+                    tracing::error!(table = ?one.job.live, %error, "the scheme could not answer");
                     return reply(one, Err(Code::Internal.into()));
                 }
             }
@@ -181,17 +183,17 @@ impl Worker {
         let started = one.started.unwrap_or(one.arrived);
         let timing =
             Timing { queue: started.saturating_duration_since(one.arrived), pass: started.elapsed() };
-        let (answers, room) = (std::mem::take(&mut one.answers), one.ask.answer_room.split());
-        reply(one, Ok(QueryOutcome { answers, room, timing }));
+        let (answers, memory) = (std::mem::take(&mut one.answers), one.job.answer_memory.split());
+        reply(one, Ok(QueryOutcome { answers, memory, timing }));
     }
 }
 
 /// The next `take` queries of a request, each with its session.
 fn queries(one: &QueuedQuery, take: usize, bytes: usize) -> impl Iterator<Item = (&AnySession, &[u8])> {
     let first = query::HEAD_BYTES + one.answers.len() * bytes;
-    let at = move |i: usize| one.ask.frame.get(first + i * bytes..first + (i + 1) * bytes);
+    let at = move |i: usize| one.job.frame.get(first + i * bytes..first + (i + 1) * bytes);
     (0..take).map(move |i| {
-        (one.ask.session.as_ref(), at(i).expect_or_default("a frame's length was checked when it was read"))
+        (one.job.session.as_ref(), at(i).expect_or_default("a frame's length was checked when it was read"))
     })
 }
 

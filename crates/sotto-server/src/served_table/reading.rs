@@ -16,7 +16,7 @@ pub(super) struct ImageCheck {
     done: AtomicU64,
     total: AtomicU64,
     /// Start of the verification, and the epoch.
-    what: Mutex<Option<(Instant, Arc<TableEpoch>)>>,
+    current: Mutex<Option<(Instant, Arc<TableEpoch>)>>,
 }
 
 impl ImageCheck {
@@ -27,7 +27,7 @@ impl ImageCheck {
     pub(super) fn set(&self, on: bool) {
         self.on.store(on, Relaxed);
         if !on {
-            locked(&self.what).take();
+            locked(&self.current).take();
         }
     }
 
@@ -36,7 +36,7 @@ impl ImageCheck {
         let bytes = table.unread_bytes();
         self.done.store(0, Relaxed);
         self.total.store(bytes, Relaxed);
-        *locked(&self.what) = Some((Instant::now(), table));
+        *locked(&self.current) = Some((Instant::now(), table));
         bytes
     }
 
@@ -45,11 +45,11 @@ impl ImageCheck {
         let bytes = self.begin(live.clone());
         let (table, epoch) = (&live.catalog().table, live.pin().epoch);
         tracing::info!(%table, %epoch, bytes, "an image is read through before it is served");
-        let (began, told) = (Instant::now(), AtomicU64::new(0));
+        let (began, reported) = (Instant::now(), AtomicU64::new(0));
         let watch = |at: sotto_db::Progress| {
             self.done.store(at.done, Relaxed);
             let turn = began.elapsed().as_secs() / REPORT_EVERY.as_secs();
-            if told.swap(turn, Relaxed) < turn {
+            if reported.swap(turn, Relaxed) < turn {
                 let percent = at.done.saturating_mul(100) / at.total.max(1);
                 tracing::info!(%table, %epoch, percent, "an image is read through before it is served");
             }
@@ -59,16 +59,16 @@ impl ImageCheck {
 
     /// The epoch that is being verified, and the percentage done.
     pub(super) fn at(&self) -> Option<(Arc<TableEpoch>, u64)> {
-        let what = locked(&self.what);
-        let (_, table) = what.as_ref().filter(|_| self.is_on())?;
+        let current = locked(&self.current);
+        let (_, table) = current.as_ref().filter(|_| self.is_on())?;
         let percent = self.done.load(Relaxed).saturating_mul(100) / self.total.load(Relaxed).max(1);
         Some((table.clone(), percent))
     }
 
     /// Approximate seconds until it is verified.
     pub(super) fn left(&self) -> Option<u64> {
-        let what = locked(&self.what);
-        let (began, _) = what.as_ref().filter(|_| self.is_on())?;
+        let current = locked(&self.current);
+        let (began, _) = current.as_ref().filter(|_| self.is_on())?;
         let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed));
         let seconds = began.elapsed().as_secs().saturating_mul(total.saturating_sub(done)) / done.max(1);
         Some(seconds.clamp(1, 600))

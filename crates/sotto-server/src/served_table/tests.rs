@@ -23,7 +23,9 @@ fn encode(dir: &Path) {
 
 fn slot(dir: &Path) -> Arc<ServedTable> {
     let config = ServerConfig { tables: vec![TableConfig::dir(dir)], ..ServerConfig::default() };
-    ServedTable::new(epoch_files::sources(&config, &epoch_files::room(&config)).unwrap().pop().unwrap())
+    ServedTable::new(
+        epoch_files::sources(&config, &epoch_files::copy_budget(&config)).unwrap().pop().unwrap(),
+    )
 }
 
 fn newest(slot: &ServedTable) -> Option<u64> {
@@ -35,13 +37,11 @@ fn what_takes_long_is_read_in_the_background() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path());
     let slot = slot(dir.path());
-    let (looked, error) = slot.first_look(&mut 100, &sotto_db::progress::silent);
+    let (looked, error) = slot.first_reload(&mut 100, &sotto_db::progress::silent);
     assert!(looked.begun && error.is_none() && slot.is_reading() && newest(&slot).is_none());
     let refused = slot.live().err().unwrap();
     assert!(refused.0.code == Code::NotReady && refused.0.message.contains("read through"), "{refused:?}");
-    assert!(
-        matches!(slot.standing(), TableStatus::Reading(table, 0) if table.catalog().table.as_str() == "t")
-    );
+    assert!(matches!(slot.status(), TableStatus::Reading(table, 0) if table.catalog().table.as_str() == "t"));
     let again = slot.reload(&mut { u64::MAX });
     assert!(again.reading && !again.begun, "nobody waits for it, and nobody reads it twice");
     assert!(slot.finish_reading().changed && newest(&slot) == Some(1) && !slot.is_reading());
@@ -72,11 +72,11 @@ fn both_epochs_are_read_one_after_the_other_and_none_after_the_end() {
     let bytes = fs::metadata(dir.path().join("epoch-00000002.sotto")).unwrap().len() + 1600;
     let slot_ = slot(dir.path());
     let mut patience = bytes + 10;
-    assert!(slot_.first_look(&mut patience, &sotto_db::progress::silent).0.begun && patience == 10);
+    assert!(slot_.first_reload(&mut patience, &sotto_db::progress::silent).0.begun && patience == 10);
     assert!(newest(&slot_) == Some(2) && slot_.live_now().unwrap().previous().is_none());
     assert!(slot_.finish_reading().changed && slot_.live_now().unwrap().previous().is_some());
     let ended = slot(dir.path());
-    ended.first_look(&mut 0, &sotto_db::progress::silent);
+    ended.first_reload(&mut 0, &sotto_db::progress::silent);
     ended.stop();
     assert!(!ended.finish_reading().changed && newest(&ended).is_none());
 }

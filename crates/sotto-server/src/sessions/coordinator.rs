@@ -6,15 +6,17 @@
 //! are in one [`KeyStore`]; each process that computes with them has a [`SessionCache`] of those
 //! that it has admitted.
 
-use super::table::{NewSession, SessionLimits, SessionOwner, SessionPlace, SessionTable};
-use super::{Sessions, now};
+use super::table::{NewSession, SessionLimits, SessionPlace, SessionTable};
+use super::{Registration, Sessions, now};
 use crate::client::{ClientId, Peer};
 use crate::concurrency::{Capacity, ConcurrencyLimit, Permit};
 use crate::memory::{MemoryBudget, MemoryPermit};
-use crate::metrics::Metrics;
 use crate::refusal::Refusal;
+use crate::session_store::entry::SessionOwner;
+use crate::session_store::metrics::SessionMetrics;
 use crate::{SessionConfig, StartError};
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use sotto_core::{AnySession, ParamsDigest};
 use sotto_wire::{Code, Problem, SessionId};
 use std::net::IpAddr;
@@ -30,7 +32,7 @@ pub struct RequestAdmission {
 
 /// An admitted request, and the memory that it holds, until this is dropped.
 pub struct RequestPermit {
-    _place: Permit,
+    _permit: Permit,
     memory: MemoryPermit,
 }
 
@@ -59,9 +61,9 @@ impl RequestAdmission {
     pub fn new(requests: usize, per_network: usize, bytes: u64) -> Self {
         let counted =
             ["as many requests are under way as may", "as many requests of one address are under way as may"];
-        let places = Capacity { all: requests.max(1), per_client: per_network };
+        let capacity = Capacity { all: requests.max(1), per_client: per_network };
         RequestAdmission {
-            requests: ConcurrencyLimit::new(places, Gauge::default(), counted),
+            requests: ConcurrencyLimit::new(capacity, Gauge::default(), counted),
             memory: MemoryBudget::new(bytes, Gauge::default()),
         }
     }
@@ -72,8 +74,8 @@ impl RequestAdmission {
     /// [`Code::Busy`].
     pub fn enter(&self, address: IpAddr) -> Result<RequestPermit, Problem> {
         let peer = Peer(address);
-        let place = self.requests.take(peer).map_err(problem)?;
-        Ok(RequestPermit { _place: place, memory: self.memory.none(peer) })
+        let permit = self.requests.take(peer).map_err(problem)?;
+        Ok(RequestPermit { _permit: permit, memory: self.memory.none(peer) })
     }
 }
 
@@ -102,7 +104,8 @@ impl KeyStore {
     /// [`StartError::State`], [`StartError::Entropy`].
     pub fn open(limits: &SessionConfig, state: Option<&Path>) -> Result<Self, StartError> {
         let file = state.map(|dir| (dir, super::FILE));
-        Ok(KeyStore(Sessions::open_file(limits, file, Arc::new(Metrics::new()), now())?))
+        let metrics = SessionMetrics::register(&mut Registry::default());
+        Ok(KeyStore(Sessions::open_file(limits, file, metrics, now())?))
     }
 
     /// Counts a registration of a client at this address; returns the seconds until it may register
@@ -116,9 +119,19 @@ impl KeyStore {
     /// # Errors
     /// [`Code::Internal`] without randomness.
     pub fn insert(&self, owner: &KeyOwner, address: IpAddr, keys: Vec<u8>) -> Result<[u8; 16], Problem> {
-        let (text, bytes) = (keys.clone(), keys.len() as u64);
-        let made = self.0.insert((owner.0.clone(), Peer(address)), &text, (keys, bytes), now());
-        made.map(|id| id.0).map_err(|error| Problem::new(Code::Internal, error.to_string()))
+        let keys = Arc::new(keys);
+        let new = Registration {
+            owner: owner.0.clone(),
+            peer: Peer(address),
+            keys: &keys,
+            stamp: 0,
+            session: keys.clone(),
+            session_bytes: keys.len() as u64,
+        };
+        self.0
+            .insert(new, now())
+            .map(|id| id.0)
+            .map_err(|error| Problem::new(Code::Internal, error.to_string()))
     }
 
     /// The keys of a session, if they are stored and for this owner; they count as used. Blocks on
@@ -162,7 +175,7 @@ impl<S> SessionCache<S> {
 
     /// The admitted keys of a session; they count as used.
     pub fn get(&self, owner: &KeyOwner, id: [u8; 16]) -> Option<Arc<S>> {
-        match self.roster().find(&SessionId(id), &owner.0, now())? {
+        match self.table().find(&SessionId(id), &owner.0, now())? {
             SessionPlace::Memory(session) => Some(session),
             SessionPlace::Disk => None,
         }
@@ -171,22 +184,23 @@ impl<S> SessionCache<S> {
     /// Adds the admitted keys of a session, of `bytes` bytes, for the client with this id.
     pub fn insert(
         &self,
-        (owner, id): (&KeyOwner, [u8; 16]),
+        owner: &KeyOwner,
+        id: [u8; 16],
         client: [u8; 16],
         session: Arc<S>,
         session_bytes: u64,
     ) {
         let (owner, client) = (owner.0.clone(), ClientId(client));
         let new = NewSession { owner, client, stored_bytes: 0, stamp: 0, session, session_bytes };
-        self.roster().insert(SessionId(id), new, now());
+        self.table().insert(SessionId(id), new, now());
     }
 
     /// Bytes of all admitted keys.
     pub fn bytes(&self) -> u64 {
-        self.roster().bytes().0
+        self.table().bytes().0
     }
 
-    fn roster(&self) -> MutexGuard<'_, SessionTable<S>> {
+    fn table(&self) -> MutexGuard<'_, SessionTable<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -233,9 +247,9 @@ mod tests {
             id[..4].copy_from_slice(&number.to_le_bytes());
             id
         };
-        cache.insert((&owner, id(0)), [1; 16], Arc::new(0), 8 << 20);
+        cache.insert(&owner, id(0), [1; 16], Arc::new(0), 8 << 20);
         for number in 1..10_000 {
-            cache.insert((&owner, id(number)), [2; 16], Arc::new(number), 8 << 20);
+            cache.insert(&owner, id(number), [2; 16], Arc::new(number), 8 << 20);
             assert!(cache.bytes() <= 512 << 20);
         }
         assert_eq!(cache.get(&owner, id(0)).as_deref(), Some(&0), "of a client that has little");

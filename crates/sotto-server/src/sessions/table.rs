@@ -3,24 +3,15 @@
 
 mod usage;
 
-use super::entry::StoredSession;
 use crate::SessionConfig;
 use crate::client::ClientId;
-use crate::metrics::EvictionReason;
-use sotto_core::{AnySession, ParamsDigest};
+use crate::session_store::entry::{SessionOwner, StoredSession};
+use crate::session_store::metrics::EvictionReason;
+use sotto_core::AnySession;
 use sotto_wire::SessionId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use usage::UsageByClient;
-
-/// The table and parameters that a session's keys were made for, at any epoch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SessionOwner {
-    pub(crate) table: Arc<str>,
-    /// Role of the server in the scheme.
-    pub(crate) server: u8,
-    pub(crate) digest: ParamsDigest,
-}
 
 /// Limits on the sessions, and the time after which they expire.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +26,7 @@ impl SessionLimits {
     pub(super) fn of(config: &SessionConfig) -> Self {
         let per_client = match config.sessions_per_client {
             0 => usize::MAX,
-            most => most,
+            max => max,
         };
         SessionLimits {
             per_client,
@@ -73,7 +64,7 @@ pub(super) struct EvictedSessions {
     /// Sessions to be removed from the disk.
     pub(super) stored: Vec<SessionId>,
     /// Reason of each eviction.
-    pub(super) why: Vec<EvictionReason>,
+    pub(super) reasons: Vec<EvictionReason>,
 }
 
 /// Number of sessions of one table.
@@ -147,10 +138,10 @@ impl<S> SessionTable<S> {
             Session { owner, client, turn, used, saved, stored_bytes, stamp, admitted, session_bytes };
         // Removed first, so that nothing removes from the disk what was just written there.
         self.take(&id);
-        let mut gone = self.expire(now);
+        let mut evicted = self.expire(now);
         self.add(id, session);
-        self.make_room(&id, &mut gone);
-        gone
+        self.enforce_limits(&id, &mut evicted);
+        evicted
     }
 
     /// Finds a session of `owner`, which counts as used.
@@ -166,63 +157,66 @@ impl<S> SessionTable<S> {
 
     /// The client of a session.
     pub(super) fn client(&self, id: &SessionId) -> Option<ClientId> {
-        self.by_id.get(id).map(|held| held.client)
+        self.by_id.get(id).map(|session| session.client)
     }
 
     /// The client's stamp of a session of `owner`. The session does not count as used.
     pub(super) fn stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
-        self.alive(id, owner, now).map(|held| held.stamp)
+        self.alive(id, owner, now).map(|session| session.stamp)
     }
 
     fn alive(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<&Session<S>> {
         let ttl = self.limits.ttl;
-        self.by_id.get(id).filter(|held| held.owner == *owner && now.saturating_sub(held.used) <= ttl)
+        self.by_id
+            .get(id)
+            .filter(|session| session.owner == *owner && now.saturating_sub(session.used) <= ttl)
     }
 
     /// Puts a session that was admitted from stored keys into memory. A session that was evicted
     /// meanwhile stays evicted.
     pub(super) fn admitted(&mut self, id: &SessionId, admitted: Arc<S>, bytes: u64) -> EvictedSessions {
-        let mut gone = EvictedSessions::default();
+        let mut evicted = EvictedSessions::default();
         if let Some(mut session) = self.take(id) {
             session.admitted = Some(admitted);
             session.session_bytes = bytes;
             self.add(*id, session);
-            self.make_room(id, &mut gone);
+            self.enforce_limits(id, &mut evicted);
         }
-        gone
+        evicted
     }
 
     /// Evicts one session.
-    pub(super) fn remove(&mut self, id: &SessionId, why: EvictionReason) -> EvictedSessions {
-        let mut gone = EvictedSessions::default();
-        self.let_go(id, why, &mut gone);
-        gone
+    pub(super) fn remove(&mut self, id: &SessionId, reason: EvictionReason) -> EvictedSessions {
+        let mut evicted = EvictedSessions::default();
+        self.evict(id, reason, &mut evicted);
+        evicted
     }
 
     /// Evicts sessions that have expired, and those over a limit.
     pub(super) fn expire(&mut self, now: u64) -> EvictedSessions {
-        let mut gone = EvictedSessions::default();
+        let mut evicted = EvictedSessions::default();
         while let Some(id) = self.by_turn.first_key_value().map(|(_, id)| *id) {
-            let expired = |held: &Session<S>| now.saturating_sub(held.used) > self.limits.ttl;
+            let expired = |session: &Session<S>| now.saturating_sub(session.used) > self.limits.ttl;
             if !self.by_id.get(&id).is_none_or(expired) {
                 break;
             }
-            self.let_go(&id, EvictionReason::Expired, &mut gone);
+            self.evict(&id, EvictionReason::Expired, &mut evicted);
         }
-        self.make_room(&SessionId::NONE, &mut gone);
-        gone
+        self.enforce_limits(&SessionId::NONE, &mut evicted);
+        evicted
     }
 
     /// Stored sessions that were used since their time of use was stored, with that time.
     pub(super) fn unsaved(&self) -> Vec<(SessionId, u64)> {
-        let stored = self.by_id.iter().filter(|(_, held)| held.stored_bytes > 0 && held.used > held.saved);
-        stored.map(|(id, held)| (*id, held.used)).collect()
+        let stored =
+            self.by_id.iter().filter(|(_, session)| session.stored_bytes > 0 && session.used > session.saved);
+        stored.map(|(id, session)| (*id, session.used)).collect()
     }
 
     pub(super) fn saved(&mut self, used: &[(SessionId, u64)]) {
         for (id, at) in used {
-            if let Some(held) = self.by_id.get_mut(id) {
-                held.saved = held.saved.max(*at);
+            if let Some(session) = self.by_id.get_mut(id) {
+                session.saved = session.saved.max(*at);
             }
         }
     }
@@ -235,47 +229,47 @@ impl<S> SessionTable<S> {
     /// Number of sessions, grouped by `of` their owner.
     pub(super) fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
         let mut counts = BTreeMap::<K, SessionCounts>::new();
-        for held in self.by_id.values() {
-            let count = counts.entry(of(&held.owner)).or_default();
+        for session in self.by_id.values() {
+            let count = counts.entry(of(&session.owner)).or_default();
             count.sessions += 1;
-            count.in_memory += usize::from(held.admitted.is_some());
+            count.in_memory += usize::from(session.admitted.is_some());
         }
         counts
     }
 
-    /// Evicts sessions until the limits hold. The session `kept`, which is being served, stays in
-    /// any case: a limit below one session would otherwise serve nobody.
-    fn make_room(&mut self, kept: &SessionId, gone: &mut EvictedSessions) {
-        if let Some(client) = self.by_id.get(kept).map(|held| held.client) {
-            let most = self.limits.per_client;
-            while let Some(own) = self.by_client.get(&client).filter(|own| own.len() > most) {
-                let Some(oldest) = own.values().find(|id| *id != kept).copied() else { break };
-                self.let_go(&oldest, EvictionReason::Client, gone);
+    /// Evicts sessions until the limits hold. The session `served` stays in any
+    /// case: a limit below one session would otherwise serve nobody.
+    fn enforce_limits(&mut self, served: &SessionId, evicted: &mut EvictedSessions) {
+        if let Some(client) = self.by_id.get(served).map(|session| session.client) {
+            let max = self.limits.per_client;
+            while let Some(own) = self.by_client.get(&client).filter(|own| own.len() > max) {
+                let Some(oldest) = own.values().find(|id| *id != served).copied() else { break };
+                self.evict(&oldest, EvictionReason::Client, evicted);
             }
         }
         while self.memory.bytes() > self.limits.memory {
-            let Some(id) = self.memory.first(kept) else { break };
+            let Some(id) = self.memory.first(served) else { break };
             match self.by_id.get_mut(&id) {
-                Some(held) if held.stored_bytes > 0 => {
-                    held.admitted = None;
-                    let bytes = std::mem::take(&mut held.session_bytes);
-                    self.memory.remove(held.client, held.turn, bytes);
-                    gone.why.push(EvictionReason::Memory);
+                Some(session) if session.stored_bytes > 0 => {
+                    session.admitted = None;
+                    let bytes = std::mem::take(&mut session.session_bytes);
+                    self.memory.remove(session.client, session.turn, bytes);
+                    evicted.reasons.push(EvictionReason::Memory);
                 }
-                _ => self.let_go(&id, EvictionReason::Memory, gone),
+                _ => self.evict(&id, EvictionReason::Memory, evicted),
             }
         }
         while self.disk.bytes() > self.limits.disk {
-            let Some(id) = self.disk.first(kept) else { break };
-            self.let_go(&id, EvictionReason::Disk, gone);
+            let Some(id) = self.disk.first(served) else { break };
+            self.evict(&id, EvictionReason::Disk, evicted);
         }
     }
 
-    fn let_go(&mut self, id: &SessionId, why: EvictionReason, gone: &mut EvictedSessions) {
+    fn evict(&mut self, id: &SessionId, reason: EvictionReason, evicted: &mut EvictedSessions) {
         let Some(session) = self.take(id) else { return };
-        gone.why.push(why);
+        evicted.reasons.push(reason);
         if session.stored_bytes > 0 {
-            gone.stored.push(*id);
+            evicted.stored.push(*id);
         }
     }
 

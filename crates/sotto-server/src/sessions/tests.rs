@@ -1,6 +1,7 @@
 //! Tests of sessions over their store, and real sessions for the tests of both.
 
 use super::*;
+use crate::session_store::metrics::SessionMetrics;
 use sotto_core::{Artifact, ParamsDigest, TableShape};
 use sotto_testkit::CLEAR_KEYED;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
@@ -20,7 +21,7 @@ pub(super) fn admit(label: &str) -> (Vec<u8>, AnySession) {
     (keys, session)
 }
 
-pub(super) fn owner() -> SessionOwner {
+pub(crate) fn owner() -> SessionOwner {
     SessionOwner { table: "t".into(), server: 0, digest: ParamsDigest([9; 32]) }
 }
 
@@ -29,12 +30,15 @@ fn peer(last: u8) -> Peer {
 }
 
 fn open(config: &SessionConfig, state: Option<&Path>, now: u64) -> Sessions {
-    Sessions::open(config, state, Arc::new(Metrics::new()), now).unwrap()
+    Sessions::open(config, state, SessionMetrics::register(&mut Default::default()), now).unwrap()
 }
 
 fn register(sessions: &Sessions, last: u8, now: u64) -> SessionId {
     let (keys, session) = admit("keys");
-    sessions.insert((owner(), peer(last)), &keys, (session, 48), now).unwrap()
+    let session = Arc::new(session);
+    let new =
+        Registration { owner: owner(), peer: peer(last), keys: &keys, stamp: 0, session, session_bytes: 48 };
+    sessions.insert(new, now).unwrap()
 }
 
 #[test]

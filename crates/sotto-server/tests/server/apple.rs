@@ -1,20 +1,20 @@
 //! Apple's private lookups over HTTP.
 //!
-//! | module | what it shows |
+//! | module | tests |
 //! |---|---|
-//! | `kit` | use cases in files, and a client of one, with a user's name |
-//! | `recorded` | a whole session of Apple's own client, to the last byte |
+//! | `harness` | use cases in files, and a client of one, with a user's name |
+//! | `recordings` | a whole session of Apple's own client, to the last byte |
 //! | `changes` | restarts, newer tables, retired configurations |
-//! | `symmetric` | rows that an evaluation opens, and how many of these there are |
+//! | `symmetric` | rows that an evaluation opens, and the quota of evaluations |
 //! | `tokens` | tokens that requests bring |
-//! | `turns` | turns and places by address |
+//! | `turns` | turns and limits by address |
 //! | `requests` | what newer systems send |
-//! | `hostile` | what is refused, and how; others are unharmed |
+//! | `hostile` | refusals of hostile requests; other users are unharmed |
 
 mod changes;
+pub(crate) mod harness;
 mod hostile;
-pub(crate) mod kit;
-mod recorded;
+mod recordings;
 mod requests;
 mod symmetric;
 mod tokens;

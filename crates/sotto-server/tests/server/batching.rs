@@ -1,7 +1,7 @@
-//! Asks are merged; full queue, deadline, panic, clients that hang up.
+//! Queries are merged; full queue, deadline, panic, clients that hang up.
 
-use crate::kit::http::{connect, head};
-use crate::kit::*;
+use crate::harness::http::{connect, head};
+use crate::harness::*;
 use sotto_server::{BatchConfig, ServerConfig};
 use sotto_wire::{Code, routes};
 use std::io::Write;
@@ -11,14 +11,14 @@ use std::time::Duration;
 fn asks_that_come_during_a_pass_share_the_next() {
     let world = world(&config());
     world.probe.hold();
-    let first = world.ask_later(&[0]);
+    let first = world.query_later(&[0]);
     world.until("sotto_passes_total", 1.0);
-    let rest: Vec<_> = (1..8).map(|i| (i, world.ask_later(&[i]))).collect();
+    let rest: Vec<_> = (1..8).map(|i| (i, world.query_later(&[i]))).collect();
     world.until("sotto_queue_depth", 7.0);
     world.probe.release();
     assert_answers(&first.join().unwrap(), &world.pin, &[0]);
-    for (i, ask) in rest {
-        assert_answers(&ask.join().unwrap(), &world.pin, &[i]);
+    for (i, query) in rest {
+        assert_answers(&query.join().unwrap(), &world.pin, &[i]);
     }
     assert_eq!(world.probe.batches(), [1, 7]);
 }
@@ -28,17 +28,17 @@ fn passes_are_bounded_and_a_large_ask_does_not_hold_up_a_small_one() {
     let batch = BatchConfig { max_queries: 4, ..BatchConfig::default() };
     let world = world(&ServerConfig { batch, ..config() });
     world.probe.hold();
-    let first = world.ask_later(&[0]);
+    let first = world.query_later(&[0]);
     world.until("sotto_passes_total", 1.0);
-    let large = world.ask_later(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    let large = world.query_later(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     world.until("sotto_queue_depth", 1.0);
-    let small = world.ask_later(&[11]);
+    let small = world.query_later(&[11]);
     world.until("sotto_queue_depth", 2.0);
     world.probe.release();
     assert_answers(&first.join().unwrap(), &world.pin, &[0]);
     assert_answers(&large.join().unwrap(), &world.pin, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     assert_answers(&small.join().unwrap(), &world.pin, &[11]);
-    // Four of the large one; then the small one with three more; then the rest.
+    // Four queries of the large request; then the small request and three more; then the rest.
     assert_eq!(world.probe.batches(), [1, 4, 4, 3]);
 }
 
@@ -48,7 +48,7 @@ fn a_lone_client_is_never_kept_waiting_for_company() {
     let batch = BatchConfig { max_wait_us: 3_600_000_000, ..BatchConfig::default() };
     let world = world(&ServerConfig { batch, ..config() });
     for i in 0..20 {
-        assert_answers(&world.ask(&[i]), &world.pin, &[i]);
+        assert_answers(&world.query(&[i]), &world.pin, &[i]);
     }
     assert_eq!(world.probe.batches(), [1; 20]);
 }
@@ -57,27 +57,27 @@ fn a_lone_client_is_never_kept_waiting_for_company() {
 fn a_full_queue_is_busy_and_recovers() {
     let world = world(&ServerConfig { max_queue: 2, ..config() });
     world.probe.hold();
-    let mut asks = vec![world.ask_later(&[0])];
+    let mut waiting = vec![world.query_later(&[0])];
     world.until("sotto_passes_total", 1.0);
-    asks.extend([world.ask_later(&[0]), world.ask_later(&[0])]);
+    waiting.extend([world.query_later(&[0]), world.query_later(&[0])]);
     world.until("sotto_queue_depth", 2.0);
     for _ in 0..20 {
-        assert_refused(&world.ask(&[0]), Code::Busy);
+        assert_refused(&world.query(&[0]), Code::Busy);
     }
     world.probe.release();
-    for ask in asks {
-        assert_answers(&ask.join().unwrap(), &world.pin, &[0]);
+    for query in waiting {
+        assert_answers(&query.join().unwrap(), &world.pin, &[0]);
     }
-    assert_answers(&world.ask(&[0]), &world.pin, &[0]);
+    assert_answers(&world.query(&[0]), &world.pin, &[0]);
 }
 
 #[test]
 fn an_ask_that_waited_too_long_costs_no_work() {
     let world = world(&ServerConfig { deadline_ms: 30, ..config() });
     world.probe.hold();
-    let first = world.ask_later(&[0]);
+    let first = world.query_later(&[0]);
     world.until("sotto_passes_total", 1.0);
-    let late = world.ask_later(&[1]);
+    let late = world.query_later(&[1]);
     world.until("sotto_queue_depth", 1.0);
     std::thread::sleep(Duration::from_millis(60));
     world.probe.release();
@@ -90,7 +90,7 @@ fn an_ask_that_waited_too_long_costs_no_work() {
 fn a_client_that_hangs_up_costs_no_work() {
     let world = world(&config());
     world.probe.hold();
-    let first = world.ask_later(&[0]);
+    let first = world.query_later(&[0]);
     world.until("sotto_passes_total", 1.0);
     let frame = world.frame(&[1]);
     let mut gone = connect(world.at);
@@ -104,7 +104,7 @@ fn a_client_that_hangs_up_costs_no_work() {
     world.probe.release();
     assert_answers(&first.join().unwrap(), &world.pin, &[0]);
     world.until("sotto_abandoned_requests_total", 1.0);
-    assert_answers(&world.ask(&[2]), &world.pin, &[2]);
+    assert_answers(&world.query(&[2]), &world.pin, &[2]);
     assert_eq!(world.probe.batches(), [1, 1]);
 }
 
@@ -121,15 +121,15 @@ fn a_client_that_hangs_up_during_its_pass_does_no_harm() {
     drop(gone);
     world.until("sotto_connections", 0.0);
     world.probe.release();
-    assert_answers(&world.ask(&[2]), &world.pin, &[2]);
+    assert_answers(&world.query(&[2]), &world.pin, &[2]);
 }
 
 #[test]
 fn a_scheme_that_panics_costs_its_pass_and_no_more() {
     let world = world(&config());
     world.probe.panic_next();
-    let response = world.ask(&[1]);
+    let response = world.query(&[1]);
     assert_refused(&response, Code::Internal);
     assert!(!response.text().contains("panic"), "a refusal tells nothing of the inside");
-    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }

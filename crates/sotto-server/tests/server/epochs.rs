@@ -1,6 +1,6 @@
 //! Swaps, stale epochs, bad images.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_core::Epoch;
 use sotto_server::{Server, ServerConfig, StartError};
 use sotto_wire::{Code, FrameHeader, SessionId, routes};
@@ -17,13 +17,13 @@ fn ask_epoch(world: &World, epoch: u64) -> Response {
 #[test]
 fn the_previous_epoch_stays_live_and_the_one_before_goes() {
     let world = world(&config());
-    world.shelf.put(2, EncodedTable::clear(2, &world.probe));
+    world.source.put(2, EncodedTable::clear(2, &world.probe));
     assert!(world.running.reload());
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);
     assert_eq!(get(world.at, &routes::table("t", Some(Epoch(1)))).status, 200);
 
-    world.shelf.put(3, EncodedTable::clear(3, &world.probe));
+    world.source.put(3, EncodedTable::clear(3, &world.probe));
     let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains(r#""live":[3,2]"#) && told.contains(r#""changed":true"#), "{told}");
     assert_refused(&ask_epoch(&world, 1), Code::StaleEpoch);
@@ -37,11 +37,11 @@ fn the_previous_epoch_stays_live_and_the_one_before_goes() {
 fn a_server_that_starts_late_serves_both_newest_epochs() {
     let probe = Probe::new();
     let made = EncodedTable::clear(7, &probe);
-    let shelf = Shelf::with(made.clone());
-    shelf.put(6, EncodedTable::clear(6, &probe));
-    shelf.put(5, EncodedTable::clear(5, &probe));
-    let running = start(&config(), &shelf);
-    let world = World { at: running.public, pin: made.pin(), running, probe, shelf, made };
+    let source = TestSource::with(made.clone());
+    source.put(6, EncodedTable::clear(6, &probe));
+    source.put(5, EncodedTable::clear(5, &probe));
+    let running = start(&config(), &source);
+    let world = World { at: running.public, pin: made.pin(), running, probe, source, made };
     assert_answers(&ask_epoch(&world, 7), &pin_of(&world, 7), &[5]);
     assert_answers(&ask_epoch(&world, 6), &pin_of(&world, 6), &[5]);
     assert_refused(&ask_epoch(&world, 5), Code::StaleEpoch);
@@ -50,7 +50,7 @@ fn a_server_that_starts_late_serves_both_newest_epochs() {
 #[test]
 fn a_bad_image_is_refused_and_the_old_one_stays() {
     let world = world(&config());
-    world.shelf.put_broken(2, "cut short");
+    world.source.put_broken(2, "cut short");
     assert!(!world.running.reload());
     let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains("cut short") && told.contains(r#""live":[1]"#), "{told}");
@@ -58,13 +58,13 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
     world.until("sotto_epoch_load_failures_total", 2.0);
 
     // Another table, or another epoch, under the name of a new epoch.
-    world.shelf.put(2, EncodedTable { name: "other", ..EncodedTable::clear(2, &world.probe) });
+    world.source.put(2, EncodedTable { name: "other", ..EncodedTable::clear(2, &world.probe) });
     assert!(!world.running.reload());
-    world.shelf.put(2, EncodedTable::clear(9, &world.probe));
+    world.source.put(2, EncodedTable::clear(9, &world.probe));
     assert!(!world.running.reload());
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
 
-    world.shelf.put(2, EncodedTable::clear(2, &world.probe));
+    world.source.put(2, EncodedTable::clear(2, &world.probe));
     assert!(world.running.reload(), "a good one is taken after all");
 }
 
@@ -72,17 +72,17 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
 fn a_damaged_newest_epoch_hides_no_good_one() {
     let probe = Probe::new();
     let made = EncodedTable::clear(3, &probe);
-    let shelf = Shelf::with(made.clone());
-    shelf.put(1, EncodedTable::clear(1, &probe));
-    shelf.put_broken(4, "cut short");
-    shelf.put_broken(2, "cut short");
-    let running = start(&config(), &shelf);
-    let world = World { at: running.public, pin: made.pin(), running, probe, shelf, made };
+    let source = TestSource::with(made.clone());
+    source.put(1, EncodedTable::clear(1, &probe));
+    source.put_broken(4, "cut short");
+    source.put_broken(2, "cut short");
+    let running = start(&config(), &source);
+    let world = World { at: running.public, pin: made.pin(), running, probe, source, made };
     assert_answers(&ask_epoch(&world, 3), &pin_of(&world, 3), &[5]);
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     // Two new ones at once, of which the newer is damaged.
-    world.shelf.put(5, EncodedTable::clear(5, &world.probe));
-    world.shelf.put_broken(6, "cut short");
+    world.source.put(5, EncodedTable::clear(5, &world.probe));
+    world.source.put_broken(6, "cut short");
     let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains(r#""live":[5,3]"#) && told.contains("cut short"), "{told}");
     assert_answers(&ask_epoch(&world, 5), &pin_of(&world, 5), &[5]);
@@ -91,7 +91,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
 #[test]
 fn new_epochs_are_found_without_being_told() {
     let world = world(&ServerConfig { reload_seconds: 1, ..config() });
-    world.shelf.put(2, EncodedTable::clear(2, &world.probe));
+    world.source.put(2, EncodedTable::clear(2, &world.probe));
     world.until(r#"sotto_live_epoch{table="t",generation="newest"}"#, 2.0);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);
 }
@@ -119,7 +119,7 @@ fn epochs_are_swapped_while_questions_fly() {
             });
         }
         for epoch in 2..30 {
-            world.shelf.put(epoch, EncodedTable::clear(epoch, &world.probe));
+            world.source.put(epoch, EncodedTable::clear(epoch, &world.probe));
             assert!(world.running.reload());
             let before = world.probe.batches().len();
             while world.probe.batches().len() < before + 3 {
@@ -134,25 +134,25 @@ fn epochs_are_swapped_while_questions_fly() {
 fn an_ask_in_flight_outlives_its_epoch() {
     let world = world(&config());
     world.probe.hold();
-    let ask = world.ask_later(&[5]);
+    let query = world.query_later(&[5]);
     world.until("sotto_passes_total", 1.0);
     for epoch in [2, 3] {
-        world.shelf.put(epoch, EncodedTable::clear(epoch, &world.probe));
+        world.source.put(epoch, EncodedTable::clear(epoch, &world.probe));
         assert!(world.running.reload());
     }
     world.probe.release();
-    assert_answers(&ask.join().unwrap(), &world.pin, &[5]);
+    assert_answers(&query.join().unwrap(), &world.pin, &[5]);
 }
 
 #[test]
 fn a_server_does_not_start_without_tables_that_open() {
-    let none = Server::start_with(&config(), vec![Box::new(Shelf::default())]);
+    let none = Server::start_with(&config(), vec![Box::new(TestSource::default())]);
     assert!(matches!(none, Err(StartError::NoEpoch { .. })));
-    let broken = Shelf::default();
+    let broken = TestSource::default();
     broken.put_broken(1, "cut short");
     let broken = Server::start_with(&config(), vec![Box::new(broken)]);
     assert!(matches!(broken, Err(StartError::Table { .. })));
-    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
-    let twice = Server::start_with(&config(), vec![Box::new(shelf.clone()), Box::new(shelf)]);
+    let source = TestSource::with(EncodedTable::clear(1, &Probe::new()));
+    let twice = Server::start_with(&config(), vec![Box::new(source.clone()), Box::new(source)]);
     assert!(matches!(twice, Err(StartError::SameName { .. })));
 }

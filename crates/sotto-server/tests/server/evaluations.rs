@@ -1,6 +1,7 @@
-//! Evaluations for clients of symmetric tables: by the server that has the key, so many for each client.
+//! Evaluations for clients of symmetric tables, by the server that has the key, up to a quota per
+//! client.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_catalog::{SignedCatalog, SigningKey, SymmetricLayer};
 use sotto_core::Epoch;
 use sotto_oprf::{Element, Input, MaskVersion, OprfError, SecretKey, blind};
@@ -60,7 +61,7 @@ fn scene(config: &ServerConfig) -> Scene {
     let made = EncodedTable::clear(3, &Probe::new());
     let shelved = Shelved::new(made);
     let (pin, key) = (shelved.made.pin(), key(&shelved.key));
-    let plain = Shelf::with(EncodedTable { name: "plain", ..EncodedTable::clear(3, &Probe::new()) });
+    let plain = TestSource::with(EncodedTable { name: "plain", ..EncodedTable::clear(3, &Probe::new()) });
     let running = Server::start_with(config, vec![Box::new(shelved), Box::new(plain)]).unwrap();
     Scene { running, pin, key }
 }
@@ -84,13 +85,13 @@ impl Scene {
 fn evaluations_are_what_the_key_gives_and_proved() {
     let scene = scene(&config());
     for count in [1, 3, 64] {
-        let asked = blinded(count);
-        let response = scene.evaluate(asked.elements());
+        let request = blinded(count);
+        let response = scene.evaluate(request.elements());
         assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(response.header("cache-control"), Some("no-store"));
         assert_eq!(response.body.len() as u64, evaluate::answer_bytes(count as u16));
         let (elements, proof) = evaluate::decode_answer(&response.body, &scene.pin, count as u16).unwrap();
-        let outputs = asked.finish(&elements, &proof, &scene.key.public()).unwrap();
+        let outputs = request.finish(&elements, &proof, &scene.key.public()).unwrap();
         for (row, output) in (0..).zip(outputs) {
             let input = Input::row("t", row, MaskVersion(1)).unwrap();
             assert_eq!(output.bytes(), scene.key.at(&input).unwrap().bytes());
@@ -137,18 +138,18 @@ fn what_is_no_request_is_refused() {
 #[test]
 fn a_client_has_so_many_in_an_hour_and_no_more() {
     let scene = scene(&ServerConfig { evaluations_per_client: 5, ..config() });
-    let asked = |count| scene.evaluate(blinded(count).elements());
-    assert_eq!(asked(3).status, 200);
-    // What is refused is not counted, but for elements that are none: those take work.
-    let refused = asked(3);
+    let evaluate = |count| scene.evaluate(blinded(count).elements());
+    assert_eq!(evaluate(3).status, 200);
+    // Refused requests are not counted, except those with invalid elements, which take work.
+    let refused = evaluate(3);
     assert_refused(&refused, Code::Busy);
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
-    // One more than the two that are left: a fifth of the hour.
+    // One more than the two that are left, which is a fifth of an hour's quota.
     assert!((710..=720).contains(&wait), "{wait} seconds");
     assert_refused(&scene.evaluate(&[[0; 32]]), Code::BadElement);
-    assert_refused(&asked(2), Code::Busy);
-    assert_eq!(asked(1).status, 200);
-    assert_refused(&asked(1), Code::Busy);
+    assert_refused(&evaluate(2), Code::Busy);
+    assert_eq!(evaluate(1).status, 200);
+    assert_refused(&evaluate(1), Code::Busy);
 }
 
 #[test]
@@ -164,15 +165,15 @@ fn a_restart_gives_nobody_anything_back() {
         let running = Server::start_with(&config(), vec![Box::new(shelved)]).unwrap();
         Scene { running, pin, key: self::key(&key) }
     };
-    let asked = |scene: &Scene, count| scene.evaluate(blinded(count).elements());
+    let evaluate = |scene: &Scene, count| scene.evaluate(blinded(count).elements());
     let first = open();
-    assert_eq!(asked(&first, 12).status, 200);
+    assert_eq!(evaluate(&first, 12).status, 200);
     first.running.shutdown();
     let second = open();
-    assert_refused(&asked(&second, 9), Code::Busy);
-    assert_eq!(asked(&second, 8).status, 200);
+    assert_refused(&evaluate(&second, 9), Code::Busy);
+    assert_eq!(evaluate(&second, 8).status, 200);
     drop(second);
-    assert_refused(&asked(&open(), 1), Code::Busy);
+    assert_refused(&evaluate(&open(), 1), Code::Busy);
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn only_the_server_with_the_right_key_serves_a_symmetric_table() {
         let refused = start(Shelved { given, ..shelved() }).err().unwrap().to_string();
         assert!(refused.contains("symmetric"), "{refused}");
     }
-    // Server 1 of two has no use for the key, and evaluates nothing.
+    // Server 1 of two does not need the key, and evaluates nothing.
     let second = EncodedTable { scheme: &CLEAR_TWO, role: 1, ..EncodedTable::clear(3, &Probe::new()) };
     let second = Shelved { given: None, ..Shelved::new(second) };
     let pin = second.made.pin();
@@ -195,9 +196,9 @@ fn only_the_server_with_the_right_key_serves_a_symmetric_table() {
 #[test]
 fn a_proof_is_of_the_key_that_the_catalog_names() {
     let scene = scene(&config());
-    let asked = blinded(1);
-    let response = scene.evaluate(asked.elements());
+    let request = blinded(1);
+    let response = scene.evaluate(request.elements());
     let (elements, proof) = evaluate::decode_answer(&response.body, &scene.pin, 1).unwrap();
     let other = key(&secret()).public();
-    assert_eq!(asked.finish(&elements, &proof, &other).unwrap_err(), OprfError::Proof);
+    assert_eq!(request.finish(&elements, &proof, &other).unwrap_err(), OprfError::Proof);
 }

@@ -1,6 +1,6 @@
 //! A real scheme from a real table directory.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, TableShape};
 use sotto_db::image::header::FilePart;
@@ -47,12 +47,12 @@ fn encode_with(scheme: &SchemeEntry, dir: &Path, name: &str, salt: u8) {
     encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
 }
 
-/// Flips a bit in the middle of what an image is scanned for, or puts it back.
+/// Flips a bit in the middle of the section that passes read, or flips it back.
 fn flip(image: &Path) {
     let entry = *ImageFile::open(image).unwrap().header().entry(FilePart::Scheme(Section::Resident)).unwrap();
     let mut bytes = fs::read(image).unwrap();
     bytes[(entry.offset + entry.bytes / 2) as usize] ^= 4;
-    // By another file of that name, as `spec/image.md` says.
+    // Replaced by another file of that name, as `spec/image.md` says.
     let other = image.with_extension("other");
     fs::write(&other, bytes).unwrap();
     fs::rename(other, image).unwrap();
@@ -66,7 +66,7 @@ fn serve(dir: &Path, residency: Residency) -> RunningServer {
     Server::start(&ServerConfig { tables: vec![TableConfig::dir(dir)], residency, ..config() }).unwrap()
 }
 
-/// A client of the newest epoch, prepared with what the server gives out.
+/// A client of the newest epoch, prepared with the server's artifacts.
 struct Asker {
     catalog: Catalog,
     pin: FrameHeader,
@@ -115,9 +115,9 @@ fn rows_come_back_mapped_or_copied() {
     encode(dir.path(), 0);
     for residency in [Residency::Auto, Residency::Copy, Residency::Map] {
         let running = serve(dir.path(), residency);
-        let mut asker = prepare(&running);
+        let mut client = prepare(&running);
         for at in [0, 1, 350, ROWS - 1] {
-            assert_eq!(asker.get(&running, at), row(0, at), "row {at}, {residency:?}");
+            assert_eq!(client.get(&running, at), row(0, at), "row {at}, {residency:?}");
         }
     }
 }
@@ -136,13 +136,13 @@ fn metrics_say_where_tables_lie() {
     let table = table.header().entry(FilePart::Scheme(Section::Resident)).unwrap().bytes;
     let copied = serve(dir.path(), Residency::Copy);
     assert_eq!((bytes(&copied, "memory"), bytes(&copied, "file")), (table, 0));
-    // The next epoch is copied too, and the one after takes the place of the first.
+    // The next epoch is copied too, and the one after it replaces the first.
     for epochs in [2, 2] {
         encode(dir.path(), 1);
         copied.reload();
         assert_eq!((bytes(&copied, "memory"), bytes(&copied, "file")), (epochs * table, 0));
     }
-    // So small a table stays where it is.
+    // A table this small is not copied.
     for residency in [Residency::Auto, Residency::Map] {
         let mapped = serve(dir.path(), residency);
         assert_eq!((bytes(&mapped, "memory"), bytes(&mapped, "file")), (0, 2 * table), "{residency:?}");
@@ -195,13 +195,13 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
     let ready = get(running.admin, "/readyz");
     assert!(ready.status == 200 && ready.text().contains("not served: other"), "{}", ready.text());
     assert!(get(running.admin, "/metrics").text().contains("sotto_table_up{table=\"other\"} 0"));
-    // Another look finds no other file there; and then the one that was copied anew.
+    // A reload finds no other file, and then the new copy.
     assert!(!running.reload());
     flip(&image);
     assert!(running.reload());
     assert_eq!(get(running.public, &routes::table("other", None)).status, 200);
 
-    // Of two epochs the good one is served; who trusts an image gets it as it is.
+    // Of two epochs the intact one is served; an image that is not checked is served as it is.
     encode_as(damaged, "other", 6);
     let second = damaged.join("epoch-00000002.sotto");
     flip(&second);
@@ -215,7 +215,7 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
     let trusting = ServerConfig { tables: tables[..1].to_vec(), skip_image_check: true, ..config() };
     let TableStatus::Live(table) = live(&trusting) else { panic!("not served") };
     assert_eq!(table.catalog().epoch, Epoch(2));
-    // Nothing but damaged images is no server.
+    // A server does not start if all images are damaged.
     flip(&image);
     let error = Server::start(&ServerConfig { skip_image_check: false, ..trusting }).err().unwrap();
     assert!(matches!(error, StartError::Table { .. }) && error.to_string().contains("resident"), "{error}");
@@ -230,15 +230,15 @@ fn an_image_that_is_written_to_costs_its_table_until_it_is_back() {
     let running = Server::start(&ServerConfig { tables, ..config() }).unwrap();
     let image = dirs[1].path().join("epoch-00000001.sotto");
     let bytes = fs::read(&image).unwrap();
-    let mut asker = prepare(&running);
+    let mut client = prepare(&running);
     let frame = {
-        let (queries, _) = asker.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
-        query::encode(&asker.pin, &SessionId::NONE, &queries).unwrap()
+        let (queries, _) = client.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
+        query::encode(&client.pin, &SessionId::NONE, &queries).unwrap()
     };
-    let ask = || post(running.public, &routes::query("real"), &frame);
-    assert_eq!(ask().status, 200);
-    let hint = routes::artifact(&asker.catalog.artifacts[0].digest.to_string());
-    // Cut short; and overwritten with the same length, which no fault tells.
+    let query = || post(running.public, &routes::query("real"), &frame);
+    assert_eq!(query().status, 200);
+    let hint = routes::artifact(&client.catalog.artifacts[0].digest.to_string());
+    // Truncated; and overwritten with the same length, which raises no fault.
     for write in [
         |image: &Path, bytes: &[u8]| {
             File::options().write(true).open(image).unwrap().set_len(bytes.len() as u64 / 2).unwrap()
@@ -248,16 +248,16 @@ fn an_image_that_is_written_to_costs_its_table_until_it_is_back() {
         },
     ] {
         write(&image, &bytes);
-        assert_refused(&ask(), Code::NotReady);
+        assert_refused(&query(), Code::NotReady);
         assert_refused(&get(running.public, &hint), Code::NotReady);
         assert!(!running.reload());
-        assert_refused(&ask(), Code::NotReady);
+        assert_refused(&query(), Code::NotReady);
         assert_eq!(get(running.public, &routes::table("other", None)).status, 200);
         assert!(get(running.admin, "/metrics").text().contains("sotto_table_up{table=\"real\"} 0"));
         fs::write(&image, &bytes).unwrap();
         let told = reloaded(&running);
         assert!(told.contains(r#""live":[1],"reading":false,"refused":null,"table":"real""#), "{told}");
-        assert_eq!(asker.get(&running, 7), row(0, 7));
+        assert_eq!(client.get(&running, 7), row(0, 7));
     }
 }
 
@@ -276,9 +276,9 @@ fn damaged_real_queries_never_stop_the_server() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
     let running = serve(dir.path(), Residency::Auto);
-    let mut asker = prepare(&running);
-    let (queries, _) = asker.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
-    let frame = query::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
+    let mut client = prepare(&running);
+    let (queries, _) = client.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
+    let frame = query::encode(&client.pin, &SessionId::NONE, &queries).unwrap();
     for at in (0..frame.len()).step_by(frame.len() / 50) {
         let mut flipped = frame.clone();
         flipped[at] ^= 0x80;
@@ -289,7 +289,7 @@ fn damaged_real_queries_never_stop_the_server() {
     padded.push(0);
     let response = post(running.public, &routes::query("real"), &padded);
     assert_refused(&response, Code::Malformed);
-    assert_eq!(asker.get(&running, 1), row(0, 1));
+    assert_eq!(client.get(&running, 1), row(0, 1));
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn mutated_keys_of_every_scheme_reach_its_parser() {
         let mut parsed = [0; 2];
         let step = (keys.len() / 4).max(1);
         for at in (0..keys.len()).step_by(step) {
-            // Reduced or not, as it comes; and not reduced for certain.
+            // Values that may be reduced or not, and one that is certainly not reduced.
             for flipped in [at..at + 1, at..(at + step).min(keys.len())] {
                 let mut keys = keys.clone();
                 keys[flipped].fill(0xff);
@@ -337,15 +337,15 @@ fn a_client_that_hangs_up_in_the_middle_of_a_download_does_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
     let running = serve(dir.path(), Residency::Auto);
-    let mut asker = prepare(&running);
-    let entry = asker.catalog.artifacts[0].clone();
+    let mut client = prepare(&running);
+    let entry = client.catalog.artifacts[0].clone();
     for _ in 0..20 {
         let mut gone = http::connect(running.public);
         let head = http::head("GET", &routes::artifact(&entry.digest.to_string()), &[]);
         gone.write_all(head.as_bytes()).unwrap();
         gone.read_exact(&mut [0; 100]).unwrap();
     }
-    assert_eq!(asker.get(&running, 2), row(0, 2));
+    assert_eq!(client.get(&running, 2), row(0, 2));
     assert_eq!(running.shutdown().unfinished, 0);
 }
 

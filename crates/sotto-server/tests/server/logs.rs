@@ -1,6 +1,6 @@
 //! Logs of publishers' catalogs: their files and no others, proofs, growth.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_catalog::{Hex32, SigningKey};
 use sotto_core::Epoch;
 use sotto_server::{Server, ServerConfig, StartError};
@@ -17,7 +17,7 @@ fn entry(key: &SigningKey, number: u64) -> LogEntry {
     LogEntry::new(EntryKind::Catalog, name, Epoch(number), digest, key.public())
 }
 
-/// The entry as it lies in the log: each names the one before.
+/// The entry in the log, which names the previous one.
 fn chained(key: &SigningKey, number: u64) -> LogEntry {
     let mut previous = None;
     let mut last = entry(key, number);
@@ -60,7 +60,7 @@ fn a_log_is_served_with_proofs_and_grows() {
     assert!(tile.header("cache-control").unwrap().contains("immutable"));
     assert_eq!(file("tile/entries/000").status, 200);
 
-    // What is not a file of the log is not there, whatever lies in its folder or beside it.
+    // Files in the log's folder that do not belong to the log are not found.
     for path in [
         "write.lock",
         "witnessed",
@@ -85,7 +85,7 @@ fn a_log_is_served_with_proofs_and_grows() {
     add(dir.path(), &key, 301..=600);
     world.running.reload();
     assert_eq!((proven(&world, &key, 7).size, proven(&world, &key, 600).size), (600, 600));
-    // One that does not go on is not taken, and the old one stays.
+    // A log that does not extend the old one is refused, and the old one stays.
     std::fs::rename(dir.path().join("checkpoint"), dir.path().join("kept")).unwrap();
     std::fs::write(dir.path().join("checkpoint"), "damaged").unwrap();
     world.running.reload();
@@ -97,8 +97,8 @@ fn a_server_with_a_bad_log_does_not_start() {
     let (dir, key) = (tempfile::tempdir().unwrap(), SigningKey::generate(&mut seeded("publisher")));
     let refused = |logs: &[&Path]| {
         let logs = logs.iter().map(|path| path.to_path_buf()).collect();
-        let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
-        match Server::start_with(&ServerConfig { logs, ..config() }, vec![Box::new(shelf)]) {
+        let source = TestSource::with(EncodedTable::clear(1, &Probe::new()));
+        match Server::start_with(&ServerConfig { logs, ..config() }, vec![Box::new(source)]) {
             Err(StartError::Settings(why)) => why,
             other => panic!("{:?}", other.map(|_| ())),
         }

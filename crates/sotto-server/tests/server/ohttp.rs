@@ -1,7 +1,7 @@
-//! Requests that a relay passes on: what they reach, what is refused to the relay, and what inside.
+//! Requests that a relay passes on: the routes they reach, and refusals to the relay and inside.
 
-use super::apple::kit::{AGENT, User, config, start, write};
-use crate::kit::{Response, get, http};
+use super::apple::harness::{AGENT, User, config, start, write};
+use crate::harness::{Response, get, http};
 use bytes::Bytes;
 use rand_core::CryptoRng;
 use sotto_ohttp::bhttp::{BhttpLimits, Request, Response as Inner};
@@ -37,13 +37,13 @@ impl Client {
         inside(&relay(self.at, &sealed), pending)
     }
 
-    fn ask(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Inner {
+    fn query(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Inner {
         self.plain(&request(method, path, fields, body).to_bytes())
     }
 
-    /// As a phone asks.
+    /// A request as a phone sends it.
     fn post(&mut self, path: &str, user: &str, body: &[u8]) -> Inner {
-        self.ask("POST", path, &[("user-identifier", user), ("user-agent", AGENT)], body)
+        self.query("POST", path, &[("user-identifier", user), ("user-agent", AGENT)], body)
     }
 }
 
@@ -88,7 +88,7 @@ fn text(inner: &Inner) -> String {
 
 fn counted(running: &RunningServer, route: &str, outcome: &str) -> f64 {
     let name = format!("sotto_requests_total{{route=\"{route}\",outcome=\"{outcome}\"}}");
-    super::apple::kit::metric(running, &name)
+    super::apple::harness::metric(running, &name)
 }
 
 fn gateway(root: &Path, change: impl Fn(&mut OhttpConfig)) -> ServerConfig {
@@ -104,10 +104,11 @@ fn a_phone_asks_by_a_relay_and_keys_outlive_a_restart() {
     let config = gateway(root.path(), |_| ());
     let running = start(&config);
     let mut by_relay = Client::new(running.public);
-    // A user that is known by the direct way, so that its keys are there; the answer by the relay is the same to the last byte.
+    // The user has sent its keys directly. The answer through the relay is the same to the last
+    // byte.
     let user = User::new(running.public, "user", "a");
     let (body, _) = user.client.ask(&[b"+15550000003", b"none"], &mut seeded("asking")).unwrap();
-    let direct = super::apple::kit::post(running.public, "/queries", "user", &body);
+    let direct = super::apple::harness::post(running.public, "/queries", "user", &body);
     let relayed = by_relay.post("/queries", "user", &body);
     assert_eq!((direct.status, relayed.status), (200, 200));
     assert!(direct.body == relayed.body);
@@ -115,8 +116,8 @@ fn a_phone_asks_by_a_relay_and_keys_outlive_a_restart() {
     assert_eq!(told.status, 200);
     assert_eq!(by_relay.post("/key", "other", &user.client.key_request(&mut seeded("keys"))).status, 200);
     assert_eq!(by_relay.post("/queries", "other", &body).status, 200);
-    // Our own routes too, with what they say in headers.
-    let tables = by_relay.ask("GET", "/v1/tables", &[], b"");
+    // Our own routes are reached too, with their headers.
+    let tables = by_relay.query("GET", "/v1/tables", &[], b"");
     assert_eq!(tables.status, 200, "{}", text(&tables));
     assert!(tables.fields.iter().any(|(name, value)| name == "content-type" && value == "application/json"));
     assert_eq!((counted(&running, "ohttp", "ok"), counted(&running, "apple-queries", "ok")), (5.0, 3.0));
@@ -156,7 +157,7 @@ fn what_is_wrong_outside_is_told_to_the_relay() {
     let typed = [("content-type", "application/octet-stream"), ("content-length", &*length)];
     assert_eq!(http::request(at, "POST", WELL_KNOWN, &typed, &sealed).status, 415);
     assert_eq!(http::request(at, "PUT", WELL_KNOWN, &[], b"").status, 405);
-    // Announced, and never sent.
+    // A body that is announced, and never sent.
     let length = (1_u64 << 21).to_string();
     let typed = [("content-type", REQUEST_TYPE), ("content-length", &*length)];
     assert_eq!(http::request(at, "POST", WELL_KNOWN, &typed, b"").status, 413);
@@ -178,28 +179,28 @@ fn what_is_wrong_inside_stays_inside() {
     let set = gateway(root.path(), |set| set.max_response_mib = 1);
     let running = start(&ServerConfig { static_dir: Some(page), ..set });
     let mut client = Client::new(running.public);
-    assert_eq!(client.ask("GET", "/nothing", &[], b"").status, 404);
-    assert_eq!(client.ask("GET", "/config", &[], b"").status, 405);
+    assert_eq!(client.query("GET", "/nothing", &[], b"").status, 404);
+    assert_eq!(client.query("GET", "/config", &[], b"").status, 405);
     assert_eq!(
-        client.ask("POST", WELL_KNOWN, &[("content-type", REQUEST_TYPE)], b"").status,
+        client.query("POST", WELL_KNOWN, &[("content-type", REQUEST_TYPE)], b"").status,
         404,
         "no gateway within"
     );
     assert_eq!(client.post("/queries", "nobody", b"\xFF").status, 400);
-    let large = client.ask("GET", "/large.js", &[], b"");
+    let large = client.query("GET", "/large.js", &[], b"");
     assert_eq!(large.status, 413, "{}", text(&large));
     for plain in [&b""[..], &[0], &[1, 0x40, 200], &[0xFF; 99], &vec![0; 70_000]] {
         assert_eq!(client.plain(plain).status, 400);
     }
     let many: Vec<_> = (0..101).map(|_| ("a", "b")).collect();
-    assert_eq!(client.ask("GET", "/v1/tables", &many, b"").status, 400);
-    assert_eq!(client.ask("GET", "/v1/tables", &many[..100], b"").status, 200);
-    assert_eq!(client.ask("GET", "v1/tables", &[], b"").status, 400);
-    assert_eq!(client.ask("CONNECT", "pir.example:443", &[], b"").status, 400);
-    // What a connection says is not for a message, and a length is what it is.
+    assert_eq!(client.query("GET", "/v1/tables", &many, b"").status, 400);
+    assert_eq!(client.query("GET", "/v1/tables", &many[..100], b"").status, 200);
+    assert_eq!(client.query("GET", "v1/tables", &[], b"").status, 400);
+    assert_eq!(client.query("CONNECT", "pir.example:443", &[], b"").status, 400);
+    // Header fields of a connection are not those of a message, and a length is the true one.
     let odd = [("connection", "close"), ("transfer-encoding", "chunked"), ("content-length", "99999999999")];
-    assert_eq!(client.ask("GET", "/v1/tables", &odd, b"").status, 200);
-    // A copy is answered, and does nothing again.
+    assert_eq!(client.query("GET", "/v1/tables", &odd, b"").status, 200);
+    // A copy of a request is not passed on to a route.
     let (sealed, first) = client.seal(&request("GET", "/v1/tables", &[], b"").to_bytes());
     assert_eq!(inside(&relay(client.at, &sealed), first).status, 200);
     let before = counted(&running, "tables", "ok");
@@ -208,7 +209,7 @@ fn what_is_wrong_inside_stays_inside() {
         (counted(&running, "tables", "ok"), counted(&running, "ohttp-inside", "replayed")),
         (before, 1.0)
     );
-    crate::kit::eventually("all memory is given back", || {
-        super::apple::kit::metric(&running, "sotto_request_memory_bytes") == 0.0
+    crate::harness::eventually("all memory is given back", || {
+        super::apple::harness::metric(&running, "sotto_request_memory_bytes") == 0.0
     });
 }

@@ -1,7 +1,7 @@
-//! Pages of other origins.
+//! Web pages of other origins.
 
-use crate::kit::http::{Response, request};
-use crate::kit::*;
+use crate::harness::http::{Response, request};
+use crate::harness::*;
 use sotto_server::ServerConfig;
 use sotto_wire::{Code, routes};
 
@@ -37,7 +37,7 @@ fn pages_of_those_that_are_named_may_and_no_others() {
     assert_eq!((question.status, question.body.len()), (204, 0));
     assert_eq!(question.header("access-control-allow-methods"), Some("GET, POST"));
     assert_eq!(question.header("access-control-allow-headers"), Some("content-type, if-none-match, range"));
-    // What is read must not depend on whether it went well: a refusal says what to do.
+    // A page may read refusals too: they contain the remedy.
     for path in [routes::TABLES, "/nothing"] {
         let response = from(PAGE, &world, "GET", path);
         assert_eq!(response.header("access-control-allow-origin"), Some(PAGE), "{path}");
@@ -48,7 +48,7 @@ fn pages_of_those_that_are_named_may_and_no_others() {
     for other in ["https://page.example.evil", "http://page.example", "null", "https://page.example:443"] {
         let response = from(other, &world, "GET", routes::TABLES);
         assert_eq!(response.header("access-control-allow-origin"), None);
-        // A cache must not give it to a page that may read it.
+        // A cache must not serve this response to a page that may read it.
         assert_eq!(response.header("vary"), Some("origin"), "{other}");
         assert_refused(&from(other, &world, "OPTIONS", &routes::query("t")), Code::WrongMethod);
     }

@@ -1,6 +1,6 @@
-//! A page for browsers: its files and no others, with what a browser may do with them.
+//! A page for browsers: its files and no others, and its security headers.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_server::{Server, ServerConfig, StartError};
 use sotto_wire::{Code, routes};
 use std::path::Path;
@@ -15,10 +15,10 @@ fn with(folder: &Path) -> ServerConfig {
     ServerConfig { static_dir: Some(folder.to_owned()), ..config() }
 }
 
-/// Why a server with this page does not start.
+/// The reason why a server with this page does not start.
 fn refused(folder: &Path) -> String {
-    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
-    match Server::start_with(&with(folder), vec![Box::new(shelf)]) {
+    let source = TestSource::with(EncodedTable::clear(1, &Probe::new()));
+    match Server::start_with(&with(folder), vec![Box::new(source)]) {
         Err(error @ StartError::Page { .. }) => error.to_string(),
         other => panic!("{:?}", other.map(|_| ())),
     }
@@ -52,7 +52,7 @@ fn a_pages_files_are_served_and_no_others() {
         assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
         assert!(!policy.contains("unsafe-inline") && !policy.contains('*'), "{policy}");
         assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
-        // Whoever has it is not sent it again.
+        // A client that has the file is not sent it again.
         let tag = response.header("etag").unwrap().to_owned();
         let again = request(world.at, "GET", path, &[("if-none-match", &tag)], b"");
         assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
@@ -77,7 +77,7 @@ fn a_pages_files_are_served_and_no_others() {
     assert_refused(&post(world.at, "/index.html", b""), Code::WrongMethod);
     assert_eq!(request(world.at, "HEAD", "/", &[], b"").body.len(), 0);
 
-    // What was read at the start is what is served, whatever becomes of the folder.
+    // The files that were read at the start are served, even if the folder changes.
     std::fs::remove_dir_all(&page).unwrap();
     assert_eq!(get(world.at, "/").status, 200);
     assert_eq!(get(world.at, routes::TABLES).status, 200);

@@ -1,6 +1,6 @@
-//! A table in parts, all of which one server has: the answers of the whole table, and none with a part missing.
+//! A table in parts at one server: the answers of the whole table, and none if a part is missing.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_catalog::SignedCatalog;
 use sotto_core::{AnyClient, Epoch, ParamsDigest, PartIndex, RecordIndex, SchemeEntry};
 use sotto_db::parts::{cut_image, part_path};
@@ -27,7 +27,7 @@ fn encode(scheme: &SchemeEntry, dir: &Path) {
     encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
 }
 
-/// Cuts an epoch, and leaves its pieces alone.
+/// Cuts an epoch into parts, and removes the whole image.
 fn cut(scheme: &SchemeEntry, dir: &Path, epoch: u64) {
     let dir = TableDir::open(dir).unwrap();
     let image = dir.open_epoch(Epoch(epoch)).unwrap();
@@ -85,21 +85,21 @@ fn answers_have_the_bytes_of_the_whole_table() {
         fs::copy(whole.path().join(image), parts.path().join(image)).unwrap();
         cut(scheme, parts.path(), 1);
         let running = [serve(whole.path()), serve(parts.path())];
-        let mut asker = Asker::new(scheme, &running[1]);
-        // A session is one for all parts: keys are registered once.
-        let sessions = running.each_ref().map(|running| asker.session(running));
+        let mut client = Asker::new(scheme, &running[1]);
+        // There is one session for all parts: keys are registered once.
+        let sessions = running.each_ref().map(|running| client.session(running));
         for (rows, record) in [(1, 0), (1, 7), (3, 1)] {
-            let ask: Vec<_> = (0..rows)
-                .map(|i| asker.client.query(RecordIndex(record + i), &mut seeded("query")).unwrap())
+            let query: Vec<_> = (0..rows)
+                .map(|i| client.client.query(RecordIndex(record + i), &mut seeded("query")).unwrap())
                 .collect();
-            let queries: Vec<Vec<u8>> = ask.iter().flat_map(|(queries, _)| queries.clone()).collect();
+            let queries: Vec<Vec<u8>> = query.iter().flat_map(|(queries, _)| queries.clone()).collect();
             let [a, b] = [0, 1].map(|at| {
-                let frame = query::encode(&asker.pin, &sessions[at], &queries).unwrap();
+                let frame = query::encode(&client.pin, &sessions[at], &queries).unwrap();
                 let response = post(running[at].public, &routes::query("real"), &frame);
                 assert_eq!(response.status, 200, "{}", response.text());
-                let bytes = asker.sizes.answer_bytes as usize;
+                let bytes = client.sizes.answer_bytes as usize;
                 let answers =
-                    answer::decode(&response.body, &asker.pin, queries.len() as u16, bytes).unwrap();
+                    answer::decode(&response.body, &client.pin, queries.len() as u16, bytes).unwrap();
                 answers.iter().map(|answer| answer.to_vec()).collect::<Vec<_>>()
             });
             assert!(a == b, "{name}: an answer differs from that of the whole table");
@@ -128,11 +128,11 @@ fn without_a_part_nothing_is_answered_and_the_old_epoch_goes_on() {
     assert!(!running.reload());
     assert_eq!(epoch(&running), 1);
     assert!(get(running.admin, "/readyz").status == 200);
-    // Another part in its place is no better.
+    // Another part under its name is refused too.
     fs::copy(path(2), path(1)).unwrap();
     assert!(!running.reload());
     fs::remove_file(path(1)).unwrap();
-    // One that is damaged is read through and refused.
+    // A damaged part is verified and refused.
     let good = fs::read(&aside).unwrap();
     let mut damaged = good.clone();
     damaged[5000] ^= 4;
@@ -144,11 +144,12 @@ fn without_a_part_nothing_is_answered_and_the_old_epoch_goes_on() {
     assert!(running.reload());
     assert_eq!(epoch(&running), 2);
 
-    // Written to while it is served, it is lost, and nothing is answered from the others.
+    // A part that is written to while it is served is lost, and nothing is answered from the
+    // others.
     let other = serve(dir.path());
-    let mut asker = Asker::new(scheme, &other);
-    let (queries, _) = asker.client.query(RecordIndex(3), &mut seeded("query")).unwrap();
-    let frame = query::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
+    let mut client = Asker::new(scheme, &other);
+    let (queries, _) = client.client.query(RecordIndex(3), &mut seeded("query")).unwrap();
+    let frame = query::encode(&client.pin, &SessionId::NONE, &queries).unwrap();
     assert_eq!(post(other.public, &routes::query("real"), &frame).status, 200);
     File::options().write(true).open(path(1)).unwrap().set_len(4096).unwrap();
     assert_refused(&post(other.public, &routes::query("real"), &frame), Code::NotReady);

@@ -1,6 +1,6 @@
-//! Rows by range, and the way over old epochs: whole images, remnants, and none.
+//! Rows by range, and deltas over old epochs: of whole images, remnants, and none.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_catalog::{ArtifactEntry, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Image, Section};
 use sotto_db::ingest::FileOptions;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const ROWS: u64 = 5000;
 const WIDTH: usize = 32;
 
-/// A table's folder that is served by a scheme no registry holds.
+/// A table directory, served with a scheme that is in no registry.
 struct Folder(TableDir, u64);
 
 impl EpochSource for Folder {
@@ -74,7 +74,7 @@ fn update(dir: &TableDir, row: u64) {
     update_table(&CLEAR_ROWS, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
 }
 
-/// Epochs 1 to `last`, and a server that keeps the deltas of so many.
+/// Epochs 1 to `last`, and a server that serves this many deltas.
 fn serve(path: &Path, last: u64, keep: u64) -> (TableDir, RunningServer) {
     let dir = TableDir::create(path).unwrap();
     encode(&dir);
@@ -97,7 +97,7 @@ fn fetch(running: &RunningServer, entry: &ArtifactEntry) -> Response {
     get(running.public, &routes::artifact(&entry.digest.to_string()))
 }
 
-/// Which epochs a way leads over: their catalogs and deltas can be had, and fit each other.
+/// The epochs whose catalogs and deltas are served, and form a chain.
 fn way(running: &RunningServer, last: u64) -> Vec<u64> {
     let served = |epoch: &u64| {
         let catalog = catalog(running, *epoch);
@@ -142,7 +142,7 @@ fn the_way_over_old_epochs_is_served_as_far_as_it_is_kept() {
     let temp = tempfile::tempdir().unwrap();
     let (_, running) = serve(temp.path(), 6, 3);
     assert_eq!(way(&running, 6), [4, 5, 6]);
-    // Of a past epoch its delta is served, and nothing else that may lie there.
+    // Of a past epoch only the delta is served.
     let rows = entry(&catalog(&running, 4), Artifact::Rows);
     assert_refused(&fetch(&running, &rows), Code::NoSuchArtifact);
 }
@@ -156,7 +156,7 @@ fn a_remnant_leads_as_well_as_an_image() {
     update(&dir, 6);
     assert!(running.reload());
     assert_eq!(way(&running, 6), [3, 4, 5, 6]);
-    // An epoch that was encoded afresh ends every way.
+    // An epoch that was encoded afresh ends every chain of deltas.
     encode(&dir);
     assert!(running.reload());
     update(&dir, 8);

@@ -1,22 +1,22 @@
 //! Keys are registered, expire, are evicted, outlive epochs and restarts.
 
-use crate::kit::*;
+use crate::harness::*;
 use sotto_core::{AnyClient, Artifact, RecordIndex, Section};
 use sotto_server::{RunningServer, ServerConfig, SessionConfig, TableEpoch};
 use sotto_testkit::{CLEAR_KEYED, CLEAR_STREAM, rng::seeded};
 use sotto_wire::{Code, FrameHeader, SessionId, answer, keys, query, routes};
 
 fn keyed(sessions: SessionConfig) -> World {
-    with_keys(&ServerConfig { sessions, ..config() }, Shelf::default())
+    with_keys(&ServerConfig { sessions, ..config() }, TestSource::default())
 }
 
 /// A server of the keyed scheme's table at epoch 1.
-fn with_keys(config: &ServerConfig, shelf: Shelf) -> World {
+fn with_keys(config: &ServerConfig, source: TestSource) -> World {
     let probe = Probe::new();
     let made = EncodedTable { scheme: &CLEAR_KEYED, ..EncodedTable::clear(1, &probe) };
-    shelf.put(1, made.clone());
-    let running = start(config, &shelf);
-    World { at: running.public, pin: made.pin(), running, probe, shelf, made }
+    source.put(1, made.clone());
+    let running = start(config, &source);
+    World { at: running.public, pin: made.pin(), running, probe, source, made }
 }
 
 /// A prepared client of a table.
@@ -39,12 +39,12 @@ fn session(response: &Response) -> SessionId {
     SessionId(response.body.clone().try_into().unwrap())
 }
 
-/// Registers the keys of a client and gives its session.
+/// Registers the keys of a client and returns its session.
 fn registered(world: &World, client: &dyn AnyClient) -> SessionId {
     session(&register(world, &world.pin, &client.keys()))
 }
 
-/// Asks a server for record 9, which has to be that of the epoch.
+/// Queries record 9 of a server, and checks that it is that of the epoch.
 #[track_caller]
 fn reads(running: &RunningServer, pin: &FrameHeader, id: SessionId, client: &mut dyn AnyClient) {
     let (queries, ticket) = client.query(RecordIndex(9), &mut seeded("query")).unwrap();
@@ -72,14 +72,14 @@ fn each_session_is_answered_with_its_own_keys() {
 #[test]
 fn asks_without_a_held_session_are_told_to_register() {
     let world = keyed(SessionConfig { max_bytes: 48, ..SessionConfig::default() });
-    let ask_as = |id| post(world.at, &routes::query("t"), &frame(&world.pin, id, &[1]));
-    assert_refused(&ask_as(SessionId::NONE), Code::SessionExpired);
-    assert_refused(&ask_as(SessionId([7; 16])), Code::SessionExpired);
+    let query_as = |id| post(world.at, &routes::query("t"), &frame(&world.pin, id, &[1]));
+    assert_refused(&query_as(SessionId::NONE), Code::SessionExpired);
+    assert_refused(&query_as(SessionId([7; 16])), Code::SessionExpired);
     let first = registered(&world, client(&world.made, "a").as_ref());
-    assert_eq!(ask_as(first).status, 200);
+    assert_eq!(query_as(first).status, 200);
     let second = registered(&world, client(&world.made, "b").as_ref());
-    assert_refused(&ask_as(first), Code::SessionExpired);
-    assert_eq!(ask_as(second).status, 200);
+    assert_refused(&query_as(first), Code::SessionExpired);
+    assert_eq!(query_as(second).status, 200);
     assert_eq!(world.metric("sotto_session_evictions_total{reason=\"memory\"}"), 1.0);
 }
 
@@ -94,7 +94,7 @@ fn bad_keys_are_refused() {
     assert_refused(&register(&world, &world.pin, &vec![0; 5000]), Code::TooLarge);
     let stale = FrameHeader { epoch: sotto_core::Epoch(0), ..world.pin };
     assert_refused(&register(&world, &stale, &good), Code::StaleEpoch);
-    // An ask where keys belong.
+    // A query frame instead of keys.
     assert_refused(&post(world.at, &routes::keys("t"), &world.frame(&[1])), Code::Malformed);
     assert_eq!(register(&world, &world.pin, &good).status, 200);
 }
@@ -120,7 +120,7 @@ fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itsel
     assert_refused(&post(world.at, &routes::query("t"), &first), Code::SessionExpired);
     world.until("sotto_sessions{table=\"t\"}", 3.0);
 
-    // One may come free in between, but not two.
+    // One registration may become available in between, but not two.
     let world = keyed(SessionConfig { registrations_per_minute: 2, ..sessions });
     let keys = client.keys();
     let refused: Vec<_> = (0..6)
@@ -147,11 +147,11 @@ fn an_office_behind_one_address_keeps_its_keys() {
 
 #[test]
 fn sessions_outlive_an_epoch_of_the_same_parameters() {
-    let world = with_keys(&config(), Shelf::default());
+    let world = with_keys(&config(), TestSource::default());
     let mut old = client(&world.made, "a");
     let id = registered(&world, old.as_ref());
     let next = EncodedTable { epoch: 2, ..world.made.clone() };
-    world.shelf.put(2, next.clone());
+    world.source.put(2, next.clone());
     assert!(world.running.reload());
     reads(&world.running, &world.pin, id, old.as_mut());
     // The same keys, with the hint of the next epoch.
@@ -161,26 +161,26 @@ fn sessions_outlive_an_epoch_of_the_same_parameters() {
 
 #[test]
 fn sessions_end_with_their_parameters() {
-    let world = with_keys(&config(), Shelf::default());
+    let world = with_keys(&config(), TestSource::default());
     let id = registered(&world, client(&world.made, "a").as_ref());
     let next = EncodedTable { epoch: 2, scheme: &CLEAR_STREAM, ..world.made.clone() };
-    world.shelf.put(2, next.clone());
+    world.source.put(2, next.clone());
     assert!(world.running.reload());
-    let asked = post(world.at, &routes::query("t"), &frame(&next.pin(), id, &[1]));
-    assert_refused(&asked, Code::SessionExpired);
+    let response = post(world.at, &routes::query("t"), &frame(&next.pin(), id, &[1]));
+    assert_refused(&response, Code::SessionExpired);
 }
 
 #[test]
 fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
     let dir = tempfile::tempdir().unwrap();
     let kept = ServerConfig { state: Some(dir.path().join("state")), ..config() };
-    let world = with_keys(&kept, Shelf::default());
+    let world = with_keys(&kept, TestSource::default());
     let mut client = client(&world.made, "a");
     let id = registered(&world, client.as_ref());
     world.until("sotto_session_bytes{medium=\"disk\"}", 48.0);
     world.running.shutdown();
 
-    let world = with_keys(&kept, Shelf::default());
+    let world = with_keys(&kept, TestSource::default());
     assert_eq!(world.metric("sotto_sessions{table=\"t\"}"), 1.0);
     assert_eq!(world.metric("sotto_sessions_in_memory{table=\"t\"}"), 0.0);
     reads(&world.running, &world.pin, id, client.as_mut());
@@ -188,9 +188,9 @@ fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
     assert_eq!(world.metric("sotto_session_readmissions_total"), 1.0);
     world.running.shutdown();
 
-    let forgetful = with_keys(&config(), Shelf::default());
-    let asked = post(forgetful.at, &routes::query("t"), &frame(&forgetful.pin, id, &[1]));
-    assert_refused(&asked, Code::SessionExpired);
+    let forgetful = with_keys(&config(), TestSource::default());
+    let response = post(forgetful.at, &routes::query("t"), &frame(&forgetful.pin, id, &[1]));
+    assert_refused(&response, Code::SessionExpired);
 }
 
 #[test]
@@ -198,19 +198,19 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     let kept = ServerConfig { state: Some(state.clone()), ..config() };
-    let world = with_keys(&kept, Shelf::default());
+    let world = with_keys(&kept, TestSource::default());
     let mut client = client(&world.made, "a");
     let id = registered(&world, client.as_ref());
     let copied = operate(world.running.admin, "/backup");
     assert_eq!(copied.status, 200, "{}", copied.text());
     assert!(copied.text().contains("sessions.redb"), "{}", copied.text());
-    // Nothing stands still meanwhile.
+    // Other requests are answered meanwhile.
     reads(&world.running, &world.pin, id, client.as_mut());
     let restored =
-        with_keys(&ServerConfig { state: Some(state.join("backup")), ..config() }, Shelf::default());
+        with_keys(&ServerConfig { state: Some(state.join("backup")), ..config() }, TestSource::default());
     reads(&restored.running, &restored.pin, id, client.as_mut());
 
-    let forgetful = with_keys(&config(), Shelf::default());
+    let forgetful = with_keys(&config(), TestSource::default());
     let refused = operate(forgetful.running.admin, "/backup");
     assert_refused(&refused, Code::NoSuchRoute);
     assert!(refused.text().contains("--state"), "{}", refused.text());
@@ -220,8 +220,10 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
 fn sessions_without_room_in_memory_take_turns() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
-    let world =
-        with_keys(&ServerConfig { state: Some(dir.path().into()), sessions, ..config() }, Shelf::default());
+    let world = with_keys(
+        &ServerConfig { state: Some(dir.path().into()), sessions, ..config() },
+        TestSource::default(),
+    );
     let mut clients = ["a", "b", "c"].map(|label| client(&world.made, label));
     let ids = [0, 1, 2].map(|i: usize| registered(&world, clients[i].as_ref()));
     for _ in 0..3 {
@@ -230,7 +232,7 @@ fn sessions_without_room_in_memory_take_turns() {
         }
     }
     assert_eq!(world.metric("sotto_session_bytes{medium=\"memory\"}"), 48.0);
-    // Asks of one session at once bring it back once.
+    // Concurrent queries of one session load it once.
     let before = world.metric("sotto_session_readmissions_total");
     let at_once: Vec<_> = (0..8)
         .map(|_| {
@@ -238,7 +240,7 @@ fn sessions_without_room_in_memory_take_turns() {
             std::thread::spawn(move || post(at, &routes::query("t"), &frame).status)
         })
         .collect();
-    assert!(at_once.into_iter().all(|asked| asked.join().unwrap() == 200));
+    assert!(at_once.into_iter().all(|response| response.join().unwrap() == 200));
     assert_eq!(world.metric("sotto_session_readmissions_total"), before + 1.0);
 }
 
@@ -248,7 +250,7 @@ fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
     std::fs::write(dir.path().join("sessions.redb"), "dear diary").unwrap();
     let kept = ServerConfig { state: Some(dir.path().into()), ..config() };
     let made = EncodedTable::clear(1, &Probe::new());
-    let source: Box<dyn sotto_server::EpochSource> = Box::new(Shelf::with(made));
+    let source: Box<dyn sotto_server::EpochSource> = Box::new(TestSource::with(made));
     let error = sotto_server::Server::start_with(&kept, vec![source]).err().unwrap().to_string();
     assert!(error.contains("sessions.redb") && error.contains("delete the file"), "{error}");
 }

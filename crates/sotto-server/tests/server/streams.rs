@@ -1,14 +1,15 @@
 //! Records in units: sent as they are made, between the passes, as fast as clients read.
 
-use crate::kit::http::{connect, head};
-use crate::kit::*;
+use crate::harness::http::{connect, head};
+use crate::harness::*;
 use sotto_core::{AnyClient, AnyPending, RecordIndex, UnitLayout};
 use sotto_server::{ScanConfig, ServerConfig};
 use sotto_testkit::{CLEAR_STREAM, rng::seeded};
 use sotto_wire::{Code, FrameHeader, SessionId, keys, routes, stream};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Rows of this many bytes have 64 units.
@@ -29,16 +30,16 @@ struct Scene {
 fn scene(row_bytes: u64, config: &ServerConfig) -> Scene {
     let probe = Probe::new();
     let made = EncodedTable { scheme: &CLEAR_STREAM, row_bytes, ..EncodedTable::clear(1, &probe) };
-    let shelf = Shelf::with(made.clone());
-    let running = start(config, &shelf);
-    let world = World { at: running.public, pin: made.pin(), running, probe, shelf, made };
-    let params = world.made.parts().catalog.params.to_string();
+    let source = TestSource::with(made.clone());
+    let running = start(config, &source);
+    let world = World { at: running.public, pin: made.pin(), running, probe, source, made };
+    let params = world.made.params();
     let mut rng = seeded("client");
-    let mut client = (CLEAR_STREAM.prepare)(params.as_bytes(), &mut rng).unwrap().finish().unwrap();
+    let mut client = (CLEAR_STREAM.prepare)(&params, &mut rng).unwrap().finish().unwrap();
     let registered = post(world.at, &routes::keys("t"), &keys::encode(&world.pin, &client.keys()));
     let id = SessionId(registered.body.try_into().unwrap());
     let (mut queries, ticket) = client.query(RecordIndex(1), &mut rng).unwrap();
-    let units = CLEAR_STREAM.units.unwrap()(params.as_bytes()).unwrap();
+    let units = CLEAR_STREAM.units.unwrap()(&params).unwrap();
     Scene { world, client, id, query: queries.remove(0), ticket, units }
 }
 
@@ -79,7 +80,7 @@ impl Scene {
     }
 }
 
-/// Waits for a condition, but not for ever.
+/// Waits for a condition, for 20 seconds at most.
 #[track_caller]
 fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let give_up = Instant::now() + Duration::from_secs(20);
@@ -132,8 +133,8 @@ fn what_cannot_be_streamed_is_refused_before_the_first_byte() {
 
     let whole_records = world(&config());
     let head = stream::StreamHead { pin: whole_records.pin, session: SessionId::NONE, first: 0, units: 1 };
-    let asked = post(whole_records.at, &routes::stream("t"), &stream::encode(&head, &[0; 8]));
-    assert_refused(&asked, Code::CannotStream);
+    let response = post(whole_records.at, &routes::stream("t"), &stream::encode(&head, &[0; 8]));
+    assert_refused(&response, Code::CannotStream);
 }
 
 #[test]
@@ -141,17 +142,17 @@ fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
     let scene = scene(WIDER, &ServerConfig { max_streams: 1, ..config() });
     let made = || scene.world.metric("sotto_stream_units_total{table=\"t\"}");
     let mut slow = scene.open();
-    // What the system buffers is made ahead, and no more.
+    // Only as many units are made ahead as the system buffers.
     let mut before = -1.0;
     wait_for("a standstill", || {
         std::thread::sleep(Duration::from_millis(50));
         std::mem::replace(&mut before, made()) == before && before > 0.0
     });
     assert!(before < scene.units.count as f64, "all {before} units were made for a client that reads none");
-    // There is one place, and it is taken; asks go on.
+    // The only permit is taken; queries are answered.
     assert_refused(&scene.post(&scene.frame(0, 1)), Code::Busy);
-    let asked = post(scene.world.at, &routes::query("t"), &frame(&scene.world.pin, scene.id, &[0]));
-    assert_eq!(asked.status, 200);
+    let response = post(scene.world.at, &routes::query("t"), &frame(&scene.world.pin, scene.id, &[0]));
+    assert_eq!(response.status, 200);
     let mut rest = Vec::new();
     slow.read_to_end(&mut rest).unwrap();
     assert_eq!(made(), scene.units.count as f64);
@@ -167,7 +168,7 @@ fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
     scene.world.until("sotto_open_streams", 1.0);
     scene.world.until("sotto_open_streams", 0.0);
     assert!(scene.world.metric("sotto_stream_units_total{table=\"t\"}") < 2.0 * scene.units.count as f64);
-    // And its connection, though it has not hung up.
+    // Its connection is closed too, although the client has not hung up.
     scene.world.until("sotto_connections", 0.0);
     drop(stuck);
 }
@@ -184,7 +185,7 @@ fn a_stream_goes_on_at_the_pace_of_its_clients_budget() {
     let began = Instant::now();
     scene.world.probe.release();
     let (response, pin) = (Response::read(&mut open), scene.world.pin);
-    // The client owes three tenths of a second, which are there again after five times as long.
+    // The client owes three tenths of a second, which take five times as long to accrue.
     assert!(began.elapsed() > Duration::from_millis(1400), "{:?}", began.elapsed());
     assert!(scene.read(&response, &pin, 0) == wide(1, WIDE), "nothing of it is lost");
     scene.world.until("sotto_open_streams", 0.0);
@@ -195,48 +196,51 @@ fn a_slow_client_keeps_no_epoch_open_for_ever() {
     let scene = scene(WIDER, &ServerConfig { idle_timeout_ms: 3000, ..config() });
     let whole = (scene.units.count * scene.units.answer_bytes) as usize;
     let mut slow = scene.open();
-    // It reads all the time, so it never stalls, and would take twenty seconds for all there is, once the epochs are there.
-    let (are_there, wait) = std::sync::mpsc::channel::<()>();
-    let reader = std::thread::spawn(move || {
-        let (mut piece, mut came, mut pause) = (vec![0; 1 << 15], 0, Duration::from_millis(500));
-        while let Ok(read @ 1..) = slow.read(&mut piece) {
-            came += read;
-            if let Ok(()) | Err(RecvTimeoutError::Disconnected) = wait.recv_timeout(pause) {
-                pause = Duration::from_millis(20);
-                std::thread::sleep(pause);
+    // The client reads all the time, so it never stalls. Once the epochs are there, all units would
+    // take it twenty seconds.
+    let pause_ms = Arc::new(AtomicU64::new(500));
+    let reader = std::thread::spawn({
+        let pause_ms = pause_ms.clone();
+        move || {
+            let (mut piece, mut came) = (vec![0; 1 << 15], 0);
+            while let Ok(read @ 1..) = slow.read(&mut piece) {
+                came += read;
+                std::thread::sleep(Duration::from_millis(pause_ms.load(Relaxed)));
             }
+            came
         }
-        came
     });
     scene.world.until("sotto_open_streams", 1.0);
     for epoch in [2, 3] {
-        scene.world.shelf.put(epoch, EncodedTable { epoch, ..scene.world.made.clone() });
+        scene.world.source.put(epoch, EncodedTable { epoch, row_bytes: 8, ..scene.world.made.clone() });
         assert!(scene.world.running.reload());
     }
-    drop(are_there);
+    pause_ms.store(20, Relaxed);
+    scene.world.until("sotto_open_streams", 0.0);
+    // What the system has buffered need not be read slowly.
+    pause_ms.store(0, Relaxed);
     let came = reader.join().unwrap();
     assert!(came < whole * 4 / 5, "{came} of {whole} bytes came");
-    scene.world.until("sotto_open_streams", 0.0);
 }
 
 #[test]
 fn passes_and_units_take_turns() {
     let scene = scene(8, &config());
     let probe = &scene.world.probe;
-    let (at, ask) = (scene.world.at, frame(&scene.world.pin, scene.id, &[0; 8]));
+    let (at, query) = (scene.world.at, frame(&scene.world.pin, scene.id, &[0; 8]));
     let streamed = scene.frame(0, 2);
     std::thread::scope(|scope| {
         probe.hold();
-        let mut later = vec![scope.spawn(|| post(at, &routes::query("t"), &ask))];
+        let mut later = vec![scope.spawn(|| post(at, &routes::query("t"), &query))];
         wait_for("the first pass", || probe.batches().len() == 1);
         for _ in 0..2 {
             later.push(scope.spawn(|| post(at, &routes::stream("t"), &streamed)));
-            later.push(scope.spawn(|| post(at, &routes::query("t"), &ask)));
+            later.push(scope.spawn(|| post(at, &routes::query("t"), &query)));
         }
         scene.world.until("sotto_open_streams", 2.0);
         scene.world.until("sotto_queue_depth", 2.0);
         probe.release();
-        assert!(later.into_iter().all(|asked| asked.join().unwrap().status == 200));
+        assert!(later.into_iter().all(|response| response.join().unwrap().status == 200));
     });
     // Between two passes there is one step of a stream: preparing one, or a unit. Each pass is full.
     let batches = probe.batches();
@@ -253,7 +257,7 @@ fn a_scheme_that_panics_over_a_unit_costs_its_stream_alone() {
     let mut scene = scene(WIDE, &config());
     scene.world.probe.panic_next();
     let mut bytes = Vec::new();
-    // How the end of a broken connection looks is the system's business; that it is not all there is ours.
+    // How a broken connection ends depends on the system; the record must be incomplete.
     let _ = scene.open().read_to_end(&mut bytes);
     assert!((bytes.len() as u64) < scene.units.count * scene.units.answer_bytes);
     let (count, pin) = (scene.units.count, scene.world.pin);
@@ -269,9 +273,9 @@ fn a_shutdown_lets_a_stream_finish_and_cuts_one_off_that_does_not() {
     scene.world.until("sotto_open_streams", 1.0);
     let pin = scene.world.pin;
     let reader = std::thread::spawn(move || Response::read(&mut open));
-    let World { running, probe, shelf, made, at, .. } = scene.world;
+    let World { running, probe, source, made, at, .. } = scene.world;
     assert_eq!(running.shutdown().unfinished, 0);
-    scene.world = World { running: start(&config(), &shelf), probe, shelf, made, pin, at };
+    scene.world = World { running: start(&config(), &source), probe, source, made, pin, at };
     let response = reader.join().unwrap();
     assert!(scene.read(&response, &pin, 0) == wide(1, WIDE));
 

@@ -1,7 +1,7 @@
 //! HTTP/2, TLS, slow clients.
 
-use crate::kit::http::{connect, head};
-use crate::kit::*;
+use crate::harness::http::{connect, head};
+use crate::harness::*;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -18,12 +18,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Asks several times on one HTTP/2 connection at once.
+/// Sends several concurrent requests on one HTTP/2 connection.
 async fn ask_over_h2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, world: &World) {
     let (sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
-    let asks = (0..20).map(|i| {
+    let waiting = (0..20).map(|i| {
         let mut sender = sender.clone();
         let request = hyper::Request::post(format!("http://test{}", routes::query("t")))
             .body(Full::new(Bytes::from(world.frame(&[i]))))
@@ -31,8 +31,8 @@ async fn ask_over_h2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'stati
         async move { sender.send_request(request).await.unwrap() }
     });
     let mut tasks = tokio::task::JoinSet::new();
-    for (i, ask) in asks.enumerate() {
-        tasks.spawn(async move { (i as u64, ask.await) });
+    for (i, query) in waiting.enumerate() {
+        tasks.spawn(async move { (i as u64, query.await) });
     }
     while let Some(done) = tasks.join_next().await {
         let (i, response) = done.unwrap();
@@ -109,10 +109,10 @@ fn tls_with_either_http() {
 fn certificates_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (good, _) = certificate(folder.path());
-    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
+    let source = TestSource::with(EncodedTable::clear(1, &Probe::new()));
     let refused = |tls: TlsConfig, named: &Path| {
         let config = ServerConfig { tls: Some(tls), ..config() };
-        let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf.clone())]).err().unwrap();
+        let error = sotto_server::Server::start_with(&config, vec![Box::new(source.clone())]).err().unwrap();
         assert!(matches!(&error, StartError::Tls { file, .. } if file == named), "{error}");
     };
     let missing = folder.path().join("missing.pem");
@@ -136,19 +136,19 @@ fn a_body_that_does_not_come_is_not_waited_for() {
         slow.write_all(&frame[..sent]).unwrap();
         assert_refused(&Response::read(&mut slow), Code::TooSlow);
     }
-    // A head that does not come either.
+    // A request head that does not arrive.
     let mut slow = connect(world.at);
     slow.write_all(b"POST /v1/tab").unwrap();
     let mut bytes = Vec::new();
     let _ = slow.read_to_end(&mut bytes);
     assert!(!bytes.starts_with(b"HTTP/1.1 2"));
-    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }
 
 #[test]
 fn a_connection_that_asks_nothing_is_not_kept() {
     let world = world(&ServerConfig { idle_timeout_ms: 50, ..config() });
-    // Silence, and the beginning of what could become HTTP/2.
+    // Silence, and the first bytes of a possible HTTP/2 preface.
     for sent in [&b""[..], b"PRI * HT"] {
         let mut silent = connect(world.at);
         silent.write_all(sent).unwrap();
@@ -157,7 +157,7 @@ fn a_connection_that_asks_nothing_is_not_kept() {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "it is still open");
         }
     }
-    // An HTTP/2 client that answers every ping and asks nothing.
+    // An HTTP/2 client that answers every ping and sends no request.
     let connection = async {
         let stream = TokioIo::new(tokio::net::TcpStream::connect(world.at).await.unwrap());
         let (_sender, connection) =
@@ -200,9 +200,9 @@ fn is_open(stream: &std::net::TcpStream) -> bool {
 #[test]
 fn idle_connections_of_one_address_keep_no_stranger_out() {
     let world = world(&ServerConfig { max_connections: 8, connections_per_client: 0, ..config() });
-    // One address takes all there is, and says nothing or half a request; one of them is at work.
+    // One address takes all connections, and sends nothing or half a request; one of them is busy.
     world.probe.hold();
-    let ask = world.ask_later(&[2]);
+    let query = world.query_later(&[2]);
     world.until("sotto_passes_total", 1.0);
     let idle: Vec<_> = (0..7)
         .map(|i| {
@@ -213,13 +213,13 @@ fn idle_connections_of_one_address_keep_no_stranger_out() {
         .collect();
     world.until("sotto_connections", 8.0);
     let strangers: Vec<_> = (2..5).map(|last| connect_from([127, 0, 0, last], world.at)).collect();
-    // Each stranger takes the place of one idle connection, before any other place is free.
+    // Each other client replaces one idle connection, before any connection ends by itself.
     let open = || idle.iter().filter(|stream| is_open(stream)).count();
     eventually("three idle connections are closed", || open() <= 4);
     world.probe.release();
     strangers.into_iter().for_each(|stream| asks_over(stream, &world));
-    assert_answers(&ask.join().unwrap(), &world.pin, &[2]);
-    // Nor itself.
+    assert_answers(&query.join().unwrap(), &world.pin, &[2]);
+    // It does not evict its own busy connections either.
     asks_over(connect_from([127, 0, 0, 1], world.at), &world);
     assert!(open() <= 4);
 }
@@ -244,9 +244,9 @@ fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
     let tls = TlsConfig { cert: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
     std::fs::write(&tls.cert, params.self_signed(&key).unwrap().pem()).unwrap();
     std::fs::write(&tls.key, key.serialize_pem()).unwrap();
-    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
+    let source = TestSource::with(EncodedTable::clear(1, &Probe::new()));
     let config = ServerConfig { tls: Some(tls), ..config() };
-    let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]).err().unwrap().to_string();
+    let error = sotto_server::Server::start_with(&config, vec![Box::new(source)]).err().unwrap().to_string();
     for word in ["cert.pem", "CA:TRUE", "-addext basicConstraints=critical,CA:FALSE", "--self-signed"] {
         assert!(error.contains(word), "no {word:?} in {error}");
     }
@@ -286,11 +286,11 @@ fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
     let mode = |path: &Path| std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o777;
     assert_eq!((mode(&key), mode(&folder.path().join("s"))), (0o600, 0o700));
     world.running.shutdown();
-    // A folder that others can write in is not the server's alone.
+    // A folder that others can write in is refused.
     let shared = std::os::unix::fs::PermissionsExt::from_mode(0o775);
     std::fs::set_permissions(folder.path().join("s"), shared).unwrap();
-    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
-    let refused = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]);
+    let source = TestSource::with(EncodedTable::clear(1, &Probe::new()));
+    let refused = sotto_server::Server::start_with(&config, vec![Box::new(source)]);
     let refused = refused.map(drop).unwrap_err().to_string();
     assert!(
         refused.contains("others can write in it (mode 0775)") && refused.contains("chmod go-w"),
@@ -305,7 +305,7 @@ fn a_body_that_breaks_off_does_no_harm() {
     gone.write_all(head("POST", &routes::query("t"), &[("content-length", "72")]).as_bytes()).unwrap();
     gone.write_all(&world.frame(&[1])[..40]).unwrap();
     drop(gone);
-    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
     world.until("sotto_connections", 0.0);
     assert_eq!(world.probe.batches(), [1]);
 }
@@ -322,7 +322,7 @@ fn a_client_that_reads_slowly_does_not_stop_others() {
         slow.write_all(&frame).unwrap();
     }
     for i in 0..10 {
-        assert_answers(&world.ask(&[i]), &world.pin, &[i]);
+        assert_answers(&world.query(&[i]), &world.pin, &[i]);
     }
     std::thread::sleep(Duration::from_millis(10));
 }
@@ -344,5 +344,5 @@ fn garbage_does_no_harm() {
         let _ = stream.read_to_end(&mut bytes);
         assert!(!bytes.starts_with(b"HTTP/1.1 2"));
     }
-    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
 }

@@ -1,7 +1,8 @@
-//! Clients that ask and do not read: what is made for them is counted, bounded and let go.
+//! Clients that send requests and do not read: the memory held for them is counted, bounded and
+//! released.
 
-use crate::kit::http::{connect, head};
-use crate::kit::*;
+use crate::harness::http::{connect, head};
+use crate::harness::*;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
@@ -25,15 +26,15 @@ const HELD: &str = "sotto_request_memory_bytes";
 fn wide_world(config: &ServerConfig) -> World {
     let probe = Probe::new();
     let made = EncodedTable { row_bytes: WIDE, ..EncodedTable::clear(1, &probe) };
-    let shelf = Shelf::with(made.clone());
+    let source = TestSource::with(made.clone());
     let batch = BatchConfig { max_queries: 1024, ..BatchConfig::default() };
-    let running = start(&ServerConfig { batch, ..config.clone() }, &shelf);
-    World { at: running.public, pin: made.pin(), running, probe, shelf, made }
+    let running = start(&ServerConfig { batch, ..config.clone() }, &source);
+    World { at: running.public, pin: made.pin(), running, probe, source, made }
 }
 
 type Sender = http2::SendRequest<Full<Bytes>>;
 
-/// A connection whose streams may each receive so many bytes, whatever is read.
+/// A connection whose streams may each receive this many bytes, whether they are read or not.
 async fn connect_with_window(world: &World, bytes: u32) -> (Sender, tokio::task::JoinHandle<()>) {
     let stream = TokioIo::new(tokio::net::TcpStream::connect(world.at).await.unwrap());
     let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -42,8 +43,8 @@ async fn connect_with_window(world: &World, bytes: u32) -> (Sender, tokio::task:
     (sender, tokio::spawn(async move { drop(connection.await) }))
 }
 
-/// The status of an ask whose body is not read, and that body.
-async fn ask(sender: &Sender, world: &World) -> Option<(u16, hyper::body::Incoming)> {
+/// The status of a query request whose response is not read, and that response.
+async fn query(sender: &Sender, world: &World) -> Option<(u16, hyper::body::Incoming)> {
     let frame = frame(&world.pin, SessionId::NONE, &records(1024));
     let request = hyper::Request::post(format!("http://test{}", routes::query("t")));
     let mut sender = sender.clone();
@@ -51,7 +52,7 @@ async fn ask(sender: &Sender, world: &World) -> Option<(u16, hyper::body::Incomi
     Some((response.status().as_u16(), response.into_body()))
 }
 
-/// Gives up on what should end by itself.
+/// Fails if a future does not end by itself.
 async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), work).await.unwrap()
 }
@@ -62,7 +63,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
-    // A byte is enough for HTTP's buffers to take an answer whole.
+    // With one byte, an answer fits into HTTP's buffers.
     for window in [0, 1] {
         let rate = 1 << 30;
         let config = ServerConfig {
@@ -76,7 +77,7 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
             let (sender, connection) = connect_with_window(&world, window).await;
             let (mut unread, mut refused) = (Vec::new(), 0);
             for _ in 0..12 {
-                match ask(&sender, &world).await {
+                match query(&sender, &world).await {
                     Some((200, body)) => unread.push(body),
                     other => refused += u64::from(other.is_some_and(|(status, _)| status == 429)),
                 }
@@ -87,7 +88,8 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
                 );
             }
             assert!(!unread.is_empty());
-            // Each stream is reset once its time is over, and its memory is free again; the connection goes with them.
+            // Each stream is reset once its time is over, and its memory is released; then the
+            // connection is closed.
             for body in unread {
                 assert!(within(body.collect()).await.is_err(), "a stream that nobody read went on");
             }
@@ -95,34 +97,34 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
         });
         world.until(HELD, 0.0);
         world.until("sotto_connections", 0.0);
-        assert_eq!(world.ask(&records(1024)).status, 200);
+        assert_eq!(world.query(&records(1024)).status, 200);
     }
 }
 
 #[test]
 fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
     let world = wide_world(&ServerConfig { request_memory_mib: 4, ..config() });
-    // Heads whose bodies would take all there is, and then nothing.
+    // Heads of requests whose bodies would take all memory, and no body.
     let length = (1024 * 8 + 80).to_string();
     let mut silent: Vec<_> = (0..8).map(|_| connect(world.at)).collect();
     for stream in &mut silent {
         let head =
             head("POST", &routes::query("t"), &[("content-length", &length), ("expect", "100-continue")]);
         stream.write_all(head.as_bytes()).unwrap();
-        // The server says this when it begins to read the body.
+        // The server sends this when it begins to read the body.
         let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
         stream.read_exact(&mut go_on).unwrap();
     }
     assert_eq!(world.metric(HELD), 0.0);
-    assert_eq!(world.ask(&records(1024)).status, 200);
+    assert_eq!(world.query(&records(1024)).status, 200);
 }
 
 #[test]
 fn what_no_client_can_have_is_refused_with_what_to_do() {
     let world = wide_world(&ServerConfig { request_memory_mib: 1, ..config() });
-    let refused = world.ask(&records(1024));
+    let refused = world.query(&records(1024));
     assert_refused(&refused, Code::TooLarge);
     assert!(refused.text().contains("ask for less at once"), "{}", refused.text());
-    assert_eq!(world.ask(&records(500)).status, 200);
+    assert_eq!(world.query(&records(500)).status, 200);
     assert!(world.probe.batches() == [500], "no pass was made for what there is no room for");
 }

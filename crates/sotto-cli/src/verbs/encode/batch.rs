@@ -72,7 +72,7 @@ impl EncodeJob<'_> {
             ..EncodeOptions::new(self.name, &key)
         };
         let seed = PublicSeed::fresh(&mut rng()?);
-        let batch = BatchOptions { most, seed, room: &MessageSizes::max_queries };
+        let batch = BatchOptions { max_lookups: most, seed, max_queries: &MessageSizes::max_queries };
         let encoded = encode_batch(self.scheme, read, lock, &batch, &options, &watch);
         let summary = encoded.map_err(exit_mapping::db)?;
         let (public_key, took, stages) = (key.public(), began.elapsed(), bars.finish());

@@ -124,8 +124,8 @@ impl EncodeJob<'_> {
             lifetime: self.lifetime,
             key: &key,
         };
-        let (tables, how): ([&dyn TableSource; 1], _) = ([table.as_ref()], (&options, self.pieces));
-        let summary = sotto_db::encode_pieces(self.scheme, &tables, lock, how, &watch);
+        let tables: [&dyn TableSource; 1] = [table.as_ref()];
+        let summary = sotto_db::encode_pieces(self.scheme, &tables, lock, &options, self.pieces, &watch);
         let summary = summary.map_err(exit_mapping::db)?;
         lock.keep_origin(&origin).map_err(exit_mapping::db)?;
         let stages = bars.finish();

@@ -237,14 +237,14 @@ impl SourceArgs {
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let (key, form, value) = (key.clone(), self.key_form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
-        let (room, probes, slots) = (self.headroom, self.probes, self.slots);
+        let (headroom, probes, slots) = (self.headroom, self.probes, self.slots);
         let bands = if self.band { BandPolicy::Always } else { bands };
         Ok(SourceLayout::Keyword(KeywordOptions {
             key,
             form,
             value,
             values,
-            room,
+            headroom,
             probes,
             slots,
             bands,

@@ -11,7 +11,7 @@ use sotto_apple::image::{PreviousEpoch, UseCaseDescription, UseCaseKind, UseCase
 use sotto_apple::sets::WeakParams;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::ingest::FileOptions;
-use sotto_db::update::{ChangeFile, KeyedTable, read_keys, read_rows};
+use sotto_db::update::{ChangeFile, IndexTable, KeyedTable, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
 use std::time::{Duration, Instant};
 
@@ -93,15 +93,16 @@ impl Update {
             encoding: self.encoding,
         };
         let UseCaseKind::Keyword { form, .. } = told.kind else {
-            let shape = told.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
-            let form = match told.kind.row_form(shape.1) {
+            let (rows, row_bytes) =
+                told.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
+            let form = match told.kind.row_form(row_bytes) {
                 Some(RowForm::Whole) | None if told.value == ValueKind::Text => RowForm::Text,
                 form => form.unwrap_or(RowForm::Whole),
             };
-            let values = (told.value, form);
-            let rows = read_rows(&self.changes, &file, origin.as_ref(), values, shape, watch);
+            let table = IndexTable { value: told.value, form, rows, row_bytes };
+            let rows = read_rows(&self.changes, &file, origin.as_ref(), table, watch);
             let rows = rows.map_err(exit_mapping::db)?;
-            let update = before.change_rows(padded(rows, shape.1)).map_err(exit_mapping::apple)?;
+            let update = before.change_rows(padded(rows, row_bytes)).map_err(exit_mapping::apple)?;
             return Ok((update, Vec::new()));
         };
         let alone = told.value == ValueKind::Bytes && told.value_bytes == 0;

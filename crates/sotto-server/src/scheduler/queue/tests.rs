@@ -1,10 +1,12 @@
-use super::super::step_job::{StepJob, StepWork};
+use super::super::step_job::{StepJob, StepOutcome, StepWork};
 use super::*;
 use crate::ScanConfig;
 use crate::client::Peer;
 use crate::memory::MemoryBudget;
-use crate::sessions::CountStore;
+use crate::session_store::count_store::CountStore;
 use crate::table_epoch::tests::clear_table;
+use crate::time_budget::BudgetMetrics;
+use prometheus_client::registry::Registry;
 use sotto_wire::{SessionId, query};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -25,8 +27,10 @@ fn queue(max_queries: usize) -> Arc<Queue> {
 }
 
 fn of(limits: SchedulerLimits, scans: &ScanConfig) -> Arc<Queue> {
-    let metrics = Arc::new(Metrics::new());
-    let budget = Arc::new(TimeBudget::new(scans, &CountStore::in_memory(0), metrics.clone()));
+    let mut registry = Registry::default();
+    let metrics = SchedulerMetrics::register(&mut registry, Default::default());
+    let budget = TimeBudget::new(scans, &CountStore::in_memory(0), BudgetMetrics::register(&mut registry));
+    let budget = Arc::new(budget);
     Arc::new(Queue::new(limits, budget, metrics))
 }
 
@@ -41,8 +45,8 @@ fn ask_of(client: u8, live: &Arc<TableEpoch>, count: u64) -> QueryJob {
     let head = query::QueryHead::parse(&frame).unwrap();
     let (session, peer) = (live.default_session().unwrap().clone(), Peer([192, 0, 2, client].into()));
     let memory = MemoryBudget::new(1 << 20, Default::default());
-    let (room, answer_room) = (memory.none(peer), memory.none(peer));
-    QueryJob { live: live.clone(), session, head, frame, peer, _room: room, answer_room }
+    let (frame_memory, answer_memory) = (memory.none(peer), memory.none(peer));
+    QueryJob { live: live.clone(), session, head, frame, peer, _frame_memory: frame_memory, answer_memory }
 }
 
 fn pass(queue: &Queue, done: FinishedWork) -> PlannedPass {
@@ -61,7 +65,7 @@ fn code(reply: &mut oneshot::Receiver<Reply>) -> Option<Code> {
 fn shares(pass: &PlannedPass) -> Vec<(u8, usize)> {
     let mut shares = std::collections::BTreeMap::new();
     for (one, take) in &pass.parts {
-        let std::net::IpAddr::V4(address) = one.ask.peer.0 else { panic!("the tests' clients have IPv4") };
+        let std::net::IpAddr::V4(address) = one.job.peer.0 else { panic!("the tests' clients have IPv4") };
         *shares.entry(address.octets()[3]).or_insert(0) += take;
     }
     shares.into_iter().collect()
@@ -161,17 +165,20 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
 }
 
 #[test]
-fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
+fn an_abandoned_query_holds_its_memory_as_long_as_its_bytes() {
     let (queue, live, memory) = (queue(8), clear_table(1), MemoryBudget::new(800, Default::default()));
     let peer = Peer([192, 0, 2, 1].into());
-    let room = |bytes| memory.take(peer, bytes);
-    let both =
-        QueryJob { _room: room(300).ok().unwrap(), answer_room: room(400).ok().unwrap(), ..ask(&live, 1) };
+    let take = |bytes| memory.take(peer, bytes);
+    let both = QueryJob {
+        _frame_memory: take(300).ok().unwrap(),
+        answer_memory: take(400).ok().unwrap(),
+        ..ask(&live, 1)
+    };
     drop(queue.push(both, Instant::now()).unwrap());
-    assert!(room(1).is_err(), "its frame is still in the queue, and its answer may be made");
+    assert!(take(1).is_err(), "its frame is still in the queue, and its answer may be made");
     let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
     assert_eq!(sizes(&pass(&queue, FinishedWork::Nothing)), [1]);
-    assert!(room(700).is_ok());
+    assert!(take(700).is_ok());
     drop(good);
 }
 
@@ -252,7 +259,7 @@ fn a_lone_client_has_every_pass_and_its_asks_go_by_age() {
     let push = |count| queue.push(ask_of(1, &live, count), Instant::now()).unwrap();
     let _held = [push(3), push(20), push(1), push(9)];
     let mut passes = Vec::new();
-    while queue.state().waiting.asks() > 0 {
+    while queue.state().waiting.requests() > 0 {
         let next = pass(&queue, FinishedWork::Nothing);
         passes.push(sizes(&next));
         end(&queue, next);
@@ -272,7 +279,7 @@ fn in_a_full_queue_whoever_has_most_gives_way() {
     assert_eq!(out, [false, false, false, true, true, true], "the youngest go");
     assert_eq!(push(2).err(), Some(Code::Busy), "it would have more than the other");
     others.push(push(3).unwrap());
-    assert_eq!(queue.metrics.queue_evictions.get(), 4);
+    assert_eq!(queue.metrics.evictions.get(), 4);
     let next = pass(&queue, FinishedWork::Nothing);
     assert_eq!(next.parts.len(), 6);
     // A request that a pass has begun stays.
@@ -291,7 +298,7 @@ fn asks_that_wait_are_refused_once_their_client_has_had_its_time() {
     let _begun = push(1, 12);
     let first = pass(&queue, FinishedWork::Nothing);
     let mut waiting = [push(1, 1), push(2, 1)];
-    queue.budget.charge(first.parts[0].0.ask.peer, Duration::from_secs(3), (8, 8), Instant::now());
+    queue.budget.charge(first.parts[0].0.job.peer, Duration::from_secs(3), Instant::now());
     end(&queue, first);
     assert_eq!(shares(&pass(&queue, FinishedWork::Nothing)), [(1, 4), (2, 1)], "what has begun is finished");
     assert_eq!([code(&mut waiting[0]), code(&mut waiting[1])], [Some(Code::Busy), None]);
@@ -302,7 +309,7 @@ fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
     let (queue, live) = (queue(8), clear_table(1));
     let busy = |queue: &Queue| {
         let state = queue.state();
-        state.busy || state.waiting.asks() > 0
+        state.busy || state.waiting.requests() > 0
     };
     // There is nothing to wait for.
     queue.wait_until_idle(HOUR);
@@ -342,9 +349,9 @@ impl StepWork for Task {
     fn is_wanted(&self) -> bool {
         true
     }
-    fn step(&mut self) -> bool {
+    fn step(&mut self) -> StepOutcome {
         self.left -= 1;
-        self.left > 0
+        if self.left > 0 { StepOutcome::Continues } else { StepOutcome::Done }
     }
     fn refuse(self: Box<Self>, code: Code) {
         self.refused.lock().unwrap().push((self.requester, code));
@@ -365,21 +372,17 @@ impl Tasks {
 
     fn push(&self, requester: Requester, left: usize) -> Result<(), Code> {
         let steps = Box::new(Task { requester, left, refused: self.refused.clone() });
-        self.queue.push_turn(InterleavedJob::Steps(StepJob {
-            steps,
-            since: Instant::now(),
-            has_begun: false,
-        }))
+        self.queue.push_job(InterleavedJob::Steps(StepJob { steps, since: Instant::now(), has_begun: false }))
     }
 
     /// The next work, which is put back: the requester of a step, or `None` for a pass.
     fn next(&self, done: FinishedWork) -> Option<Requester> {
         match self.queue.next(done) {
-            Some(NextWork::Unit(InterleavedJob::Steps(mut stepping))) => {
-                let requester = stepping.steps.requester();
-                stepping.has_begun = true;
-                if stepping.steps.step() {
-                    self.queue.put_turn_back(InterleavedJob::Steps(stepping));
+            Some(NextWork::Unit(InterleavedJob::Steps(mut job))) => {
+                let requester = job.steps.requester();
+                job.has_begun = true;
+                if job.steps.step() == StepOutcome::Continues {
+                    self.queue.put_job_back(InterleavedJob::Steps(job));
                 }
                 Some(requester)
             }
@@ -457,7 +460,7 @@ fn where_as_much_waits_as_may_whoever_has_the_most_lookups_waiting_gives_way() {
     assert_eq!(tasks.order(1), [network(1)]);
     tasks.push(network(2), 1).unwrap();
     assert_eq!(tasks.order(1), [network(2)]);
-    assert_eq!(tasks.queue.metrics.queue_evictions.get(), 1);
+    assert_eq!(tasks.queue.metrics.evictions.get(), 1);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Restarts, newer tables, retired configurations.
 
-use super::kit::*;
-use crate::kit::{self, eventually, get};
+use super::harness::*;
+use crate::harness::{self, eventually, get};
 use sotto_server::{AppleConfig, AppleKeys, ServerConfig};
 
 #[test]
@@ -39,12 +39,12 @@ fn keys_go_when_there_is_no_room_and_are_sent_again() {
     let root = tempfile::tempdir().unwrap();
     write(&root.path().join("a"), "a", 60, 1);
     let plain = config(root.path(), &["a"]);
-    // Room for the keys of one user in memory, and of two on disk.
+    // Memory for the keys of one user, and disk space for those of two.
     let keys = AppleKeys { max_bytes: 1, max_stored_bytes: 1_500_000, ..AppleKeys::default() };
     let running = start(&ServerConfig { apple: AppleConfig { keys, ..plain.apple.clone() }, ..plain });
     let at = running.public;
     let users = ["u1", "u2", "u3"].map(|name| User::new(at, name, "a"));
-    assert_eq!(users[0].ask(at, &[1]), Err(400), "the least recently used");
+    assert_eq!(users[0].query(at, &[1]), Err(400), "the least recently used");
     users[1].reads(at, 1);
     users[2].reads(at, 1);
     users[1].reads(at, 1);
@@ -65,11 +65,11 @@ fn a_newer_table_goes_live_and_the_configuration_before_it_goes_on_for_a_while()
     let at = running.public;
     let first = User::new(at, "first", "a");
     assert!(!running.reload());
-    // The same configuration, with other values: whoever knows it gets those.
+    // The same configuration with other values: clients that know it get those.
     write(&dir, "a", 60, 2);
     assert!(running.reload() && running.use_cases() == [("a".to_owned(), 1)]);
     first.reads(at, 2);
-    // Another configuration, beside the one before.
+    // Another configuration, next to the previous one.
     write(&dir, "a", 70, 3);
     assert!(running.reload() && running.use_cases() == [("a".to_owned(), 2)]);
     first.reads(at, 2);
@@ -82,12 +82,12 @@ fn a_newer_table_goes_live_and_the_configuration_before_it_goes_on_for_a_while()
     first.reads(at, 2);
     second.reads(at, 3);
     write(&dir, "a", 80, 4);
-    let reloaded = kit::operate(running.admin, "/reload").text();
+    let reloaded = harness::operate(running.admin, "/reload").text();
     assert!(
         reloaded.contains(r#""use_cases":[{"changed":true,"refused":null,"use_case":"a"}]"#),
         "{reloaded}"
     );
-    assert_eq!(first.ask(at, &[1]), Err(410));
+    assert_eq!(first.query(at, &[1]), Err(410));
     second.reads(at, 3);
     User::new(at, "first", "a").reads(at, 4);
     assert_eq!(metric(&running, "sotto_apple_configurations{use_case=\"a\"}"), 2.0);
@@ -106,7 +106,7 @@ fn what_is_no_table_leaves_the_one_before() {
     user.reads(running.public, 1);
     std::fs::remove_file(dir.join("epoch-00000002.sotto")).unwrap();
     write(&dir, "a", 60, 2);
-    eventually("the next is live", || user.ask(running.public, &[5]) == Ok(vec![Some(value(5, 2))]));
+    eventually("the next is live", || user.query(running.public, &[5]) == Ok(vec![Some(value(5, 2))]));
 }
 
 #[test]
@@ -121,6 +121,6 @@ fn two_use_cases_and_our_own_tables_on_one_server() {
     assert_eq!(get(running.public, "/v1/tables").status, 200);
     let twice = sotto_server::Server::start(&config(&root.path().join("."), &["b", "c"])).err().unwrap();
     assert!(twice.to_string().contains("two tables are named b"), "{twice}");
-    let none = kit::world(&kit::config());
+    let none = harness::world(&harness::config());
     assert_eq!(post(none.at, "/config", "user", b"").status, 404, "where none are served");
 }

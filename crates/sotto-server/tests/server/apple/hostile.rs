@@ -1,7 +1,7 @@
-//! What is refused, and how; others are unharmed.
+//! Refusals of hostile requests; other users are unharmed.
 
-use super::kit::*;
-use crate::kit::{self, eventually, http};
+use super::harness::*;
+use crate::harness::{self, eventually, http};
 use prost::Message;
 use sotto_apple::proto::{PirRequest, Requests};
 use sotto_server::{AppleConfig, RunningServer, ServerConfig};
@@ -51,7 +51,7 @@ fn bad_requests_are_refused_with_the_status_that_phones_know() {
         }
     };
     assert_eq!(world.changed(cut), 400, "ciphertexts without bytes");
-    // Another user's keys: none of that name.
+    // Another user has no keys.
     let (body, _) = world.user.client.ask(&[b"x"], &mut seeded("other")).unwrap();
     assert_eq!(post(world.running.public, "/queries", "another", &body).status, 400);
     // Headers, methods, paths.
@@ -59,7 +59,7 @@ fn bad_requests_are_refused_with_the_status_that_phones_know() {
     let length = body.len().to_string();
     let bare = [("content-length", &*length)];
     assert_eq!(http::request(at, "POST", "/queries", &bare, &body).status, 400);
-    assert_eq!(kit::get(at, "/config").status, 405);
+    assert_eq!(harness::get(at, "/config").status, 405);
     assert_eq!(world.status("/queriez", &body), 404);
     assert_eq!(world.status("/config", &[0x0A, 1, b'x']), 404, "another use case");
     assert_eq!(
@@ -77,7 +77,7 @@ fn bodies_are_limited_before_they_are_read_and_bombs_cost_nothing() {
         assert_eq!(world.status(path, &[0xFF; 100]), 400, "{path}");
         assert_eq!(world.status(path, &[0x0A, 0xFF, 0xFF, 0xFF, 0x7F]), 400, "{path}");
         assert_eq!(world.status(path, &[0x0B; 1000]), 400, "{path}");
-        // Announced, and never sent.
+        // A body that is announced, and never sent.
         let length = (1_u64 << 40).to_string();
         let headers = [("user-identifier", "user"), ("user-agent", AGENT), ("content-length", &length)];
         assert_eq!(http::request(at, "POST", path, &headers, b"").status, 413, "{path}");

@@ -1,7 +1,8 @@
-//! What newer systems send: many lookups in one message, keys beside a lookup, reports; and what they are sent compressed.
+//! Requests of newer systems: many lookups in one message, keys with a lookup, reports; and
+//! compressed responses.
 
-use super::kit::*;
-use crate::kit::{get, http};
+use super::harness::*;
+use crate::harness::{get, http};
 use bytes::Bytes;
 use prost::Message;
 use sotto_apple::client::config_request;
@@ -21,7 +22,7 @@ fn keys_in_a_request_and_more_lookups_than_64() {
     let running = start(&config(root.path(), &["a"]));
     let at = running.public;
     let user = User::new(at, "user", "a");
-    // Nobody of this name has sent keys.
+    // No user of this name has sent keys.
     let key_of_row = key(3);
     let (body, pending) = user.client.ask(&[key_of_row.as_bytes()], &mut seeded("one")).unwrap();
     assert_eq!(post(at, "/queries", "stranger", &body).status, 400);
@@ -32,9 +33,9 @@ fn keys_in_a_request_and_more_lookups_than_64() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(user.client.open(pending, Bytes::from(answer.body)).unwrap(), [Some(value(3, 1))]);
     assert_eq!(metric(&running, "sotto_apple_keys{use_case=\"a\"}"), 1.0, "they are not kept");
-    // Rows of one message, more than there were once; the last ones are not there.
+    // More lookups in one message than older systems send; the last rows do not exist.
     let rows: Vec<usize> = (0..66).map(|i| i + 35).collect();
-    let read = user.ask(at, &rows).unwrap();
+    let read = user.query(at, &rows).unwrap();
     let expected: Vec<_> = rows.iter().map(|i| (*i < 100).then(|| value(*i, 1))).collect();
     assert_eq!(read, expected);
     assert_eq!(post(at, "/queries", "user", &[0x0A, 0].repeat(1025)).status, 400, "more than may be");
@@ -115,7 +116,7 @@ fn reports_are_taken_and_kept_where_somebody_wants_them() {
         ]
     );
     assert!(lines.iter().all(|line| line["user_agent"] == AGENT && line["received_at"].is_u64()), "{kept}");
-    // After a restart too the file gets no longer than it may.
+    // The limit on the file's length holds after a restart too.
     send(&start(&config));
     assert!(std::fs::read_to_string(&file).unwrap().starts_with(&kept));
     assert!(std::fs::metadata(&file).unwrap().len() <= 450);

@@ -1,8 +1,8 @@
-//! Symmetric tables over HTTP: rows that an evaluation opens, how many of these there are, and the key without which nothing is
-//! served.
+//! Symmetric tables over HTTP: rows that an evaluation opens, the quota of evaluations, and the key
+//! without which nothing is served.
 
-use super::kit::*;
-use crate::kit::Response;
+use super::harness::*;
+use crate::harness::Response;
 use bytes::Bytes;
 use prost::Message;
 use sotto_apple::image::{RowIntake, oprf};
@@ -59,7 +59,8 @@ fn rows_open_with_evaluations_and_there_are_so_many_of_them() {
     };
     assert_eq!((count("ok"), count("malformed")), (3.0, 0.0));
 
-    // Bytes that are no element take a share too, and harm nobody; a use case that is not symmetric is not evaluated.
+    // Bytes that are no element count against the quota, and do no harm; a use case that is not
+    // symmetric has no evaluations.
     let status = |use_case: &str, query_element: Vec<u8>| {
         let oprf_request = Some(OprfRequest { query_element: query_element.into(), ..Default::default() });
         let request = Request { usecase: use_case.into(), oprf_request, ..Default::default() };
@@ -71,7 +72,7 @@ fn rows_open_with_evaluations_and_there_are_so_many_of_them() {
     // The same request again is evaluated again, and counted.
     assert_eq!(user.evaluations(at, &[1]).0.status, 200);
     assert_eq!(user.evaluations(at, &[1]).0.status, 200);
-    // All of them or none; what there is of other tables is not touched.
+    // All are counted or none; the quotas of other tables do not change.
     assert_eq!(user.evaluations(at, &[1, 2, 3]).0.status, 429);
     assert_eq!(user.evaluations(at, &[1, 2]).0.status, 200);
     let (refused, _) = user.evaluations(at, &[1]);
@@ -79,7 +80,7 @@ fn rows_open_with_evaluations_and_there_are_so_many_of_them() {
     assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().unwrap() > 60));
     User::new(at, "other", "plain").reads(at, 1);
 
-    // A restart forgets nothing of it.
+    // The counts outlive a restart.
     running.shutdown();
     let running = start(&config);
     assert_eq!(user.evaluations(running.public, &[1, 2]).0.status, 429);

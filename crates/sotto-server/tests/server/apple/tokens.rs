@@ -1,7 +1,7 @@
 //! Tokens: given to users that are known, spent once, over restarts too.
 
-use super::kit::{AGENT, User, config, key, post, start, value, write};
-use crate::kit::{Response, http};
+use super::harness::{AGENT, User, config, key, post, start, value, write};
+use crate::harness::{Response, http};
 use bytes::Bytes;
 use serde_json::Value;
 use sotto_apple::client::{Client, config_request};
@@ -65,7 +65,7 @@ fn token(at: SocketAddr, user: &str) -> String {
 }
 
 fn outcomes(running: &RunningServer, outcome: &str) -> f64 {
-    super::kit::metric(
+    super::harness::metric(
         running,
         &format!("sotto_requests_total{{route=\"apple-config\",outcome=\"{outcome}\""),
     )
@@ -92,7 +92,7 @@ fn every_request_takes_a_token_of_its_own() {
     assert_eq!(bring(at, "/key", &token(at, "ann"), &keys).status, 200);
     let name = key(3);
     let (body, pending) = client.ask(&[name.as_bytes()], &mut seeded("asking")).unwrap();
-    // A token of any tier will do, and says nothing of whose the lookup is.
+    // A token of any tier is accepted, and does not reveal the user of the lookup.
     let answer = bring(at, "/queries", &token(at, "eve"), &body);
     assert_eq!(client.open(pending, Bytes::from(answer.body)).unwrap(), [Some(value(3, 1))]);
 }
@@ -118,7 +118,7 @@ fn who_is_not_known_gets_none_and_who_is_gets_so_many() {
     assert!(refused.status == 429 && refused.header("retry-after").is_some());
     token(at, "eve");
 
-    // Users come and go while it runs.
+    // Users are added and removed while the server runs.
     std::thread::sleep(std::time::Duration::from_millis(20));
     std::fs::write(root.path().join("users.txt"), "paid mallory\n").unwrap();
     running.reload();
@@ -152,15 +152,15 @@ fn a_copy_of_the_state_is_of_the_moment_when_it_was_made() {
     let mut config = with_tokens(root.path());
     let running = start(&config);
     let [spent, kept, later] = [0; 3].map(|_| token(running.public, "ann"));
-    let asks = |at, token: &str| bring(at, "/config", token, &config_request("people")).status;
-    assert_eq!(asks(running.public, &spent), 200);
+    let waiting = |at, token: &str| bring(at, "/config", token, &config_request("people")).status;
+    assert_eq!(waiting(running.public, &spent), 200);
     for _ in 0..2 {
         // The second takes the place of the first.
-        let copied = crate::kit::operate(running.admin, "/backup");
+        let copied = crate::harness::operate(running.admin, "/backup");
         assert_eq!(copied.status, 200, "{}", copied.text());
         assert!(copied.text().contains("tokens.redb") && copied.text().contains("sessions.redb"));
     }
-    assert_eq!(asks(running.public, &later), 200);
+    assert_eq!(waiting(running.public, &later), 200);
     let state = config.state.clone().unwrap();
     let copy = root.path().join("copy");
     std::fs::rename(state.join("backup"), &copy).unwrap();
@@ -168,11 +168,11 @@ fn a_copy_of_the_state_is_of_the_moment_when_it_was_made() {
     drop(running);
     config.state = Some(copy);
     let running = start(&config);
-    // A token that was spent after the copy is one that was not, which is what `sotto restore` says.
-    assert_eq!([&spent, &kept, &later].map(|token| asks(running.public, token)), [401, 200, 200]);
+    // A token that was spent after the copy was made counts as unspent, as `sotto restore` says.
+    assert_eq!([&spent, &kept, &later].map(|token| waiting(running.public, token)), [401, 200, 200]);
 }
 
-/// A token that came with a body which broke off, or was none, or for which there is no room.
+/// A token in a request whose body broke off, was invalid, or did not fit into memory.
 #[test]
 fn a_token_is_spent_once_its_request_has_come() {
     let root = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ fn a_token_is_spent_once_its_request_has_come() {
     assert_eq!(told(&body.len().to_string(), &body), 200);
     assert_eq!(told(&body.len().to_string(), &body), 401, "now it is spent");
     // Reports bring tokens too.
-    assert_eq!(crate::kit::post(at, "/report", b"").status, 401);
+    assert_eq!(crate::harness::post(at, "/report", b"").status, 401);
     assert_eq!(bring(at, "/report", &self::token(at, "ann"), b"").status, 200);
 }
 
@@ -209,13 +209,13 @@ fn user_tokens_are_not_guessed_without_end() {
     let running = start(&config);
     let at = running.public;
     let path = "/token-key-for-user-token";
-    // Right ones, and requests without any, are no guesses.
+    // Valid tokens, and requests without a token, are no guesses.
     for _ in 0..5 {
         assert_eq!((get(at, path, Some("ann")).status, get(at, path, None).status), (200, 401));
     }
     assert_eq!([1, 2].map(|i| get(at, path, Some(&format!("guess {i}"))).status), [401; 2]);
     assert_eq!(issue(at, "guess 3", &[0; 259]).status, 401, "both routes tell");
-    // A moment later there is a little more, and so one more is told.
+    // A moment later the quota allows one more guess.
     let refused = [4, 5].map(|i| get(at, path, Some(&format!("guess {i}"))))[1].clone();
     assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{}", refused.text());
     assert_eq!(

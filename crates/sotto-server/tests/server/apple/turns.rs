@@ -1,8 +1,8 @@
-//! Who gets turns and places: addresses, and not the names that requests give themselves.
+//! Turns and limits are per address, and not per name that a request contains.
 
-use super::kit::*;
-use crate::kit::http::{connect_as, head};
-use crate::kit::{EncodedTable, Probe, Response, Shelf, eventually, frame, post as send};
+use super::harness::*;
+use crate::harness::http::{connect_as, head};
+use crate::harness::{EncodedTable, Probe, Response, TestSource, eventually, frame, post as send};
 use sotto_apple::image;
 use sotto_apple::sets::WeakParams;
 use sotto_server::apple::UseCaseEpoch;
@@ -43,15 +43,15 @@ fn one_address_with_many_names_keeps_no_other_out() {
     let opened = image::open(&root.path().join("a"), WeakParams::Reject).unwrap();
     let found =
         UseCaseEpoch { name: opened.name, digest: opened.digest, use_case: Arc::new(opened.use_case) };
-    let plain = crate::kit::config();
+    let plain = crate::harness::config();
     let apple = AppleConfig { max_requests: 3, ..plain.apple.clone() };
     let config = ServerConfig { apple, deadline_ms: 60_000, ..plain };
-    // A table beside it whose passes can be held up, and with them all that waits.
+    // A table whose passes can be paused, and with them all waiting work.
     let probe = Probe::new();
     let made = EncodedTable::clear(1, &probe);
-    let shelf = Shelf::with(made.clone());
+    let source = TestSource::with(made.clone());
     let running =
-        Server::start_with_all(&config, vec![Box::new(shelf)], vec![Box::new(FixedUseCase(found))], |_| ())
+        Server::start_with_all(&config, vec![Box::new(source)], vec![Box::new(FixedUseCase(found))], |_| ())
             .unwrap();
     let at = running.public;
     let honest = User::new(at, "honest", "a");
@@ -75,12 +75,12 @@ fn one_address_with_many_names_keeps_no_other_out() {
             std::thread::spawn(move || post(at, "/queries", &name, &body).status)
         })
         .collect();
-    // Three wait, and the fourth name has no place: its address has the most.
+    // Three requests wait, and the fourth name is refused: its address has the most.
     eventually("one is refused", || {
         metric(&running, "sotto_requests_total{route=\"apple-queries\",outcome=\"busy\"") == 1.0
     });
-    let wanted = key(7);
-    let (body, pending) = honest.client.ask(&[wanted.as_bytes()], &mut seeded("one")).unwrap();
+    let requested = key(7);
+    let (body, pending) = honest.client.ask(&[requested.as_bytes()], &mut seeded("one")).unwrap();
     let asking = std::thread::spawn(move || post_from(9, at, "honest", &body));
     eventually("another gives way", || metric(&running, "sotto_queue_evictions_total") == 1.0);
     assert_eq!(metric(&running, "sotto_apple_open_requests"), 3.0);

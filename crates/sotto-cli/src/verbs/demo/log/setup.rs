@@ -147,7 +147,7 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
                 form: KeyForm::Domain,
                 value: Some(ColumnSelector::Number(2)),
                 values: Default::default(),
-                room: 0,
+                headroom: 0,
                 probes: None,
                 slots: None,
                 bands: Default::default(),

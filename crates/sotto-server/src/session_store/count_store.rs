@@ -1,0 +1,83 @@
+//! The basis of counts per client: client ids, the time, and storage for counts that outlive the
+//! process.
+
+use super::SessionStore;
+use super::metrics::SessionMetrics;
+use crate::StartError;
+use crate::client::{ClientHasher, ClientId, Network, Peer};
+use crate::clock::Clock;
+use crate::database::DatabaseError;
+use crate::rate_limiter::Counted;
+use std::sync::Arc;
+
+/// Computes client ids, tells the time, and stores counts if there is a database.
+#[derive(Clone)]
+pub(crate) struct CountStore {
+    pub(crate) hasher: ClientHasher,
+    pub(crate) clock: Clock,
+    pub(crate) store: Option<Arc<SessionStore>>,
+    pub(crate) metrics: SessionMetrics,
+}
+
+impl CountStore {
+    /// A store without a disk, whose clock starts at a time of day.
+    #[cfg(test)]
+    pub(crate) fn in_memory(at: u64) -> Self {
+        let (hasher, clock) = (ClientHasher::new([7; 32]), Clock::starting(at));
+        CountStore { hasher, clock, store: None, metrics: SessionMetrics::register(&mut Default::default()) }
+    }
+
+    /// A store with the same ids and clock, for counts that end with the process.
+    pub(crate) fn without_disk(&self) -> Self {
+        CountStore { store: None, ..self.clone() }
+    }
+
+    /// Whether counts outlive the process.
+    pub(crate) fn has_disk(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// The networks that a client is counted in, with the multiple of one client's limit that each
+    /// has.
+    pub(crate) fn counted(&self, peer: Peer) -> impl Iterator<Item = Counted> + '_ {
+        let counted = |network: Network| Counted {
+            client: self.hasher.network(network),
+            times: network.clients() as u64,
+        };
+        peer.networks().map(counted)
+    }
+
+    /// The id of a client, which does not reveal its address.
+    pub(crate) fn client(&self, peer: Peer) -> ClientId {
+        self.hasher.client(peer)
+    }
+
+    /// The id of a name in a context, which does not reveal the name.
+    pub(crate) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
+        self.hasher.named(name, matter)
+    }
+
+    /// The counts on disk.
+    ///
+    /// # Errors
+    /// [`StartError::State`]: a server that cannot read its counts does not start over by itself.
+    pub(crate) fn counts(&self) -> Result<Vec<(ClientId, u64)>, StartError> {
+        self.store.as_ref().map_or(Ok(Vec::new()), |store| store.counts())
+    }
+
+    /// Stores counts, removes others, and stores the time. Blocks on the disk.
+    pub(crate) fn count(&self, counts: &[(ClientId, u64)], expired: &[ClientId], now: u64) {
+        if let Some(store) = &self.store {
+            self.done(store.count(counts, expired, now));
+        }
+    }
+
+    pub(crate) fn done(&self, outcome: Result<(), DatabaseError>) -> bool {
+        outcome.inspect_err(|error| self.failed(error)).is_ok()
+    }
+
+    pub(crate) fn failed(&self, error: &DatabaseError) {
+        self.metrics.store_failures.inc();
+        tracing::error!(%error, "the store of what outlives a restart failed; keys and counts go on in memory");
+    }
+}

@@ -1,0 +1,131 @@
+//! Lists, catalogs, artifacts and their ranges.
+
+use crate::harness::*;
+use sotto_catalog::SignedCatalog;
+use sotto_core::{Artifact, Epoch, Section};
+use sotto_wire::{Code, routes};
+
+#[test]
+fn the_tables_are_listed() {
+    let world = world(&config());
+    let response = get(world.at, routes::TABLES);
+    let list: routes::TableList = serde_json::from_slice(&response.body).unwrap();
+    assert_eq!(list.tables, ["t"]);
+}
+
+#[test]
+fn the_catalog_is_signed_and_revalidated_by_tag() {
+    let world = world(&config());
+    let path = routes::table("t", None);
+    let response = get(world.at, &path);
+    let signed = SignedCatalog::parse(&response.body).unwrap();
+    assert_eq!(signed.verify(None).unwrap(), world.made.parts().catalog);
+    assert_eq!(response.header("cache-control"), Some("no-cache"));
+    let etag = response.header("etag").unwrap().to_owned();
+    for tags in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".into()] {
+        let again = request(world.at, "GET", &path, &[("if-none-match", &tags)], b"");
+        assert_eq!((again.status, again.body.len()), (304, 0), "{tags}");
+    }
+    assert_eq!(request(world.at, "GET", &path, &[("if-none-match", "\"x\"")], b"").status, 200);
+}
+
+#[test]
+fn a_catalog_by_epoch() {
+    let world = world(&config());
+    assert_eq!(get(world.at, &routes::table("t", Some(Epoch(1)))).status, 200);
+    assert_refused(&get(world.at, &routes::table("t", Some(Epoch(2)))), Code::EpochExpired);
+    assert_refused(&get(world.at, "/v1/tables/t?epoch=one"), Code::Malformed);
+}
+
+fn hint(world: &World) -> (String, Vec<u8>) {
+    let parts = world.made.parts();
+    let bytes = parts.image.section(Section::Public(Artifact::Hint)).unwrap().to_vec();
+    (routes::artifact(&parts.catalog.artifacts[0].digest.to_string()), bytes)
+}
+
+#[test]
+fn artifacts_are_served_whole_and_for_ever() {
+    let world = world(&config());
+    let (path, bytes) = hint(&world);
+    let response = get(world.at, &path);
+    assert_eq!((response.status, &response.body), (200, &bytes));
+    assert_eq!(response.header("content-length"), Some("200"));
+    assert_eq!(response.header("accept-ranges"), Some("bytes"));
+    assert!(response.header("cache-control").unwrap().contains("immutable"));
+    let etag = response.header("etag").unwrap();
+    let again = request(world.at, "GET", &path, &[("if-none-match", etag)], b"");
+    assert_eq!((again.status, again.body.len()), (304, 0));
+}
+
+#[test]
+fn artifacts_are_served_in_ranges() {
+    let world = world(&config());
+    let (path, bytes) = hint(&world);
+    let etag = get(world.at, &path).header("etag").unwrap().to_owned();
+    let ranged = |headers: &[(&str, &str)]| request(world.at, "GET", &path, headers, b"");
+    let part = ranged(&[("range", "bytes=10-19")]);
+    assert_eq!((part.status, &part.body[..]), (206, &bytes[10..20]));
+    assert_eq!(part.header("content-range"), Some("bytes 10-19/200"));
+    assert_eq!(part.header("content-length"), Some("10"));
+    assert_eq!(ranged(&[("range", "bytes=190-")]).body, bytes[190..]);
+    assert_eq!(ranged(&[("range", "bytes=-5")]).body, bytes[195..]);
+    let held = ranged(&[("range", "bytes=0-0"), ("if-range", &etag)]);
+    assert_eq!((held.status, held.body.len()), (206, 1));
+    let changed = ranged(&[("range", "bytes=0-0"), ("if-range", "\"other\"")]);
+    assert_eq!((changed.status, changed.body.len()), (200, 200));
+    let outside = ranged(&[("range", "bytes=200-")]);
+    assert_refused(&outside, Code::BadRange);
+    assert_eq!(outside.header("content-range"), Some("bytes */200"));
+}
+
+#[test]
+fn head_gives_the_headers_alone() {
+    let world = world(&config());
+    let (path, _) = hint(&world);
+    let response = request(world.at, "HEAD", &path, &[], b"");
+    assert_eq!((response.status, response.body.len()), (200, 0));
+    assert_eq!(response.header("content-length"), Some("200"));
+}
+
+#[test]
+fn unknown_artifacts_are_refused() {
+    let world = world(&config());
+    for digest in ["00".repeat(32), "zz".repeat(32), "AB".repeat(32), "1".into(), "..%2f..".into()] {
+        assert_refused(&get(world.at, &routes::artifact(&digest)), Code::NoSuchArtifact);
+    }
+}
+
+#[test]
+fn the_admin_port_tells_health_and_nothing_that_could_name_a_client() {
+    let world = world(&config());
+    let admin = world.running.admin;
+    assert_eq!(get(admin, "/healthz").status, 200);
+    assert_eq!(get(admin, "/readyz").status, 200);
+    assert_refused(&get(admin, "/other"), Code::NoSuchRoute);
+    assert_refused(&get(world.at, "/metrics"), Code::NoSuchRoute);
+    world.query(&[1, 2]);
+    post(world.at, &routes::query("t"), b"bad");
+    get(world.at, "/v1/secret-looking-path");
+    let text = get(admin, "/metrics").text();
+    for want in [
+        r#"sotto_requests_total{route="ask",outcome="ok"} 1"#,
+        r#"sotto_requests_total{route="ask",outcome="malformed"} 1"#,
+        r#"sotto_requests_total{route="none",outcome="no-such-route"} 2"#,
+        r#"sotto_query_requests_total{table="t"} 1"#,
+        r#"sotto_queries_total{table="t"} 2"#,
+        r#"sotto_live_epoch{table="t",generation="newest"} 1"#,
+        r#"sotto_request_bytes_total 80"#,
+    ] {
+        assert!(text.contains(want), "{want} is not in\n{text}");
+    }
+    let labels = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        Some(line.split_once('{')?.1.split_once('}')?.0.split(',').map(|l| l.split('=').next().unwrap()))
+    });
+    for label in labels.flatten() {
+        assert!(
+            ["route", "outcome", "table", "generation", "le", "medium", "pages", "reason"].contains(&label),
+            "label {label}"
+        );
+    }
+    assert!(!text.contains("secret-looking"));
+}

@@ -1,0 +1,174 @@
+//! Queries are answered, bad ones are refused with the right code, and the server survives them.
+
+use crate::harness::http::{connect, head, post_chunked};
+use crate::harness::*;
+use sotto_core::{Epoch, ParamsDigest};
+use sotto_wire::{Code, SessionId, Timing, query, routes};
+use std::io::Write;
+
+#[test]
+fn a_question_is_answered() {
+    let world = world(&config());
+    let response = world.query(&[7]);
+    assert_answers(&response, &world.pin, &[7]);
+    assert_eq!(response.header("content-type"), Some(routes::OCTETS));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    assert!(Timing::parse(response.header("server-timing").unwrap()).is_some());
+}
+
+#[test]
+fn many_questions_in_one_ask_are_answered_in_order() {
+    let world = world(&config());
+    let records: Vec<u64> = (0..64).map(|i| i * 7 % RECORDS).collect();
+    assert_answers(&world.query(&records), &world.pin, &records);
+    assert!(world.probe.batches().iter().all(|&size| size <= 8), "{:?}", world.probe.batches());
+}
+
+#[test]
+fn every_answer_has_one_size() {
+    let world = world(&config());
+    let size = |index| {
+        let response = world.query(&[index]);
+        let headers: usize = response.headers.iter().map(|(key, value)| key.len() + value.len()).sum();
+        (response.status, headers, response.body.len())
+    };
+    let first = size(0);
+    for index in 1..RECORDS {
+        assert_eq!(size(index), first);
+    }
+}
+
+#[test]
+fn a_chunked_body_is_as_good() {
+    let world = world(&config());
+    let frame = world.frame(&[3, 4]);
+    for chunk in [1, 7, 64, 1000] {
+        let response = post_chunked(world.at, &routes::query("t"), &frame, chunk);
+        assert_answers(&response, &world.pin, &[3, 4]);
+    }
+}
+
+#[test]
+fn a_frame_cut_anywhere_is_malformed() {
+    let world = world(&config());
+    let frame = world.frame(&[1]);
+    for len in 0..frame.len() {
+        assert_refused(&post(world.at, &routes::query("t"), &frame[..len]), Code::Malformed);
+    }
+    let longer = [&frame[..], b"x"].concat();
+    assert_refused(&post(world.at, &routes::query("t"), &longer), Code::Malformed);
+    assert_refused(&post_chunked(world.at, &routes::query("t"), &longer, 10), Code::Malformed);
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
+}
+
+#[test]
+fn a_flipped_bit_in_the_head_is_refused_by_what_it_breaks() {
+    let world = world(&config());
+    let frame = world.frame(&[1]);
+    for bit in 0..query::HEAD_BYTES * 8 {
+        let mut frame = frame.clone();
+        frame[bit / 8] ^= 1 << (bit % 8);
+        let code = match bit / 8 {
+            0..4 => Code::Malformed,
+            4 => Code::WrongVersion,
+            5 => Code::WrongServer,
+            // The count of one query is changed to none, more than follow, or more than are
+            // allowed.
+            6 if bit % 8 >= 6 => Code::TooLarge,
+            6 => Code::Malformed,
+            7 => Code::TooLarge,
+            8 if bit == 8 * 8 => Code::StaleEpoch,
+            8..16 => Code::EpochAhead,
+            16..48 => Code::WrongParams,
+            _ => Code::SessionExpired,
+        };
+        let response = post(world.at, &routes::query("t"), &frame);
+        assert_refused(&response, code);
+    }
+    assert_eq!(world.probe.batches(), [0; 0], "none of them cost a pass");
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
+}
+
+#[test]
+fn a_query_the_scheme_refuses_costs_only_its_own_ask() {
+    let world = world(&config());
+    world.probe.hold();
+    let first = world.query_later(&[0]);
+    world.until("sotto_passes_total", 1.0);
+    let bad = world.query_later(&[RECORDS]);
+    let good = world.query_later(&[2]);
+    world.until("sotto_queue_depth", 2.0);
+    world.probe.release();
+    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
+    assert_refused(&bad.join().unwrap(), Code::BadQuery);
+    assert_answers(&good.join().unwrap(), &world.pin, &[2]);
+    assert_eq!(world.probe.batches(), [1, 2]);
+}
+
+#[test]
+fn a_problem_names_the_newest_epoch() {
+    let world = world(&config());
+    let mut pin = world.pin;
+    pin.epoch = Epoch(9);
+    let response = post(world.at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[1]));
+    let problem = sotto_wire::Problem::read(response.status, &response.body);
+    assert_eq!((problem.code, problem.epoch), (Code::EpochAhead, Some(Epoch(1))));
+}
+
+#[test]
+fn frames_of_another_scheme_are_refused() {
+    let world = world(&config());
+    let mut pin = world.pin;
+    pin.digest = ParamsDigest([0; 32]);
+    assert_refused(
+        &post(world.at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[1])),
+        Code::WrongParams,
+    );
+}
+
+#[test]
+fn a_body_that_announces_too_much_is_refused_unread() {
+    let world = world(&config());
+    let mut stream = connect(world.at);
+    // The answer arrives although not a byte of the body is sent.
+    let head = head("POST", &routes::query("t"), &[("content-length", "100000000000")]);
+    stream.write_all(head.as_bytes()).unwrap();
+    assert_refused(&Response::read(&mut stream), Code::TooLarge);
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
+}
+
+#[test]
+fn a_chunked_body_is_cut_off_at_the_limit() {
+    let world = world(&config());
+    // A head that announces more queries than the limit allows, and an endless body.
+    let mut body = world.frame(&[1; 64]);
+    body.extend(vec![0; 1 << 16]);
+    let response = post_chunked(world.at, &routes::query("t"), &body, 4096);
+    assert!([Code::TooLarge, Code::Malformed].map(Code::status).contains(&response.status));
+    assert_answers(&world.query(&[1]), &world.pin, &[1]);
+}
+
+#[test]
+fn more_queries_than_allowed_are_too_large() {
+    let world = world(&config());
+    let many = world.frame(&[1; 65]);
+    assert_refused(&post(world.at, &routes::query("t"), &many), Code::TooLarge);
+    // The count alone is wrong, and the body would otherwise be accepted.
+    let mut lying = world.frame(&[1]);
+    lying[6..8].copy_from_slice(&65u16.to_le_bytes());
+    assert_refused(&post(world.at, &routes::query("t"), &lying), Code::TooLarge);
+}
+
+#[test]
+fn wrong_paths_and_methods_are_named() {
+    let world = world(&config());
+    assert_refused(&post(world.at, &routes::query("other"), &world.frame(&[1])), Code::NoSuchTable);
+    assert_refused(&get(world.at, "/v1/nothing"), Code::NoSuchRoute);
+    assert_refused(&get(world.at, &routes::query("t")), Code::WrongMethod);
+    assert_refused(&post(world.at, routes::TABLES, b""), Code::WrongMethod);
+    assert_refused(&get(world.at, "/v1/tables/t/rows?row=1"), Code::NoSuchRoute);
+    // Table names are not paths.
+    for name in ["..%2f..%2fetc", "%00", "T", "t%20"] {
+        assert_refused(&get(world.at, &routes::table(name, None)), Code::NoSuchTable);
+    }
+}
