@@ -7,25 +7,24 @@
 //! differ by the row. The spent hint is dropped, and a backup from the same pass takes its place,
 //! with the row as its own entry.
 //!
-//! A [`Family`] defines which partitions a set has, how a set is chosen and sent, which backup is
-//! next, and what bounds failures.
+//! A family defines which partitions a set has ([`HintFamily`]), what the pass sums up
+//! ([`PassFamily`]), how a set is chosen and sent and which backup is next ([`Family`]), and what
+//! bounds failures ([`ParamsFamily`]).
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`family`] | what a scheme defines, and the scheme built from it |
+//! | [`family`] | what a scheme defines, and the client that it works on |
 //! | [`params`] | the numbers of a table, their limits, their costs |
 //! | [`row_order`] | the order of rows in partitions; choices without branches |
 //! | [`prf`] | offsets and tags as a function of a key and an id |
 //! | [`hints`] | the hints of a client: marks, entries, parities |
 //! | [`run`], [`pass`], [`prepare`] | the pass over the table, and the client that results |
 //! | [`search`], [`request`] | a hint that contains a row; the offsets that are sent |
-//! | [`client`] | query, recover |
+//! | [`client`] | query, recover, hints of the next epoch |
 //! | `journal`, [`state`] | the journal that is written before a request leaves; the whole state |
-//! | `apply_delta` | hints of the next epoch |
 //! | [`server`] | encode, open, answer, update (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
 
-mod apply_delta;
 pub mod client;
 pub mod family;
 pub mod hints;
@@ -45,13 +44,30 @@ pub mod server;
 pub mod state;
 
 pub use crate::message::{Answer, MessageLengths};
-pub use client::{AnswerEffect, Client, OpenQuery, Pending};
-pub use family::{Family, FamilyState, OneServerScheme, Plan, Stock};
-pub use hints::{Hint, Hints, LIVE, OWED};
-pub use params::{HintNumbers, Literal, Params};
-pub use pass::{ParitySums, TablePass};
+pub use client::Pending;
+pub use family::{AnswerEffect, Client, Family, FamilyState, OneServerScheme, OpenQuery, Plan};
+pub use hints::{Hint, HintFamily, Hints, LIVE, OWED, Stock};
+pub use params::{HintNumbers, Literal, Params, ParamsFamily};
+pub use pass::{ParitySums, PassFamily, TablePass};
 pub use prepare::Prepare;
 pub use prf::Prf;
 pub use row_order::{IdentityOrder, NOWHERE, PartitionPlace, RowOrder};
 #[cfg(feature = "server")]
 pub use server::Server;
+
+use sotto_core::{Caps, OneServer, Scheme, SchemeId, SchemeMetadata};
+
+impl<F: Family> Scheme for OneServerScheme<F> {
+    const ID: SchemeId = F::ID;
+    const METADATA: SchemeMetadata = F::METADATA;
+    type Params = Params<F>;
+    type Fan<T> = OneServer<T>;
+    type Keys = ();
+    type Query = F::Query;
+    type Answer = Answer;
+    type Prepare = Prepare<F>;
+    type Client = Client<F>;
+    #[cfg(feature = "server")]
+    type Server = Server<F>;
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts().state();
+}

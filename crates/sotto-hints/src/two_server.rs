@@ -7,31 +7,44 @@
 //! differ by the row. The spent hint is replaced, in its slot, by a fresh set that also contains
 //! the row. The client obtains its parity from the second server in the same way.
 //!
-//! A [`Family`] defines which row a number of a tree stands for, which hint is chosen, what each
-//! server is sent, and what it computes from that.
-//! and what it makes of that.
+//! A family defines which row a number of a tree stands for ([`ParamsFamily`]), which hint is
+//! chosen, what each server is sent, and what it computes from that ([`Family`]).
 
 mod apply_delta;
-pub mod bound;
 pub mod client;
 pub mod family;
-mod hint_requests;
 mod journal;
 pub mod params;
-pub mod prepare;
-pub mod puncture;
+pub mod preparation;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod set;
+pub mod sets;
 mod state;
 pub mod tree;
 
 pub use crate::message::{Answer, HintRequest, HintResponse, MessageLengths};
-pub use client::{Client, DraftQuery, Hint};
-pub use family::{Family, Plan, TwoServerScheme, Workspace};
-pub use params::{FamilyReport, Params};
-pub use prepare::Prepare;
+pub use client::Client;
+pub use family::{DraftQuery, Family, Plan, TwoServerScheme, Workspace};
+pub use params::{FamilyReport, Params, ParamsFamily};
+pub use preparation::Prepare;
 #[cfg(feature = "server")]
 pub use server::Server;
-pub use set::{KeyedSets, Set};
+pub use sets::{Hint, KeyedSets, Set};
 pub use tree::{Root, Seed, TreeNumber, TreeScratch, Trees};
+
+use sotto_core::{Caps, Scheme, SchemeId, SchemeMetadata, TwoServers};
+
+impl<F: Family> Scheme for TwoServerScheme<F> {
+    const ID: SchemeId = F::ID;
+    const METADATA: SchemeMetadata = F::METADATA;
+    type Params = Params<F>;
+    type Fan<T> = TwoServers<T>;
+    type Keys = ();
+    type Query = F::Query;
+    type Answer = Answer;
+    type Prepare = Prepare<F>;
+    type Client = Client<F>;
+    #[cfg(feature = "server")]
+    type Server = Server<F>;
+    const CAPS: Caps<Self> = Caps::NONE.update_image().hint_server();
+}

@@ -8,7 +8,7 @@ use crate::{Params, PuncturedSets, set};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, CryptoRng, Hiding, SchemeId, SchemeMetadata, TwoServers, work};
 use sotto_hints::two_server::{
-    Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Workspace,
+    Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, ParamsFamily, Plan, Set, Workspace,
 };
 use std::hint::black_box;
 use std::ops::Range;
@@ -42,7 +42,7 @@ impl Plan<PuncturedSets> for QueryPlan {
 /// the comparison.
 const NUMBER_OPS: u64 = work::AES_BLOCK / 3 + 90;
 
-impl Family for PuncturedSets {
+impl ParamsFamily for PuncturedSets {
     const ID: SchemeId = SchemeId("checklist/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "Checklist (USENIX Security 2021), two servers",
@@ -55,8 +55,6 @@ impl Family for PuncturedSets {
     };
     type Word = u32;
     type Query = Query;
-    type QueryPlan = QueryPlan;
-    type ExtraState = SeenBits;
 
     fn number_bits(k: u32) -> u32 {
         k
@@ -85,6 +83,11 @@ impl Family for PuncturedSets {
     fn row(_: &Params, _: u32, number: u32) -> u64 {
         number.into()
     }
+}
+
+impl Family for PuncturedSets {
+    type QueryPlan = QueryPlan;
+    type ExtraState = SeenBits;
 
     fn own(params: &Params) -> SeenBits {
         SeenBits::new(params)

@@ -10,7 +10,8 @@ use crate::message::Query;
 use crate::request::SPEND;
 use crate::{Checklist, Params};
 use sotto_core::{Client as _, HintScheme, Params as _, Prepare as _, RecordIndex, TwoServers, Wire};
-use sotto_hints::two_server::{Client, HintResponse, Prepare, TreeScratch, bound, params::ParamsLiteral};
+use sotto_hints::two_server::params::{ParamsLiteral, min_hints};
+use sotto_hints::two_server::{Client, HintResponse, Prepare, TreeScratch};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform::off;
 
@@ -67,7 +68,7 @@ impl ObservedQuery {
 }
 
 fn params() -> Params {
-    let hints = bound::least_hints(16, -40.0, 2);
+    let hints = min_hints(16, -40.0, 2);
     let params = Params::check(ParamsLiteral { rows: 8, row_bytes: 1, hints, queries: 16 }).unwrap();
     assert_eq!((params.numbers(), params.trees().mask()), (4, 7));
     params
@@ -156,7 +157,7 @@ fn hints_contain_rows_as_often_after_queries_as_before() {
 /// The rare forms are as frequent as they must be.
 #[test]
 fn all_three_forms_are_sent() {
-    let hints = bound::least_hints(900, -40.0, 16);
+    let hints = min_hints(900, -40.0, 16);
     let params = Params::check(ParamsLiteral { rows: 250, row_bytes: 5, hints, queries: 900 }).unwrap();
     let rng = &mut seeded("forms");
     let mut client = client(&params, rng);

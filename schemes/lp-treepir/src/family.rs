@@ -7,7 +7,7 @@ use crate::{Params, PrivatelyPuncturedSets};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, CryptoRng, Hiding, SchemeId, SchemeMetadata, TwoServers, work};
 use sotto_hints::two_server::{
-    Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Trees, Workspace,
+    Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, ParamsFamily, Plan, Set, Trees, Workspace,
 };
 use std::ops::Range;
 use zeroize::Zeroize;
@@ -39,7 +39,7 @@ impl Plan<PrivatelyPuncturedSets> for QueryPlan {
 /// blocks under the tree's own key.
 const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 
-impl Family for PrivatelyPuncturedSets {
+impl ParamsFamily for PrivatelyPuncturedSets {
     const ID: SchemeId = SchemeId("lp-treepir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "TreePIR of Lazzaretti and Papamanthou (CRYPTO 2023), two servers",
@@ -52,8 +52,6 @@ impl Family for PrivatelyPuncturedSets {
     };
     type Word = u16;
     type Query = Query;
-    type QueryPlan = QueryPlan;
-    type ExtraState = ();
 
     fn number_bits(k: u32) -> u32 {
         k / 2
@@ -84,6 +82,11 @@ servers do not \
     fn row(params: &Params, position: u32, number: u16) -> u64 {
         u64::from(position) << params.ratio_bits() | u64::from(number)
     }
+}
+
+impl Family for PrivatelyPuncturedSets {
+    type QueryPlan = QueryPlan;
+    type ExtraState = ();
 
     fn own(_: &Params) {}
 

@@ -3,7 +3,7 @@
 
 use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use sotto_hints::two_server::puncture::equal;
+use sotto_hints::two_server::sets::equal;
 use sotto_hints::two_server::{Answer, Seed, Set, Trees};
 
 /// A set without the row of one partition, which it does not name.

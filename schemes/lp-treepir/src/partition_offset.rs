@@ -4,7 +4,7 @@
 use crate::Params;
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::CryptoRng;
-use sotto_hints::two_server::puncture::equal;
+use sotto_hints::two_server::sets::equal;
 use sotto_hints::two_server::{Root, Seed, Set, TreeNumber, Trees};
 use sotto_math::aes::descend;
 use zeroize::{Zeroize, Zeroizing};

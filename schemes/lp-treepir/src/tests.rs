@@ -11,7 +11,8 @@ use crate::message::Query;
 use crate::partition_offset::{PartitionOffset, has};
 use crate::{Params, TreePir};
 use sotto_core::{Client as _, HintScheme, Params as _, Prepare as _, RecordIndex, TwoServers, Wire};
-use sotto_hints::two_server::{Client, HintResponse, Prepare, bound, params::ParamsLiteral};
+use sotto_hints::two_server::params::{ParamsLiteral, min_hints};
+use sotto_hints::two_server::{Client, HintResponse, Prepare};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform::off;
 
@@ -69,7 +70,7 @@ impl ObservedQuery {
 }
 
 fn params(rows: u64) -> Params {
-    let hints = bound::least_hints(16, -40.0, rows / 4);
+    let hints = min_hints(16, -40.0, rows / 4);
     let params = Params::check(ParamsLiteral { rows, row_bytes: 1, hints, queries: 16 }).unwrap();
     assert_eq!((params.numbers(), u64::from(params.trees().mask())), (4, rows / 4 - 1));
     params

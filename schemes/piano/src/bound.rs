@@ -47,7 +47,7 @@ fn starved_log2(backups: u64, queries: u64, c: u64, w: u64) -> f64 {
 }
 
 /// The least number of hints for which a row is missed with probability at most 2^`target`.
-pub(crate) fn least_hints(queries: u64, w: u64, target: f64) -> u64 {
+pub(crate) fn min_hints(queries: u64, w: u64, target: f64) -> u64 {
     (((queries as f64).log2() - target) / -missed_log2(1, 1, w)).ceil() as u64
 }
 
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn the_least_is_the_least() {
         for (q, c, w) in [(14_196, 1024, 1024), (64, 2, 2), (1, 1, 2), (600, 100, 128), (64, 1, 1 << 16)] {
-            let (hints, backups) = (least_hints(q, w, -41.0), least_backups(q, c, w, -41.0));
+            let (hints, backups) = (min_hints(q, w, -41.0), least_backups(q, c, w, -41.0));
             assert!(missed_log2(hints, q, w) <= -41.0 && missed_log2(hints - 1, q, w) > -41.0, "{hints}");
             assert!(starved_log2(backups, q, c, w) <= -41.0, "{backups}");
             assert!(backups == 1 || starved_log2(backups - 1, q, c, w) > -41.0, "{backups}");

@@ -17,7 +17,8 @@ use sotto_hints::one_server::prf::{Blocks, lane};
 use sotto_hints::one_server::request::RequestScratch;
 use sotto_hints::one_server::row_order::{equal, pick};
 use sotto_hints::one_server::{
-    Answer, AnswerEffect, Family, Hint, Hints, LIVE, OWED, OpenQuery, PartitionPlace, Plan, Prf, TablePass,
+    Answer, AnswerEffect, Family, Hint, HintFamily, Hints, LIVE, OWED, OpenQuery, ParamsFamily,
+    PartitionPlace, PassFamily, Plan, Prf, TablePass,
 };
 use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
@@ -47,7 +48,7 @@ impl Plan for QueryPlan {
     }
 }
 
-impl Family for FullSets {
+impl ParamsFamily for FullSets {
     const ID: SchemeId = SchemeId("piano/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "Piano (S&P 2024), one server",
@@ -66,6 +67,10 @@ impl Family for FullSets {
     const OFFSET: u64 = 1 << 56;
     const TAG: u64 = 3 << 56;
     const NAME: u64 = 4 << 56;
+    type Query = Query;
+}
+
+impl HintFamily for FullSets {
     type Set = ();
     const KNOWN: u8 = KNOWN;
     const TAGGED: u8 = LIVE | PROMOTED;
@@ -104,7 +109,9 @@ impl Family for FullSets {
     fn searched(hints: &Hints<FullSets>) -> usize {
         hints.none() as usize
     }
+}
 
+impl PassFamily for FullSets {
     type Sums = HintSums;
 
     fn pass(params: &Params, prf: &Prf<FullSets>) -> Result<TablePass<FullSets>> {
@@ -123,8 +130,9 @@ impl Family for FullSets {
         let stock = BackupsUsed { of, all: params.backups() as u16 };
         Ok(Hints::new(params, prf, hints::fresh(params)?, rows, stock))
     }
+}
 
-    type Query = Query;
+impl Family for FullSets {
     type QueryPlan = QueryPlan;
     type Scratch = RequestScratch;
 

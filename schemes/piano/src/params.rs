@@ -1,6 +1,6 @@
 //! Parameters: N rows of B bytes, c partitions of w rows, M hints, m backups of each partition, Q queries.
 
-use crate::bound::{self, least_backups, least_hints};
+use crate::bound::{self, least_backups, min_hints};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Result, TableShape};
 use sotto_hints::one_server::params::{FamilyReport, balanced, security_model};
@@ -71,7 +71,7 @@ impl Literal for ParamsLiteral {
         let queries = lookups_per_client.clamp(MIN_QUERIES, most.max(MIN_QUERIES));
         // Each way to fail gets half of the failure probability.
         let each = shape.required_failure_log2() - 1.0;
-        let hints = least_hints(queries, w, each);
+        let hints = min_hints(queries, w, each);
         let backups = least_backups(queries, c, w, each).max(MIN_BACKUPS);
         Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries })
     }

@@ -3,7 +3,7 @@
 use crate::FullSets;
 use crate::hints::PROMOTED;
 use crate::message::Query;
-use sotto_hints::one_server::request::{RequestScratch, STRETCH};
+use sotto_hints::one_server::request::{CHUNK_PARTITIONS, RequestScratch};
 use sotto_hints::one_server::row_order::{equal, pick};
 use sotto_hints::one_server::{Hint, NOWHERE, PartitionPlace, Prf};
 use zeroize::Zeroize;
@@ -41,7 +41,7 @@ impl RealOffsets {
     /// The query for these offsets.
     pub(crate) fn build(&self, prf: &Prf<FullSets>, scratch: &mut RequestScratch) -> Query {
         let mut offsets = vec![0; prf.partitions()];
-        for (first, out) in (0..).step_by(STRETCH).zip(offsets.chunks_mut(STRETCH)) {
+        for (first, out) in (0..).step_by(CHUNK_PARTITIONS).zip(offsets.chunks_mut(CHUNK_PARTITIONS)) {
             scratch.offsets(prf, self.id, first, out, |k, offset| {
                 let offset = pick(equal(k, self.home), self.own.into(), offset.into());
                 pick(equal(k, self.partition), self.instead.into(), offset) as u16

@@ -20,7 +20,7 @@ pub(crate) fn failure_log2(hints: u64, pairs: u64, c: u64, w: u64) -> f64 {
 }
 
 /// The least number of hints for which [`failure_log2`] is at most `target`.
-pub(crate) fn least_hints(pairs: u64, target: f64, w: u64, c: impl Fn(u64) -> u64) -> u64 {
+pub(crate) fn min_hints(pairs: u64, target: f64, w: u64, c: impl Fn(u64) -> u64) -> u64 {
     let live = (((pairs as f64).log2() - target) / -miss_log2(w)).ceil() as u64 + 1;
     let mut hints = live;
     // The margin grows by a fraction of the number added to M, so this ends after a few iterations.

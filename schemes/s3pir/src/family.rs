@@ -17,8 +17,8 @@ use sotto_hints::one_server::prepare::longer;
 use sotto_hints::one_server::prf::{Blocks, lane};
 use sotto_hints::one_server::row_order::{below, equal};
 use sotto_hints::one_server::{
-    Answer, AnswerEffect, Family, Hint, Hints, IdentityOrder, LIVE, OWED, OpenQuery, PartitionPlace, Plan,
-    Prf, TablePass,
+    Answer, AnswerEffect, Family, Hint, HintFamily, Hints, IdentityOrder, LIVE, OWED, OpenQuery,
+    ParamsFamily, PartitionPlace, PassFamily, Plan, Prf, TablePass,
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -45,7 +45,7 @@ impl Plan for QueryPlan {
     }
 }
 
-impl Family for HalfSets {
+impl ParamsFamily for HalfSets {
     const ID: SchemeId = SchemeId("s3pir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "S3PIR (CCS 2024), one server",
@@ -63,6 +63,10 @@ impl Family for HalfSets {
     const OFFSET: u64 = 3 << 56;
     const TAG: u64 = 5 << 56;
     const NAME: u64 = 6 << 56;
+    type Query = Query;
+}
+
+impl HintFamily for HalfSets {
     /// The cut of the set.
     type Set = u32;
     const KNOWN: u8 = KNOWN;
@@ -100,7 +104,9 @@ impl Family for HalfSets {
     fn searched(hints: &Hints<HalfSets>) -> usize {
         used(hints)
     }
+}
 
+impl PassFamily for HalfSets {
     type Sums = HintSums;
 
     fn pass(params: &Params, prf: &Prf<HalfSets>) -> Result<TablePass<HalfSets>> {
@@ -126,8 +132,9 @@ impl Family for HalfSets {
         stock.left = pairs.cuts.iter().filter(|cut| **cut != VOID).count() as u64;
         Ok(Hints::new(params, prf, of, [parities, longer(pairs.others, row_bytes)?], stock))
     }
+}
 
-    type Query = Query;
+impl Family for HalfSets {
     type QueryPlan = QueryPlan;
     type Scratch = PartitionScratch;
 

@@ -4,7 +4,7 @@ use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Goal, NamedSet, Result, TableShape};
 use sotto_hints::one_server::params::{
-    FamilyReport, MAX_IDS, MAX_PER_SIDE, balanced, least_partitions, security_model,
+    FamilyReport, MAX_IDS, MAX_PER_SIDE, balanced, min_partitions, security_model,
 };
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
@@ -89,8 +89,8 @@ impl Literal for ParamsLiteral {
         let wider = named.map_or(wider(goal), |(_, wider)| *wider);
         let w = (balanced * wider).min(MAX_PER_SIDE).min(rows.next_power_of_two());
         let pairs = lookups_per_client.clamp(MIN_PAIRS, (PAIRS_PER_ROW * w).max(MIN_PAIRS));
-        let c = least_partitions::<Self>(rows, w);
-        let hints = bound::least_hints(pairs, shape.required_failure_log2(), w, |_| c);
+        let c = min_partitions::<Self>(rows, w);
+        let hints = bound::min_hints(pairs, shape.required_failure_log2(), w, |_| c);
         Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })
     }
 }

@@ -10,7 +10,7 @@ use crate::hints::OUTSIDE;
 use crate::message::Query;
 use crate::prf::{RANK, TIE, joined};
 use sotto_core::{PeerMisbehaved, Result};
-use sotto_hints::one_server::request::{RequestScratch as Offsets, STRETCH};
+use sotto_hints::one_server::request::{CHUNK_PARTITIONS, RequestScratch as Offsets};
 use sotto_hints::one_server::row_order::{below, equal, pick};
 use sotto_hints::one_server::{Hint, NOWHERE, PartitionPlace, Prf};
 use zeroize::{Zeroize, Zeroizing};
@@ -66,8 +66,8 @@ impl RealSet {
         // One more place: values that are not real, after the last real one, are written there.
         let mut offsets = vec![0; c / 2 + 1];
         let mut count = 0;
-        for first in (0..c).step_by(STRETCH) {
-            let len = STRETCH.min(c - first);
+        for first in (0..c).step_by(CHUNK_PARTITIONS) {
+            let len = CHUNK_PARTITIONS.min(c - first);
             scratch.fill(prf, self, first, len);
             for (is, offset) in scratch.real.iter().zip(&scratch.offsets).take(len) {
                 if let Some(at) = offsets.get_mut(count) {
@@ -91,20 +91,25 @@ impl RealSet {
     }
 }
 
-/// The data of one run of [`STRETCH`] partitions. It is reused from one query to the next, and
+/// The data of one run of [`CHUNK_PARTITIONS`] partitions. It is reused from one query to the next, and
 /// wiped on drop.
 pub struct PartitionScratch {
     ranks: Zeroizing<Vec<[u8; 16]>>,
     lanes: Offsets,
     /// 1 for the real partitions.
-    real: [u8; STRETCH],
-    offsets: [u16; STRETCH],
+    real: [u8; CHUNK_PARTITIONS],
+    offsets: [u16; CHUNK_PARTITIONS],
 }
 
 impl Default for PartitionScratch {
     fn default() -> Self {
-        let ranks = Zeroizing::new(vec![[0; 16]; STRETCH / 16 + STRETCH / 4]);
-        PartitionScratch { ranks, lanes: Offsets::default(), real: [0; STRETCH], offsets: [0; STRETCH] }
+        let ranks = Zeroizing::new(vec![[0; 16]; CHUNK_PARTITIONS / 16 + CHUNK_PARTITIONS / 4]);
+        PartitionScratch {
+            ranks,
+            lanes: Offsets::default(),
+            real: [0; CHUNK_PARTITIONS],
+            offsets: [0; CHUNK_PARTITIONS],
+        }
     }
 }
 
@@ -115,7 +120,7 @@ impl PartitionScratch {
             pick(equal(k, real.with), real.offset.into(), offset.into()) as u16
         });
         let (j, k) = (u64::from(real.id), first as u64);
-        let (high, low) = self.ranks.split_at_mut(STRETCH / 16);
+        let (high, low) = self.ranks.split_at_mut(CHUNK_PARTITIONS / 16);
         // `first` is a multiple of the run's length, so blocks begin where it does.
         prf.aes().grid(RANK + k / 16, high.len(), j, 1, high);
         prf.aes().grid(TIE + k / 4, low.len(), j, 1, low);

@@ -1,65 +1,22 @@
-//! The client: query and recover.
+//! The client: query, recover, and follow an update of the table.
 //!
 //! No branch and no allocation depends on the requested index. The addresses that depend on it are
 //! documented in [`search`](super::search) and in the schemes' READMEs.
 
-use super::family::{FamilyState, FamilyStateChange};
-use super::journal::JournalEvent;
+use super::family::{AnswerEffect, Client, FamilyState, JournalEvent, OneServerScheme, OpenQuery};
+use super::hints::Hints;
+use super::params::Params;
+use super::prf::{Prf, lanes};
+use super::row_order::{PartitionPlace, RowOrder};
 use super::search::HintSearch;
-use super::{Answer, Family, Hints, OneServerScheme, Params, PartitionPlace, Plan, Prf, RowOrder};
-use borsh::{BorshDeserialize, BorshSerialize};
+use super::{Answer, Family, Plan};
+use crate::delta::{PartitionDelta, RowsDelta};
 use sotto_core::{Budget, CryptoRng, Error, Misuse, OneServer, Record, RecordIndex, Result};
 use std::collections::VecDeque;
 use zeroize::{Zeroize, Zeroizing};
 
-/// A client with hints.
-pub struct Client<F: Family> {
-    /// Parameters of the table.
-    pub params: Params<F>,
-    /// The key that all sets are derived from.
-    pub key: Zeroizing<[u8; 16]>,
-    /// The pseudo-random function under the client's key.
-    pub prf: Prf<F>,
-    order: F::Order,
-    /// The client's hints and backups.
-    pub hints: Hints<F>,
-    /// The family's state besides hints.
-    pub own: F::FamilyState,
-    /// The number of the next query.
-    pub next: u64,
-    /// Queries whose answers have not come, by ascending number.
-    pub asked: VecDeque<OpenQuery<F::QueryPlan>>,
-    /// The number of the query that was recovered last, and the effect of its answer.
-    pub last: Option<(u64, AnswerEffect<FamilyStateChange<F>>)>,
-    /// Events that are not in the journal yet.
-    pub(super) events: Vec<JournalEvent<F::QueryPlan>>,
-    /// Journal records that are encoded and not taken yet.
-    pub(super) written: Vec<Zeroizing<Vec<u8>>>,
-    /// A number that distinguishes this client's queries from those of other clients.
-    name: u64,
-    /// Scratch memory of the search for a hint.
-    pub search: HintSearch<F>,
-    /// Scratch memory of requests.
-    pub room: F::Scratch,
-}
-
-/// A query whose answer has not come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
-pub struct OpenQuery<P> {
-    /// The number of the query.
-    pub number: u64,
-    /// The spent hint, its replacement, and whatever else is needed to read the answer.
-    pub plan: P,
-}
-
-/// The effect of an answer on a client's state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct AnswerEffect<K> {
-    /// The hint that learned the row; the id of none if there is none.
-    pub promoted: u32,
-    /// The change of the family's state.
-    pub kept: K,
-}
+/// Ids that are processed together.
+const CHUNK_IDS: usize = 2048;
 
 /// The name of a query. Its secrets stay in the client, since they must survive a crash.
 pub struct Pending {
@@ -168,6 +125,37 @@ impl<F: Family> Client<F> {
             self.hints.withdraw(learnt.promoted);
             self.own.unlearn(learnt.kept);
         }
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// Applies a whole rows delta, whose row numbers are numbers of places: adds old xor new of each
+    /// changed row to everything that contains the row.
+    ///
+    /// There is one pass over all ids for each partition with a change. Its time depends on hints
+    /// and changes, not on the rows that are requested.
+    pub(super) fn follow_rows(&mut self, delta: &[u8]) -> Result<()> {
+        let changes = RowsDelta::read(delta, self.params.places(), self.params.row_bytes())?;
+        let partitions = changes.partitions(self.params.partition_rows());
+        partitions.for_each(|(k, changes)| self.follow_partition(k, &changes));
+        Ok(())
+    }
+
+    fn follow_partition(&mut self, k: u64, changes: &PartitionDelta<'_>) {
+        let mut blocks = Zeroizing::new(vec![[0; 16]; CHUNK_IDS / 8]);
+        // There are at most 2^25 ids.
+        let ids = self.hints.stocked as u32;
+        for first in (0..ids).step_by(CHUNK_IDS) {
+            let these = first..ids.min(first.saturating_add(CHUNK_IDS as u32));
+            self.prf.aes().grid(F::OFFSET + k, 1, u64::from(first) / 8, blocks.len(), &mut blocks);
+            let touched = these.zip(lanes(&blocks)).filter_map(|(id, offset)| {
+                let change = changes.at(offset & self.prf.mask())?;
+                Some((id, change))
+            });
+            let touched: Vec<(u32, &[u8])> = touched.collect();
+            F::follow(&mut self.hints, &self.prf, k, &touched);
+        }
+        F::follow_own(self, k, changes);
     }
 }
 

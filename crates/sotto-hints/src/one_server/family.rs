@@ -1,92 +1,24 @@
-//! The trait that a scheme with one server implements, and the scheme built from it.
+//! The trait that a scheme with one server implements, and the client that its functions work on.
 
-use super::client::{AnswerEffect, Client, OpenQuery};
-use super::hints::{Hint, Hints};
-use super::params::{Literal, Params};
-use super::pass::{ParitySums, TablePass};
-use super::row_order::{PartitionPlace, RowOrder};
-use super::{Answer, Prepare, Prf};
+use super::hints::Hints;
+use super::params::Params;
+use super::pass::PassFamily;
+use super::prf::Prf;
+use super::row_order::PartitionPlace;
+use super::search::HintSearch;
 use crate::codec::StateReader;
 use crate::delta::PartitionDelta;
+use crate::message::Answer;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Caps, CryptoRng, OneServer, Result, Scheme, SchemeId, SchemeMetadata, Wire};
+use sotto_core::{CryptoRng, Result};
+use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::io::Write;
 use std::marker::PhantomData;
 use zeroize::{Zeroize, Zeroizing};
 
 /// A scheme with hints from the streamed table, apart from what all such schemes share.
-pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
-    /// The scheme id, which is stable on the wire.
-    const ID: SchemeId;
-    /// Publication, protection and state of the scheme.
-    const METADATA: SchemeMetadata;
-
-    /// The parameters as a catalog states them.
-    type Literal: Literal;
-    /// The public order of rows.
-    type Order: RowOrder + Send + Sync + 'static;
-    /// Rows of an answer: one or two.
-    const ANSWER_ROWS: usize;
-
-    /// The PRF input x of offsets in partition 0; partition k uses this plus k. The low 56 bits of
-    /// all such inputs are zeros.
-    const OFFSET: u64;
-    /// The PRF input x of the tags of rows in partition 0.
-    const TAG: u64;
-    /// The PRF input x of a client's name.
-    const NAME: u64;
-    /// The data of a set besides its id.
-    type Set: Copy
-        + Debug
-        + Default
-        + PartialEq
-        + Zeroize
-        + BorshSerialize
-        + BorshDeserialize
-        + Send
-        + Sync
-        + 'static;
-    /// The mark of a hint whose parity is that of its set.
-    const KNOWN: u8;
-    /// The marks of a hint that is found by its own entry.
-    const TAGGED: u8;
-    /// The marks that a hint keeps when it is forgotten.
-    const STAYS: u8;
-    /// Whether a set contains a row, by its id or by its own entry.
-    fn contains(prf: &Prf<Self>, id: u32, hint: &Hint<Self::Set>, row: PartitionPlace) -> bool;
-    /// Scratch memory of the check of candidates.
-    type Looks: Default + Send + 'static;
-    /// For each of these ids and their hints, 1 if it is a live hint that contains the row and 0 if
-    /// not, without a branch.
-    fn look(
-        prf: &Prf<Self>,
-        row: PartitionPlace,
-        candidates: (&[u32], &[Hint<Self::Set>]),
-        looks: &mut Self::Looks,
-        contain: &mut [u32],
-    );
-
-    /// The backups that are left.
-    type BackupStock: Stock<Self>;
-    /// Number of ids that a search goes through: those that are or may have been hints.
-    fn searched(hints: &Hints<Self>) -> usize;
-
-    /// The sums that the pass computes.
-    type Sums: ParitySums<Self>;
-    /// Begins a client's pass over the table.
-    ///
-    /// # Errors
-    /// [`sotto_core::Error::Storage`] if the memory is not available.
-    fn pass(params: &Params<Self>, prf: &Prf<Self>) -> Result<TablePass<Self>>;
-    /// Turns the sums of a finished pass into hints and backups.
-    ///
-    /// # Errors
-    /// [`sotto_core::Error::Storage`] if the memory is not available.
-    fn harvest(params: &Params<Self>, prf: &Prf<Self>, sums: Self::Sums) -> Result<Hints<Self>>;
-
-    /// The query that the server receives.
-    type Query: Wire<Params<Self>> + Send + 'static;
+pub trait Family: PassFamily {
     /// The secret data of a query until its answer comes.
     type QueryPlan: Plan;
     /// Scratch memory of requests.
@@ -170,51 +102,6 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     }
 }
 
-/// The backups that are left, and the encoding of backups and hints.
-pub trait Stock<F: Family>: Sized + Send + 'static {
-    /// The counts that a state has after the number of the next query.
-    type StockCounts: Copy + BorshSerialize + BorshDeserialize;
-    /// The counts to write into a state.
-    fn counted(&self) -> Self::StockCounts;
-    /// The index at which the second row of a backup is stored; one past the last backup for none.
-    fn second(&self, backup: usize) -> usize;
-    /// Number of backups for which a second row is stored.
-    fn seconds(&self, params: &Params<F>) -> usize;
-    /// Writes the data of backups that precedes all ids.
-    ///
-    /// # Errors
-    /// Errors of `out`.
-    fn put(&self, out: &mut dyn Write) -> Result<()>;
-    /// Reads the backups of a client that has made a given number of queries.
-    ///
-    /// # Errors
-    /// Those of [`StateReader::get`].
-    fn get(
-        params: &Params<F>,
-        next: u64,
-        counted: Self::StockCounts,
-        from: &mut StateReader<'_>,
-    ) -> Result<Self>;
-    /// Writes an id without its rows.
-    ///
-    /// # Errors
-    /// Errors of `out`.
-    fn put_hint(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>, out: &mut dyn Write)
-    -> Result<()>;
-    /// Reads an id without its rows; none if it is impossible.
-    ///
-    /// # Errors
-    /// Those of [`StateReader::get`].
-    fn get_hint(
-        &mut self,
-        params: &Params<F>,
-        id: usize,
-        from: &mut StateReader<'_>,
-    ) -> Result<Option<Hint<F::Set>>>;
-    /// Whether the parity and the second row of an id are written.
-    fn has(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>) -> [bool; 2];
-}
-
 /// The state of a client besides hints: nothing, or the rows that it read.
 pub trait FamilyState<F: Family>: Sized + Send + 'static {
     /// Whether the state consists of rows. If so, the effect of a rejected answer is encoded before
@@ -274,17 +161,73 @@ pub trait Plan:
 /// The scheme of a one-server family.
 pub struct OneServerScheme<F>(PhantomData<F>);
 
-impl<F: Family> Scheme for OneServerScheme<F> {
-    const ID: SchemeId = F::ID;
-    const METADATA: SchemeMetadata = F::METADATA;
-    type Params = Params<F>;
-    type Fan<T> = OneServer<T>;
-    type Keys = ();
-    type Query = F::Query;
-    type Answer = Answer;
-    type Prepare = Prepare<F>;
-    type Client = Client<F>;
-    #[cfg(feature = "server")]
-    type Server = super::Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts().state();
+/// A client with hints.
+pub struct Client<F: Family> {
+    /// Parameters of the table.
+    pub params: Params<F>,
+    /// The key that all sets are derived from.
+    pub key: Zeroizing<[u8; 16]>,
+    /// The pseudo-random function under the client's key.
+    pub prf: Prf<F>,
+    pub(super) order: F::Order,
+    /// The client's hints and backups.
+    pub hints: Hints<F>,
+    /// The family's state besides hints.
+    pub own: F::FamilyState,
+    /// The number of the next query.
+    pub next: u64,
+    /// Queries whose answers have not come, by ascending number.
+    pub asked: VecDeque<OpenQuery<F::QueryPlan>>,
+    /// The number of the query that was recovered last, and the effect of its answer.
+    pub last: Option<(u64, AnswerEffect<FamilyStateChange<F>>)>,
+    /// Events that are not in the journal yet.
+    pub(super) events: Vec<JournalEvent<F::QueryPlan>>,
+    /// Journal records that are encoded and not taken yet.
+    pub(super) written: Vec<Zeroizing<Vec<u8>>>,
+    /// A number that distinguishes this client's queries from those of other clients.
+    pub(super) name: u64,
+    /// Scratch memory of the search for a hint.
+    pub search: HintSearch<F>,
+    /// Scratch memory of requests.
+    pub room: F::Scratch,
+}
+
+/// A query whose answer has not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
+pub struct OpenQuery<P> {
+    /// The number of the query.
+    pub number: u64,
+    /// The spent hint, its replacement, and whatever else is needed to read the answer.
+    pub plan: P,
+}
+
+/// The effect of an answer on a client's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct AnswerEffect<K> {
+    /// The hint that learned the row; the id of none if there is none.
+    pub promoted: u32,
+    /// The change of the family's state.
+    pub kept: K,
+}
+
+/// An event of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JournalEvent<P> {
+    /// A query was made.
+    Asked { number: u64, row: PartitionPlace, plan: P },
+    /// The answer of a query came.
+    Settled { number: u64, promoted: u32 },
+    /// The row of a query was not the publisher's.
+    Rejected { number: u64 },
+    /// A block of ids came in a hint response.
+    Supplied { block: u64 },
+}
+
+impl<P: Plan> Zeroize for JournalEvent<P> {
+    fn zeroize(&mut self) {
+        if let JournalEvent::Asked { plan, row, .. } = self {
+            plan.zeroize();
+            row.zeroize();
+        }
+    }
 }

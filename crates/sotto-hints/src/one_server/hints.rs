@@ -4,10 +4,14 @@
 //! row besides its parity; a query promotes one of them to a hint. Nothing ever moves: a spent hint
 //! leaves its place empty.
 
-use super::family::Stock;
+use super::params::{Params, ParamsFamily};
+use super::prf::Prf;
 use super::row_order::PartitionPlace;
-use super::{Family, Params, Prf};
+use crate::codec::StateReader;
 use borsh::{BorshDeserialize, BorshSerialize};
+use sotto_core::Result;
+use std::fmt::Debug;
+use std::io::Write;
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -24,12 +28,96 @@ pub struct Hint<S> {
     /// The number of the place that the set has besides those of its id; of no meaning without such
     /// an entry.
     pub entry: u32,
-    /// Bits: [`LIVE`], [`OWED`], [`Family::KNOWN`], and the marks of the family.
+    /// Bits: [`LIVE`], [`OWED`], [`HintFamily::KNOWN`], and the marks of the family.
     pub mark: u8,
 }
 
+/// The sets and the backups of a family.
+pub trait HintFamily: ParamsFamily {
+    /// The data of a set besides its id.
+    type Set: Copy
+        + Debug
+        + Default
+        + PartialEq
+        + Zeroize
+        + BorshSerialize
+        + BorshDeserialize
+        + Send
+        + Sync
+        + 'static;
+    /// The mark of a hint whose parity is that of its set.
+    const KNOWN: u8;
+    /// The marks of a hint that is found by its own entry.
+    const TAGGED: u8;
+    /// The marks that a hint keeps when it is forgotten.
+    const STAYS: u8;
+    /// Whether a set contains a row, by its id or by its own entry.
+    fn contains(prf: &Prf<Self>, id: u32, hint: &Hint<Self::Set>, row: PartitionPlace) -> bool;
+    /// Scratch memory of the check of candidates.
+    type Looks: Default + Send + 'static;
+    /// For each of these ids and their hints, 1 if it is a live hint that contains the row and 0 if
+    /// not, without a branch.
+    fn look(
+        prf: &Prf<Self>,
+        row: PartitionPlace,
+        candidates: (&[u32], &[Hint<Self::Set>]),
+        looks: &mut Self::Looks,
+        contain: &mut [u32],
+    );
+
+    /// The backups that are left.
+    type BackupStock: Stock<Self>;
+    /// Number of ids that a search goes through: those that are or may have been hints.
+    fn searched(hints: &Hints<Self>) -> usize;
+}
+
+/// The backups that are left, and the encoding of backups and hints.
+pub trait Stock<F: HintFamily>: Sized + Send + 'static {
+    /// The counts that a state has after the number of the next query.
+    type StockCounts: Copy + BorshSerialize + BorshDeserialize;
+    /// The counts to write into a state.
+    fn counted(&self) -> Self::StockCounts;
+    /// The index at which the second row of a backup is stored; one past the last backup for none.
+    fn second(&self, backup: usize) -> usize;
+    /// Number of backups for which a second row is stored.
+    fn seconds(&self, params: &Params<F>) -> usize;
+    /// Writes the data of backups that precedes all ids.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    fn put(&self, out: &mut dyn Write) -> Result<()>;
+    /// Reads the backups of a client that has made a given number of queries.
+    ///
+    /// # Errors
+    /// Those of [`StateReader::get`].
+    fn get(
+        params: &Params<F>,
+        next: u64,
+        counted: Self::StockCounts,
+        from: &mut StateReader<'_>,
+    ) -> Result<Self>;
+    /// Writes an id without its rows.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    fn put_hint(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>, out: &mut dyn Write)
+    -> Result<()>;
+    /// Reads an id without its rows; none if it is impossible.
+    ///
+    /// # Errors
+    /// Those of [`StateReader::get`].
+    fn get_hint(
+        &mut self,
+        params: &Params<F>,
+        id: usize,
+        from: &mut StateReader<'_>,
+    ) -> Result<Option<Hint<F::Set>>>;
+    /// Whether the parity and the second row of an id are written.
+    fn has(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>) -> [bool; 2];
+}
+
 /// All hints and backups of a client.
-pub struct Hints<F: Family> {
+pub struct Hints<F: HintFamily> {
     row_bytes: usize,
     first_backup: usize,
     /// Hints by id. The last one stands for "none", is no hint's, and is always empty.
@@ -47,7 +135,7 @@ pub struct Hints<F: Family> {
     pub stock: F::BackupStock,
 }
 
-impl<F: Family> Hints<F> {
+impl<F: HintFamily> Hints<F> {
     /// Empty hints and backups for all ids and for none, with their parities and the second rows.
     pub fn new(
         params: &Params<F>,
@@ -207,6 +295,6 @@ impl<F: Family> Hints<F> {
 }
 
 /// The tag by which a hint's own entry is searched for; 0 for none.
-fn tag<F: Family>(prf: &Prf<F>, hint: &Hint<F::Set>) -> u16 {
+fn tag<F: HintFamily>(prf: &Prf<F>, hint: &Hint<F::Set>) -> u16 {
     if hint.mark & F::TAGGED == F::TAGGED { prf.tag(PartitionPlace::of(hint.entry)) } else { 0 }
 }

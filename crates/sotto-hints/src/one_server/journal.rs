@@ -5,24 +5,11 @@
 //! follows. The promoted backup, for example, is always the next one. `spec/s3pir.md` and
 //! `spec/piano.md` draw the bytes.
 
-use super::family::FamilyState;
-use super::{Client, Family, PartitionPlace, Plan};
+use super::family::{Client, FamilyState, JournalEvent};
+use super::{Family, PartitionPlace, Plan};
 use crate::codec::{StateReader, put};
 use sotto_core::Result;
 use zeroize::{Zeroize, Zeroizing};
-
-/// An event of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum JournalEvent<P> {
-    /// A query was made.
-    Asked { number: u64, row: PartitionPlace, plan: P },
-    /// The answer of a query came.
-    Settled { number: u64, promoted: u32 },
-    /// The row of a query was not the publisher's.
-    Rejected { number: u64 },
-    /// A block of ids came in a hint response.
-    Supplied { block: u64 },
-}
 
 const ASKED: u8 = 1;
 const SETTLED: u8 = 2;
@@ -34,15 +21,6 @@ pub(super) const NO_HINT: u32 = u32::MAX;
 
 /// Upper bound for the bytes of a record, without a row or a block.
 const MAX: usize = 64;
-
-impl<P: Plan> Zeroize for JournalEvent<P> {
-    fn zeroize(&mut self) {
-        if let JournalEvent::Asked { plan, row, .. } = self {
-            plan.zeroize();
-            row.zeroize();
-        }
-    }
-}
 
 impl<F: Family> Client<F> {
     /// Records that a block came in a hint response.

@@ -4,12 +4,15 @@
 //! everything is bounded, c is the only number of partitions that N and w allow, and hints and
 //! backups have the least possible counts at most.
 
+use super::row_order::PartitionPlace;
 use super::row_order::RowOrder;
-use super::{Family, MessageLengths, PartitionPlace};
+use crate::message::MessageLengths;
 use serde::{Serialize, de::DeserializeOwned};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape};
-use sotto_core::{Wire, work};
+use sotto_core::{
+    Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, SchemeId, SchemeMetadata, Security,
+    TableShape, Wire, work,
+};
 use std::fmt::Debug;
 
 /// Maximum number of rows in a partition, and of partitions: both are numbered with 16 bits.
@@ -88,15 +91,41 @@ pub trait Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 
     fn select(shape: &TableShape) -> Result<Self>;
 }
 
+/// The identity of a family, the numbers of its tables, and the inputs of its pseudo-random function.
+pub trait ParamsFamily: Sized + Copy + Debug + Send + Sync + 'static {
+    /// The scheme id, which is stable on the wire.
+    const ID: SchemeId;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
+
+    /// The parameters as a catalog states them.
+    type Literal: Literal;
+    /// The public order of rows.
+    type Order: RowOrder + Send + Sync + 'static;
+    /// Rows of an answer: one or two.
+    const ANSWER_ROWS: usize;
+
+    /// The PRF input x of offsets in partition 0; partition k uses this plus k. The low 56 bits of
+    /// all such inputs are zeros.
+    const OFFSET: u64;
+    /// The PRF input x of the tags of rows in partition 0.
+    const TAG: u64;
+    /// The PRF input x of a client's name.
+    const NAME: u64;
+
+    /// The query that the server receives.
+    type Query: Wire<Params<Self>> + Send + 'static;
+}
+
 /// Checked parameters.
 #[derive(Debug, Clone)]
-pub struct Params<F: Family> {
+pub struct Params<F: ParamsFamily> {
     literal: F::Literal,
     numbers: HintNumbers,
     promise: FamilyReport,
 }
 
-impl<F: Family> Params<F> {
+impl<F: ParamsFamily> Params<F> {
     /// Rows of the table, N.
     pub fn rows(&self) -> u64 {
         self.numbers.rows
@@ -172,7 +201,7 @@ impl<F: Family> Params<F> {
             return Err(field("partition_rows", why));
         }
         in_range("partitions", c, MAX_PER_SIDE)?;
-        let (wanted, multiple) = (least_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
+        let (wanted, multiple) = (min_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
         if c != wanted {
             let why = format!("must be the least multiple of {multiple} that holds the rows, {wanted}");
             return Err(field("partitions", why));
@@ -195,7 +224,7 @@ impl<F: Family> Params<F> {
     }
 }
 
-impl<F: Family> sotto_core::Params for Params<F> {
+impl<F: ParamsFamily> sotto_core::Params for Params<F> {
     type Literal = F::Literal;
 
     fn sets() -> Vec<NamedSet> {
@@ -251,7 +280,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
     }
 }
 
-impl<F: Family> MessageLengths for Params<F> {
+impl<F: ParamsFamily> MessageLengths for Params<F> {
     fn answer_bytes(&self) -> usize {
         F::ANSWER_ROWS * self.row_bytes()
     }
@@ -274,7 +303,7 @@ pub fn balanced(shape: &TableShape) -> Result<u64> {
 }
 
 /// The number of partitions of w rows that a table has.
-pub fn least_partitions<L: Literal>(rows: u64, w: u64) -> u64 {
+pub fn min_partitions<L: Literal>(rows: u64, w: u64) -> u64 {
     rows.div_ceil(w).next_multiple_of(L::MULTIPLE)
 }
 
@@ -293,7 +322,7 @@ pub fn field(field: &'static str, why: String) -> sotto_core::Error {
     ParamsError::Field { field, why }.into()
 }
 
-fn places<F: Family>(numbers: &HintNumbers) -> u64 {
+fn places<F: ParamsFamily>(numbers: &HintNumbers) -> u64 {
     F::Order::places(numbers.rows, numbers.partitions * numbers.partition_rows)
 }
 

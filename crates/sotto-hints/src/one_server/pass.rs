@@ -6,8 +6,10 @@
 //! The time depends on secret sets, and so does the cache state. This happens before the first
 //! query, and the sets are fresh: nothing here depends on later requests.
 
+use super::hints::{HintFamily, Hints};
+use super::params::Params;
+use super::prf::Prf;
 use super::run::PartitionRange;
-use super::{Family, Prf};
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_math::parities::PartitionWindow;
 use std::io::{Read, Write};
@@ -16,6 +18,22 @@ use std::io::{Read, Write};
 /// partitions it has, the less often all parities pass through memory. Measured at 2^28 rows of 32
 /// bytes.
 const WINDOW_BYTES: usize = 8 << 20;
+
+/// The pass of a family over the table.
+pub trait PassFamily: HintFamily {
+    /// The sums that the pass computes.
+    type Sums: ParitySums<Self>;
+    /// Begins a client's pass over the table.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Storage`] if the memory is not available.
+    fn pass(params: &Params<Self>, prf: &Prf<Self>) -> Result<TablePass<Self>>;
+    /// Turns the sums of a finished pass into hints and backups.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Storage`] if the memory is not available.
+    fn harvest(params: &Params<Self>, prf: &Prf<Self>, sums: Self::Sums) -> Result<Hints<Self>>;
+}
 
 /// The sums that a pass computes.
 pub trait ParitySums<F>: Sized + Send + 'static {
@@ -30,7 +48,7 @@ pub trait ParitySums<F>: Sized + Send + 'static {
 }
 
 /// A pass in progress.
-pub struct TablePass<F: Family> {
+pub struct TablePass<F: PassFamily> {
     partitions: usize,
     /// Partitions of a window.
     lanes: usize,
@@ -40,7 +58,7 @@ pub struct TablePass<F: Family> {
     sums: F::Sums,
 }
 
-impl<F: Family> TablePass<F> {
+impl<F: PassFamily> TablePass<F> {
     /// Begins a pass whose `sums` are up to `parities` parities.
     ///
     /// # Errors

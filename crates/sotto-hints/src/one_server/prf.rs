@@ -6,11 +6,12 @@
 //!
 //! | x | y | value |
 //! |---|---|---|
-//! | [`Family::OFFSET`] + k | j/8 | for 8 ids j the offset r in partition k |
-//! | [`Family::TAG`] + k | offset | 16 bits by which a hint's own entry is searched for |
-//! | [`Family::NAME`] | 0 | the name by which a client recognizes its queries |
+//! | [`ParamsFamily::OFFSET`] + k | j/8 | for 8 ids j the offset r in partition k |
+//! | [`ParamsFamily::TAG`] + k | offset | 16 bits by which a hint's own entry is searched for |
+//! | [`ParamsFamily::NAME`] | 0 | the name by which a client recognizes its queries |
 
-use super::{Family, Params, PartitionPlace};
+use super::params::{Params, ParamsFamily};
+use super::row_order::PartitionPlace;
 use sotto_math::aes::Aes;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
@@ -24,7 +25,7 @@ pub struct Prf<F> {
     family: PhantomData<F>,
 }
 
-impl<F: Family> Prf<F> {
+impl<F: ParamsFamily> Prf<F> {
     /// The function under a key, for a table with these parameters.
     pub fn new(params: &Params<F>, key: &[u8; 16]) -> Self {
         // w is at most 2^16.

@@ -3,29 +3,30 @@
 //! The loop covers all partitions for every hint, and replacements of an offset are chosen by
 //! masks.
 
-use super::{Family, Prf};
+use super::params::ParamsFamily;
+use super::prf::Prf;
 use sotto_math::bits;
 use std::hint::black_box;
 use zeroize::Zeroizing;
 
 /// Partitions that are processed together: their blocks stay in the processor's first-level cache.
-pub const STRETCH: usize = 256;
+pub const CHUNK_PARTITIONS: usize = 256;
 
-/// The blocks of [`STRETCH`] partitions. They are reused from one query to the next, and wiped on
+/// The blocks of [`CHUNK_PARTITIONS`] partitions. They are reused from one query to the next, and wiped on
 /// drop.
 pub struct RequestScratch(Zeroizing<Vec<[u8; 16]>>);
 
 impl Default for RequestScratch {
     fn default() -> Self {
-        RequestScratch(Zeroizing::new(vec![[0; 16]; STRETCH]))
+        RequestScratch(Zeroizing::new(vec![[0; 16]; CHUNK_PARTITIONS]))
     }
 }
 
 impl RequestScratch {
-    /// Writes the offsets of an id in the partitions from `first` on, at most [`STRETCH`] of them;
+    /// Writes the offsets of an id in the partitions from `first` on, at most [`CHUNK_PARTITIONS`] of them;
     /// `put` maps each partition and offset to the value that is sent.
     #[inline]
-    pub fn offsets<F: Family>(
+    pub fn offsets<F: ParamsFamily>(
         &mut self,
         prf: &Prf<F>,
         id: u32,

@@ -3,7 +3,8 @@
 //! Offsets of ids are not stored: they are computed again for each partition, with one AES block
 //! for eight ids.
 
-use super::{Family, Prf};
+use super::params::ParamsFamily;
+use super::prf::Prf;
 use sotto_math::parities::{LANES, PartitionWindow, RowOffsets};
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
@@ -83,7 +84,7 @@ impl IdRun {
     }
 
     /// Adds the rows of a window to all parities.
-    pub fn add<F: Family>(
+    pub fn add<F: ParamsFamily>(
         &mut self,
         prf: &Prf<F>,
         window: &PartitionWindow,
@@ -151,7 +152,7 @@ struct IdRunPart<'a> {
 }
 
 impl IdRunPart<'_> {
-    fn add<F: Family>(
+    fn add<F: ParamsFamily>(
         mut self,
         prf: &Prf<F>,
         window: &PartitionWindow,

@@ -5,14 +5,15 @@
 //! of its candidates, whose addresses depend on the row and on a secret key; the schemes' READMEs
 //! say who could observe that.
 
-use super::hints::{Hint, Hints};
+use super::hints::{Hint, HintFamily, Hints};
+use super::params::Params;
+use super::prf::Prf;
 use super::row_order::{PartitionPlace, equal, pick};
-use super::{Family, Params, Prf};
 use sotto_math::find::Matches;
 use zeroize::Zeroizing;
 
 /// Scratch memory of a search. It is reused from one query to the next, and wiped on drop.
-pub struct HintSearch<F: Family> {
+pub struct HintSearch<F: HintFamily> {
     found: Matches,
     candidates: Zeroizing<Vec<u32>>,
     /// The hints of the candidates.
@@ -22,7 +23,7 @@ pub struct HintSearch<F: Family> {
     contain: Zeroizing<Vec<u32>>,
 }
 
-impl<F: Family> HintSearch<F> {
+impl<F: HintFamily> HintSearch<F> {
     /// Scratch memory for the searches of a client.
     pub(super) fn new(params: &Params<F>) -> Self {
         HintSearch {

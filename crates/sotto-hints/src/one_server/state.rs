@@ -1,7 +1,8 @@
 //! Saving and loading a client's whole state. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
 
-use super::client::{AnswerEffect, Client, OpenQuery, Pending};
-use super::family::{FamilyState, FamilyStateChange, Stock};
+use super::client::Pending;
+use super::family::{AnswerEffect, Client, FamilyState, FamilyStateChange, OpenQuery};
+use super::hints::{HintFamily, Stock};
 use super::journal::NO_HINT;
 use super::{Family, Hint, Hints, OneServerScheme, Params, Plan, Prepare, Prf};
 use crate::codec::{StateReader, put, reserve};
@@ -14,7 +15,7 @@ use zeroize::Zeroizing;
 pub const HEAD_BYTES: u64 = 16 + 8 + 8 + 4 + 4;
 
 /// The counts that a state has after the number of the next query.
-type CountedOf<F> = <<F as Family>::BackupStock as Stock<F>>::StockCounts;
+type CountedOf<F> = <<F as HintFamily>::BackupStock as Stock<F>>::StockCounts;
 
 impl<F: Family> Stateful for OneServerScheme<F> {
     fn save(_: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {

@@ -4,7 +4,7 @@
 //! There is one pass over all sets. Its time depends on hints and changes, not on the rows that are
 //! requested.
 
-use super::client::KNOWN;
+use super::sets::KNOWN;
 use super::{Client, Family, Params, Set, TreeScratch, Trees};
 use crate::delta::{self, RowsDelta};
 use sotto_core::Result;

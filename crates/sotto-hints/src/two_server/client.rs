@@ -4,48 +4,15 @@
 //! that of the chosen hint, which is a random one of those that contain the row, and that of its
 //! parity.
 
-use super::journal::JournalEvent;
-use super::{Answer, Family, KeyedSets, Params, Plan, Set, TwoServerScheme, Workspace};
+use super::family::{DraftQuery, Family, Plan, TwoServerScheme, Workspace};
+use super::params::Params;
+use super::sets::{AWAITED, Hint, KNOWN, KeyedSets, LOST, Set};
 use crate::codec::reserve;
-use borsh::{BorshDeserialize, BorshSerialize};
+use crate::message::Answer;
 use sotto_core::{Budget, CryptoRng, Error, Misuse, Record, RecordIndex, Result, TwoServers};
 use std::collections::VecDeque;
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
-
-/// The parity of a hint is lost.
-pub(super) const LOST: u8 = 0;
-pub(super) const KNOWN: u8 = 1;
-/// The parity of a hint comes with the answer to the query that made the hint.
-pub(super) const AWAITED: u8 = 2;
-
-/// A hint, without its parity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
-#[zeroize(bound = "W: Zeroize")]
-pub struct Hint<W> {
-    /// The rows of the hint.
-    pub set: Set<W>,
-    /// The number of the query that made the hint, or 0 for a hint of a hint response.
-    pub(super) made: u64,
-    pub(super) standing: u8,
-}
-
-impl<W> Hint<W> {
-    /// A hint whose parity is not known yet.
-    pub(super) fn hints_requested(set: Set<W>) -> Self {
-        Hint { set, made: 0, standing: LOST }
-    }
-}
-
-/// A query and its plan, as a family drafts them.
-pub struct DraftQuery<F: Family> {
-    /// The messages to the two servers.
-    pub queries: TwoServers<F::Query>,
-    /// The data of the query until the servers answer.
-    pub plan: F::QueryPlan,
-    /// The set that replaces the hint, if one is spent.
-    pub fresh: Set<F::Word>,
-}
 
 /// A query whose answers have not come.
 pub(super) struct OpenQuery<F: Family> {
@@ -79,6 +46,18 @@ pub struct Client<F: Family> {
     pub(super) entries: Vec<Zeroizing<Vec<u8>>>,
     /// A number that distinguishes this client's queries from those of other clients.
     name: u64,
+}
+
+/// An event of a client.
+pub(super) enum JournalEvent<'a, F: Family> {
+    /// A query was made.
+    Asked { number: u64, plan: F::QueryPlan, fresh: Set<F::Word> },
+    /// The answers of a query came, with the parity of the hint that it made.
+    Settled { number: u64, parity: Option<&'a [u8]> },
+    /// The row of a query was not the publisher's.
+    Rejected { number: u64 },
+    /// A block of hints came.
+    Stocked { block: u32, parities: &'a [u8] },
 }
 
 /// The name of a query. Its secrets stay in the client, since they must survive a crash.
@@ -120,7 +99,7 @@ impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
         F::read(&self.params, &open.plan, TwoServers(&first, &second), &open.parity, &mut row, &mut parity);
 
         let readable = !open.plan.spends() || open.spent.standing == KNOWN;
-        self.settle(&open, readable.then_some(&parity));
+        self.apply_answer(&open, readable.then_some(&parity));
         self.note(JournalEvent::Settled { number: open.number, parity: readable.then_some(&parity) });
         if readable { Ok(Record(row)) } else { Err(Error::Unreadable) }
     }
@@ -141,7 +120,7 @@ impl<F: Family> Client<F> {
         // There are fewer than 2^32 hints.
         F::sets(&KeyedSets::new(&tools.trees, &key), 0..params.hints() as u32, &mut tools, |id, set| {
             if let Some(hint) = hints.get_mut(id as usize) {
-                *hint = Hint::hints_requested(set);
+                *hint = Hint::without_parity(set);
             }
         });
         Client::with_hints(params, key, hints)
@@ -238,7 +217,7 @@ impl<F: Family> Client<F> {
 
     /// Completes a query that is no longer open: the hint that it made learns its parity, if there
     /// is one, in its slot or in the query that has spent it already.
-    pub(super) fn settle(&mut self, open: &OpenQuery<F>, parity: Option<&[u8]>) {
+    pub(super) fn apply_answer(&mut self, open: &OpenQuery<F>, parity: Option<&[u8]>) {
         self.learn(open.number, open.plan.slot(), parity);
         self.last = Some((open.number, open.plan.slot()));
     }

@@ -1,39 +1,21 @@
-//! The trait that a scheme with two servers implements, and the scheme built from it.
+//! The trait that a scheme with two servers implements.
 
-use super::{
-    Answer, Client, DraftQuery, FamilyReport, Hint, KeyedSets, Params, Prepare, Set, TreeNumber, TreeScratch,
-    Trees,
-};
+use super::params::{Params, ParamsFamily};
+use super::sets::{Hint, KeyedSets, Set};
+use super::tree::{TreeScratch, Trees};
+use crate::message::Answer;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Caps, CryptoRng, Scheme, SchemeId, SchemeMetadata, TwoServers, Wire};
-use std::fmt::Debug;
+use sotto_core::{CryptoRng, TwoServers};
 use std::marker::PhantomData;
 use std::ops::Range;
 use zeroize::Zeroize;
 
 /// A scheme with hints from a second server, apart from what all such schemes share.
-pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
-    /// The scheme id, which is stable on the wire.
-    const ID: SchemeId;
-    /// Publication, protection and state of the scheme.
-    const METADATA: SchemeMetadata;
-    /// The type of a tree's numbers.
-    type Word: TreeNumber;
-    /// The query that either server receives.
-    type Query: Wire<Params<Self>> + Send + 'static;
+pub trait Family: ParamsFamily {
     /// The secret data of a query until its answers come.
     type QueryPlan: Plan<Self>;
     /// The working state of a client besides trees.
     type ExtraState: Send + 'static;
-
-    /// Bits of a tree's numbers in a table of 2^k places.
-    fn number_bits(k: u32) -> u32;
-    /// Rows of an answer, for trees of `numbers` numbers.
-    fn answer_rows(numbers: u64) -> u64;
-    /// The costs and guarantees of parameters, as far as they differ between families.
-    fn promise(params: &Params<Self>) -> FamilyReport;
-    /// The row that a number at a position stands for; rows past the last are zeros.
-    fn row(params: &Params<Self>, position: u32, number: Self::Word) -> u64;
 
     /// The working state of a client besides trees.
     fn own(params: &Params<Self>) -> Self::ExtraState;
@@ -97,6 +79,16 @@ pub trait Plan<F>: Copy + Send + Zeroize + BorshSerialize + BorshDeserialize + '
     fn is_possible(&self, params: &Params<F>) -> bool;
 }
 
+/// A query and its plan, as a family drafts them.
+pub struct DraftQuery<F: Family> {
+    /// The messages to the two servers.
+    pub queries: TwoServers<F::Query>,
+    /// The data of the query until the servers answer.
+    pub plan: F::QueryPlan,
+    /// The set that replaces the hint, if one is spent.
+    pub fresh: Set<F::Word>,
+}
+
 /// The working memory of a client: trees, scratch to grow them in, and the scheme's own state.
 pub struct Workspace<F: Family> {
     /// The shape of trees.
@@ -116,18 +108,3 @@ impl<F: Family> Workspace<F> {
 
 /// The scheme of a two-server family.
 pub struct TwoServerScheme<F>(PhantomData<F>);
-
-impl<F: Family> Scheme for TwoServerScheme<F> {
-    const ID: SchemeId = F::ID;
-    const METADATA: SchemeMetadata = F::METADATA;
-    type Params = Params<F>;
-    type Fan<T> = TwoServers<T>;
-    type Keys = ();
-    type Query = F::Query;
-    type Answer = Answer;
-    type Prepare = Prepare<F>;
-    type Client = Client<F>;
-    #[cfg(feature = "server")]
-    type Server = super::Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().hint_server();
-}

@@ -4,22 +4,11 @@
 //! A record has a byte for its kind, and then what cannot be derived from the state that it
 //! follows. `spec/checklist.md` and `spec/lp-treepir.md` draw the bytes.
 
-use super::{Client, Family, MessageLengths, Plan, Set};
+use super::client::{Client, JournalEvent};
+use super::{Family, MessageLengths, Plan, Set};
 use crate::codec::{StateReader, put};
 use sotto_core::Result;
 use zeroize::Zeroizing;
-
-/// An event of a client.
-pub(super) enum JournalEvent<'a, F: Family> {
-    /// A query was made.
-    Asked { number: u64, plan: F::QueryPlan, fresh: Set<F::Word> },
-    /// The answers of a query came, with the parity of the hint that it made.
-    Settled { number: u64, parity: Option<&'a [u8]> },
-    /// The row of a query was not the publisher's.
-    Rejected { number: u64 },
-    /// A block of hints came.
-    Stocked { block: u32, parities: &'a [u8] },
-}
 
 const ASKED: u8 = 1;
 const SETTLED: u8 = 2;
@@ -108,7 +97,7 @@ impl<F: Family> Client<F> {
             return Err(from.malformed("an answer to a query that was not made"));
         }
         let Some(open) = self.find(number).and_then(|at| self.open.remove(at)) else { return Ok(()) };
-        self.settle(&open, known.then_some(&parity));
+        self.apply_answer(&open, known.then_some(&parity));
         Ok(())
     }
 

@@ -2,11 +2,22 @@
 //!
 //! The memory that a client needs is a function of these numbers, and they come from a peer. So
 //! everything is bounded, k is a function of N, and M is at most about twice the minimum.
+//!
+//! A hint contains a given row with probability 1/w, w = 2^floor(k/2) in a table of 2^k places: as
+//! one of the w rows of each partition, or as one of s members among n places, n/s = w. The
+//! schemes' READMEs prove that this stays true, for every hint on its own, whatever was requested
+//! before.
 
-use super::{Family, MessageLengths, Trees, bound, state};
+use super::tree::{TreeNumber, Trees};
+use crate::message::MessageLengths;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, Wire};
+use sotto_core::{
+    Costs, ParamsDigest, ParamsError, ParamsReport, Result, SchemeId, SchemeMetadata, Security, TableShape,
+    Wire,
+};
+use std::f64::consts::LN_2;
+use std::fmt::Debug;
 use std::marker::PhantomData;
 
 /// Maximum number of rows of a table: 2^16 for each of 2^16 numbers of a tree.
@@ -28,6 +39,12 @@ const MIN_QUERIES: u64 = 1 << 16;
 /// Approximate bytes of the parities in a hint response.
 const SUPPLY_BYTES: u64 = 1 << 20;
 
+/// Bytes of a saved state before its hints.
+const STATE_HEADER_BYTES: u64 = 44;
+
+/// Bytes of a saved hint without its parity and the number of its set.
+const HINT_BYTES: u64 = 41;
+
 /// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +57,27 @@ pub struct ParamsLiteral {
     pub hints: u64,
     /// Queries that a client can make before it has to request all hints again.
     pub queries: u64,
+}
+
+/// The identity of a family, and the numbers of its tables.
+pub trait ParamsFamily: Sized + Copy + Debug + Send + Sync + 'static {
+    /// The scheme id, which is stable on the wire.
+    const ID: SchemeId;
+    /// Publication, protection and state of the scheme.
+    const METADATA: SchemeMetadata;
+    /// The type of a tree's numbers.
+    type Word: TreeNumber;
+    /// The query that either server receives.
+    type Query: Wire<Params<Self>> + Send + 'static;
+
+    /// Bits of a tree's numbers in a table of 2^k places.
+    fn number_bits(k: u32) -> u32;
+    /// Rows of an answer, for trees of `numbers` numbers.
+    fn answer_rows(numbers: u64) -> u64;
+    /// The costs and guarantees of parameters, as far as they differ between families.
+    fn promise(params: &Params<Self>) -> FamilyReport;
+    /// The row that a number at a position stands for; rows past the last are zeros.
+    fn row(params: &Params<Self>, position: u32, number: Self::Word) -> u64;
 }
 
 /// Checked parameters.
@@ -110,7 +148,7 @@ impl<F> Params<F> {
     }
 }
 
-impl<F: Family> MessageLengths for Params<F> {
+impl<F: ParamsFamily> MessageLengths for Params<F> {
     fn answer_bytes(&self) -> usize {
         F::answer_rows(self.numbers() as u64) as usize * self.row_bytes()
     }
@@ -122,14 +160,14 @@ impl<F: Family> MessageLengths for Params<F> {
     }
 }
 
-impl<F: Family> Params<F> {
+impl<F: ParamsFamily> Params<F> {
     /// The shape of the trees of sets.
     pub fn trees(&self) -> Trees<F::Word> {
         Trees::new(self.numbers().ilog2(), F::number_bits(self.bits))
     }
 }
 
-impl<F: Family> sotto_core::Params for Params<F> {
+impl<F: ParamsFamily> sotto_core::Params for Params<F> {
     type Literal = ParamsLiteral;
 
     fn select(shape: &TableShape) -> Result<ParamsLiteral> {
@@ -143,7 +181,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
             return Err(no_fit("an answer, of several rows, may have 2^26 bytes").into());
         }
         let queries = lookups_per_client.clamp(MIN_QUERIES, MAX_QUERIES);
-        let hints = bound::least_hints(queries, shape.required_failure_log2(), 1 << (bits / 2));
+        let hints = min_hints(queries, shape.required_failure_log2(), 1 << (bits / 2));
         Ok(ParamsLiteral { rows, row_bytes, hints, queries })
     }
 
@@ -157,8 +195,8 @@ impl<F: Family> sotto_core::Params for Params<F> {
             return Err(field("row_bytes", "an answer would have more than 2^26 bytes".into()));
         }
         let (w, required) = (1 << (bits / 2), REQUIRED_FAILURE_LOG2);
-        in_range("hints", hints, 2 * bound::least_hints(queries, f64::from(required), w) + 64)?;
-        let failure_log2 = bound::failure_log2(hints, queries, w);
+        in_range("hints", hints, 2 * min_hints(queries, f64::from(required), w) + 64)?;
+        let failure_log2 = failure_log2(hints, queries, w);
         if failure_log2 > f64::from(required) {
             return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
         }
@@ -216,13 +254,31 @@ fn bits(rows: u64) -> u32 {
     rows.next_power_of_two().ilog2().max(2)
 }
 
-fn answer_bytes<F: Family>(bits: u32, row_bytes: u64) -> u64 {
+fn answer_bytes<F: ParamsFamily>(bits: u32, row_bytes: u64) -> u64 {
     row_bytes * F::answer_rows(1 << bits.div_ceil(2))
 }
 
 /// Bytes of a new client's saved state.
-fn client_bytes<F: Family>(literal: &ParamsLiteral) -> u64 {
-    state::HEAD + literal.hints * (state::hint::<F>() + literal.row_bytes)
+fn client_bytes<F: ParamsFamily>(literal: &ParamsLiteral) -> u64 {
+    let hint_bytes = HINT_BYTES + size_of::<F::Word>() as u64;
+    STATE_HEADER_BYTES + literal.hints * (hint_bytes + literal.row_bytes)
+}
+
+/// log2 of a bound on the probability that any of a client's queries is for a row that no hint
+/// contains.
+pub fn failure_log2(hints: u64, queries: u64, w: u64) -> f64 {
+    (queries as f64).log2() + hints as f64 * missed_log2(w)
+}
+
+/// The least number of hints that keeps [`failure_log2`] at or below `log2`.
+pub fn min_hints(queries: u64, log2: f64, w: u64) -> u64 {
+    // Both are negative, and the quotient is far below 2^53.
+    ((log2 - (queries as f64).log2()) / missed_log2(w)).ceil() as u64
+}
+
+/// log2 of the probability that one hint lacks a row.
+fn missed_log2(w: u64) -> f64 {
+    (-1.0 / w as f64).ln_1p() / LN_2
 }
 
 fn in_range(name: &'static str, value: u64, most: u64) -> Result<()> {

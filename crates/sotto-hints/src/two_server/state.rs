@@ -1,8 +1,8 @@
 //! Saving and loading a client's whole state. `spec/checklist.md` and `spec/lp-treepir.md` draw the
 //! bytes.
 
-use super::client::{AWAITED, Hint, OpenQuery, Pending};
-use super::journal::JournalEvent;
+use super::client::{JournalEvent, OpenQuery, Pending};
+use super::sets::{AWAITED, Hint};
 use super::{Client, Family, Params, Plan, Prepare, TwoServerScheme};
 use crate::codec::{StateReader, put, reserve};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -20,14 +20,6 @@ struct StateHeader {
     last: u64,
     slot: u32,
     open: u32,
-}
-
-/// Bytes of a [`StateHeader`].
-pub(super) const HEAD: u64 = 44;
-
-/// Bytes of a hint without its parity.
-pub(super) const fn hint<F: Family>() -> u64 {
-    41 + size_of::<F::Word>() as u64
 }
 
 impl<F: Family> Stateful for TwoServerScheme<F> {

@@ -7,9 +7,9 @@ use rand_core::Rng;
 use sotto_core::{
     Budget, Client as _, Error, HintScheme, HintServer, Params as _, RecordIndex, Stateful, TableShape,
 };
-use sotto_hints::two_server::params::ParamsLiteral;
+use sotto_hints::two_server::params::{ParamsLiteral, min_hints};
 use sotto_hints::two_server::{
-    Client, Family, HintRequest, HintResponse, Params, Plan, TreeScratch, TwoServerScheme, bound,
+    Client, Family, HintRequest, HintResponse, Params, Plan, TreeScratch, TwoServerScheme,
 };
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::InProcessServer;
@@ -20,7 +20,7 @@ type Table<F> = InProcessServer<TwoServerScheme<F>>;
 /// Parameters for few queries, so that a test can make them all.
 fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
     let bits = rows.next_power_of_two().ilog2().max(2);
-    ParamsLiteral { rows, row_bytes, hints: bound::least_hints(queries, -40.0, 1 << (bits / 2)), queries }
+    ParamsLiteral { rows, row_bytes, hints: min_hints(queries, -40.0, 1 << (bits / 2)), queries }
 }
 
 fn supply<F: Family>(table: &Table<F>, order: &HintRequest) -> HintResponse {

@@ -19,7 +19,7 @@ fn the_papers_tables() {
         assert!((80 * side..96 * side).contains(&one.backups()), "{} pairs", one.backups());
         assert!(params.response_bytes() <= supply && params.response_bytes() > supply * 3 / 4);
         // The number that the bound requires, and no more than rounding adds.
-        let least = bound::least_hints(one.backups() as u64, -40.0, side as u64, |_| side as u64) as usize;
+        let least = bound::min_hints(one.backups() as u64, -40.0, side as u64, |_| side as u64) as usize;
         assert!((least..least + least / 100).contains(&one.hints()), "{} hints of {least}", one.hints());
     }
 }

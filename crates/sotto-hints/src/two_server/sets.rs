@@ -1,14 +1,88 @@
-//! A tree without one of its numbers.
+//! Sets of rows: derived from a key and an id, shifted to contain a given number, and punctured.
 //!
-//! All seeds beside the path from the root to a leaf, together with the other numbers of that leaf,
-//! determine the tree except for one number, and reveal nothing about that number: without the
-//! nodes of the path, whatever grows below them is pseudo-random. The numbers of seeds and of leaf
-//! numbers are the same for every position, and their order does not reveal it.
+//! A tree without one of its numbers: all seeds beside the path from the root to a leaf, together
+//! with the other numbers of that leaf, determine the tree except for one number, and reveal
+//! nothing about that number: without the nodes of the path, whatever grows below them is
+//! pseudo-random. The numbers of seeds and of leaf numbers are the same for every position, and
+//! their order does not reveal it.
 
 use super::tree::{Root, Seed, TreeNumber, Trees};
+use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_math::aes::{Aes, widen};
 use std::hint::black_box;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
+
+/// A set of rows as a tree and a shift: its numbers are the tree's, each xor the shift. A shift
+/// turns a random set into one that has a given number at a given position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
+pub struct Set<W> {
+    /// The tree that gives the numbers.
+    pub root: Root,
+    /// The number that is xored to all of them.
+    pub shift: W,
+}
+
+impl<W: TreeNumber> Set<W> {
+    /// Whether the shift is in the range of the trees' numbers. No other fault of a set shows
+    /// without growing its tree.
+    pub fn is_possible(&self, trees: &Trees<W>) -> bool {
+        self.shift <= trees.mask()
+    }
+}
+
+/// The sets of a key, which only the client and the second server know.
+pub struct KeyedSets<W> {
+    aes: Aes,
+    mask: W,
+}
+
+impl<W: TreeNumber> KeyedSets<W> {
+    /// The sets of a key, for trees of this shape.
+    pub fn new(trees: &Trees<W>, key: &[u8; 16]) -> Self {
+        KeyedSets { aes: Aes::new(key), mask: trees.mask() }
+    }
+
+    /// A number by which a client recognizes its queries.
+    pub(super) fn name(&self) -> u64 {
+        let mut block = [[0; 16]];
+        self.aes.grid(u64::MAX, 1, 0, 1, &mut block);
+        let [[name @ .., _, _, _, _, _, _, _, _]] = block;
+        u64::from_le_bytes(name)
+    }
+
+    /// Candidate `a` for the set of id `j`: its salt is AES(j, 4a), its seed AES(j, 4a + 1), and its shift begins AES(j, 4a + 2).
+    pub fn candidate(&self, id: u32, attempt: u64) -> Set<W> {
+        let mut blocks = [[0; 16]; 3];
+        self.aes.grid(u64::from(id), 1, 4 * attempt, 3, &mut blocks);
+        let [salt, seed, shift] = blocks;
+        let shift = W::words(&shift).next().unwrap_or_default() & self.mask;
+        Set { root: Root { salt, seed }, shift }
+    }
+}
+
+/// The parity of a hint is lost.
+pub(super) const LOST: u8 = 0;
+pub(super) const KNOWN: u8 = 1;
+/// The parity of a hint comes with the answer to the query that made the hint.
+pub(super) const AWAITED: u8 = 2;
+
+/// A hint, without its parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
+#[zeroize(bound = "W: Zeroize")]
+pub struct Hint<W> {
+    /// The rows of the hint.
+    pub set: Set<W>,
+    /// The number of the query that made the hint, or 0 for a hint of a hint response.
+    pub(super) made: u64,
+    pub(super) standing: u8,
+}
+
+impl<W> Hint<W> {
+    /// A hint whose parity is not known yet.
+    pub(super) fn without_parity(set: Set<W>) -> Self {
+        Hint { set, made: 0, standing: LOST }
+    }
+}
 
 impl<W: TreeNumber> Trees<W> {
     /// The seeds beside the path to the leaf of a position, the root's children first; and the
