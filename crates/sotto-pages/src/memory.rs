@@ -12,13 +12,13 @@ pub fn total() -> Option<u64> {
     kilobytes("/proc/meminfo", "MemTotal:")
 }
 
-/// Bytes of memory that this process holds now, mapped files included.
+/// Bytes of memory of this process now, mapped files included.
 pub fn resident() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:")
 }
 
-/// Largest number of bytes of memory that this process has held, mapped files included.
-pub fn most_resident() -> Option<u64> {
+/// Peak number of bytes of memory of this process, mapped files included.
+pub fn peak_resident() -> Option<u64> {
     kilobytes("/proc/self/status", "VmHWM:")
 }
 
@@ -40,9 +40,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_less_than_there_is() {
-        let Some(held) = resident() else { return };
-        assert!(held > 0 && Some(held) <= most_resident() && Some(held) < total() && available() < total());
+    fn resident_memory_is_less_than_physical_memory() {
+        let Some(now) = resident() else { return };
+        assert!(now > 0 && Some(now) <= peak_resident() && Some(now) < total() && available() < total());
         assert_eq!(kilobytes("/proc/self/status", "NoSuchField:"), None);
         assert_eq!(kilobytes("/no/such/file", "VmRSS:"), None);
     }

@@ -82,23 +82,23 @@ pub fn read(text: &str, start: u64, bytes: u64) -> Option<PageUsage> {
     let end = start.checked_add(bytes)?;
     let mut found: Option<PageUsage> = None;
     // Of the current mapping: all its bytes, and those within the range.
-    let (mut all, mut asked) = (0, 0);
+    let (mut all, mut within) = (0, 0);
     for line in text.lines() {
         if let Some((from, to)) = mapping(line) {
             all = to - from;
-            asked = to.min(end).saturating_sub(from.max(start));
-            if asked > 0 {
+            within = to.min(end).saturating_sub(from.max(start));
+            if within > 0 {
                 found.get_or_insert(PageUsage { bytes, ..PageUsage::default() });
             }
             continue;
         }
-        let Some(pages) = found.as_mut().filter(|_| asked > 0) else { continue };
-        let Some((name, held)) = field(line) else { continue };
-        let held = (u128::from(held) * u128::from(asked) / u128::from(all)) as u64;
+        let Some(pages) = found.as_mut().filter(|_| within > 0) else { continue };
+        let Some((name, counted)) = field(line) else { continue };
+        let counted = (u128::from(counted) * u128::from(within) / u128::from(all)) as u64;
         match name {
-            "Rss" => pages.resident = pages.resident.saturating_add(held),
+            "Rss" => pages.resident = pages.resident.saturating_add(counted),
             "AnonHugePages" | "ShmemPmdMapped" | "FilePmdMapped" => {
-                pages.huge = pages.huge.saturating_add(held);
+                pages.huge = pages.huge.saturating_add(counted);
             }
             _ => {}
         }
@@ -164,8 +164,8 @@ mod tests {
             assert_eq!((pages.resident, pages.huge, pages.huge_share()), (0, 0, None), "{text}");
         }
         // The largest possible values, repeated.
-        let most = format!("0-ffffffffffffffff r\n{}", "Rss: 18446744073709551615 kB\n".repeat(9));
-        assert_eq!(read(&most, 0, u64::MAX).unwrap().resident, u64::MAX);
+        let text = format!("0-ffffffffffffffff r\n{}", "Rss: 18446744073709551615 kB\n".repeat(9));
+        assert_eq!(read(&text, 0, u64::MAX).unwrap().resident, u64::MAX);
         // More huge pages than pages still count as all of them.
         let odd = PageUsage { bytes: 9, resident: 4096, huge: 8192 };
         assert_eq!((odd.huge_share(), odd.kind()), (Some(1.0), Some(PageKind::Huge)));

@@ -28,12 +28,12 @@ impl HugeWords {
     ///
     /// # Errors
     /// If the system refuses the memory.
-    pub fn with_room(words: usize) -> io::Result<Self> {
-        Ok(HugeWords { memory: Some(room(words)?), len: 0 })
+    pub fn with_capacity(words: usize) -> io::Result<Self> {
+        Ok(HugeWords { memory: Some(allocate(words)?), len: 0 })
     }
 
     /// Whether the capacity is not zero, used or not.
-    pub fn has_room(&self) -> bool {
+    pub fn has_capacity(&self) -> bool {
         self.memory.is_some()
     }
 }
@@ -70,7 +70,7 @@ impl Deref for HugeWords {
     }
 }
 
-fn room(words: usize) -> io::Result<Memory> {
+fn allocate(words: usize) -> io::Result<Memory> {
     let bytes = words.checked_mul(4).ok_or(io::ErrorKind::OutOfMemory)?;
     #[cfg(unix)]
     if bytes as u64 >= MIN {
@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn words_come_in_parts_and_never_more_than_fit() {
-        let mut words = HugeWords::with_room(1_000_003).unwrap();
-        assert!(words.has_room() && words.is_empty());
+        let mut words = HugeWords::with_capacity(1_000_003).unwrap();
+        assert!(words.has_capacity() && words.is_empty());
         for part in [0..3, 3..1_000_000, 1_000_000..1_000_009] {
             words.extend(part);
         }
         assert!(words.iter().copied().eq(0..1_000_003));
-        let mut parts = HugeWords::with_room(5).unwrap();
+        let mut parts = HugeWords::with_capacity(5).unwrap();
         parts.next(3).copy_from_slice(&[1, 2, 3]);
         parts.extend([4]);
         assert_eq!(parts.next(9), [0]);
@@ -119,7 +119,7 @@ mod tests {
         let mut none = HugeWords::default();
         assert!(none.next(1).is_empty());
         none.extend([1]);
-        assert!(!none.has_room() && none.is_empty());
-        assert!(HugeWords::with_room(usize::MAX).is_err());
+        assert!(!none.has_capacity() && none.is_empty());
+        assert!(HugeWords::with_capacity(usize::MAX).is_err());
     }
 }

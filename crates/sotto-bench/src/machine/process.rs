@@ -1,7 +1,7 @@
 //! Memory growth of this process, as Linux reports it. On other systems the answers are `None` and
 //! the report shows a dash.
 
-use sotto_pages::memory::{most_resident, resident};
+use sotto_pages::memory::{peak_resident, resident};
 use std::fs;
 
 /// Watches memory growth since the watch began.
@@ -18,7 +18,7 @@ impl PeakMemory {
 
     /// The maximum growth since the watch began.
     pub(crate) fn growth(&self) -> Option<u64> {
-        Some(most_resident()?.saturating_sub(self.0?))
+        Some(peak_resident()?.saturating_sub(self.0?))
     }
 }
 

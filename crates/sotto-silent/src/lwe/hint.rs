@@ -98,7 +98,7 @@ pub fn row(ring: &Ring, blocks: &[Vec<u64>], bytes: &[i8]) -> Vec<u64> {
 /// [`sotto_core::Error::Storage`] if the memory is not available.
 pub fn room(bytes: u64) -> Result<HugeWords> {
     let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
-    Ok(HugeWords::with_room(words)?)
+    Ok(HugeWords::with_capacity(words)?)
 }
 
 /// A hint that a client is downloading.
@@ -149,7 +149,7 @@ impl HintDownload {
         if from != Artifact::Hint || chunk.len() as u64 > self.bytes - self.taken() {
             return Err(Misuse::UnexpectedArtifact(from.name()).into());
         }
-        if !self.words.has_room() {
+        if !self.words.has_capacity() {
             self.words = room(self.bytes)?;
         }
         let missing = if self.cut.is_empty() { 0 } else { 4 - self.cut.len() };
