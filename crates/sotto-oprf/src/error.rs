@@ -7,17 +7,13 @@
 pub enum OprfError {
     /// Bytes that are not an element of the group, or the identity, or an element in a
     /// non-canonical encoding.
-    #[error("bytes that are no element of the group, or its identity: the peer does not follow the protocol")]
+    #[error("bytes are not an element of the group, or are its identity")]
     Element,
     /// A proof that does not hold for these elements and this public key.
-    #[error(
-        "the proof of an evaluation does not hold: it was not made with the key that the catalog names; tell the \
-        operator, and do not \
-         ask again"
-    )]
+    #[error("the proof of an evaluation does not hold for the key that the catalog names")]
     Proof,
     /// More or fewer evaluations than requested; or none.
-    #[error("{got} evaluations, and {want} were asked for: the peer does not follow the protocol")]
+    #[error("expected {want} evaluations, got {got}")]
     Count {
         /// Number of evaluations received.
         got: usize,
@@ -25,21 +21,15 @@ pub enum OprfError {
         want: usize,
     },
     /// An input whose length the function does not accept.
-    #[error("an input of the function has 1 to 65535 bytes")]
+    #[error("an input must have 1 to 65535 bytes")]
     Input,
     /// Text that is not a key file.
     #[error("{0}")]
     KeyText(&'static str),
     /// Masked bytes that the function's output does not open.
-    #[error(
-        "an item does not open: what was fetched is damaged, or was masked with another key; tell the publisher, and \
-        do not ask for it \
-         again"
-    )]
+    #[error("an item does not open: it is damaged, or was masked with another key")]
     Closed,
     /// An item whose version is a future epoch.
-    #[error(
-        "an item says that it was written in an epoch to come: tell the publisher, and do not ask for it again"
-    )]
+    #[error("the version of an item is an epoch later than the table's")]
     Future,
 }

@@ -65,11 +65,11 @@ impl Input {
 /// wiped.
 fn start(context: &[u8], table: &str, rest: usize) -> Result<Zeroizing<Vec<u8>>> {
     let length = u8::try_from(table.len()).map_err(|_| OprfError::Input)?;
-    let room = context.len().saturating_add(1).saturating_add(table.len()).saturating_add(rest);
-    if room > usize::from(u16::MAX) {
+    let capacity = context.len().saturating_add(1).saturating_add(table.len()).saturating_add(rest);
+    if capacity > usize::from(u16::MAX) {
         return Err(OprfError::Input);
     }
-    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(capacity));
     bytes.extend_from_slice(context);
     bytes.push(length);
     bytes.extend_from_slice(table.as_bytes());

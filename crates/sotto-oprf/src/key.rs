@@ -14,7 +14,7 @@ const TEXT: KeyFileFormat = KeyFileFormat {
     prefix: "sotto-oprf-sk:",
     other_header: "the first line is not that of a sotto OPRF key, version 1",
     other_prefix: "the second line does not start with sotto-oprf-sk:",
-    other_digits: "64 lower-case hex digits were expected",
+    other_digits: "the key must have 64 lower-case hex digits",
 };
 
 /// The secret key of the function. Wiped on drop; `Debug` does not print it.
@@ -34,8 +34,8 @@ impl SecretKey {
     /// # Errors
     /// [`OprfError::KeyText`] with negligible probability.
     pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
-        let unlucky = OprfError::KeyText("no key could be drawn");
-        VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| unlucky)
+        let error = OprfError::KeyText("cannot draw a key");
+        VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| error)
     }
 
     /// Returns the public key.
@@ -81,8 +81,8 @@ impl SecretKey {
     /// [`OprfError::KeyText`], which never holds the text.
     pub fn from_file(text: &str) -> Result<Self> {
         let bytes = TEXT.read::<ELEMENT_BYTES>(text)?;
-        let none = OprfError::KeyText("these digits are no key: the file is damaged");
-        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| none)
+        let error = OprfError::KeyText("the digits are not a key");
+        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| error)
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use sotto_prg::system_rng;
 
     #[test]
-    fn a_key_file_gives_the_key_back_and_nothing_else_does() {
+    fn a_key_file_restores_the_key_and_other_text_is_refused() {
         let key = SecretKey::generate(&mut system_rng().unwrap()).unwrap();
         let text = key.to_file();
         assert_eq!(SecretKey::from_file(&text).unwrap().public(), key.public());

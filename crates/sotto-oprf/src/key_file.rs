@@ -20,8 +20,8 @@ pub(crate) struct KeyFileFormat {
 impl KeyFileFormat {
     /// Writes the text of a file. It is allocated once, so that no copy stays in memory.
     pub(crate) fn write(&self, key: &[u8]) -> Zeroizing<String> {
-        let room = self.header.len() + self.prefix.len() + 2 * key.len() + 2;
-        let mut text = Zeroizing::new(String::with_capacity(room));
+        let length = self.header.len() + self.prefix.len() + 2 * key.len() + 2;
+        let mut text = Zeroizing::new(String::with_capacity(length));
         text.push_str(self.header);
         text.push('\n');
         text.push_str(self.prefix);
@@ -40,7 +40,7 @@ impl KeyFileFormat {
     /// [`OprfError::KeyText`], which never holds the text.
     pub(crate) fn read<const N: usize>(&self, text: &str) -> Result<Zeroizing<[u8; N]>> {
         let refuse = OprfError::KeyText;
-        let (header, key) = text.split_once('\n').ok_or(refuse("an OPRF key file has two lines"))?;
+        let (header, key) = text.split_once('\n').ok_or(refuse("an OPRF key file must have two lines"))?;
         if header.trim_end() != self.header {
             return Err(refuse(self.other_header));
         }

@@ -41,7 +41,7 @@ const TEXT: KeyFileFormat = KeyFileFormat {
     prefix: "sotto-oprf-p384-sk:",
     other_header: "the first line is not that of a sotto OPRF key of P-384, version 1",
     other_prefix: "the second line does not start with sotto-oprf-p384-sk:",
-    other_digits: "96 lower-case hex digits were expected",
+    other_digits: "the key must have 96 lower-case hex digits",
 };
 
 /// The secret key of the function over P-384. Wiped on drop; `Debug` does not print it.
@@ -80,8 +80,8 @@ impl SecretKey {
     /// # Errors
     /// [`OprfError::KeyText`] with negligible probability.
     pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
-        let unlucky = OprfError::KeyText("no key could be drawn");
-        VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| unlucky)
+        let error = OprfError::KeyText("cannot draw a key");
+        VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| error)
     }
 
     /// Returns the public key.
@@ -129,8 +129,8 @@ impl SecretKey {
     /// [`OprfError::KeyText`], which never holds the text.
     pub fn from_file(text: &str) -> Result<Self> {
         let bytes = TEXT.read::<KEY_BYTES>(text)?;
-        let none = OprfError::KeyText("these digits are no key: the file is damaged");
-        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| none)
+        let error = OprfError::KeyText("the digits are not a key");
+        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| error)
     }
 }
 

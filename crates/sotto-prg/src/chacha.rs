@@ -110,7 +110,7 @@ mod tests {
     use rand_core::Rng;
 
     #[test]
-    fn every_way_to_draw_gives_what_rand_chacha_gives() {
+    fn every_draw_gives_the_bytes_of_rand_chacha() {
         let (mut ours, mut theirs) =
             (ChaCha20Rng::from_seed([7; 32]), rand_chacha::ChaCha20Rng::from_seed([7; 32]));
         for len in (0..600).chain([4096, 5]) {

@@ -119,7 +119,7 @@ fn bytes_that_are_no_element_are_refused_by_both_ends() {
 }
 
 #[test]
-fn only_the_evaluation_that_was_asked_for_is_taken() {
+fn only_the_requested_evaluation_is_accepted() {
     let (key, other, mut rng) = (key(), key(), system_rng().unwrap());
     let refused = |asked: BlindedInput, answer: &Evaluation, key: &PublicKey| {
         asked.finish(&answer.element, &answer.proof, key).unwrap_err()
@@ -142,7 +142,7 @@ fn only_the_evaluation_that_was_asked_for_is_taken() {
 }
 
 #[test]
-fn a_key_file_gives_the_key_back_and_nothing_else_does() {
+fn a_key_file_restores_the_key_and_other_text_is_refused() {
     let key = key();
     let file = key.to_file();
     assert_eq!(SecretKey::from_file(&file).unwrap().public(), key.public());
