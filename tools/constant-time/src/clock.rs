@@ -16,35 +16,38 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Above this |t| time depends on secrets, as in dudect's implementation.
-const LEAKS: f64 = 10.0;
+const MAX_T: f64 = 10.0;
 /// Fewer measurements than these find coarse leaks only.
-const ENOUGH: usize = 10_000;
+const MIN_MEASUREMENTS: usize = 10_000;
 /// The measurements that percentiles come from, and the part of the time that they may take.
 const FIRST: usize = 1_000;
 const FIRST_PART: u32 = 10;
 
-/// Times the cases whose names contain one of `wanted`, or all, for `seconds` in total, and the
+/// Times the cases whose names contain one of `names`, or all, for `seconds` in total, and the
 /// controls in any case. Fails only if the controls do.
-pub(crate) fn run(seconds: u64, wanted: &[String]) -> ExitCode {
-    let is_wanted = |case: &Case| {
-        case.is_control() || wanted.is_empty() || wanted.iter().any(|part| case.name.contains(part))
+pub(crate) fn run(seconds: u64, names: &[String]) -> ExitCode {
+    let is_selected = |case: &Case| {
+        case.is_control() || names.is_empty() || names.iter().any(|part| case.name.contains(part))
     };
-    let cases: Vec<Case> = cases::for_the_clock().into_iter().filter(is_wanted).collect();
+    let cases: Vec<Case> = cases::for_the_clock().into_iter().filter(is_selected).collect();
     let each = Duration::from_secs(seconds) / u32::try_from(cases.len()).unwrap_or(u32::MAX).max(1);
     println!("kernels: {}; {:.1} s for each case", sotto_math::machine::backend(), each.as_secs_f64());
     println!("{:24} {:>12} {:>8}", "case", "measurements", "max |t|");
     let mut wrong = Vec::new();
     for case in &cases {
         let battery = measure(case, each);
-        let (count, t) = (battery.count(), battery.most());
-        let word = match (t > LEAKS, count < ENOUGH) {
+        let (count, t) = (battery.count(), battery.max_t());
+        let word = match (t > MAX_T, count < MIN_MEASUREMENTS) {
             (true, _) => "depends on secrets",
-            (false, true) => "nothing seen in few measurements",
-            (false, false) => "nothing seen",
+            (false, true) => "no dependence found in few measurements",
+            (false, false) => "no dependence found",
         };
         println!("{:24} {count:12} {t:8.1}  {word}", case.name);
-        if case.is_control() && (t > LEAKS) != cases::leaks(case) {
-            wrong.push(format!("{}: |t| is {t:.1}, so nothing above means anything", case.name));
+        if case.is_control() && (t > MAX_T) != cases::leaks(case) {
+            wrong.push(format!(
+                "{}: |t| of this control is {t:.1}, so the results above prove nothing",
+                case.name
+            ));
         }
     }
     wrong.iter().for_each(|wrong| println!("{wrong}"));

@@ -59,7 +59,7 @@ pub(crate) fn differences(known: &KnownLeaks, found: &ReportedLeaks) -> Vec<Stri
         }
     }
     for LeakSite { file, function } in known.keys().filter(|place| !found.contains_key(place)) {
-        wrong.push(format!("{file} | {function} | listed, and not found any more: take it out"));
+        wrong.push(format!("{file} | {function} | listed and no longer found: remove the line"));
     }
     wrong
 }

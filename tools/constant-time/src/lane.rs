@@ -16,8 +16,8 @@ struct Outcome {
     took: Duration,
 }
 
-/// Runs the cases whose names contain one of `wanted`, or all.
-pub(crate) fn run(wanted: &[String]) -> ExitCode {
+/// Runs the cases whose names contain one of `names`, or all.
+pub(crate) fn run(names: &[String]) -> ExitCode {
     if cfg!(not(feature = "valgrind")) {
         eprintln!("built without feature `valgrind`, so nothing is secret: make constant-time");
         return ExitCode::FAILURE;
@@ -29,8 +29,8 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let is_wanted = |case: &Case| wanted.is_empty() || wanted.iter().any(|part| case.name.contains(part));
-    let cases: Vec<Case> = cases::all().into_iter().filter(is_wanted).collect();
+    let is_selected = |case: &Case| names.is_empty() || names.iter().any(|part| case.name.contains(part));
+    let cases: Vec<Case> = cases::all().into_iter().filter(is_selected).collect();
     let jobs: Vec<(&str, &str, bool)> = KERNELS
         .iter()
         .flat_map(|kernels| cases.iter().map(move |case| (case.name.as_str(), *kernels, case.is_control())))
@@ -52,16 +52,16 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
         }
         for report in &reports {
             let Some(Frame { place, line }) = report.stack.first() else {
-                wrong.push(format!("{name} {kernels}: a report that is of no function of ours"));
+                wrong.push(format!("{name} {kernels}: a report outside of the functions of this project"));
                 continue;
             };
-            let is_shown = !wanted.is_empty() || !known.contains_key(place);
+            let is_shown = !names.is_empty() || !known.contains_key(place);
             if found.entry(place.clone()).or_default().insert((report.kind, *line)) && is_shown {
                 print(report);
             }
         }
     }
-    if wanted.is_empty() {
+    if names.is_empty() {
         wrong.extend(known_leaks::differences(&known, &found));
     }
     let places = found.len();
@@ -78,7 +78,9 @@ fn unnoticed(name: &str, reports: &[Report]) -> Option<String> {
         report.kind.name() == what && report.stack.first().is_some_and(|frame| frame.place.function == what)
     };
     let noticed = reports.iter().any(is_it);
-    (!noticed).then(|| format!("{name}: not reported, so nothing that was not reported means anything"))
+    (!noticed).then(|| {
+        format!("{name}: this control is not reported, so the absence of other reports proves nothing")
+    })
 }
 
 /// Runs jobs on all cores. Outcomes are in the order of jobs.

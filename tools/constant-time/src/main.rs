@@ -41,13 +41,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [run, name] if run == RUN => cases::run(name),
-        [clock, seconds, wanted @ ..] if clock == CLOCK => match seconds.parse() {
-            Ok(seconds) => clock::run(seconds, wanted),
+        [clock, seconds, names @ ..] if clock == CLOCK => match seconds.parse() {
+            Ok(seconds) => clock::run(seconds, names),
             Err(_) => {
-                eprintln!("{CLOCK} wants seconds: {CLOCK} 240");
+                eprintln!("{CLOCK} needs a number of seconds, such as {CLOCK} 240");
                 ExitCode::FAILURE
             }
         },
-        wanted => lane::run(wanted),
+        names => lane::run(names),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn reports(case: &str, kernels: &str) -> Result<Vec<Report>, String> 
     }
     let xml = std::fs::read_to_string(xml.path()).map_err(words)?;
     if !xml.contains("</valgrindoutput>") {
-        return Err("memcheck wrote no end of its report".into());
+        return Err("the report of memcheck has no end".into());
     }
     Ok(read(&xml, &root.display().to_string()))
 }

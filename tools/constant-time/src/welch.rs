@@ -81,7 +81,7 @@ impl Battery {
     pub(crate) fn add(&mut self, class: Class, time: f64) {
         self.count += 1;
         self.all.add(class, time);
-        for (_, test) in self.crops.iter_mut().filter(|(most, _)| time < *most) {
+        for (_, test) in self.crops.iter_mut().filter(|(limit, _)| time < *limit) {
             test.add(class, time);
         }
         // Around the mean of both, which is known well enough by then.
@@ -98,7 +98,7 @@ impl Battery {
     }
 
     /// The largest |t| of all tests; 0 if there were too few measurements for any.
-    pub(crate) fn most(&self) -> f64 {
+    pub(crate) fn max_t(&self) -> f64 {
         let crops = self.crops.iter().map(|(_, test)| test);
         crops.chain([&self.all, &self.squares]).filter_map(Test::t).fold(0.0, f64::max)
     }
@@ -111,7 +111,7 @@ mod tests {
     use sotto_testkit::rng::seeded;
 
     /// The largest |t| of times around 1000 with a spread of 100, of which `shift` makes random ones others.
-    fn most(label: &str, shift: impl Fn(f64) -> f64) -> f64 {
+    fn max_t(label: &str, shift: impl Fn(f64) -> f64) -> f64 {
         let mut rng = seeded(label);
         let mut next = || {
             let spread = (0..12).map(|_| f64::from(rng.next_u32()) / f64::from(u32::MAX)).sum::<f64>() - 6.0;
@@ -122,24 +122,24 @@ mod tests {
         let mut battery = Battery::new((0..1000).map(|_| next().1).collect());
         (0..20_000).map(|_| next()).for_each(|(class, time)| battery.add(class, time));
         assert_eq!(battery.count(), 20_000);
-        battery.most()
+        battery.max_t()
     }
 
     #[test]
-    fn classes_that_are_one_are_not_told_apart() {
+    fn equal_classes_are_not_distinguished() {
         for label in ["one", "two", "three", "four"] {
-            let t = most(label, |time| time);
+            let t = max_t(label, |time| time);
             assert!(t < 5.0, "{label}: {t}");
         }
     }
 
     #[test]
     fn a_mean_a_spread_and_a_rare_delay_are_noticed() {
-        let t = most("mean", |time| time + 10.0);
+        let t = max_t("mean", |time| time + 10.0);
         // A tenth of a deviation, of 10,000 each: 7.
         assert!((5.0..12.0).contains(&t), "{t}");
-        assert!(most("spread", |time| 1000.0 + 1.3 * (time - 1000.0)) > 10.0);
-        assert!(most("delay", |time| if time < 900.0 { time + 50.0 } else { time }) > 10.0);
+        assert!(max_t("spread", |time| 1000.0 + 1.3 * (time - 1000.0)) > 10.0);
+        assert!(max_t("delay", |time| if time < 900.0 { time + 50.0 } else { time }) > 10.0);
     }
 
     #[test]

@@ -64,10 +64,10 @@ impl Exchange {
         let max_shards = use_case.shards().len() as u64;
         let (mut service, store) = (Service::new(), KeyCache::new(64 << 20));
         service.serve(NAME, use_case, 0);
-        let told = post(&service, &store, "/config", config_request(NAME));
+        let response = post(&service, &store, "/config", config_request(NAME));
         let mut policy = ConfigPolicy { max_shards, ..ConfigPolicy::default() };
         let seed = KeySeed::new(Zeroizing::new(hidden([7; 32])), 1);
-        let client = Client::of_config(NAME, told, &mut policy, &mut ShardHistory::default(), &seed);
+        let client = Client::of_config(NAME, response, &mut policy, &mut ShardHistory::default(), &seed);
         let client = client.expect("a configuration");
         post(&service, &store, "/key", client.key_request(&mut SecretRng(seeded("keys"))));
         Exchange { service, store, client }
@@ -80,8 +80,8 @@ impl Exchange {
 
 fn post(service: &Service, store: &KeyCache, path: &str, mut body: Vec<u8>) -> Bytes {
     show(body.as_mut_slice());
-    let asked = HttpRequest { path, user: Some("a"), agent: Some("x iOS/18.2"), body: body.into() };
-    service.answer(&asked, store, &mut seeded("service")).expect("an answer").into()
+    let request = HttpRequest { path, user: Some("a"), agent: Some("x iOS/18.2"), body: body.into() };
+    service.answer(&request, store, &mut seeded("service")).expect("an answer").into()
 }
 
 /// The single value of an answer: its reader learns whether there is one, and its length.
@@ -103,14 +103,14 @@ fn keyword(shards: usize) -> impl FnMut(usize) {
     };
     let exchange = Exchange::new(use_case(&codec, (0..shards).map(shard).collect()));
     move |round| {
-        let wanted = pick([17, KEYS][round], KEYS);
-        let mut secret = key(wanted);
+        let number = pick([17, KEYS][round], KEYS);
+        let mut secret = key(number);
         hide(secret.as_mut_slice());
         let rng = &mut SecretRng(source("client"));
         let (body, pending) = timed(|| exchange.client.ask(&[&secret], rng)).expect("a table of keys");
         let answer = exchange.queries(body);
         let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
-        assert!(got == (wanted < KEYS).then(|| value(wanted)));
+        assert!(got == (number < KEYS).then(|| value(number)));
     }
 }
 
@@ -131,13 +131,13 @@ fn row() -> impl FnMut(usize) {
     let shard = Shard::of_tables(shape, vec![table]).expect("one table");
     let exchange = Exchange::new(use_case(&codec, vec![shard]).with_lengths());
     move |round| {
-        let wanted = pick([17, KEYS][round], KEYS);
+        let number = pick([17, KEYS][round], KEYS);
         let rng = &mut SecretRng(source("client"));
         let (body, pending) =
-            timed(|| exchange.client.ask_rows(&[hidden(wanted)], rng)).expect("a table of rows");
+            timed(|| exchange.client.ask_rows(&[hidden(number)], rng)).expect("a table of rows");
         let answer = exchange.queries(body);
         let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
-        assert!(got == (wanted < KEYS).then(|| value(wanted)));
+        assert!(got == (number < KEYS).then(|| value(number)));
     }
 }
 
@@ -156,8 +156,8 @@ fn symmetric() -> impl FnMut(usize) {
     let use_case = use_case(&codec, vec![built(&codec, &rows)]).symmetric(server.public());
     let exchange = Exchange::new(use_case.evaluated_by(server).expect("the rows' own key"));
     move |_| {
-        let wanted = pick(17, ROWS);
-        let mut secret = key(wanted);
+        let number = pick(17, ROWS);
+        let mut secret = key(number);
         hide(secret.as_mut_slice());
         let rng = &mut SecretRng(source("client"));
         let (body, blindings) =
@@ -168,6 +168,6 @@ fn symmetric() -> impl FnMut(usize) {
         let (body, pending) = timed(|| exchange.client.ask_opened(openings, rng)).expect("a symmetric table");
         let answer = exchange.queries(body);
         let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
-        assert!(got == Some(value(wanted)));
+        assert!(got == Some(value(number)));
     }
 }

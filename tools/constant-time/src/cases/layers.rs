@@ -181,8 +181,8 @@ fn keywords(entries: Vec<Entry>) -> impl FnMut(usize) {
     let placement = Placement::new(&code);
     let layer = Compose(layer, code);
     move |_| {
-        let wanted = [3, 44].map(|written| &entries[pick(written, entries.len() as u64) as usize]);
-        let keys: Vec<Key> = wanted
+        let selected = [3, 44].map(|written| &entries[pick(written, entries.len() as u64) as usize]);
+        let keys: Vec<Key> = selected
             .map(|(key, _)| {
                 let mut key = Key::new(key.clone());
                 hide(key.as_mut_slice());
@@ -193,7 +193,7 @@ fn keywords(entries: Vec<Entry>) -> impl FnMut(usize) {
             rows.get(placed(&placement, bucket, row)).unwrap_or(&rows[0]).clone()
         });
         let values: Vec<_> = reply.expect("rows of the table").into_iter().map(found).collect();
-        assert!(values == wanted.map(|(_, value)| Some(value.clone())));
+        assert!(values == selected.map(|(_, value)| Some(value.clone())));
     }
 }
 
@@ -212,14 +212,15 @@ fn batch(items: usize) -> impl FnMut(usize) {
     let code = BatchCode::new(CodeSizes::fit(200, items).expect("a batch"), &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
     move |_| {
-        let mut wanted = [5, 77, 5, 130].map(|row| pick(row, 200));
-        wanted[2] = wanted[0];
-        let reply = ask(&code, &hidden(wanted), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
+        let mut selected = [5, 77, 5, 130].map(|row| pick(row, 200));
+        selected[2] = selected[0];
+        let reply =
+            ask(&code, &hidden(selected), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
         let rows = reply.expect("this batch can be served");
-        for (row, wanted) in rows.iter().zip(wanted) {
+        for (row, selected) in rows.iter().zip(selected) {
             let mut row = row.to_vec();
             show(row.as_mut_slice());
-            assert!(row == [wanted as u8; 2]);
+            assert!(row == [selected as u8; 2]);
         }
     }
 }

@@ -28,16 +28,17 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// `wanted` is what the client asks for, and `item` the same where the server masks its table.
-fn open(wanted: impl FnOnce() -> sotto_oprf::Result<Input>, item: sotto_oprf::Result<Input>) {
+/// `input` is what the client asks for, and `item` the same where the server masks its table.
+fn open(input: impl FnOnce() -> sotto_oprf::Result<Input>, item: sotto_oprf::Result<Input>) {
     let key = SecretKey::generate(&mut seeded("server")).expect("a key");
     let rng = &mut SecretRng(source("client"));
-    let asked = timed(|| blind(vec![wanted().expect("a short name")], rng)).expect("an input");
-    let mut elements = asked.elements().to_vec();
+    let blinded = timed(|| blind(vec![input().expect("a short name")], rng)).expect("an input");
+    let mut elements = blinded.elements().to_vec();
     show(elements.as_flattened_mut());
     let answer = key.evaluate(&elements, &mut seeded("evaluation")).expect("one element");
     let public = key.public();
-    let outputs = timed(|| asked.finish(&answer.elements, &answer.proof, &public)).expect("an honest answer");
+    let outputs =
+        timed(|| blinded.finish(&answer.elements, &answer.proof, &public)).expect("an honest answer");
     let item = item.expect("a short name");
     let masked = RowMask::new(&key.at(&item).expect("an input")).close(MaskVersion(3), b"item");
     let mut item = timed(|| RowMask::new(&outputs[0]).open(&masked)).expect("the item's own mask");
@@ -48,18 +49,18 @@ fn open(wanted: impl FnOnce() -> sotto_oprf::Result<Input>, item: sotto_oprf::Re
 /// An evaluation over P-384, of a secret input with a secret blind.
 fn evaluated() {
     let server = p384::SecretKey::generate(&mut seeded("server")).expect("a key");
-    let mut wanted = *b"a name";
-    wanted[0] = pick(wanted[0].into(), 256) as u8;
-    let mut secret = wanted.to_vec();
+    let mut input = *b"a name";
+    input[0] = pick(input[0].into(), 256) as u8;
+    let mut secret = input.to_vec();
     hide(secret.as_mut_slice());
     let rng = &mut SecretRng(source("client"));
-    let asked = timed(|| p384::blind(Zeroizing::new(secret), rng)).expect("a short input");
-    let mut element = *asked.element();
+    let blinded = timed(|| p384::blind(Zeroizing::new(secret), rng)).expect("a short input");
+    let mut element = *blinded.element();
     show(&mut element);
     let answer = server.evaluate(&element, &mut seeded("evaluation")).expect("an element");
     let public = server.public();
-    let output = timed(|| asked.finish(&answer.element, &answer.proof, &public)).expect("an honest answer");
+    let output = timed(|| blinded.finish(&answer.element, &answer.proof, &public)).expect("an honest answer");
     let mut bytes = *output.bytes();
     show(&mut bytes);
-    assert!(bytes == *server.at(&wanted).expect("a short input").bytes());
+    assert!(bytes == *server.at(&input).expect("a short input").bytes());
 }
