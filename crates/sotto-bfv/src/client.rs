@@ -133,7 +133,7 @@ impl<F: Family> Client<F> {
             let mut coefficients = Zeroizing::new(vec![0; ring.ring().words()]);
             ring.ring().encode(numbers, &mut coefficients);
             let mask = ring.mask(ring.top(), &seed, QUERY_MASKS, i);
-            encrypt_divided(ring, ring.top(), &self.secret, &mask, (&coefficients, *halvings), &mut errors)
+            encrypt_divided(ring, ring.top(), &self.secret, &mask, &coefficients, *halvings, &mut errors)
         });
         Query { bodies: bodies.collect(), seed }
     }

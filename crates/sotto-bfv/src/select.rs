@@ -11,7 +11,7 @@ use crate::rings::{self, Ring, RingSet};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
-use sotto_lattice::noise::most_written;
+use sotto_lattice::noise::max_writes;
 
 /// Bits of an answer's body above those of a number that are tried.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
@@ -126,7 +126,7 @@ fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
         let Some((ring, Some(bits))) = transforms else { return false };
         method.noise(ring, &layout, written as f64).failure_log2(ring, bits) <= required - RESERVE
     };
-    let written = most_written(layout.rows as u64, reliable);
+    let written = max_writes(layout.rows as u64, reliable);
     Ok(Literal { written: u32::try_from(written).unwrap_or(u32::MAX), ..literal })
 }
 

@@ -168,7 +168,7 @@ impl<F> CubeTable<F> {
 
     /// Extracts the ciphertexts of some columns from the sums.
     fn columns(&self, columns: &ColumnSums, cols: Range<usize>) -> Vec<Ciphertext> {
-        let buffer = |_| Ciphertext::room(&self.params.ring, ModulusLevel::Main, self.params.rank());
+        let buffer = |_| Ciphertext::unfilled(&self.params.ring, ModulusLevel::Main, self.params.rank());
         let mut ciphers: Vec<Ciphertext> = cols.clone().map(buffer).collect();
         let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Ciphertext::components_mut).collect();
         let layout = &self.share.layout;

@@ -8,7 +8,7 @@ use crate::rings::{self, RingSet};
 use crate::template::{Template, WhenTried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, TableShape};
-use sotto_lattice::noise::most_written;
+use sotto_lattice::noise::max_writes;
 
 /// Bits of an answer's body above log2 p that are tried. One more bit halves the rounding error,
 /// and three are plenty.
@@ -56,7 +56,7 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
     let noise = Noise::of(&literal, ring);
     let with = |written: u64| Literal { written: written as u32, ..literal.clone() };
     let reliable = |written| noise.failure_log2(&with(written), ring) <= required - RESERVE;
-    Ok(with(most_written(literal.rows.into(), reliable)))
+    Ok(with(max_writes(literal.rows.into(), reliable)))
 }
 
 /// The literals of a set with every number of further dimensions that makes sense for the table.

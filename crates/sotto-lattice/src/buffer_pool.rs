@@ -15,26 +15,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A pool of unused buffers.
 pub struct BufferPool<T> {
-    most: usize,
-    kept: Mutex<Vec<T>>,
+    capacity: usize,
+    buffers: Mutex<Vec<T>>,
 }
 
 impl<T> BufferPool<T> {
-    /// Makes an empty pool that stores at most `most` buffers.
-    pub fn new(most: usize) -> Self {
-        BufferPool { most, kept: Mutex::new(Vec::new()) }
+    /// Makes an empty pool that stores at most `capacity` buffers.
+    pub fn new(capacity: usize) -> Self {
+        BufferPool { capacity, buffers: Mutex::new(Vec::new()) }
     }
 
     /// Takes a stored buffer, with arbitrary contents; `None` if there is none.
     pub fn take(&self) -> Option<T> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// Stores a buffer, or drops it if the pool is full.
     pub fn keep(&self, buffer: T) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < self.most {
-            kept.push(buffer);
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        if buffers.len() < self.capacity {
+            buffers.push(buffer);
         }
     }
 }
@@ -55,27 +55,27 @@ const MIN: usize = 512;
 
 struct WordPool {
     /// Unused blocks by length, so that a block that is found fits.
-    rooms: BTreeMap<usize, Vec<Vec<u64>>>,
+    blocks: BTreeMap<usize, Vec<Vec<u64>>>,
     bytes: usize,
 }
 
 impl WordPool {
     const fn new() -> Self {
-        WordPool { rooms: BTreeMap::new(), bytes: 0 }
+        WordPool { blocks: BTreeMap::new(), bytes: 0 }
     }
 
-    fn keep(&mut self, room: Vec<u64>) {
-        let bytes = size_of_val(room.as_slice());
-        if room.len() >= MIN && self.bytes + bytes <= MAX_IDLE {
+    fn keep(&mut self, block: Vec<u64>) {
+        let bytes = size_of_val(block.as_slice());
+        if block.len() >= MIN && self.bytes + bytes <= MAX_IDLE {
             self.bytes += bytes;
-            self.rooms.entry(room.len()).or_default().push(room);
+            self.blocks.entry(block.len()).or_default().push(block);
         }
     }
 
     fn take(&mut self, len: usize) -> Option<Vec<u64>> {
-        let room = self.rooms.get_mut(&len)?.pop()?;
-        self.bytes -= size_of_val(room.as_slice());
-        Some(room)
+        let block = self.blocks.get_mut(&len)?.pop()?;
+        self.bytes -= size_of_val(block.as_slice());
+        Some(block)
     }
 }
 
@@ -88,7 +88,7 @@ fn idle() -> MutexGuard<'static, WordPool> {
 #[derive(Debug)]
 pub(crate) struct AlignedWords {
     // Never grown after it is made: growing would move it, and the start with it.
-    room: Vec<u64>,
+    block: Vec<u64>,
     start: usize,
     len: usize,
 }
@@ -96,8 +96,8 @@ pub(crate) struct AlignedWords {
 impl AlignedWords {
     pub(crate) fn zero(len: usize) -> Self {
         match idle().take(len + LINE / 8) {
-            Some(room) => {
-                let mut words = AlignedWords::within(room, len);
+            Some(block) => {
+                let mut words = AlignedWords::within(block, len);
                 words.fill(0);
                 words
             }
@@ -106,35 +106,35 @@ impl AlignedWords {
     }
 
     /// Returns words for a caller that sets them all: they have arbitrary contents.
-    pub(crate) fn room(len: usize) -> Self {
+    pub(crate) fn unfilled(len: usize) -> Self {
         let found = idle().take(len + LINE / 8);
-        found.map_or_else(|| AlignedWords::fresh(len), |room| AlignedWords::within(room, len))
+        found.map_or_else(|| AlignedWords::fresh(len), |block| AlignedWords::within(block, len))
     }
 
     fn fresh(len: usize) -> Self {
         AlignedWords::within(vec![0; len + LINE / 8], len)
     }
 
-    fn within(room: Vec<u64>, len: usize) -> Self {
+    fn within(block: Vec<u64>, len: usize) -> Self {
         // The standard library may decline to align, by returning `usize::MAX`. Alignment only
         // saves time.
-        let start = match room.as_ptr().align_offset(LINE) {
+        let start = match block.as_ptr().align_offset(LINE) {
             offset if offset <= LINE / 8 => offset,
             _ => 0,
         };
-        AlignedWords { room, start, len }
+        AlignedWords { block, start, len }
     }
 }
 
 impl Drop for AlignedWords {
     fn drop(&mut self) {
-        idle().keep(std::mem::take(&mut self.room));
+        idle().keep(std::mem::take(&mut self.block));
     }
 }
 
 impl Clone for AlignedWords {
     fn clone(&self) -> Self {
-        let mut copy = AlignedWords::room(self.len);
+        let mut copy = AlignedWords::unfilled(self.len);
         copy.copy_from_slice(self);
         copy
     }
@@ -144,13 +144,13 @@ impl Deref for AlignedWords {
     type Target = [u64];
 
     fn deref(&self) -> &[u64] {
-        &self.room[self.start..self.start + self.len]
+        &self.block[self.start..self.start + self.len]
     }
 }
 
 impl DerefMut for AlignedWords {
     fn deref_mut(&mut self) -> &mut [u64] {
-        &mut self.room[self.start..self.start + self.len]
+        &mut self.block[self.start..self.start + self.len]
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_start_a_line_and_clones_are_equal() {
+    fn words_start_a_cache_line_and_clones_are_equal() {
         for len in [0, 1, 8, 64, 4096, 1 << 18] {
             let mut words = AlignedWords::zero(len);
             words.iter_mut().zip(0..).for_each(|(word, i)| *word = i);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn zeroes_are_zeroes_wherever_they_lie() {
+    fn zeroed_words_are_zero_in_reused_memory() {
         const LEN: usize = 12_345;
         for _ in 0..3 {
             let mut words = AlignedWords::zero(LEN);
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_found_by_its_length_and_not_too_much_of_it() {
+    fn idle_blocks_are_found_by_length_and_limited() {
         let mut idle = WordPool::new();
         for len in [MIN - 1, MIN, 5000] {
             idle.keep(vec![len as u64; len]);
         }
-        let mut found = |len| idle.take(len).map(|room| (room.len(), room[0]));
+        let mut found = |len| idle.take(len).map(|block| (block.len(), block[0]));
         assert_eq!([found(MIN - 1), found(MIN + 1), found(5001)], [None; 3]);
         assert_eq!(
             [found(5000), found(5000), found(MIN)],
@@ -194,6 +194,6 @@ mod tests {
         assert_eq!(idle.bytes, 0);
         let each = MAX_IDLE / 8 / 10;
         (0..12).for_each(|_| idle.keep(vec![0; each]));
-        assert_eq!((idle.rooms[&each].len(), idle.bytes), (10, 80 * each));
+        assert_eq!((idle.blocks[&each].len(), idle.bytes), (10, 80 * each));
     }
 }

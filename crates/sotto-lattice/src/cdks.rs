@@ -115,7 +115,7 @@ pub fn pack(
     let inverse = u128::from(ring.q().inv(ciphers.len() as u64));
     let scale = |x| ring.scale(ModulusLevel::Main, x, inverse);
     ciphers.iter_mut().for_each(|c| c.components_mut().for_each(scale));
-    let mut image = Ciphertext::room(ring, ModulusLevel::Main, 1);
+    let mut image = Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
     for key in keys {
         let odds = ciphers.split_off(ciphers.len() / 2);
         let monomial = ring.plan().monomial(odds.len() as i64);
@@ -258,7 +258,7 @@ mod tests {
     /// The messages decrypt with the noise of the formula, and both methods make the same ciphertext,
     /// bit for bit.
     #[test]
-    fn both_ways_make_one_ciphertext() {
+    fn both_methods_give_the_same_ciphertext() {
         for n in [256, 1024] {
             let ring = &rings(n)[2];
             let [four, five] = [4, 5].map(|digits| exact(ring, ModulusLevel::Main, digits));

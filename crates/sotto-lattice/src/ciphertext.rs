@@ -30,9 +30,9 @@ impl Ciphertext {
     }
 
     /// Makes a ciphertext for a caller that sets all of it: it has arbitrary contents.
-    pub fn room(ring: &Ring, level: ModulusLevel, rank: usize) -> Self {
+    pub fn unfilled(ring: &Ring, level: ModulusLevel, rank: usize) -> Self {
         let stride = ring.words(level);
-        Ciphertext { level, rank, stride, words: AlignedWords::room((rank + 1) * stride) }
+        Ciphertext { level, rank, stride, words: AlignedWords::unfilled((rank + 1) * stride) }
     }
 
     /// Makes a ciphertext of its mask and bodies.
@@ -45,7 +45,7 @@ impl Ciphertext {
         mask: &'a [u64],
         bodies: impl ExactSizeIterator<Item = &'a [u64]>,
     ) -> Self {
-        let mut out = Ciphertext::room(ring, level, bodies.len());
+        let mut out = Ciphertext::unfilled(ring, level, bodies.len());
         let components = std::iter::once(mask).chain(bodies);
         out.components_mut().zip(components).for_each(|(out, x)| out.copy_from_slice(x));
         out
@@ -78,7 +78,7 @@ impl Ciphertext {
 
     /// Decodes a ciphertext modulo q of this rank; `None` unless all words are present and reduced.
     pub fn take(ring: &Ring, rank: usize, bytes: &[u8]) -> Option<Self> {
-        let mut out = Ciphertext::room(ring, ModulusLevel::Main, rank);
+        let mut out = Ciphertext::unfilled(ring, ModulusLevel::Main, rank);
         let (words, rest) = bytes.as_chunks::<WORD>();
         if !rest.is_empty() || bytes.len() != Self::sent_bytes(ring, ModulusLevel::Main, rank) {
             return None;

@@ -104,8 +104,8 @@ impl Expansion {
     /// coefficients.
     pub fn new(ring: &Ring, counts: SelectorCounts) -> Option<Self> {
         let longer = counts.left.max(counts.right);
-        let room = if counts.right == 0 { ring.n() } else { ring.n() / 2 };
-        if counts.left == 0 || longer > room {
+        let limit = if counts.right == 0 { ring.n() } else { ring.n() / 2 };
+        if counts.left == 0 || longer > limit {
             return None;
         }
         let mut expansion =
@@ -158,7 +158,7 @@ impl Expansion {
             return (left.grow(query), Vec::new());
         };
         let right = self.tree(rest, 1, self.counts.right, &finish_right);
-        let mut odd = Ciphertext::room(&self.ring, ModulusLevel::Full, 1);
+        let mut odd = Ciphertext::unfilled(&self.ring, ModulusLevel::Full, 1);
         self.with_work(|tools, _| self.split(0, first, &mut query, Some(&mut odd), tools));
         both(|| left.grow(query), || right.grow(odd))
     }
@@ -232,7 +232,7 @@ struct ThreadScratch {
 
 impl ThreadScratch {
     fn new(ring: &Ring, rounds: usize) -> Self {
-        let cipher = || Ciphertext::room(ring, ModulusLevel::Full, 1);
+        let cipher = || Ciphertext::unfilled(ring, ModulusLevel::Full, 1);
         let tools = SplitScratch { scratch: Scratch::new(ring), image: cipher() };
         ThreadScratch { tools, odds: (0..rounds).map(|_| cipher()).collect() }
     }

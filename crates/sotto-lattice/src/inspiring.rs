@@ -161,18 +161,18 @@ impl Inspiring {
         assert_eq!(bodies.len(), self.samples, "a body for each sample");
         let keys: Vec<Vec<u64>> = keys.iter().map(|body| doubled(&ordered(&self.cycles, body))).collect();
         let mut descent = MaskReduction::new(self, masks);
-        let (mut digits, mut turned, mut sums) =
+        let (mut digits, mut rotated, mut sums) =
             (vec![0; n * self.digits()], vec![0; n], self.ring.plan().accumulator());
         for step in 0..self.steps() {
             descent.next(&mut digits);
             for (i, digit) in digits.chunks_exact(n).enumerate() {
-                let turn = PackStep::of(n, self.samples, step).turn(self.digits(), i);
-                put_turned(&keys, turn, &mut turned);
-                self.ring.plan().mul_acc_wide(&mut sums, digit, &turned);
+                let rotation = PackStep::of(n, self.samples, step).digit_rotation(self.digits(), i);
+                put_rotated(&keys, rotation, &mut rotated);
+                self.ring.plan().mul_acc_wide(&mut sums, digit, &rotated);
             }
         }
-        self.ring.plan().take(&mut sums, &mut turned);
-        let mut sums = self.slots(&turned);
+        self.ring.plan().take(&mut sums, &mut rotated);
+        let mut sums = self.slots(&rotated);
         self.ring.inverse(ModulusLevel::Main, &mut sums);
         let at_places = sums.iter().step_by(self.stride()).zip(bodies);
         [descent.finish(), at_places.map(|(x, b)| self.ring.q().add(*x, *b)).collect()]
@@ -228,7 +228,7 @@ impl PackStep {
     }
 
     /// The key polynomial that a digit is multiplied by, for a gadget of `digits` digits.
-    fn turn(self, digits: usize, digit: usize) -> DigitRotation {
+    fn digit_rotation(self, digits: usize, digit: usize) -> DigitRotation {
         match self {
             PackStep::Fold { swapped, to } => DigitRotation { polynomial: digit, swapped, by: to },
             PackStep::Join => DigitRotation { polynomial: digits + digit, swapped: false, by: 0 },
@@ -237,12 +237,12 @@ impl PackStep {
 }
 
 /// Writes a rotated polynomial, from those whose cycles are stored twice.
-fn put_turned(doubled: &[Vec<u64>], turn: DigitRotation, out: &mut [u64]) {
+fn put_rotated(doubled: &[Vec<u64>], rotation: DigitRotation, out: &mut [u64]) {
     let (n, half) = (out.len(), out.len() / 2);
-    let (first, second) = doubled[turn.polynomial].split_at(n);
-    let [first, second] = if turn.swapped { [second, first] } else { [first, second] };
-    out[..half].copy_from_slice(&first[turn.by..turn.by + half]);
-    out[half..].copy_from_slice(&second[turn.by..turn.by + half]);
+    let (first, second) = doubled[rotation.polynomial].split_at(n);
+    let [first, second] = if rotation.swapped { [second, first] } else { [first, second] };
+    out[..half].copy_from_slice(&first[rotation.by..rotation.by + half]);
+    out[half..].copy_from_slice(&second[rotation.by..rotation.by + half]);
 }
 
 /// Reorders slots to the order of cycles.

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_output_stays_there() {
+    fn the_switched_part_is_added_to_the_output() {
         for ring in rings(64) {
             let level = ModulusLevel::Full;
             let gadget = exact(&ring, level, 5);

@@ -20,7 +20,7 @@ pub fn lower(ring: &Ring, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Sc
     assert_eq!(
         shape,
         (ModulusLevel::Full, ModulusLevel::Main, c.rank()),
-        "a ciphertext to lower, and room for it"
+        "a ciphertext modulo Q, and its output modulo q"
     );
     for (x, out) in c.components().zip(out.components_mut()) {
         let (main, special) = x.split_at(ring.n());

@@ -56,13 +56,13 @@ pub const WRITTEN_SHARE: u64 = 8;
 /// The largest number of summands of a column that may be written by somebody who knows the
 /// whitening stream: as many as are `reliable`, and at most one in [`WRITTEN_SHARE`]. `reliable`
 /// must be monotonic: what holds for more summands holds for fewer.
-pub fn most_written(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
-    let (mut least, mut past) = (0, summands.div_ceil(WRITTEN_SHARE) + 1);
-    while past - least > 1 {
-        let middle = least + (past - least) / 2;
-        if reliable(middle) { least = middle } else { past = middle }
+pub fn max_writes(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (0, summands.div_ceil(WRITTEN_SHARE) + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if reliable(middle) { low = middle } else { high = middle }
     }
-    least
+    low
 }
 
 /// Bound of [`failure_log2`] for a variance that depends in part on a secret: `fixed`, and
@@ -222,10 +222,10 @@ mod tests {
 
     #[test]
     fn as_many_are_written_as_are_reliable_and_at_most_an_eighth() {
-        assert_eq!(most_written(128, |_| true), 16);
-        assert_eq!(most_written(128, |written| written <= 5), 5);
-        assert_eq!(most_written(128, |written| written == 0), 0);
-        assert_eq!(most_written(3, |_| true), 1);
+        assert_eq!(max_writes(128, |_| true), 16);
+        assert_eq!(max_writes(128, |written| written <= 5), 5);
+        assert_eq!(max_writes(128, |written| written == 0), 0);
+        assert_eq!(max_writes(3, |_| true), 1);
     }
 
     #[test]

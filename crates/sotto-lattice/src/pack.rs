@@ -28,7 +28,7 @@ pub fn generate(
     masks: MaskSource<'_>,
     errors: &mut ErrorSource<'_>,
 ) -> Vec<Vec<u64>> {
-    assert!((1..=secrets.len()).contains(&place), "a place of the target's");
+    assert!((1..=secrets.len()).contains(&place), "a position among the secrets");
     let mut source = Zeroizing::new(from.slots(ring, level).to_vec());
     ring.negate(level, &mut source);
     let zero = vec![0; source.len()];

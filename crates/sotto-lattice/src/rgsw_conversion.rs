@@ -80,9 +80,9 @@ impl ConversionKey {
         if ciphers.len() != l {
             return None;
         }
-        let room = |_| Ciphertext::room(ring, ModulusLevel::Main, rank);
+        let room = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, rank);
         let mut rows: Vec<Ciphertext> = (0..(rank + 1) * l).map(room).collect();
-        let mut high = Ciphertext::room(ring, ModulusLevel::Full, rank);
+        let mut high = Ciphertext::unfilled(ring, ModulusLevel::Full, rank);
         for (j, c) in ciphers.iter().enumerate() {
             self.first_row(ring, c, &mut high, scratch);
             // The other rows use the same digits, which modulus switching removes from the scratch

@@ -26,7 +26,7 @@ impl Scratch {
     /// Allocates working memory for a ring.
     pub fn new(ring: &Ring) -> Self {
         Scratch {
-            poly: AlignedWords::room(ring.words(ModulusLevel::Full)),
+            poly: AlignedWords::unfilled(ring.words(ModulusLevel::Full)),
             digits: [AlignedWords::zero(0), AlignedWords::zero(0)],
         }
     }
@@ -40,7 +40,7 @@ impl Scratch {
     pub(crate) fn reserve(&mut self, ring: &Ring, level: ModulusLevel, count: usize) {
         for digits in self.digits.iter_mut().take(ring.limbs(level)) {
             if digits.len() < count * ring.n() {
-                *digits = AlignedWords::room(count * ring.n());
+                *digits = AlignedWords::unfilled(count * ring.n());
             }
         }
     }

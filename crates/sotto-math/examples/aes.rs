@@ -10,7 +10,7 @@
 //! cycle times blocks per register, over ten.
 
 use sotto_math::aes::{Aes, double, widen};
-use sotto_math::find::Matches;
+use sotto_math::find::{Matches, Needle};
 use sotto_math::machine;
 use std::hint::black_box;
 use std::time::Instant;
@@ -64,7 +64,8 @@ fn search(key: &Aes) {
     let mut found = Matches::new(256);
     rate("search, giga-words", WORDS, |i| {
         found.clear();
-        key.find([i, 0], (i as u16 & 1023, 1023), (&tags, (i >> 3) as u16 & 1023), 0, &mut found);
+        let needle = Needle { word: i as u16 & 1023, mask: 1023, tag: (i >> 3) as u16 & 1023 };
+        key.find([i, 0], &tags, needle, 0, &mut found);
         black_box(&found);
     });
 }

@@ -248,33 +248,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(words in prop::collection::vec(any::<u128>(), 0..40), width in 1u32..=128) {
+        fn packing_round_trips(words in prop::collection::vec(any::<u128>(), 0..40), width in 1u32..=128) {
             let mut bytes = vec![9];
             pack(&words, width, &mut bytes);
             prop_assert_eq!(&bytes[1..], by_bits(&words, width));
             prop_assert_eq!(Some(bytes.len() - 1), packed_len(width, words.len()));
-            let kept: Vec<u128> = words.iter().map(|word| word & u128::MAX >> (128 - width)).collect();
-            prop_assert_eq!(unpack(&bytes[1..], width, words.len()), Some(kept.clone()));
+            let masked: Vec<u128> = words.iter().map(|word| word & u128::MAX >> (128 - width)).collect();
+            prop_assert_eq!(unpack(&bytes[1..], width, words.len()), Some(masked.clone()));
             if width <= 64 {
                 let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
                 let mut same = vec![9];
                 pack_words(&words, width, &mut same);
                 prop_assert_eq!(&same, &bytes);
-                let kept = kept.iter().map(|&word| word as u64).collect();
-                prop_assert_eq!(unpack_words(&bytes[1..], width, words.len()), Some(kept));
+                let masked = masked.iter().map(|&word| word as u64).collect();
+                prop_assert_eq!(unpack_words(&bytes[1..], width, words.len()), Some(masked));
             }
             if width <= 16 {
                 let words: Vec<u16> = words.iter().map(|&word| word as u16).collect();
                 let mut same = vec![9];
                 pack16(&words, width, &mut same);
                 prop_assert_eq!(&same, &bytes);
-                let kept = kept.iter().map(|&word| word as u16).collect();
-                prop_assert_eq!(unpack16(&bytes[1..], width, words.len()), Some(kept));
+                let masked = masked.iter().map(|&word| word as u16).collect();
+                prop_assert_eq!(unpack16(&bytes[1..], width, words.len()), Some(masked));
             }
         }
 
         #[test]
-        fn what_is_unpacked_was_packed(
+        fn unpacking_inverts_packing(
             bytes in prop::collection::vec(any::<u8>(), 0..40),
             width in 0u32..140,
             count in 0usize..50,

@@ -1,7 +1,8 @@
 //! Search for words in a list, in time that does not depend on where they are.
 
 use crate::aes::Aes;
-use crate::simd::args::{Needle, PART};
+pub use crate::simd::args::Needle;
+use crate::simd::args::PART;
 use crate::simd::{self, Blocks};
 use zeroize::Zeroize;
 
@@ -16,7 +17,7 @@ const WORDS: usize = PART / TOGETHER;
 pub struct Matches {
     /// For each sixty-four positions with a match, their bits and the first position; and one more
     /// entry that is never read.
-    room: Vec<[u64; 2]>,
+    entries: Vec<[u64; 2]>,
     /// Number of such entries, including those past the capacity.
     count: usize,
     /// Output of a kernel: a bit for each position.
@@ -26,7 +27,7 @@ pub struct Matches {
 impl Matches {
     /// Makes an empty list with a capacity of `capacity` positions.
     pub fn new(capacity: usize) -> Self {
-        Matches { room: vec![[0; 2]; capacity.saturating_add(1)], count: 0, hits: [0; WORDS] }
+        Matches { entries: vec![[0; 2]; capacity.saturating_add(1)], count: 0, hits: [0; WORDS] }
     }
 
     /// Removes all positions.
@@ -40,11 +41,11 @@ impl Matches {
     /// The time depends on the length of `out`, and only one address on the contents: how far the
     /// list was read.
     pub fn positions(&self, none: u32, out: &mut [u32]) {
-        let held = self.count.min(self.room.len() - 1);
-        let (mut at, mut seen) = (0, 0);
+        let held = self.count.min(self.entries.len() - 1);
+        let (mut at, mut done_bits) = (0, 0);
         for out in out {
-            let [bits, from] = self.room[at];
-            let left = bits & !seen;
+            let [bits, from] = self.entries[at];
+            let left = bits & !done_bits;
             let there = u64::from(at < held);
             // The highest bit stands for itself, or for none: no test is needed whether there is a
             // bit.
@@ -54,7 +55,7 @@ impl Matches {
             // The word is done if nothing is left without its lowest bit.
             let rest = left & left.wrapping_sub(1);
             let done = ((rest | rest.wrapping_neg()) >> (TOGETHER - 1)) ^ 1;
-            seen = !rest & done.wrapping_sub(1);
+            done_bits = !rest & done.wrapping_sub(1);
             at += (done & there) as usize;
         }
     }
@@ -62,38 +63,28 @@ impl Matches {
 
 impl core::fmt::Debug for Matches {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Found(..)")
+        f.write_str("Matches(..)")
     }
 }
 
 impl Drop for Matches {
     fn drop(&mut self) {
-        self.room.zeroize();
+        self.entries.zeroize();
         self.hits.zeroize();
     }
 }
 
 impl Aes {
-    /// Finds `base + i`, modulo 2^32, for every `i` whose word or tag matches.
+    /// Finds `base + i`, modulo 2^32, for every `i` whose word or tag matches the needle.
     ///
     /// Words are those of the blocks of `from[0]` and each number from `from[1]` on
-    /// ([`Aes::grid`]), eight little-endian ones per block; those that equal `words.0` in the bits
-    /// of `words.1` match. The tags are `tags.0`, and those that equal `tags.1` match.
+    /// ([`Aes::grid`]), eight little-endian ones per block.
     ///
     /// The time depends on lengths only. Bits of sixty-four positions at a time are written and the
     /// list's end advances or does not, so the only address that depends on contents is that of the
     /// end, within the list.
-    pub fn find(
-        &self,
-        from: [u64; 2],
-        words: (u16, u16),
-        tags: (&[u16], u16),
-        base: u32,
-        found: &mut Matches,
-    ) {
-        let ((word, mask), (tags, tag)) = (words, tags);
-        let sought = Needle { word, mask, tag };
-        find_with(simd::kernels().aes(), self, from, tags, sought, base, found);
+    pub fn find(&self, from: [u64; 2], tags: &[u16], needle: Needle, base: u32, found: &mut Matches) {
+        find_with(simd::kernels().aes(), self, from, tags, needle, base, found);
     }
 }
 
@@ -102,18 +93,18 @@ fn find_with(
     key: &Aes,
     [x, y]: [u64; 2],
     tags: &[u16],
-    sought: Needle,
+    needle: Needle,
     base: u32,
     found: &mut Matches,
 ) {
-    let Matches { room, count, hits } = found;
-    let last = room.len() - 1;
+    let Matches { entries, count, hits } = found;
+    let last = entries.len() - 1;
     let (mut end, mut from) = (*count, base);
     for (tags, y) in tags.chunks(PART).zip((0..).map(|part| y.wrapping_add(part * (PART / 8) as u64))) {
         let hits = &mut hits[..tags.len().div_ceil(TOGETHER)];
-        blocks.find(key, [x, y], tags, sought, hits);
+        blocks.find(key, [x, y], tags, needle, hits);
         for bits in hits {
-            room[end.min(last)] = [*bits, from.into()];
+            entries[end.min(last)] = [*bits, from.into()];
             end += ((*bits | bits.wrapping_neg()) >> (TOGETHER - 1)) as usize;
             from = from.wrapping_add(TOGETHER as u32);
         }
@@ -150,7 +141,7 @@ mod tests {
     struct Case {
         words: Vec<u16>,
         tags: Vec<u16>,
-        sought: Needle,
+        needle: Needle,
     }
 
     const FROM: [u64; 2] = [3 << 56, u64::MAX - 5];
@@ -161,15 +152,15 @@ mod tests {
 
     impl Case {
         /// Words are those of the blocks from [`FROM`] on.
-        fn of_blocks(n: usize, tags: Vec<u16>, sought: Needle) -> Self {
+        fn of_blocks(n: usize, tags: Vec<u16>, needle: Needle) -> Self {
             let mut blocks = vec![[0; 16]; n.div_ceil(8)];
             key().grid(FROM[0], 1, FROM[1], blocks.len(), &mut blocks);
             let pairs = blocks.as_flattened().as_chunks().0;
-            Case { words: pairs.iter().take(n).map(|pair| u16::from_le_bytes(*pair)).collect(), tags, sought }
+            Case { words: pairs.iter().take(n).map(|pair| u16::from_le_bytes(*pair)).collect(), tags, needle }
         }
 
         fn hit(&self, i: usize) -> bool {
-            self.words[i] & self.sought.mask == self.sought.word || self.tags[i] == self.sought.tag
+            self.words[i] & self.needle.mask == self.needle.word || self.tags[i] == self.needle.tag
         }
 
         fn expected(&self, base: u32) -> Vec<u32> {
@@ -177,7 +168,7 @@ mod tests {
         }
 
         fn find(&self, kernels: &dyn Kernels, base: u32, found: &mut Matches) {
-            find_with(kernels.aes(), &key(), FROM, &self.tags, self.sought, base, found);
+            find_with(kernels.aes(), &key(), FROM, &self.tags, self.needle, base, found);
         }
     }
 
@@ -185,8 +176,8 @@ mod tests {
     fn every_backend_finds_all_and_nothing_else() {
         for n in (0..70).chain([127, 128, 129, 255, 256, 257, 300, 1000, 4096 + 17, 2 * 4096]) {
             for (bits, mask) in [(1, 0), (1, 1), (4, 15), (9, 0x1FF), (16, 0xFFF)] {
-                let sought = Needle { word: mask & 0x555, mask, tag: 1 };
-                let case = Case::of_blocks(n, words(n, 9000, bits), sought);
+                let needle = Needle { word: mask & 0x555, mask, tag: 1 };
+                let case = Case::of_blocks(n, words(n, 9000, bits), needle);
                 for base in [0, u32::MAX - 40] {
                     let expected = case.expected(base);
                     for k in available() {
@@ -234,8 +225,8 @@ mod tests {
     #[test]
     fn the_backend_in_use_appends() {
         let mut found = Matches::new(4);
-        key().find([1, 2], (1, 0), (&[9, 7, 7], 7), 10, &mut found);
-        key().find([1, 2], (0, 0), (&[9], 2), 99, &mut found);
+        key().find([1, 2], &[9, 7, 7], Needle { word: 1, mask: 0, tag: 7 }, 10, &mut found);
+        key().find([1, 2], &[9], Needle { word: 0, mask: 0, tag: 2 }, 99, &mut found);
         assert_eq!(first(&found, 4), [11, 12, 99, NONE]);
         assert!(!format!("{found:?}").contains("11"));
     }

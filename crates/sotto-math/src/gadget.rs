@@ -36,7 +36,7 @@ impl Gadget {
 
     pub(crate) fn decompose_with(&self, kernels: &dyn Kernels, q: &Modulus, x: &[u64], out: &mut [u64]) {
         assert!(self.fits(q.bits()), "a gadget that reaches the modulus");
-        assert_eq!(out.len(), x.len() * self.digits() as usize, "room for all digits");
+        assert_eq!(out.len(), x.len() * self.digits() as usize, "an output for all digits");
         let offset = self.constant() - u128::from(q.value() / 2);
         kernels.decompose(&GadgetDigits { gadget: *self, modulus: *q, offset }, x, out);
     }
@@ -52,7 +52,7 @@ impl Gadget {
         assert!(self.fits(u128::BITS - product.leading_zeros()), "a gadget that reaches the product");
         assert_eq!(x[0].len(), x[1].len(), "slices of one length");
         let expected = x[0].len() * self.digits() as usize;
-        assert_eq!([out[0].len(), out[1].len()], [expected; 2], "room for all digits");
+        assert_eq!([out[0].len(), out[1].len()], [expected; 2], "an output for all digits");
         let offset = self.constant() - product / 2;
         kernels.decompose_pair(&PairDigits { gadget: *self, pair: *pair, offset }, x, out);
     }

@@ -99,8 +99,8 @@ fn tiles(shape: shapes::TilesShape, bytes: &[u8], queries: usize) -> u64 {
     // family.
     let (rows, cols, comps) = (512, 64, 2);
     let Some(form) = Modulus::new(Q).and_then(|q| WordFormat::new(&q)) else { return 0 };
-    let Some(least) = TileLayout::new(form.packing(), 64, rows, cols) else { return 0 };
-    let lines = bytes.len() / least.bytes() as usize * 64;
+    let Some(smallest) = TileLayout::new(form.packing(), 64, rows, cols) else { return 0 };
+    let lines = bytes.len() / smallest.bytes() as usize * 64;
     let Some(layout) = TileLayout::new(form.packing(), lines, rows, cols) else { return 0 };
     let bytes = &bytes[..layout.bytes() as usize];
     let selectors = Selectors::new(&form, &layout, comps);

@@ -233,7 +233,7 @@ impl NttPlan {
     ) {
         self.check(a.len());
         self.check(b.len());
-        kernels.mul_acc_wide(&self.tables, a, b, acc.room(&self.tables));
+        kernels.mul_acc_wide(&self.tables, a, b, acc.reserve(&self.tables));
     }
 
     pub(crate) fn forward_i8_mul_acc_with(
@@ -245,7 +245,7 @@ impl NttPlan {
     ) {
         self.check(bytes.len());
         self.check(b.len());
-        kernels.ntt_forward_i8_mul_acc(&self.tables, bytes, b, acc.room(&self.tables));
+        kernels.ntt_forward_i8_mul_acc(&self.tables, bytes, b, acc.reserve(&self.tables));
     }
 
     fn check(&self, len: usize) {

@@ -148,8 +148,8 @@ impl PartitionWindow {
     ///
     /// # Panics
     /// If the window is not full, or there are not as many offsets or parities as choices.
-    pub fn add(&self, offsets: &[[u8; 16]], chosen: &[u16], parities: &mut [u8], room: &mut RowOffsets) {
-        self.add_with(simd::kernels(), offsets, chosen, parities, room);
+    pub fn add(&self, offsets: &[[u8; 16]], chosen: &[u16], parities: &mut [u8], buffer: &mut RowOffsets) {
+        self.add_with(simd::kernels(), offsets, chosen, parities, buffer);
     }
 
     pub(crate) fn add_with(
@@ -158,7 +158,7 @@ impl PartitionWindow {
         offsets: &[[u8; 16]],
         chosen: &[u16],
         parities: &mut [u8],
-        room: &mut RowOffsets,
+        buffer: &mut RowOffsets,
     ) {
         let blocks = chosen.len().div_ceil(8);
         assert!(self.is_full(), "a full window");
@@ -167,7 +167,7 @@ impl PartitionWindow {
         let lanes = SetOffsets { count: self.lanes, rows: self.partition_rows, offsets, blocks };
         let rows = &self.bytes[self.start..][..(self.lanes * self.partition_rows + 1) * self.stride];
         for (i, chosen) in chosen.chunks(TOGETHER).enumerate() {
-            let places = &mut room.0[..chosen.len()];
+            let places = &mut buffer.0[..chosen.len()];
             kernels.places(lanes, i * TOGETHER / 8, chosen, places);
             let parities = &mut parities[i * TOGETHER * self.stride..][..chosen.len() * self.stride];
             kernels.add_rows(RowSources { rows, stride: self.stride, lanes: self.lanes }, places, parities);

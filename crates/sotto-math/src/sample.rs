@@ -225,8 +225,8 @@ mod tests {
                 for sign in if k == 0 { &[1][..] } else { &[1, -1] } {
                     let expected = p * n / if k == 0 { 1.0 } else { 2.0 };
                     if expected >= 20.0 {
-                        let seen = out.iter().filter(|&&x| x == sign * k as i32).count() as f64;
-                        chi += (seen - expected).powi(2) / expected;
+                        let counted = out.iter().filter(|&&x| x == sign * k as i32).count() as f64;
+                        chi += (counted - expected).powi(2) / expected;
                         cells += 1.0;
                     }
                 }

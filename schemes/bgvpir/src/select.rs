@@ -10,7 +10,7 @@ use crate::rotations::Rotations;
 use crate::sets::{Pruning, SETS, Set};
 use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
-use sotto_lattice::noise::most_written;
+use sotto_lattice::noise::max_writes;
 
 /// Numbers of leaves on a side that are tried. More would cost more products than they save
 /// rotations.
@@ -64,7 +64,7 @@ fn written(literal: ParamsLiteral, required: f64) -> Result<ParamsLiteral> {
         bits.is_some_and(|bits| failure(bits) <= required - RESERVE)
     };
     let rows = literal.layout(rings::find(&literal.ring)?).rows(literal.records);
-    Ok(with(most_written(rows, reliable)))
+    Ok(with(max_writes(rows, reliable)))
 }
 
 /// The state of the search.

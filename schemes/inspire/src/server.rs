@@ -157,7 +157,7 @@ impl Server {
     ) -> Option<[Vec<u64>; 2]> {
         let (ring, bits) = (self.packed.ring(), self.params.bits());
         let (last, others) = coefficients.split_last()?;
-        let (mut sum, mut product) = (last.clone(), Ciphertext::room(ring, ModulusLevel::Main, 1));
+        let (mut sum, mut product) = (last.clone(), Ciphertext::unfilled(ring, ModulusLevel::Main, 1));
         for coefficient in others.iter().rev() {
             root.external_product(ring, &sum, &mut product, scratch);
             product.add(ring, coefficient);

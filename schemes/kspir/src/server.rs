@@ -125,10 +125,10 @@ impl Server {
     fn rotated(&self, session: &Session, vector: &Ciphertext) -> Vec<Ciphertext> {
         let ring = &self.params.ring;
         let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
-        let mut turned = Ciphertext::room(ring, ModulusLevel::Full, 1);
+        let mut turned = Ciphertext::unfilled(ring, ModulusLevel::Full, 1);
         middle.apply(ring, vector, &mut turned, &mut Scratch::new(ring));
         let lowered = |c: &Ciphertext, scratch: &mut Scratch| {
-            let mut out = Ciphertext::room(ring, ModulusLevel::Main, 1);
+            let mut out = Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
             lower(ring, c, &mut out, scratch);
             out
         };
@@ -139,7 +139,7 @@ impl Server {
                 key.apply_hoisted(ring, &hoisted, image, scratch);
                 lowered(image, scratch)
             };
-            let room = || (Scratch::new(ring), Ciphertext::room(ring, ModulusLevel::Full, 1));
+            let room = || (Scratch::new(ring), Ciphertext::unfilled(ring, ModulusLevel::Full, 1));
             all.push(lowered(start, &mut Scratch::new(ring)));
             all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
         }
@@ -183,7 +183,7 @@ impl Server {
         scratch: &mut Scratch,
     ) -> Ciphertext {
         let (ring, giants) = (&self.params.ring, self.params.grid.giants());
-        let room = |_| Ciphertext::room(ring, ModulusLevel::Main, 1);
+        let room = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
         let cols = block * giants..(block + 1) * giants;
         let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
         let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Ciphertext::components_mut).collect();

@@ -125,8 +125,8 @@ impl RingContext {
             .keys
             .round(self.degree(), round)
             .ok_or(Misuse::Rule("the evaluation keys must be for the shape of the table"))?;
-        let mut image = Ciphertext::room(self.ring(), c.level(), 2);
-        let mut odd = Ciphertext::room(self.ring(), c.level(), 2);
+        let mut image = Ciphertext::unfilled(self.ring(), c.level(), 2);
+        let mut odd = Ciphertext::unfilled(self.ring(), c.level(), 2);
         key.apply(self.ring(), &c, &mut image, scratch);
         for _ in 1..times {
             key.apply(self.ring(), &image, &mut odd, scratch);
@@ -153,7 +153,7 @@ impl RingContext {
             return (i, Selector::Second(self.tools.extension.raise(self.ring(), c)));
         }
         let level = self.ring().level(1).unwrap_or(c.level());
-        let mut words = Ciphertext::room(self.ring(), level, 2);
+        let mut words = Ciphertext::unfilled(self.ring(), level, 2);
         for part in 0..2 {
             let values = c.limb(part, 0).iter().zip(c.limb(part, 1));
             words.limb_mut(part, 0).iter_mut().zip(values).for_each(|(word, (x, y))| *word = x | y << 32);
@@ -165,7 +165,7 @@ impl RingContext {
     fn sums(&self, table: &ValueTable, selectors: Vec<Ciphertext>) -> Vec<u64> {
         let (layout, bytes) = table.tiles();
         let buffer = self.tools.selectors.take().unwrap_or_default();
-        let mut selector_tiles = Selectors::in_room(&self.tools.form, layout, 2, buffer);
+        let mut selector_tiles = Selectors::in_buffer(&self.tools.form, layout, 2, buffer);
         for (i, some) in selectors.chunks(TOGETHER).enumerate() {
             let words: Vec<&[u64]> = some.iter().flat_map(|c| [c.part(0), c.part(1)]).collect();
             selector_tiles.set_stored_rows(TOGETHER * i, &words);
@@ -182,7 +182,7 @@ impl RingContext {
                 tiles::scan(&self.tools.form, layout, tiles, blocks, &[&selector_tiles], &mut [sums]);
             },
         );
-        self.tools.selectors.keep(selector_tiles.take_room());
+        self.tools.selectors.keep(selector_tiles.take_buffer());
         sums
     }
 
@@ -205,7 +205,7 @@ impl RingContext {
                 words.iter_mut().map(Vec::as_mut_slice).take(2 * some.len()).collect();
             tiles::gather_stored(table.tiles().0, 2, sums, first..first + some.len(), &mut out);
             let column = |parts: &[Vec<u64>]| {
-                let mut c = Ciphertext::room(ring, ring.top(), 2);
+                let mut c = Ciphertext::unfilled(ring, ring.top(), 2);
                 parts.iter().enumerate().for_each(|(part, words)| parted(words, &mut c, part));
                 self.tools.extension.raise(ring, c)
             };
@@ -216,10 +216,10 @@ impl RingContext {
         }
         let product = self.tools.extension.divided(ring, sum);
         let mut scratch = Scratch::new(ring);
-        let mut c = Ciphertext::room(ring, ring.top(), 2);
+        let mut c = Ciphertext::unfilled(ring, ring.top(), 2);
         relinearize(ring, &keys.square, &product, &mut c, &mut scratch);
         while let Some(below) = c.level().below() {
-            let mut out = Ciphertext::room(ring, below, 2);
+            let mut out = Ciphertext::unfilled(ring, below, 2);
             lower(ring, &c, &mut out, &mut scratch);
             c = out;
         }

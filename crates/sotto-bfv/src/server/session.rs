@@ -45,7 +45,7 @@ impl EvaluationKeys {
         let mut session = EvaluationKeys { rotation: None, square: None, rounds: Vec::new() };
         if let Some(by) = keyring.rotation {
             let (bodies, masks) = next()?;
-            let rotation = RotationKey::assemble(ring, ring.ring().turn(by), bodies, masks);
+            let rotation = RotationKey::assemble(ring, ring.ring().rotation(by), bodies, masks);
             session.rotation = Some(rotation.ok_or_else(refuse)?);
         }
         if keyring.square {

@@ -54,7 +54,7 @@ fn session<F: Family>(
     let masks = |first| MaskSource { seed: &SEED, label: "key", first };
     let rotation = keys.rotation.map(|by| {
         let bodies = RotationKey::generate(ring, by, secret, masks(0), errors);
-        RotationKey::assemble(ring, ring.ring().turn(by), &bodies, masks(0)).unwrap()
+        RotationKey::assemble(ring, ring.ring().rotation(by), &bodies, masks(0)).unwrap()
     });
     let square = keys.square.then(|| {
         let bodies = SwitchKey::generate_square(ring, secret, masks(10), errors);
@@ -89,7 +89,7 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
         let mut plain = vec![0; ring.ring().words()];
         ring.ring().encode(numbers, &mut plain);
         let mask = ring.mask(ring.top(), &SEED, "query", i);
-        let body = encrypt_divided(ring, ring.top(), &secret, &mask, (&plain, *halvings), &mut law);
+        let body = encrypt_divided(ring, ring.top(), &secret, &mask, &plain, *halvings, &mut law);
         Ciphertext::new(ring, ring.top(), &[&body, &mask])
     });
     let evaluator = Evaluator { ring, layout, keys: &keys };

@@ -32,7 +32,7 @@ pub struct ExpandedQuery {
 
 impl Drop for ExpandedQuery {
     fn drop(&mut self) {
-        self.buffers.selectors.keep(self.selectors.take_room());
+        self.buffers.selectors.keep(self.selectors.take_buffer());
     }
 }
 
@@ -64,7 +64,7 @@ impl<F> CubeTable<F> {
         let layout = &self.share.layout;
         // Every cache line of the buffer is written below, so its old contents do not matter.
         let buffer = self.buffers.selectors.take().unwrap_or_default();
-        let mut selector_tiles = Selectors::in_room(&self.words, layout, self.params.rank() + 1, buffer);
+        let mut selector_tiles = Selectors::in_buffer(&self.words, layout, self.params.rank() + 1, buffer);
         let selectors: Vec<&Ciphertext> = selectors.iter().flatten().collect();
         let parts: Vec<_> = selector_tiles.parts(rayon::current_num_threads()).collect();
         parts.into_par_iter().for_each(|mut part| {
@@ -178,7 +178,7 @@ impl Inner {
         }
         let mut scratch = Scratch::new(ring);
         let mut lowered = |high: &Ciphertext| {
-            let mut low = Ciphertext::room(ring, ModulusLevel::Main, high.rank());
+            let mut low = Ciphertext::unfilled(ring, ModulusLevel::Main, high.rank());
             lower(ring, high, &mut low, &mut scratch);
             low
         };

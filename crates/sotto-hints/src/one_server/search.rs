@@ -9,7 +9,7 @@ use super::hints::{Hint, HintFamily, Hints};
 use super::params::Params;
 use super::prf::Prf;
 use super::row_order::{PartitionPlace, equal, pick};
-use sotto_math::find::Matches;
+use sotto_math::find::{Matches, Needle};
 use zeroize::Zeroizing;
 
 /// Scratch memory of a search. It is reused from one query to the next, and wiped on drop.
@@ -59,7 +59,8 @@ impl<F: HintFamily> HintSearch<F> {
         self.found.clear();
         let tags = hints.tags.get(..F::searched(hints)).unwrap_or_default();
         let from = [F::OFFSET + u64::from(row.partition), 0];
-        prf.aes().find(from, (row.offset, prf.mask()), (tags, prf.tag(row)), 0, &mut self.found);
+        let needle = Needle { word: row.offset, mask: prf.mask(), tag: prf.tag(row) };
+        prf.aes().find(from, tags, needle, 0, &mut self.found);
         self.found.positions(hints.none(), &mut self.candidates);
     }
 

@@ -24,9 +24,9 @@ impl Ciphertext {
     }
 
     /// Makes a ciphertext for a caller that sets every part of it: it has arbitrary contents.
-    pub fn room<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
+    pub fn unfilled<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
         let stride = rns.words(level);
-        Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::room(parts * stride) }
+        Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::unfilled(parts * stride) }
     }
 
     /// Makes a ciphertext of its parts.
@@ -34,7 +34,7 @@ impl Ciphertext {
     /// # Panics
     /// If a part is not as long as the level requires.
     pub fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: &[&[u64]]) -> Self {
-        let mut out = Ciphertext::room(rns, level, parts.len());
+        let mut out = Ciphertext::unfilled(rns, level, parts.len());
         out.words.chunks_exact_mut(out.stride).zip(parts).for_each(|(out, part)| out.copy_from_slice(part));
         out
     }

@@ -77,7 +77,7 @@ impl CoefficientFormat {
     pub fn take(self, bytes: &[u8], coefficients: &mut [u64]) {
         assert!(
             bytes.len() == self.bytes() && coefficients.len() == self.count,
-            "one plaintext, and room for it"
+            "one plaintext and its output"
         );
         let (mut words, bits) = self.planes(bytes);
         match words.next() {

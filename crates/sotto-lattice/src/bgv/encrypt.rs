@@ -62,7 +62,8 @@ pub fn encrypt_divided<R: SlotRing>(
     level: Level,
     secret: &SecretKey,
     mask: &[u64],
-    (coefficients, halvings): (&[u64], u32),
+    coefficients: &[u64],
+    halvings: u32,
     errors: &mut ErrorSource<'_>,
 ) -> Vec<u64> {
     let mut message = rns.from_plain(level, coefficients);

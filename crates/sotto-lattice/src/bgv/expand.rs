@@ -64,9 +64,9 @@ impl ExpansionRound {
         bodies: &[Vec<u64>],
         masks: MaskSource<'_>,
     ) -> Option<Self> {
-        let turn = rns.ring().power(element(rns.ring().degree(), round));
+        let rotation = rns.ring().power(element(rns.ring().degree(), round));
         let monomial = rns.plans(rns.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect();
-        Some(ExpansionRound { key: RotationKey::assemble(rns, turn, bodies, masks)?, monomial })
+        Some(ExpansionRound { key: RotationKey::assemble(rns, rotation, bodies, masks)?, monomial })
     }
 
     /// Splits `c`: the even half replaces it, and the odd half is returned.
@@ -141,9 +141,10 @@ mod tests {
                 let mut plain = vec![0; rns.ring().words()];
                 (0u64..).zip(&mut plain[..values]).for_each(|(i, x)| *x = (i * i * 7919 + 1) % t);
                 let mask = rns.mask(level, &SEED, "query", values as u64);
-                let divided = (plain.as_slice(), rounds.len() as u32);
-                let body =
-                    with_errors(9, |errors| encrypt_divided(&rns, level, &secret, &mask, divided, errors));
+                let halvings = rounds.len() as u32;
+                let body = with_errors(9, |errors| {
+                    encrypt_divided(&rns, level, &secret, &mask, &plain, halvings, errors)
+                });
                 let mut leaves = vec![Ciphertext::new(&rns, level, &[&body, &mask])];
                 let mut scratch = Scratch::new(&rns);
                 for round in &rounds {
@@ -167,9 +168,8 @@ mod tests {
             let mask = rns.mask(rns.top(), &SEED, "query", 0);
             let mut plain = vec![0; rns.ring().words()];
             plain[..4].copy_from_slice(&[3, 4, 5, 6]);
-            let body = with_errors(9, |errors| {
-                encrypt_divided(&rns, rns.top(), &secret, &mask, (&plain, 1), errors)
-            });
+            let body =
+                with_errors(9, |errors| encrypt_divided(&rns, rns.top(), &secret, &mask, &plain, 1, errors));
             let mut both = Ciphertext::new(&rns, rns.top(), &[&body, &mask]);
             let (mut even, mut scratch) = (both.clone(), Scratch::new(&rns));
             round.split(&rns, &mut both, &mut scratch);

@@ -124,7 +124,7 @@ pub(super) fn square_key<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey) -> S
 pub(super) fn rotation_key<R: SlotRing>(rns: &RnsRing<R>, by: usize, secret: &SecretKey) -> RotationKey<R> {
     let masks = MaskSource { seed: &SEED, label: "rotation", first: 100 * by as u64 };
     let bodies = with_errors(3, |errors| RotationKey::generate(rns, by, secret, masks, errors));
-    RotationKey::assemble(rns, rns.ring().turn(by), &bodies, masks).unwrap()
+    RotationKey::assemble(rns, rns.ring().rotation(by), &bodies, masks).unwrap()
 }
 
 /// A checksum of bytes (FNV-1a).

@@ -106,8 +106,8 @@ impl SwitchKey {
             }
         }
         for x in parts {
-            let (kept, special) = x.split_at_mut(rns.words(level));
-            leave(rns, level, rns.special(), kept, &special[..words], limbs);
+            let (main, special) = x.split_at_mut(rns.words(level));
+            leave(rns, level, rns.special(), main, &special[..words], limbs);
         }
     }
 
@@ -124,7 +124,7 @@ impl SwitchKey {
         scratch: &mut Scratch,
     ) {
         let level = c.level();
-        assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
+        assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts in, two parts out");
         scratch.split(rns, level, c.part(2));
         self.sum(rns, level, c.part(2), scratch);
         for part in 0..2 {

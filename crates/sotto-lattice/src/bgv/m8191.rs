@@ -94,16 +94,16 @@ impl SlotRing for M8191 {
         self.inner.transforms[prime].inverse(x);
     }
 
-    fn turn(&self, by: usize) -> Rotation {
+    fn rotation(&self, by: usize) -> Rotation {
         Rotation { by: BITS * (by % SLOTS) }
     }
 
-    fn rotate(&self, turn: &Rotation, x: &[u64], out: &mut [u64]) {
-        rader::rotate(turn.by, x, out);
+    fn rotate(&self, rotation: &Rotation, x: &[u64], out: &mut [u64]) {
+        rader::rotate(rotation.by, x, out);
     }
 
-    fn rotate_small(&self, turn: &Rotation, x: &[i32]) -> Vec<i32> {
-        rader::substitute(turn.by, x)
+    fn rotate_small(&self, rotation: &Rotation, x: &[i32]) -> Vec<i32> {
+        rader::substitute(rotation.by, x)
     }
 
     fn slots(&self) -> usize {

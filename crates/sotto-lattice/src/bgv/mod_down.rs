@@ -18,15 +18,11 @@ use sotto_math::modulus_pair::ResidueLift;
 /// If `out` is not one level below, or has another number of parts.
 pub fn lower<R: SlotRing>(rns: &RnsRing<R>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
     let level = c.level();
-    assert_eq!(
-        (level.below(), c.parts()),
-        (Some(out.level()), out.parts()),
-        "a level to leave, and room below"
-    );
+    assert_eq!((level.below(), c.parts()), (Some(out.level()), out.parts()), "an output one level below");
     let words = rns.words(out.level());
     for part in 0..c.parts() {
-        let (kept, last) = c.part(part).split_at(words);
-        out.part_mut(part).copy_from_slice(kept);
+        let (rest, last) = c.part(part).split_at(words);
+        out.part_mut(part).copy_from_slice(rest);
         leave(rns, out.level(), level.primes() - 1, out.part_mut(part), last, &mut scratch.limbs);
     }
 }

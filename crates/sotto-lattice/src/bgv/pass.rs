@@ -13,7 +13,7 @@ pub fn pass(table: &TableProduct, bytes: &[u8], queries: &[&[Selectors]]) -> Vec
 }
 
 /// Makes the pass over a table, and returns the sums of each query, limb by limb, in buffers from
-/// `room`, whose contents do not matter.
+/// `buffer`, whose contents do not matter.
 ///
 /// `bytes` has the table's values modulo each prime, concatenated, and each query the selectors of
 /// every limb.
@@ -24,7 +24,7 @@ pub fn pass_in(
     table: &TableProduct,
     bytes: &[u8],
     queries: &[&[Selectors]],
-    room: &mut dyn FnMut() -> Vec<u64>,
+    buffer: &mut dyn FnMut() -> Vec<u64>,
 ) -> Vec<Vec<Vec<u64>>> {
     assert_eq!(bytes.len() as u64, table.bytes(), "the table");
     let (layout, block_words) = (table.layout(), table.block_words());
@@ -32,24 +32,24 @@ pub fn pass_in(
     for (limb, bytes) in bytes.chunks_exact(layout.bytes() as usize).enumerate() {
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query[limb]).collect();
         let mut one = || {
-            let mut sums = room();
+            let mut sums = buffer();
             sums.resize(block_words * layout.blocks(), 0);
             sums
         };
         let mut sums: Vec<Vec<u64>> = queries.iter().map(|_| one()).collect();
         // One range of blocks per thread: more streams at once would slow the memory down.
-        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
-        let stretches = layout.blocks().div_ceil(stretch);
-        let mut parts: Vec<Vec<&mut [u64]>> = (0..stretches).map(|_| Vec::new()).collect();
+        let blocks_each = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let part_count = layout.blocks().div_ceil(blocks_each);
+        let mut parts: Vec<Vec<&mut [u64]>> = (0..part_count).map(|_| Vec::new()).collect();
         for sums in &mut sums {
             parts
                 .iter_mut()
-                .zip(sums.chunks_mut(stretch * block_words))
+                .zip(sums.chunks_mut(blocks_each * block_words))
                 .for_each(|(parts, part)| parts.push(part));
         }
-        let bytes = bytes.par_chunks(stretch * layout.block_bytes());
+        let bytes = bytes.par_chunks(blocks_each * layout.block_bytes());
         parts.into_par_iter().zip(bytes).enumerate().for_each(|(i, (mut out, bytes))| {
-            let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
+            let blocks = i * blocks_each..((i + 1) * blocks_each).min(layout.blocks());
             table.scan(limb, bytes, blocks, &selectors, &mut out);
         });
         out.iter_mut().zip(sums).for_each(|(out, sums)| out.push(sums));

@@ -130,7 +130,7 @@ impl SlotRing for Pow2 {
         self.inner.plans[prime].inverse_to(x, out);
     }
 
-    fn turn(&self, by: usize) -> Rotation {
+    fn rotation(&self, by: usize) -> Rotation {
         let order = 2 * self.degree();
         // The power of the generator, by squares: its exponent counts modulo the length of a cycle.
         let (mut power, mut base, mut by) = (1, GENERATOR, by % self.slots());
@@ -143,13 +143,13 @@ impl SlotRing for Pow2 {
         self.power(power)
     }
 
-    fn rotate(&self, turn: &Rotation, x: &[u64], out: &mut [u64]) {
-        turn.0.apply(x, out);
+    fn rotate(&self, rotation: &Rotation, x: &[u64], out: &mut [u64]) {
+        rotation.0.apply(x, out);
     }
 
-    fn rotate_small(&self, turn: &Rotation, x: &[i32]) -> Vec<i32> {
+    fn rotate_small(&self, rotation: &Rotation, x: &[i32]) -> Vec<i32> {
         assert_eq!(x.len(), self.degree(), "one limb of coefficients");
-        substitute(turn.0.k(), x)
+        substitute(rotation.0.k(), x)
     }
 
     fn slots(&self) -> usize {
@@ -240,21 +240,22 @@ mod tests {
             let half = n / 2;
             let before = some_slots(&ring, 3);
             let plain = coefficients(&ring, &before);
-            let rotations = [0, 1, 2, 7, half - 1, half, half + 5].map(|by| (ring.turn(by), by % half, 0));
-            for (turn, by, swap) in rotations.into_iter().chain([(ring.swap(), 0, half)]) {
+            let rotations =
+                [0, 1, 2, 7, half - 1, half, half + 5].map(|by| (ring.rotation(by), by % half, 0));
+            for (rotation, by, swap) in rotations.into_iter().chain([(ring.swap(), 0, half)]) {
                 let after = |i: usize| before[((i / half * half + (i % half + by) % half) + swap) % n];
                 let expected: Vec<u64> = (0..n).map(after).collect();
                 let small: Vec<i32> = plain.iter().map(|x| *x as i32).collect();
-                let turned = ring.rotate_small(&turn, &small);
-                let reduced: Vec<u64> = turned.iter().map(|x| x.rem_euclid(65537) as u64).collect();
+                let rotated = ring.rotate_small(&rotation, &small);
+                let reduced: Vec<u64> = rotated.iter().map(|x| x.rem_euclid(65537) as u64).collect();
                 assert_eq!(slots(&ring, &reduced), expected, "by {by}");
                 for (prime, plan) in ring.plans().iter().enumerate() {
                     let (mut x, mut out) = (plain.clone(), vec![0; n]);
                     ring.forward(prime, &mut x);
-                    ring.rotate(&turn, &x, &mut out);
+                    ring.rotate(&rotation, &x, &mut out);
                     ring.inverse(prime, &mut out);
                     let residues: Vec<u64> =
-                        turned.iter().map(|x| plan.modulus().reduce_i64(i64::from(*x))).collect();
+                        rotated.iter().map(|x| plan.modulus().reduce_i64(i64::from(*x))).collect();
                     assert_eq!(out, residues, "by {by}, prime {prime}");
                 }
             }

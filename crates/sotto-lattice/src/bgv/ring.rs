@@ -64,20 +64,20 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
 
     /// Makes the rotation that brings slot `i + by` of each cycle to slot `i`: to the left, around
     /// the cycle.
-    fn turn(&self, by: usize) -> Self::Rotation;
+    fn rotation(&self, by: usize) -> Self::Rotation;
 
     /// Rotates one limb of values.
     ///
     /// # Panics
     /// If `x` or `out` is not one limb.
-    fn rotate(&self, turn: &Self::Rotation, x: &[u64], out: &mut [u64]);
+    fn rotate(&self, rotation: &Self::Rotation, x: &[u64], out: &mut [u64]);
 
     /// Rotates one limb of small signed coefficients. They are secrets, so the time does not depend
     /// on them.
     ///
     /// # Panics
     /// If `x` is not one limb long.
-    fn rotate_small(&self, turn: &Self::Rotation, x: &[i32]) -> Vec<i32>;
+    fn rotate_small(&self, rotation: &Self::Rotation, x: &[i32]) -> Vec<i32>;
 
     /// Number of slots of a cycle.
     fn slots(&self) -> usize;

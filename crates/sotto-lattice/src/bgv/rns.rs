@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_those_there_are() {
+    fn only_levels_of_the_ring_exist() {
         let rns = RnsRing::new(pow2(64, &Pow2::PRIMES)).unwrap();
         assert_eq!([0, 1, 3, 4].map(|primes| rns.level(primes).is_some()), [false, true, true, false]);
         assert_eq!((rns.top().primes(), rns.top().limbs(), rns.full().limbs()), (3, 3, 4));

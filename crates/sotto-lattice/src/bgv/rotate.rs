@@ -16,7 +16,7 @@ use crate::encrypt::{ErrorSource, MaskSource};
 /// The switching key of one rotation.
 #[derive(Debug, Clone)]
 pub struct RotationKey<R: SlotRing> {
-    turn: R::Rotation,
+    rotation: R::Rotation,
     key: SwitchKey,
 }
 
@@ -31,7 +31,7 @@ impl<R: SlotRing> RotationKey<R> {
         errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let slots = rns.ring().slots();
-        Self::generate_for(rns, &rns.ring().turn(slots - by % slots), secret, masks, errors)
+        Self::generate_for(rns, &rns.ring().rotation(slots - by % slots), secret, masks, errors)
     }
 
     /// Makes the key of any rotation, given its inverse.
@@ -53,11 +53,11 @@ impl<R: SlotRing> RotationKey<R> {
     /// If a body is not a polynomial modulo all primes.
     pub fn assemble(
         rns: &RnsRing<R>,
-        turn: R::Rotation,
+        rotation: R::Rotation,
         bodies: &[Vec<u64>],
         masks: MaskSource<'_>,
     ) -> Option<Self> {
-        Some(RotationKey { turn, key: SwitchKey::assemble(rns, bodies, masks)? })
+        Some(RotationKey { rotation, key: SwitchKey::assemble(rns, bodies, masks)? })
     }
 
     /// Writes the ciphertext with rotated slots to `out`.
@@ -98,7 +98,7 @@ impl<R: SlotRing> RotationKey<R> {
         for part in 0..2 {
             for limb in 0..level.limbs() {
                 let x = &scratch.parts[part][limb * words..][..words];
-                rns.ring().rotate(&self.turn, x, out.limb_mut(part, limb));
+                rns.ring().rotate(&self.rotation, x, out.limb_mut(part, limb));
             }
         }
     }
@@ -115,7 +115,7 @@ mod tests {
     on_every_ring!(slots_turn_to_the_left, rotations_follow_each_other, several_share_their_digits);
 
     /// Rotates the slots of each cycle to the left.
-    fn turned<R: SlotRing>(rns: &RnsRing<R>, x: &[u64], by: usize) -> Vec<u64> {
+    fn rotated<R: SlotRing>(rns: &RnsRing<R>, x: &[u64], by: usize) -> Vec<u64> {
         x.chunks_exact(rns.ring().slots()).flat_map(|cycle| [&cycle[by..], &cycle[..by]].concat()).collect()
     }
 
@@ -132,7 +132,7 @@ mod tests {
                     key.apply(rns, &c, &mut out, &mut scratch);
                     assert_eq!(
                         opened(rns, &secret, &out),
-                        turned(rns, &slots(rns, a), by),
+                        rotated(rns, &slots(rns, a), by),
                         "{by} at {level:?}"
                     );
                 }
@@ -151,7 +151,7 @@ mod tests {
             key.apply(rns, &c, &mut next, &mut scratch);
             std::mem::swap(&mut c, &mut next);
         }
-        assert_eq!(opened(rns, &secret, &c), turned(rns, &slots(rns, plaintext), 7));
+        assert_eq!(opened(rns, &secret, &c), rotated(rns, &slots(rns, plaintext), 7));
     }
 
     fn several_share_their_digits<R: SlotRing>(rns: &RnsRing<R>) {

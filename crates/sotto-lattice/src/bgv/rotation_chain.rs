@@ -26,7 +26,7 @@ const TOGETHER: usize = 32;
 
 /// A chain of ciphertexts: the first one, and its rotations by 1 to `count - 1` positions.
 pub struct RotationChain<R: SlotRing> {
-    turn: R::Rotation,
+    rotation: R::Rotation,
     digits: TableProduct,
 }
 
@@ -44,7 +44,7 @@ impl<R: SlotRing> RotationChain<R> {
     /// layout.
     pub fn new(rns: &RnsRing<R>, count: usize) -> Option<Self> {
         let digits = TableProduct::of_parts(rns, rns.full(), 1, rns.top().primes(), count.checked_sub(1)?)?;
-        Some(RotationChain { turn: rns.ring().turn(1), digits })
+        Some(RotationChain { rotation: rns.ring().rotation(1), digits })
     }
 
     /// Bytes of the digits.
@@ -91,7 +91,7 @@ impl<R: SlotRing> RotationChain<R> {
                 key.sum(rns, level, mask, &mut scratch);
                 let mut next = vec![0; rns.words(level)];
                 for (x, out) in scratch.parts[1].chunks_exact(words).zip(next.chunks_exact_mut(words)) {
-                    rns.ring().rotate(&self.turn, x, out);
+                    rns.ring().rotate(&self.rotation, x, out);
                 }
                 masks.push(next);
             }
@@ -140,8 +140,8 @@ impl<R: SlotRing> RotationChain<R> {
             let cols = first..self.rotations().min(first + TOGETHER);
             let mut scratch = Scratch::new(rns);
             let leave = |c: Ciphertext| {
-                let (kept, special) = c.part(0).split_at(rns.words(level));
-                let mut out = Ciphertext::new(rns, level, &[kept]);
+                let (main, special) = c.part(0).split_at(rns.words(level));
+                let mut out = Ciphertext::new(rns, level, &[main]);
                 leave(rns, level, rns.special(), out.part_mut(0), special, &mut scratch.limbs);
                 out
             };
@@ -156,7 +156,7 @@ impl<R: SlotRing> RotationChain<R> {
         switched.add(rns, body);
         let mut out = Ciphertext::zero(rns, body.level(), 1);
         for limb in 0..body.level().limbs() {
-            rns.ring().rotate(&self.turn, switched.limb(0, limb), out.limb_mut(0, limb));
+            rns.ring().rotate(&self.rotation, switched.limb(0, limb), out.limb_mut(0, limb));
         }
         out
     }
@@ -197,7 +197,7 @@ mod tests {
         let chains = chain.bodies(rns, &table.borrow(), &views);
         assert_eq!((prepared.len(), chains.len()), (count, 2));
         for ((first, bodies), chain) in clients.iter().zip(&chains) {
-            let key = RotationKey::assemble(rns, rns.ring().turn(1), bodies, keys).unwrap();
+            let key = RotationKey::assemble(rns, rns.ring().rotation(1), bodies, keys).unwrap();
             let (mut scratch, mut c, mut next) = (Scratch::new(rns), first.clone(), first.clone());
             assert_eq!(chain.len(), count);
             for (body, mask) in chain.iter().zip(&prepared) {

@@ -35,8 +35,8 @@ impl SecretKey {
     }
 
     /// Returns the secret under a rotation.
-    pub(super) fn rotated<R: SlotRing>(&self, rns: &RnsRing<R>, turn: &R::Rotation) -> Self {
-        Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(turn, &self.coefficients)))
+    pub(super) fn rotated<R: SlotRing>(&self, rns: &RnsRing<R>, rotation: &R::Rotation) -> Self {
+        Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(rotation, &self.coefficients)))
     }
 
     fn from_coefficients<R: SlotRing>(rns: &RnsRing<R>, coefficients: Zeroizing<Vec<i32>>) -> Self {

@@ -114,27 +114,31 @@ impl TableProduct {
         self.selectors_in(ciphers, &SelectorBuffer::default)
     }
 
-    /// Stores selectors in the layout that the pass reads, in memory from `room`.
+    /// Stores selectors in the layout that the pass reads, in memory from `buffers`.
     ///
     /// # Panics
     /// As [`selectors`](Self::selectors).
-    pub fn selectors_in(&self, ciphers: &[Ciphertext], room: &dyn Fn() -> SelectorBuffer) -> Vec<Selectors> {
+    pub fn selectors_in(
+        &self,
+        ciphers: &[Ciphertext],
+        buffers: &dyn Fn() -> SelectorBuffer,
+    ) -> Vec<Selectors> {
         assert_eq!(ciphers.len(), self.layout.rows(), "one ciphertext a row");
         assert!(
             ciphers.iter().all(|c| (c.level(), c.parts()) == (self.level, self.parts)),
             "selectors of this level"
         );
-        let laid = |(limb, form): (usize, &WordFormat)| {
-            let mut laid = Selectors::in_room(form, &self.layout, self.parts, room());
+        let of_limb = |(limb, form): (usize, &WordFormat)| {
+            let mut selectors = Selectors::in_buffer(form, &self.layout, self.parts, buffers());
             // Four of them are 512 contiguous bytes.
             for (i, some) in ciphers.chunks(4).enumerate() {
                 let parts = |c| (0..self.parts).map(move |part| Ciphertext::limb(c, part, limb));
                 let polynomials: Vec<&[u64]> = some.iter().flat_map(parts).collect();
-                laid.set_rows(4 * i, &polynomials);
+                selectors.set_rows(4 * i, &polynomials);
             }
-            laid
+            selectors
         };
-        self.forms.iter().enumerate().map(laid).collect()
+        self.forms.iter().enumerate().map(of_limb).collect()
     }
 
     /// Number of words of one query's sums, modulo one prime and for one block.
@@ -173,7 +177,7 @@ impl TableProduct {
         cols: Range<usize>,
         row: &dyn Fn(usize, usize) -> &'a [u8],
         queries: &[Vec<&Selectors>],
-        room: &mut RowBuffers,
+        buffers: &mut RowBuffers,
     ) -> Vec<Vec<Vec<u64>>> {
         let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
         assert!(cols.end <= self.layout.cols() && width <= STREAMED_COLS, "a few columns of this table");
@@ -181,13 +185,13 @@ impl TableProduct {
         let zeroes = || vec![0; ring.words() * width * self.parts];
         let mut sums: Vec<Vec<Vec<u64>>> =
             queries.iter().map(|queries| queries.iter().map(|_| zeroes()).collect()).collect();
-        let mut coefficients = std::mem::take(&mut room.coefficients);
-        let mut values = std::mem::take(&mut room.values);
+        let mut coefficients = std::mem::take(&mut buffers.coefficients);
+        let mut values = std::mem::take(&mut buffers.values);
         coefficients.resize(ring.words(), 0);
         values.resize_with(self.forms.len() * STREAMED_COLS, || AlignedWords::zero(ring.words()));
         for first in (0..rows).step_by(streamed_rows(rows)) {
             let height = streamed_rows(rows).min(rows - first);
-            let mut pieces = room.pieces(&self.forms, ring.words(), height, width);
+            let mut pieces = buffers.pieces(&self.forms, ring.words(), height, width);
             for i in 0..height {
                 // Read once, and transformed modulo every prime.
                 for (c, col) in cols.clone().enumerate() {
@@ -209,7 +213,7 @@ impl TableProduct {
                 piece.add(first, queries, &mut out);
             }
         }
-        (room.coefficients, room.values) = (coefficients, values);
+        (buffers.coefficients, buffers.values) = (coefficients, values);
         sums
     }
 
@@ -319,14 +323,14 @@ mod tests {
                     (0..rows).map(selector).collect()
                 })
                 .into();
-            let laid: Vec<Vec<Selectors>> = queries.iter().map(|query| table.selectors(query)).collect();
+            let selectors: Vec<Vec<Selectors>> = queries.iter().map(|query| table.selectors(query)).collect();
             let blocks = table.layout().blocks();
             let mut sums = vec![vec![vec![7; blocks * table.block_words()]; level.primes()]; 2];
             for (limb, tiles) in tiles.chunks(bytes).enumerate() {
-                let laid: Vec<&Selectors> = laid.iter().map(|laid| &laid[limb]).collect();
+                let selectors: Vec<&Selectors> = selectors.iter().map(|selectors| &selectors[limb]).collect();
                 let mut out: Vec<&mut [u64]> =
                     sums.iter_mut().map(|sums| sums[limb].as_mut_slice()).collect();
-                table.scan(limb, tiles, 0..blocks, &laid, &mut out);
+                table.scan(limb, tiles, 0..blocks, &selectors, &mut out);
             }
             // The same rows as coefficients, a few columns at a time.
             let stored: Vec<Vec<u8>> = all
@@ -337,9 +341,10 @@ mod tests {
                     bytes
                 })
                 .collect();
-            let by_limb: Vec<Vec<&Selectors>> =
-                (0..level.primes()).map(|limb| laid.iter().map(|laid| &laid[limb]).collect()).collect();
-            let room = &mut RowBuffers::default();
+            let by_limb: Vec<Vec<&Selectors>> = (0..level.primes())
+                .map(|limb| selectors.iter().map(|selectors| &selectors[limb]).collect())
+                .collect();
+            let buffers = &mut RowBuffers::default();
             for start in (0..cols).step_by(STREAMED_COLS) {
                 let some = start..(start + STREAMED_COLS).min(cols);
                 let streamed = table.stream(
@@ -347,7 +352,7 @@ mod tests {
                     some.clone(),
                     &|row, col| stored[plain(row, col)].as_slice(),
                     &by_limb,
-                    room,
+                    buffers,
                 );
                 for (query, sums) in sums.iter().enumerate() {
                     let mine: Vec<&[u64]> = streamed.iter().map(|limb| limb[query].as_slice()).collect();

@@ -16,7 +16,7 @@ use crate::scratch::sum_of_products;
 /// one level.
 pub fn tensor<R: SlotRing>(rns: &RnsRing<R>, pairs: &[[&Ciphertext; 2]], out: &mut Ciphertext) {
     let level = out.level();
-    assert_eq!(out.parts(), 3, "room for three parts");
+    assert_eq!(out.parts(), 3, "an output of three parts");
     let fits = |c: &&Ciphertext| (c.level(), c.parts()) == (level, 2);
     assert!(pairs.iter().flatten().all(fits), "ciphertexts of two parts and one level");
     for (limb, plan) in rns.plans(level).enumerate() {

@@ -8,7 +8,7 @@
 //! as powers of `Y`: a row has the samples and zeros, and half of its transform, that at powers of
 //! one sign, is used.
 
-use super::{Inspiring, PackStep, put_turned};
+use super::{Inspiring, PackStep, put_rotated};
 use crate::ring::ModulusLevel;
 
 /// Slots that are transposed together: eight cache lines of each row.
@@ -36,7 +36,7 @@ pub(super) struct MaskReduction<'a> {
     masks: [Vec<u64>; 2],
     step: usize,
     /// Scratch for a rotated key mask, and for a polynomial in the order of its transform.
-    turned: Vec<u64>,
+    rotated: Vec<u64>,
     slots: Vec<u64>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> MaskReduction<'a> {
             ahead,
             masks: [zero(), zero()],
             step: 0,
-            turned: zero(),
+            rotated: zero(),
             slots: zero(),
         };
         let full = packing.samples == n;
@@ -129,14 +129,14 @@ impl<'a> MaskReduction<'a> {
     /// # Panics
     /// If `digits` does not fit exactly these digits.
     pub(super) fn next(&mut self, digits: &mut [u64]) -> bool {
-        self.next_seen(digits, |_, _| ())
+        self.next_with(digits, |_, _| ())
     }
 
-    /// Does the work of [`next`](Self::next), and calls `see` with the digits before they are
+    /// Does the work of [`next`](Self::next), and calls `inspect` with the digits before they are
     /// transformed, as residues, and with the rotation of the key for them.
-    pub(super) fn next_seen(&mut self, digits: &mut [u64], see: impl FnOnce(usize, &[u64])) -> bool {
+    pub(super) fn next_with(&mut self, digits: &mut [u64], inspect: impl FnOnce(usize, &[u64])) -> bool {
         let (packing, n) = (self.packing, self.packing.ring.n());
-        assert_eq!(digits.len(), n * packing.digits(), "room for the digits of a switch");
+        assert_eq!(digits.len(), n * packing.digits(), "an output for the digits of a switch");
         if self.step == packing.steps() {
             return false;
         }
@@ -147,11 +147,11 @@ impl<'a> MaskReduction<'a> {
             }
             PackStep::Join => (1, 0, std::mem::take(&mut self.masks[0])),
         };
-        let turn = |digit| step.turn(packing.digits(), digit);
-        packing.split(&self.masks[from], &mut self.slots, digits, |digits| see(turn(0).by, digits));
+        let rotation = |digit| step.digit_rotation(packing.digits(), digit);
+        packing.split(&self.masks[from], &mut self.slots, digits, |digits| inspect(rotation(0).by, digits));
         for (i, digit) in digits.chunks_exact(n).enumerate() {
-            put_turned(&packing.masks, turn(i), &mut self.turned);
-            packing.ring.plan().mul_acc(&mut next, digit, &self.turned);
+            put_rotated(&packing.masks, rotation(i), &mut self.rotated);
+            packing.ring.plan().mul_acc(&mut next, digit, &self.rotated);
         }
         self.masks[onto] = next;
         self.step += 1;
@@ -163,7 +163,7 @@ impl<'a> MaskReduction<'a> {
     /// # Panics
     /// If a switch is left.
     pub(super) fn finish(self) -> Vec<u64> {
-        assert_eq!(self.step, self.packing.steps(), "the end of the way");
+        assert_eq!(self.step, self.packing.steps(), "no switch left");
         self.packing.slots(&self.masks[0])
     }
 }
@@ -176,12 +176,12 @@ fn square(cols: usize, row: usize, col: usize) -> usize {
 
 impl Inspiring {
     /// Splits a mask into digits, both in the order of cycles. `slots` is scratch for one
-    /// polynomial, and `see` receives the digits as residues.
-    fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64], see: impl FnOnce(&[u64])) {
+    /// polynomial, and `inspect` receives the digits as residues.
+    fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64], inspect: impl FnOnce(&[u64])) {
         self.cycles.iter().zip(mask).for_each(|(slot, x)| slots[*slot] = *x);
         self.ring.inverse(ModulusLevel::Main, slots);
         self.gadget.decompose(self.ring.q(), slots, digits);
-        see(digits);
+        inspect(digits);
         for digit in digits.chunks_exact_mut(slots.len()) {
             slots.copy_from_slice(digit);
             self.ring.forward(ModulusLevel::Main, slots);

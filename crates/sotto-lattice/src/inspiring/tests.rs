@@ -75,8 +75,8 @@ fn few_samples_are_packed_at_once_and_by_weights() {
             let [end, body] = packing.pack(&all, &bodies, &keys);
             squares.push(noise(&packing, &client, &end, &body, &messages));
             // The same weights, for fewer samples.
-            let wanted = count - count / 3;
-            let weights = PackWeights::new(&packing, &all, wanted);
+            let expected_count = count - count / 3;
+            let weights = PackWeights::new(&packing, &all, expected_count);
             assert_eq!(weights.mask, end, "{count}");
             let mut coefficients = keys.concat();
             coefficients.chunks_exact_mut(n).for_each(|body| ring.inverse(ModulusLevel::Main, body));

@@ -65,7 +65,7 @@ impl PackWeights {
         let mut images = vec![0; packing.samples * l * n];
         let half = packing.ring.q().value() / 2;
         let centered = |x: u64| if x > half { -((packing.ring.q().value() - x) as i32) } else { x as i32 };
-        while descent.next_seen(&mut digits, |i, digits| {
+        while descent.next_with(&mut digits, |i, digits| {
             let images = images[i * l * n..][..l * n].chunks_exact_mut(n);
             images.zip(digits.chunks_exact(n)).for_each(|(image, digits)| {
                 // A power of two, and a bit mask avoids a division.

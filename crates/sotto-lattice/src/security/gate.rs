@@ -40,7 +40,7 @@ pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> R
     let in_range = |x: f64, most: f64| x.is_finite() && x > 0.0 && x <= most;
     let secret_sigma = secret.sigma(sigma);
     if n == 0 || n > 1 << 20 || !in_range(log2_q, 65536.0) {
-        return Err(field("n, log2 q", "n must lie in 1..=2^20, log2 q in (0, 65536]"));
+        return Err(field("n, log2 q", "n must be in 1..=2^20, log2 q in (0, 65536]"));
     }
     // Narrower than ternary is sparse in effect, and the formulas do not cover sparse vectors.
     if !in_range(sigma, 1e9) || !in_range(secret_sigma, 1e9) || sigma.min(secret_sigma) < NARROWEST {

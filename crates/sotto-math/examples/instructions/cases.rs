@@ -2,7 +2,7 @@
 
 use sotto_math::aes::{Aes, descend, double, widen};
 use sotto_math::bitslice::{self, SelectionMatrices};
-use sotto_math::find::Matches;
+use sotto_math::find::{Matches, Needle};
 use sotto_math::gadget::Gadget;
 use sotto_math::gather::{PartitionRows, RowPicks, gather};
 use sotto_math::machine::read_pass;
@@ -237,8 +237,8 @@ fn folded() -> Option<Kernel> {
     window.absorb(&bytes(16 * 16 * 64));
     let offsets = vec![[7; 16]; 16 * 32];
     let chosen: Vec<u16> = (0..256).map(|i| noise(i) as u16).collect();
-    let (mut parities, mut room) = (vec![0; 256 * 64], RowOffsets::new());
-    kernel(move || window.add(black_box(&offsets), &chosen, &mut parities, &mut room))
+    let (mut parities, mut buffer) = (vec![0; 256 * 64], RowOffsets::new());
+    kernel(move || window.add(black_box(&offsets), &chosen, &mut parities, &mut buffer))
 }
 
 fn tally() -> Option<Kernel> {
@@ -260,7 +260,7 @@ fn aes(run: fn(&Aes, &[[u8; 16]], &mut [[u8; 16]])) -> Option<Kernel> {
 fn find() -> Option<Kernel> {
     let (key, mut found) = (Aes::new(&[1; 16]), Matches::new(64));
     let tags: Vec<u16> = (0..4096).map(|i| noise(i) as u16).collect();
-    kernel(move || key.find([1, 2], (3, 0xFF), (black_box(&tags), 5), 0, &mut found))
+    kernel(move || key.find([1, 2], black_box(&tags), Needle { word: 3, mask: 0xFF, tag: 5 }, 0, &mut found))
 }
 
 fn nodes() -> Option<Kernel> {

@@ -22,7 +22,7 @@ fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [run, name] if run == "run" => run_once(name),
-        [program, wanted @ ..] => table(program, wanted),
+        [program, names @ ..] => table(program, names),
         _ => {
             println!("usage: instructions PROGRAM [CASE]..., where PROGRAM is this one, built for aarch64");
             Ok(())
@@ -42,11 +42,11 @@ fn run_once(name: &str) -> std::io::Result<()> {
 }
 
 /// Prints a table of all cases, or of the requested ones.
-fn table(program: &str, wanted: &[String]) -> std::io::Result<()> {
+fn table(program: &str, names: &[String]) -> std::io::Result<()> {
     println!("| kernel | what is counted | scalar | NEON | over scalar |\n|---|---|---|---|---|");
     let nothing = retired(program, "nothing", "scalar")?;
     let cases =
-        cases::ALL.iter().filter(|case| wanted.is_empty() || wanted.iter().any(|name| name == case.name));
+        cases::ALL.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name));
     for case in cases.filter(|case| !case.what.is_empty()) {
         let scalar = retired(program, case.name, "scalar")?.saturating_sub(nothing);
         let backends: &[&str] =

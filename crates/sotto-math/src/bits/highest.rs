@@ -56,7 +56,7 @@ mod tests {
     use crate::matrix::mix;
 
     #[test]
-    fn words_come_back() {
+    fn words_round_trip() {
         for width in 1..=57 {
             for count in [0, 1, 2, 7, 8, 9, 63, 200] {
                 let words: Vec<u64> =
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_words_pack_to() {
+    fn bytes_that_no_words_pack_to_are_refused() {
         let mut out = [0; 2];
         assert_eq!(unpack(&[0xFF, 0xC0], 5, &mut out), Some(()));
         assert_eq!(out, [31, 31]);

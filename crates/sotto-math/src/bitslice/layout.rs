@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_change_places() {
+    fn bytes_are_transposed() {
         let x: [u64; 8] =
             std::array::from_fn(|j| u64::from_le_bytes(std::array::from_fn(|i| byte(8 * j + i))));
         let y = transpose_bytes(x);

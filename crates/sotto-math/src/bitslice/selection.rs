@@ -26,8 +26,11 @@ pub(crate) fn matrices_with(
 ) {
     assert!((1..=GROUP).contains(&shares.len()), "one to eight queries");
     let runs = shares[0].masks.len();
-    assert!(shares.iter().all(|s| s.bytes.len() == runs && s.masks.len() == runs), "equally many runs");
-    assert!(step > 0 && out.len().div_ceil(step) >= runs, "room for all runs");
+    assert!(
+        shares.iter().all(|s| s.bytes.len() == runs && s.masks.len() == runs),
+        "as many runs in each share"
+    );
+    assert!(step > 0 && out.len().div_ceil(step) >= runs, "an output for all runs");
     kernels.matrices(shares, step, out);
 }
 

@@ -174,16 +174,16 @@ mod tests {
             let padded = cols.next_multiple_of(4);
             assert_eq!(l.padded_cols(), padded);
             assert_eq!(l.bytes(), rows.next_multiple_of(64) * padded);
-            let mut seen = vec![false; l.bytes()];
+            let mut written = vec![false; l.bytes()];
             for r in 0..l.padded_rows() {
                 for c in 0..padded {
                     let at =
                         (r / 64) * 64 * padded + (c / 4) * 256 + ((r % 64) / 16) * 64 + (r % 16) * 4 + c % 4;
                     assert_eq!(l.offset(r, c), at, "({r}, {c})");
-                    assert!(!std::mem::replace(&mut seen[at], true), "({r}, {c}) collides");
+                    assert!(!std::mem::replace(&mut written[at], true), "({r}, {c}) collides");
                 }
             }
-            assert!(seen.iter().all(|&s| s));
+            assert!(written.iter().all(|&s| s));
         }
     }
 

@@ -51,13 +51,16 @@ pub struct SelectionShare<'a> {
 /// Positions that a kernel tests at once, so that their bits stay in the nearest cache.
 pub(crate) const PART: usize = 64 * 64;
 
-/// The searched values: words that equal this one in the bits of the mask, and positions with this
-/// tag.
+/// The values that a search compares with: a word under a mask, and a tag. They may be secret, so
+/// that there is no `Debug`.
 #[derive(Clone, Copy)]
-pub(crate) struct Needle {
-    pub(crate) word: u16,
-    pub(crate) mask: u16,
-    pub(crate) tag: u16,
+pub struct Needle {
+    /// Words that equal this one in the bits of the mask match.
+    pub word: u16,
+    /// The bits of words that are compared.
+    pub mask: u16,
+    /// Positions with this tag match.
+    pub tag: u16,
 }
 
 /// Largest number of partitions of a window: the bits of a choice.

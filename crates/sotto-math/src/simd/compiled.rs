@@ -72,9 +72,9 @@ macro_rules! compiled_aes {
                 unsafe { descend(keys, turns, seeds) }
             }
 
-            fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+            fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], needle: Needle, hits: &mut [u64]) {
                 // SAFETY: self proves the features.
-                unsafe { find(key, from, tags, sought, hits) }
+                unsafe { find(key, from, tags, needle, hits) }
             }
         }
     };
@@ -147,11 +147,11 @@ macro_rules! compiled_single {
 
         /// Searches blocks that are computed first, and stay in the nearest cache.
         #[target_feature(enable = $features)]
-        fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+        fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], needle: Needle, hits: &mut [u64]) {
             let mut made = Zeroizing::new([[0; 16]; PART / 8]);
             let made = &mut made[..tags.len().div_ceil(8)];
             encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
-            either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, sought, hits);
+            either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, needle, hits);
         }
     };
 }

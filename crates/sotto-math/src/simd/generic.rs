@@ -148,13 +148,13 @@ impl<T: Number, const N: usize> Number for [T; N] {}
 /// them.
 macro_rules! register {
     (
-        $name:ident of $bytes:literal bytes in $value:ty, $most:literal sums:
+        $name:ident of $bytes:literal bytes in $value:ty, $max:literal sums:
         $zero:ident, $load:ident, $store:ident, $xor:ident, |$bit:ident, $sum:ident, $x:ident| $xor_if:expr
     ) => {
         impl<P: Copy> Register for $name<P> {
             type Value = $value;
             const BYTES: usize = $bytes;
-            const MAX: usize = $most;
+            const MAX: usize = $max;
 
             #[inline(always)]
             fn zero(self) -> $value {

@@ -266,7 +266,7 @@ pub(crate) trait Blocks: Sync {
     /// Sets a bit for each word that matches or whose tag matches, sixty-four to each of `hits`.
     /// Words are those of blocks from `from` on, as many as there are tags, which are not more than
     /// [`PART`](args::PART).
-    fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]);
+    fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], needle: Needle, hits: &mut [u64]);
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;
@@ -297,8 +297,8 @@ pub(crate) fn available() -> impl Iterator<Item = &'static dyn Kernels> {
 pub(crate) fn kernels() -> &'static dyn Kernels {
     static CHOICE: OnceLock<&'static dyn Kernels> = OnceLock::new();
     *CHOICE.get_or_init(|| {
-        let wanted = std::env::var("SOTTO_SIMD").unwrap_or_default();
-        let named = available().find(|k| k.name() == wanted);
+        let name = std::env::var("SOTTO_SIMD").unwrap_or_default();
+        let named = available().find(|k| k.name() == name);
         named.or_else(|| available().next()).unwrap_or(&scalar::Scalar)
     })
 }

@@ -137,11 +137,11 @@ pub(crate) fn shapes() -> Shapes {
 
 /// Uses a shape from now on, unless one was pinned. Returns `false` if there is no such shape.
 pub(crate) fn choose(kernel: &str, name: &str) -> bool {
-    let found = place(kernel, name);
-    if let Some((kernel, place)) = found {
+    let chosen = place(kernel, name);
+    if let Some((kernel, place)) = chosen {
         CHOSEN[kernel].store(place, Ordering::Relaxed);
     }
-    found.is_some()
+    chosen.is_some()
 }
 
 /// Finds a shape: the numbers of its kernel and of the shape.
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_are_told_by_their_numbers() {
+    fn processors_are_identified_by_family_and_model() {
         let name = |vendor: &[u8], family, model| known((vendor, family, model)).name;
         assert_eq!(name(b"AuthenticAMD", 0x19, 0x11), "Zen 4");
         assert_eq!(name(b"AuthenticAMD", 0x19, 0x61), "Zen 4");

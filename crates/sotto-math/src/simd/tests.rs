@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn scalar_is_always_there_and_names_are_distinct() {
+fn scalar_is_always_available_and_names_are_distinct() {
     let names: Vec<_> = available().map(|k| k.name()).collect();
     assert_eq!(names.last(), Some(&"scalar"));
     let distinct: std::collections::HashSet<_> = names.iter().collect();
@@ -11,7 +11,7 @@ fn scalar_is_always_there_and_names_are_distinct() {
 /// Prints the line that `make test` repeats at its end: a successful run says nothing about kernels
 /// that this processor cannot run.
 #[test]
-fn what_was_tested_and_what_was_not_is_said() {
+fn tested_backends_are_printed() {
     let all: &[&str] = if cfg!(target_arch = "x86_64") {
         &["avx512", "avxvnni", "avx2", "scalar"]
     } else if cfg!(target_arch = "aarch64") {
@@ -35,9 +35,9 @@ fn what_was_tested_and_what_was_not_is_said() {
 
 #[test]
 fn a_forced_backend_is_the_one_in_use() {
-    let wanted = std::env::var("SOTTO_SIMD").unwrap_or_default();
+    let forced = std::env::var("SOTTO_SIMD").unwrap_or_default();
     let best = available().next().map(|k| k.name());
-    let expected = available().map(|k| k.name()).find(|name| *name == wanted).or(best);
+    let expected = available().map(|k| k.name()).find(|name| *name == forced).or(best);
     assert_eq!(Some(kernels().name()), expected);
 }
 

@@ -102,7 +102,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn what_is_written_is_read_and_nothing_else_changes() {
+    fn written_words_are_read_back_and_no_other_changes() {
         for packing in [WordPacking::Residues, WordPacking::Pairs] {
             let (rows, cols) = (41, 6);
             let layout = TileLayout::new(packing, 64, rows, cols).unwrap();

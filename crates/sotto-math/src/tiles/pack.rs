@@ -28,7 +28,7 @@ impl Strip {
     pub fn pack<W: AsRef<[u64]>>(&self, layout: &TileLayout, polynomials: &[Option<W>], out: &mut [u8]) {
         let (cols, packing) = (self.cols.len(), layout.packing());
         assert_eq!(out.len(), self.block_bytes(layout) * layout.blocks(), "a group's bytes of every block");
-        assert_eq!(polynomials.len(), self.rows.len() * cols, "a polynomial for each place");
+        assert_eq!(polynomials.len(), self.rows.len() * cols, "a polynomial for each position");
         assert!(cols <= TileLayout::GROUP_COLS, "the columns of one group");
         let zero = vec![0; layout.n()];
         let polynomials: Vec<&[[u64; LINE]]> = polynomials

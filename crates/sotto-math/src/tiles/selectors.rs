@@ -43,16 +43,16 @@ impl Selectors {
     ///
     /// # Panics
     /// As [`new`](Self::new).
-    pub fn in_room(form: &WordFormat, layout: &TileLayout, comps: usize, room: SelectorBuffer) -> Self {
+    pub fn in_buffer(form: &WordFormat, layout: &TileLayout, comps: usize, buffer: SelectorBuffer) -> Self {
         assert!(comps > 0, "ciphertexts of at least one polynomial");
         let (n, rows) = (layout.n(), layout.rows());
-        let mut lines = room.lines;
+        let mut lines = buffer.lines;
         lines.resize(n / LINE * rows * comps, CacheLine([0; LINE]));
         Selectors { form: *form, n, rows, comps, lines }
     }
 
     /// Takes the buffer of selectors that are no longer needed. They must not be used after that.
-    pub fn take_room(&mut self) -> SelectorBuffer {
+    pub fn take_buffer(&mut self) -> SelectorBuffer {
         SelectorBuffer { lines: std::mem::take(&mut self.lines) }
     }
 
@@ -89,9 +89,16 @@ impl Selectors {
     /// them.
     pub fn parts(&mut self, parts: usize) -> impl Iterator<Item = SelectorSlice<'_>> {
         let (form, n, rows, comps) = (self.form, self.n, self.rows, self.comps);
-        let stretch = (n / LINE).div_ceil(parts.max(1)).max(1);
-        let parts = self.lines.chunks_mut(stretch * rows * comps).enumerate();
-        parts.map(move |(i, lines)| SelectorSlice { form, n, rows, comps, first_block: i * stretch, lines })
+        let blocks_each = (n / LINE).div_ceil(parts.max(1)).max(1);
+        let parts = self.lines.chunks_mut(blocks_each * rows * comps).enumerate();
+        parts.map(move |(i, lines)| SelectorSlice {
+            form,
+            n,
+            rows,
+            comps,
+            first_block: i * blocks_each,
+            lines,
+        })
     }
 
     fn put(&mut self, first: usize, polynomials: &[&[u64]]) {

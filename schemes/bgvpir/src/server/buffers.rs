@@ -57,6 +57,6 @@ impl AnswerBuffers {
 
     /// Returns the memory of selectors that are no longer needed.
     pub(super) fn keep_selectors(&self, selectors: &mut [Selectors]) {
-        selectors.iter_mut().for_each(|some| self.selectors.keep(some.take_room()));
+        selectors.iter_mut().for_each(|some| self.selectors.keep(some.take_buffer()));
     }
 }

@@ -45,11 +45,11 @@ fn switches<R: SlotRing>(params: &Params, rns: &RnsRing<R>, keys: &Keys) -> Opti
     let by = params.literal.stride as usize;
     let stride = match by {
         ..2 => None,
-        _ => Some(RotationKey::assemble(rns, rns.ring().turn(by), &keys.stride, stride)?),
+        _ => Some(RotationKey::assemble(rns, rns.ring().rotation(by), &keys.stride, stride)?),
     };
     Some(SwitchKeys {
         stride,
-        rotation: RotationKey::assemble(rns, rns.ring().turn(1), &keys.rotation, rotation)?,
+        rotation: RotationKey::assemble(rns, rns.ring().rotation(1), &keys.rotation, rotation)?,
         square: SwitchKey::assemble(rns, &keys.square, square)?,
     })
 }

@@ -30,7 +30,7 @@ impl PackedSwitchKey {
             return None;
         }
         let paired = |row: &Ciphertext| {
-            let mut words = AlignedWords::room(rns.words(rns.full()));
+            let mut words = AlignedWords::unfilled(rns.words(rns.full()));
             let numbers = row.part(0).iter().zip(row.part(1));
             words.iter_mut().zip(numbers).for_each(|(word, (body, mask))| *word = body | mask << 32);
             words
@@ -51,8 +51,8 @@ impl PackedSwitchKey {
             plan.sum_of_paired_products(&digits, &rows, out);
         }
         for x in parts {
-            let (kept, special) = x.split_at_mut(rns.words(level));
-            leave(rns, level, rns.special(), kept, &special[..words], limbs);
+            let (main, special) = x.split_at_mut(rns.words(level));
+            leave(rns, level, rns.special(), main, &special[..words], limbs);
         }
     }
 }
@@ -61,7 +61,7 @@ impl PackedSwitchKey {
 #[derive(Debug, Clone)]
 pub struct GaloisKey {
     element: usize,
-    turn: Rotation,
+    rotation: Rotation,
     key: PackedSwitchKey,
 }
 
@@ -73,7 +73,7 @@ impl GaloisKey {
             return None;
         }
         let key = PackedSwitchKey::of_rows(rns, rows)?;
-        Some(GaloisKey { element, turn: rns.ring().power(element), key })
+        Some(GaloisKey { element, rotation: rns.ring().power(element), key })
     }
 
     /// Makes the bodies of an automorphism's key under these masks, one for each prime and each
@@ -88,8 +88,8 @@ impl GaloisKey {
         masks: &[Vec<u64>],
         errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
-        let turned = secret.rotated(rns, &rns.ring().power(element));
-        rows(rns, turned.values(rns, rns.top()), secret, masks, errors)
+        let rotated = secret.rotated(rns, &rns.ring().power(element));
+        rows(rns, rotated.values(rns, rns.top()), secret, masks, errors)
     }
 
     /// The exponent `k` of the automorphism `X -> X^k`.
@@ -104,19 +104,19 @@ impl GaloisKey {
     pub fn apply(&self, rns: &RnsRing<Pow2>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         let level = c.level();
         assert_eq!((c.parts(), out.parts(), out.level()), (2, 2, level), "ciphertexts of one shape");
-        let mut turned = AlignedWords::room(rns.words(level));
-        self.turn(rns, c.part(1), &mut turned);
-        scratch.split_carried(rns, level, &turned);
-        self.key.sum(rns, level, &turned, scratch);
-        self.turn(rns, c.part(0), out.part_mut(0));
+        let mut rotated = AlignedWords::unfilled(rns.words(level));
+        self.rotate_part(rns, c.part(1), &mut rotated);
+        scratch.split_carried(rns, level, &rotated);
+        self.key.sum(rns, level, &rotated, scratch);
+        self.rotate_part(rns, c.part(0), out.part_mut(0));
         rns.add(level, out.part_mut(0), &scratch.parts[0][..rns.words(level)]);
         out.part_mut(1).copy_from_slice(&scratch.parts[1][..rns.words(level)]);
     }
 
-    fn turn(&self, rns: &RnsRing<Pow2>, x: &[u64], out: &mut [u64]) {
+    fn rotate_part(&self, rns: &RnsRing<Pow2>, x: &[u64], out: &mut [u64]) {
         let words = rns.ring().words();
         let limbs = x.chunks_exact(words).zip(out.chunks_exact_mut(words));
-        limbs.for_each(|(x, out)| rns.ring().rotate(&self.turn, x, out));
+        limbs.for_each(|(x, out)| rns.ring().rotate(&self.rotation, x, out));
     }
 }
 
@@ -156,7 +156,7 @@ pub fn relinearize(
     scratch: &mut Scratch,
 ) {
     let level = c.level();
-    assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
+    assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts in, two parts out");
     scratch.split_carried(rns, level, c.part(2));
     square.sum(rns, level, c.part(2), scratch);
     for part in 0..2 {

@@ -96,7 +96,7 @@ impl BaseExtension {
             return None;
         }
         let constant = |x: u64| {
-            let mut words = AlignedWords::room(n);
+            let mut words = AlignedWords::unfilled(n);
             words.fill(x);
             words
         };
@@ -163,7 +163,7 @@ impl BaseExtension {
 
     fn raise_part(&self, rns: &RnsRing<Pow2>, x: &[u64]) -> AlignedWords {
         let n = rns.ring().words();
-        let mut residues = AlignedWords::room(x.len());
+        let mut residues = AlignedWords::unfilled(x.len());
         let limbs = x.chunks_exact(n).zip(residues.chunks_exact_mut(n));
         for ((plan, (x, residues)), factor) in rns.plans(rns.top()).zip(limbs).zip(&self.montgomery) {
             plan.inverse_to(x, residues);
@@ -177,7 +177,7 @@ impl BaseExtension {
         }
         // From -2^15 to 2^15 - 1, and 2^15 more so that it is not negative.
         corrections.iter_mut().for_each(|x| *x = ((*x & MASK) * self.low.1 + HALF) & MASK);
-        let mut out = AlignedWords::room(self.plans.len() * n);
+        let mut out = AlignedWords::unfilled(self.plans.len() * n);
         for ((plan, factors), out) in self.plans.iter().zip(&self.raise).zip(out.chunks_exact_mut(n)) {
             let terms = residues.chunks_exact(n).chain([&*corrections, &*self.ones]);
             sum_of_products(plan, terms.zip(factors.iter().map(|factor| &**factor)), out, false);
@@ -230,7 +230,7 @@ impl BaseExtension {
             plan.inverse(x);
             plan.mul(x, factor);
         }
-        let mut quotient = AlignedWords::room(extra.len());
+        let mut quotient = AlignedWords::unfilled(extra.len());
         for (((plan, factors), extra), out) in self
             .plans
             .iter()
@@ -246,13 +246,13 @@ impl BaseExtension {
         for ((plan, base), factor) in self.plans.iter().zip(base.chunks_exact_mut(n)).zip(&self.back) {
             plan.mul(base, factor);
         }
-        let mut excess = AlignedWords::room(n);
+        let mut excess = AlignedWords::unfilled(n);
         if let Some(plan) = self.plans.last() {
             let terms = base.chunks_exact(n).chain([&*last]);
             let factors = self.excess.iter().map(|factor| &**factor);
             sum_of_products(plan, terms.zip(factors), &mut excess, false);
         }
-        let mut carried = AlignedWords::room(quotient.len());
+        let mut carried = AlignedWords::unfilled(quotient.len());
         for (((plan, factors), pairs), out) in
             rns.plans(rns.top()).zip(&self.down).zip(&self.pairs).zip(x.chunks_exact_mut(n))
         {

@@ -109,17 +109,17 @@ fn rotations_turn_slots_to_the_left() {
     let plain = coefficients(&ring, &before);
     let small: Vec<i32> = plain.iter().map(|x| *x as i32).collect();
     for by in [0, 1, 2, 13, 315, 629, 630, 634] {
-        let turn = ring.turn(by);
-        let turned = ring.rotate_small(&turn, &small);
-        let bits: Vec<u64> = turned.iter().map(|x| *x as u64 & 1).collect();
+        let rotation = ring.rotation(by);
+        let rotated = ring.rotate_small(&rotation, &small);
+        let bits: Vec<u64> = rotated.iter().map(|x| *x as u64 & 1).collect();
         let expected: Vec<u64> = (0..SLOTS).map(|i| before[(i + by) % SLOTS]).collect();
         assert_eq!(slots(&ring, &bits), expected, "by {by}");
         let (mut x, mut out) = (plain.clone(), vec![7; WORDS]);
         ring.forward(1, &mut x);
-        ring.rotate(&turn, &x, &mut out);
+        ring.rotate(&rotation, &x, &mut out);
         ring.inverse(1, &mut out);
         let q = ring.plans()[1].modulus();
-        let residues: Vec<u64> = turned.iter().map(|x| q.reduce_i64(i64::from(*x))).collect();
+        let residues: Vec<u64> = rotated.iter().map(|x| q.reduce_i64(i64::from(*x))).collect();
         assert!(out == residues, "by {by}");
     }
 }

@@ -43,7 +43,7 @@ fn expansion(primes: &[u64]) {
     only[..1 << ROUNDS].copy_from_slice(&plain[..1 << ROUNDS]);
     let mask = rns.mask(level, &SEED, "query", 0);
     let mut fresh = ErrorSource { law: &law, rng: &mut setting.rng };
-    let body = encrypt_divided(&rns, level, &setting.secret, &mask, (&only, ROUNDS), &mut fresh);
+    let body = encrypt_divided(&rns, level, &setting.secret, &mask, &only, ROUNDS, &mut fresh);
     let mut leaves = vec![Ciphertext::new(&rns, level, &[&body, &mask])];
     let mut scratch = Scratch::new(&rns);
     for round in &rounds {

@@ -62,7 +62,7 @@ impl<R: SlotRing> Setting<R> {
         let masks = MaskSource { seed: &SEED, label: "rotation", first: 0 };
         let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
         let bodies = RotationKey::generate(&self.rns, by, &self.secret, masks, &mut errors);
-        RotationKey::assemble(&self.rns, self.rns.ring().turn(by), &bodies, masks).unwrap()
+        RotationKey::assemble(&self.rns, self.rns.ring().rotation(by), &bodies, masks).unwrap()
     }
 
     pub(crate) fn square_key(&mut self) -> SwitchKey {

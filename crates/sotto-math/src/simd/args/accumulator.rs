@@ -4,10 +4,10 @@ use super::ntt::Tables;
 
 /// Number of products that fit 64 bits: a product of two factors below 2^52 adds less than 2^52 to
 /// each half.
-const ROOM: usize = 1 << 12;
+const MAX_PRODUCTS: usize = 1 << 12;
 
 /// Number of products that fit 128 bits: a product of two factors below 2^60 is below 2^120.
-const WIDE_ROOM: usize = 1 << 8;
+const MAX_WIDE_PRODUCTS: usize = 1 << 8;
 
 /// Slot-wise sums of products, in redundant form.
 ///
@@ -31,7 +31,7 @@ pub(crate) struct Cell {
     pub(crate) hi: [u64; 8],
 }
 
-/// An accumulator that has room for one more product.
+/// An accumulator that can take one more product.
 pub(crate) struct AccumulatorMut<'a> {
     pub(crate) cells: &'a mut [Cell],
     pub(crate) scratch: &'a mut [u64],
@@ -43,10 +43,10 @@ impl Accumulator {
         Accumulator { cells: vec![Cell::default(); n / 8], scratch: vec![0; n + 7], products: 0 }
     }
 
-    /// Makes room for one more product per slot, by reducing if necessary.
-    pub(crate) fn room(&mut self, tables: &Tables) -> AccumulatorMut<'_> {
+    /// Makes sure that one more product per slot fits, by reducing if necessary.
+    pub(crate) fn reserve(&mut self, tables: &Tables) -> AccumulatorMut<'_> {
         assert_eq!(self.cells.len(), tables.n / 8, "an accumulator of the plan's length");
-        if self.products == if tables.wide { WIDE_ROOM } else { ROOM } {
+        if self.products == if tables.wide { MAX_WIDE_PRODUCTS } else { MAX_PRODUCTS } {
             for cell in &mut self.cells {
                 *cell = Cell { lo: cell.reduced(tables), hi: [0; 8] };
             }

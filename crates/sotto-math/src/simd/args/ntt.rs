@@ -141,7 +141,7 @@ impl Tables {
         let inverse = direction(modulus.inv(root));
         let n_inv = modulus.inv(n as u64 % q);
         let scale = [factor(n_inv), factor(modulus.mul(n_inv, inverse.factors[1].w))];
-        let (growth, room) = if wide {
+        let (growth, limit) = if wide {
             // Forward, a level adds at most 4q to values that start below (4 levels + 1) q.
             (8 * levels + 1, 1 << 64)
         } else {
@@ -149,7 +149,7 @@ impl Tables {
             // the bias in the kernels. Inverse, a level doubles values that start below 2q.
             ((4 * levels + 4).max(2 << levels), 1 << 52)
         };
-        let lazy = u128::from(growth) * u128::from(q) < room;
+        let lazy = u128::from(growth) * u128::from(q) < limit;
         let power_of_2 = |e: u32| modulus.reduce_u128(1 << e);
         Some(Tables {
             n,
@@ -157,8 +157,8 @@ impl Tables {
             root,
             wide,
             halves: [0, 64].map(|e| Factor::new(power_of_2(e), q, true)),
-            barrett: (room / u128::from(q)) as u64,
-            barrett_product: ((room >> 1 << modulus.bits()) / u128::from(q)) as u64,
+            barrett: (limit / u128::from(q)) as u64,
+            barrett_product: ((limit >> 1 << modulus.bits()) / u128::from(q)) as u64,
             folds: if wide { [30, 60] } else { [51, 51] }.map(|e| factor(power_of_2(e))),
             forward: direction(root),
             inverse,

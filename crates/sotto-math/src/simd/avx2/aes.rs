@@ -24,9 +24,9 @@ compiled_single!("avx2,aes", Xmm::with_aes());
 
 /// The search, 32 words at a time: masks of words are packed into masks of bytes.
 #[target_feature(enable = "avx2")]
-fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+fn either16(words: &[[u8; 2]], tags: &[u16], needle: Needle, hits: &mut [u64]) {
     let r = Ymm::new();
-    let [word, mask, tag] = [sought.word, sought.mask, sought.tag].map(|word| r.load(&[word; 16]));
+    let [word, mask, tag] = [needle.word, needle.mask, needle.tag].map(|word| r.load(&[word; 16]));
     let (words, words_rest) = words.as_chunks::<64>();
     let (tags, tags_rest) = tags.as_chunks::<64>();
     let (whole, last) = hits.split_at_mut(tags.len());
@@ -44,5 +44,5 @@ fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
             *hits |= u64::from(half as u32) << at;
         }
     }
-    crate::simd::scalar::either16(words_rest, tags_rest, sought, last);
+    crate::simd::scalar::either16(words_rest, tags_rest, needle, last);
 }

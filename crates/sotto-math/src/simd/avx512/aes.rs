@@ -69,9 +69,9 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
 
 /// Compares a flight of blocks while the next is computed: they are never stored.
 #[target_feature(enable = "avx512f,avx512bw,avx2,vaes,aes")]
-fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], needle: Needle, hits: &mut [u64]) {
     let r = Zmm::with_aes();
-    let pattern = Pattern::of(sought);
+    let pattern = Pattern::of(needle);
     let (flights, rest) = tags.as_chunks::<{ 8 * BLOCKS }>();
     let (flights_hits, rest_hits) = hits.split_at_mut(flights.len() * FLIGHT / 2);
     let (keys, count_by, mut from) = (keys(key), Counter::of([0, 1]), pairs_of(x, y));
@@ -85,7 +85,7 @@ fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u
     let made = &mut made[..rest.len().div_ceil(8)];
     let y = y.wrapping_add((flights.len() * BLOCKS) as u64);
     single::encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
-    either16(&made.as_flattened().as_chunks().0[..rest.len()], rest, sought, rest_hits);
+    either16(&made.as_flattened().as_chunks().0[..rest.len()], rest, needle, rest_hits);
 }
 
 /// A generator of pairs of numbers of which one grows by one and the other stays.
@@ -212,9 +212,9 @@ fn pairs_of(x: u64, y: u64) -> __m512i {
 
 /// The search, 32 words at a time, by mask registers.
 #[target_feature(enable = "avx512f,avx512bw")]
-fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+fn either16(words: &[[u8; 2]], tags: &[u16], needle: Needle, hits: &mut [u64]) {
     let r = Zmm::new();
-    let pattern = Pattern::of(sought);
+    let pattern = Pattern::of(needle);
     let (words, words_rest) = words.as_chunks::<64>();
     let (tags, tags_rest) = tags.as_chunks::<64>();
     let (whole, last) = hits.split_at_mut(tags.len());
@@ -222,7 +222,7 @@ fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
         let (lower, upper) = words.as_flattened().split_at(64);
         *hits = pattern.hits([r.load(lower), r.load(upper)], tags);
     }
-    crate::simd::scalar::either16(words_rest, tags_rest, sought, last);
+    crate::simd::scalar::either16(words_rest, tags_rest, needle, last);
 }
 
 /// The searched values, in every lane.
@@ -236,8 +236,8 @@ struct Pattern {
 impl Pattern {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn of(sought: Needle) -> Self {
-        let [word, mask, tag] = [sought.word as i16, sought.mask as i16, sought.tag as i16];
+    fn of(needle: Needle) -> Self {
+        let [word, mask, tag] = [needle.word as i16, needle.mask as i16, needle.tag as i16];
         Pattern { word: _mm512_set1_epi16(word), mask: _mm512_set1_epi16(mask), tag: _mm512_set1_epi16(tag) }
     }
 

@@ -164,14 +164,14 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
     fn run(&mut self, fetch: &mut Fetch) {
-        let most = const { at_once(Q * K) };
+        let max = const { at_once(Q * K) };
         let mut col = 0;
         while col < self.width {
             let left = self.width - col;
             // Written so that pieces that never run are never compiled.
-            col += if most >= 4 && left >= 4 {
+            col += if max >= 4 && left >= 4 {
                 self.piece::<4>(col, fetch)
-            } else if most >= 2 && left >= 2 {
+            } else if max >= 2 && left >= 2 {
                 self.piece::<2>(col, fetch)
             } else {
                 self.piece::<1>(col, fetch)

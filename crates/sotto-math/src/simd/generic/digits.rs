@@ -28,8 +28,8 @@ pub(in crate::simd) fn centered<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], ou
         for (out, x) in out_rows.iter_mut().zip(rows) {
             let x = r.load(x);
             let mut x = r.add_64(r.add_64(x, twice), r.and(r.greater(x, half), down));
-            for [most, minus] in steps {
-                x = r.add_64(x, r.and(r.greater(x, most), minus));
+            for [bound, minus] in steps {
+                x = r.add_64(x, r.and(r.greater(x, bound), minus));
             }
             r.store(out, x);
         }
@@ -50,8 +50,8 @@ pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out
     let (out_rows, out_tail) = out.as_chunks_mut::<4>();
     for (out, x) in out_rows.iter_mut().zip(rows) {
         let mut x = r.load(x);
-        for [most, minus] in steps {
-            x = r.add_64(x, r.and(r.greater(x, most), minus));
+        for [bound, minus] in steps {
+            x = r.add_64(x, r.and(r.greater(x, bound), minus));
         }
         r.store(out, x);
     }

@@ -46,13 +46,13 @@ pub(in crate::simd) fn tiles<R: Products + FusedMultiplyAdd>(
 #[inline(always)]
 fn runs<R: Products, const K: usize>(r: R, pair: &TwoResidues, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     let mut lines = block.lines;
-    let mut room = [CacheLine([0; 8]); TileLayout::RUN];
+    let mut buffer = [CacheLine([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
         // One run is unpacked for all queries, and the next one prefetched meanwhile.
         let next = rest.as_ptr().cast::<u8>();
-        let words = &mut room[..run.rows.len() * run.cols.len()];
+        let words = &mut buffer[..run.rows.len() * run.cols.len()];
         WordPacking::Pairs.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
         let words = &*words;
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {

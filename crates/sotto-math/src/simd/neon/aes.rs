@@ -26,9 +26,9 @@ compiled_single!("neon,aes", Register16::with_aes());
 
 /// The search, 64 words at a time: masks of words are narrowed to masks of bytes.
 #[target_feature(enable = "neon")]
-fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+fn either16(words: &[[u8; 2]], tags: &[u16], needle: Needle, hits: &mut [u64]) {
     let r = Register16::new();
-    let [word, mask, tag] = [sought.word, sought.mask, sought.tag].map(|word| vdupq_n_u16(word));
+    let [word, mask, tag] = [needle.word, needle.mask, needle.tag].map(|word| vdupq_n_u16(word));
     let (words, words_rest) = words.as_chunks::<64>();
     let (tags, tags_rest) = tags.as_chunks::<64>();
     let (whole, last) = hits.split_at_mut(tags.len());
@@ -42,5 +42,5 @@ fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
         let sixteen = |i: usize| vuzp1q_u8(hit(&words[i], &tags[i]), hit(&words[i + 1], &tags[i + 1]));
         *hits = bits([sixteen(0), sixteen(2), sixteen(4), sixteen(6)]);
     }
-    crate::simd::scalar::either16(words_rest, tags_rest, sought, last);
+    crate::simd::scalar::either16(words_rest, tags_rest, needle, last);
 }

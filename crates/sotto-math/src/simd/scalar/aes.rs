@@ -55,11 +55,11 @@ impl Blocks for ScalarAes {
         inputs.zeroize();
     }
 
-    fn find(&self, key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+    fn find(&self, key: &Aes, [x, y]: [u64; 2], tags: &[u16], needle: Needle, hits: &mut [u64]) {
         let mut made = Zeroizing::new([[0; 16]; PART / 8]);
         let made = &mut made[..tags.len().div_ceil(8)];
         self.grid(key, [x, y], u64::MAX, made);
-        super::either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, sought, hits);
+        super::either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, needle, hits);
     }
 
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {

@@ -22,11 +22,11 @@ fn add_runs(
     add: impl Fn(&mut Slots, &mut dyn Iterator<Item = [Slots; 2]>),
 ) {
     let mut lines = block.lines;
-    let mut room = [CacheLine([0; 8]); TileLayout::RUN];
+    let mut buffer = [CacheLine([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        let words = &mut room[..run.rows.len() * run.cols.len()];
+        let words = &mut buffer[..run.rows.len() * run.cols.len()];
         block.layout.packing().unpack(run.cols.len(), mine, words, |_| ());
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
             let selectors = &selectors[run.rows.start * block.comps..];

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_lie_in_order_and_hold_every_line_where_it_is_said_to_be() {
+    fn runs_are_in_order_and_contain_every_line_at_its_offset() {
         let shapes =
             [(64, 1, 1), (64, 64, 4), (128, 65, 5), (64, 130, 9), (192, 7, 3), (64, 64, 6), (64, 45, 2)];
         for (packing, (n, rows, cols)) in [WordPacking::Residues, WordPacking::Pairs]
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_are_none() {
+    fn invalid_shapes_are_refused() {
         for (n, rows, cols) in [
             (0, 1, 1),
             (63, 1, 1),

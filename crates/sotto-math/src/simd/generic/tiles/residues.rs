@@ -31,13 +31,13 @@ pub(super) fn runs<R: FusedMultiplyAdd, const K: usize>(
     const { assert!(TileLayout::TILE_ROWS <= 32, "rests of a run are at most 2^53") }
     let fold = Fold::new(r, residue);
     let mut lines = block.lines;
-    let mut room = [CacheLine([0; 8]); TileLayout::RUN];
+    let mut buffer = [CacheLine([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
         // One run is unpacked for all queries, and the next one prefetched meanwhile.
         let next = rest.as_ptr().cast::<u8>();
-        let words = &mut room[..run.rows.len() * run.cols.len()];
+        let words = &mut buffer[..run.rows.len() * run.cols.len()];
         WordPacking::Residues
             .unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
         let words = &*words;
