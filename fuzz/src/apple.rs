@@ -76,8 +76,7 @@ fn sealed_table(codec: &Arc<Codec>, sealing: &SecretKey) -> UseCase {
         })
         .collect();
     let rows: Vec<KeywordRow<'_>> = rows.iter().map(|(key, value)| KeywordRow { key, value }).collect();
-    let shard =
-        Shard::build(codec, &rows, CuckooOptions { bucket_bytes: 150, buckets: Some(2) }).unwrap().unwrap();
+    let shard = Shard::build(codec, &rows, CuckooOptions { bucket_bytes: 150, buckets: Some(2) }).unwrap();
     let use_case = UseCase::new(SETS[1], codec.clone(), vec![shard], Compression::None).unwrap();
     let again = SecretKey::from_file(&sealing.to_file()).unwrap();
     use_case.symmetric(sealing.public()).evaluated_by(again).unwrap()
@@ -88,8 +87,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let set = SETS[1];
     let codec = UseCase::codec(&set, WeakParams::Reject).unwrap();
     let rows = KEYS.map(|key| KeywordRow { key: key.as_bytes(), value: key.as_bytes() });
-    let shard =
-        Shard::build(&codec, &rows, CuckooOptions { bucket_bytes: 100, buckets: Some(2) }).unwrap().unwrap();
+    let shard = Shard::build(&codec, &rows, CuckooOptions { bucket_bytes: 100, buckets: Some(2) }).unwrap();
     let shape = *shard.shape();
     let mut file = Vec::new();
     processed::write(&codec, &shard.tables(), &mut file).unwrap();

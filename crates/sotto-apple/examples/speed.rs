@@ -6,7 +6,7 @@ use prost::Message;
 use sotto_apple::codec::Codec;
 use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::hash;
-use sotto_apple::keyword::table::{Shard, asked, found};
+use sotto_apple::keyword::table::{Shard, found, requested_buckets};
 use sotto_apple::proto::{EncryptedIndices, SerializedEvaluationKey};
 use sotto_apple::sets::{WeakParams, find};
 use sotto_bfv::mulpir::Compression;
@@ -31,9 +31,8 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
     let rows: Vec<KeywordRow<'_>> =
         keys.iter().zip(&values).map(|(key, value)| KeywordRow { key: key.as_bytes(), value }).collect();
     let before = processor();
-    let (shard, building) = timed(|| {
-        Shard::build(&codec, &rows, CuckooOptions { bucket_bytes: 1024, buckets: None }).unwrap().unwrap()
-    });
+    let (shard, building) =
+        timed(|| Shard::build(&codec, &rows, CuckooOptions { bucket_bytes: 1024, buckets: None }).unwrap());
     println!("building: {building:?}, {:?} of processor time, {:?}", processor() - before, shard.shape());
 
     let rng = &mut sotto_prg::system_rng().unwrap();
@@ -54,7 +53,7 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
     let mut answering = Vec::new();
     for i in 0..repeats {
         let (key, expected) = (&keys[i * 7919 % count], &values[i * 7919 % count]);
-        let entries = asked(shard.shape(), hash(key.as_bytes()));
+        let entries = requested_buckets(shard.shape(), hash(key.as_bytes()));
         let (query, asking) =
             timed(|| codec.ask(&secret, shard.shape(), &entries, rng).unwrap().encode_to_vec());
         let (response, time) = timed(|| {

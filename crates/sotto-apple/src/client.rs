@@ -22,7 +22,7 @@ pub use shards::{ConfigPolicy, NoShardFunction, ShardError, ShardFunction, Shard
 pub use symmetric::{BlindedKeys, RowKeys};
 
 use crate::keyword::hash;
-use crate::keyword::table::{asked, found};
+use crate::keyword::table::{found, requested_buckets};
 use crate::proto::{
     ConfigRequest, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys, PirRequest, Request, Requests,
     Responses,
@@ -53,7 +53,7 @@ pub enum ConfigError {
 #[derive(Debug)]
 pub struct Client {
     use_case: String,
-    told: TableInfo,
+    info: TableInfo,
     /// Time at which the keys were made, as the caller's clock has it; it identifies them at the
     /// server.
     timestamp: u64,
@@ -63,7 +63,7 @@ pub struct Client {
 /// Secret of one request, which reads its answer.
 #[derive(Debug)]
 pub struct PendingRequest {
-    wishes: Vec<PendingLookup>,
+    lookups: Vec<PendingLookup>,
 }
 
 /// One lookup of a request: its shard, the entries that were requested, and what identifies the row
@@ -120,55 +120,55 @@ impl Client {
         history: &mut ShardHistory,
         keys: &KeySeed,
     ) -> Result<Self, ConfigError> {
-        let told = TableInfo::read(use_case, answer, policy.weak)?;
-        let function = told.shard_function.as_ref().unwrap_or(&ShardFunction::ONE_SHARD);
+        let info = TableInfo::read(use_case, answer, policy.weak)?;
+        let function = info.shard_function.as_ref().unwrap_or(&ShardFunction::ONE_SHARD);
         history.admit(use_case, function, policy)?;
-        let secret = keys.secret(&told.codec, &told.key_id);
-        Ok(Client { use_case: use_case.into(), told, timestamp: keys.made(), secret })
+        let secret = keys.secret(&info.codec, &info.key_id);
+        Ok(Client { use_case: use_case.into(), info, timestamp: keys.made(), secret })
     }
 
     /// Whether the server reported that it has the client's keys.
     pub fn has_sent_keys(&self) -> bool {
-        self.told.there == self.timestamp
+        self.info.there == self.timestamp
     }
 
     /// Number of rows, if rows are requested by number.
     pub fn rows(&self) -> Option<u64> {
-        let [shape] = self.told.shapes.as_slice() else { return None };
-        self.told.shard_function.is_none().then_some(shape.entries() as u64)
+        let [shape] = self.info.shapes.as_slice() else { return None };
+        self.info.shard_function.is_none().then_some(shape.entries() as u64)
     }
 
     /// Whether rows by number contain their length; otherwise all have one length.
     pub fn says_lengths(&self) -> bool {
-        self.told.form != RowForm::Whole
+        self.info.form != RowForm::Whole
     }
 
     /// Number of shards of the table. A request names the shard of its key.
     pub fn shards(&self) -> usize {
-        self.told.shapes.len()
+        self.info.shapes.len()
     }
 
     /// Upper bound on what a lookup reveals of its key: that it is one in this many parts; 1 where
     /// it reveals nothing.
     pub fn parts_told(&self) -> u64 {
-        self.told.shard_function.as_ref().map_or(1, ShardFunction::parts)
+        self.info.shard_function.as_ref().map_or(1, ShardFunction::parts)
     }
 
     /// Lookup of the key, or of the row's name, with this hash.
-    fn wish(&self, hash: u64, is_there: bool, opening: Option<RowKey>) -> Result<PendingLookup> {
-        let at = self.told.shard_function.as_ref().map_or(0, |function| function.shard(hash));
-        let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
-        Ok(PendingLookup { at, entries: asked(shape, hash), hash: Some(hash), is_there, opening })
+    fn lookup(&self, hash: u64, is_there: bool, opening: Option<RowKey>) -> Result<PendingLookup> {
+        let at = self.info.shard_function.as_ref().map_or(0, |function| function.shard(hash));
+        let shape = self.info.shapes.get(at).ok_or(wrong("has no shards"))?;
+        Ok(PendingLookup { at, entries: requested_buckets(shape, hash), hash: Some(hash), is_there, opening })
     }
 
     fn metadata(&self) -> Option<EvaluationKeyMetadata> {
-        let identifier = Bytes::copy_from_slice(&self.told.key_id);
+        let identifier = Bytes::copy_from_slice(&self.info.key_id);
         Some(EvaluationKeyMetadata { timestamp: self.timestamp, identifier })
     }
 
     /// Body of a request that registers the client's keys.
     pub fn key_request(&self, rng: &mut dyn CryptoRng) -> Vec<u8> {
-        let evaluation_key = Some(self.told.codec.make_keys(&self.secret, &self.told.elements, rng));
+        let evaluation_key = Some(self.info.codec.make_keys(&self.secret, &self.info.elements, rng));
         let key = EvaluationKey { metadata: self.metadata(), evaluation_key };
         EvaluationKeys { keys: vec![key] }.encode_to_vec()
     }
@@ -184,8 +184,8 @@ impl Client {
         if self.is_symmetric() {
             return Err(Misuse::Rule("this table is symmetric: ask for what opens the rows first").into());
         }
-        let wish = |key: &&[u8]| self.wish(hash(key), true, None);
-        self.request(keys.iter().map(wish).collect::<Result<_>>()?, rng)
+        let lookup = |key: &&[u8]| self.lookup(hash(key), true, None);
+        self.request(keys.iter().map(lookup).collect::<Result<_>>()?, rng)
     }
 
     /// Body of a request for these rows by number. A row that does not exist is replaced by another
@@ -197,33 +197,33 @@ impl Client {
         let Some(count) = self.rows() else {
             return Err(Misuse::Rule("this table is asked by key").into());
         };
-        let wish = |row: &u64| {
+        let lookup = |row: &u64| {
             let is_there = *row < count;
             let entry = if is_there { *row as usize } else { 0 };
             PendingLookup { at: 0, entries: vec![entry], hash: None, is_there, opening: None }
         };
-        self.request(rows.iter().map(wish).collect(), rng)
+        self.request(rows.iter().map(lookup).collect(), rng)
     }
 
     fn request(
         &self,
-        wishes: Vec<PendingLookup>,
+        lookups: Vec<PendingLookup>,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Vec<u8>, PendingRequest)> {
-        let mut requests = Vec::with_capacity(wishes.len());
-        for wish in &wishes {
-            let shape = self.told.shapes.get(wish.at).ok_or(wrong("has no shards"))?;
+        let mut requests = Vec::with_capacity(lookups.len());
+        for lookup in &lookups {
+            let shape = self.info.shapes.get(lookup.at).ok_or(wrong("has no shards"))?;
             let pir_request = PirRequest {
-                shard_index: wish.at as u32,
-                query: Some(self.told.codec.ask(&self.secret, shape, &wish.entries, rng)?),
+                shard_index: lookup.at as u32,
+                query: Some(self.info.codec.ask(&self.secret, shape, &lookup.entries, rng)?),
                 evaluation_key_metadata: self.metadata(),
-                configuration_hash: self.told.config_id.clone(),
+                configuration_hash: self.info.config_id.clone(),
                 ..Default::default()
             };
             let pir_request = Some(pir_request);
             requests.push(Request { usecase: self.use_case.clone(), pir_request, ..Default::default() });
         }
-        Ok((Requests { requests }.encode_to_vec(), PendingRequest { wishes }))
+        Ok((Requests { requests }.encode_to_vec(), PendingRequest { lookups }))
     }
 
     /// Recovers the values of the requested keys or rows; `None` for those that the table does not
@@ -234,21 +234,21 @@ impl Client {
     /// bucket is damaged, or a sealed row does not open.
     pub fn open(&self, pending: PendingRequest, answer: Bytes) -> Result<Vec<Option<Vec<u8>>>> {
         let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
-        let (got, want) = (answer.responses.len() as u64, pending.wishes.len() as u64);
+        let (got, want) = (answer.responses.len() as u64, pending.lookups.len() as u64);
         if got != want {
             return Err(PeerMisbehaved::Count { what: "responses", got, want }.into());
         }
-        let mut out = Vec::with_capacity(pending.wishes.len());
-        for (wish, response) in pending.wishes.iter().zip(&answer.responses) {
-            let (Some(shape), Some(response)) = (self.told.shapes.get(wish.at), &response.pir_response)
+        let mut out = Vec::with_capacity(pending.lookups.len());
+        for (lookup, response) in pending.lookups.iter().zip(&answer.responses) {
+            let (Some(shape), Some(response)) = (self.info.shapes.get(lookup.at), &response.pir_response)
             else {
                 return Err(wrong("lacks a response").into());
             };
-            let mut entries = self.told.codec.open(&self.secret, shape, &wish.entries, response)?;
-            out.push(match wish.hash {
+            let mut entries = self.info.codec.open(&self.secret, shape, &lookup.entries, response)?;
+            out.push(match lookup.hash {
                 Some(hash) => {
-                    let value = found(hash, &entries)?.filter(|_| wish.is_there);
-                    match (value, &wish.opening) {
+                    let value = found(hash, &entries)?.filter(|_| lookup.is_there);
+                    match (value, &lookup.opening) {
                         (Some(sealed), Some(opening)) => {
                             let mut value = opening.open(&sealed).map_err(|_| Error::Unreadable)?;
                             Some(std::mem::take(&mut *value))
@@ -258,7 +258,7 @@ impl Client {
                 }
                 None => {
                     let row = entries.pop().map(|mut row| std::mem::take(&mut *row)).unwrap_or_default();
-                    Some(self.told.form.value(row)?).filter(|_| wish.is_there)
+                    Some(self.info.form.value(row)?).filter(|_| lookup.is_there)
                 }
             });
         }

@@ -92,9 +92,9 @@ pub struct EvaluationTask {
 
 impl EvaluationTask {
     /// Parses an evaluation request, if the table is symmetric and the bytes may be an element.
-    pub(crate) fn read(use_case: Arc<UseCase>, name: String, asked: &OprfRequest) -> Result<Self, Refusal> {
+    pub(crate) fn read(use_case: Arc<UseCase>, name: String, request: &OprfRequest) -> Result<Self, Refusal> {
         use_case.evaluator()?;
-        match (&*asked.query_element).try_into() {
+        match (&*request.query_element).try_into() {
             Ok(element) => Ok(EvaluationTask { use_case, name, element }),
             Err(_) => refused(400, NO_ELEMENT),
         }

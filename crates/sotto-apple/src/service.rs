@@ -78,7 +78,7 @@ impl Service {
     /// before: that table's clients are then answered from the new one.
     pub fn serve(&mut self, name: &str, use_case: impl Into<Arc<UseCase>>, kept: usize) {
         let (all, use_case) = (self.use_cases.entry(name.into()).or_default(), use_case.into());
-        all.retain(|before| !before.is_told_as(&use_case));
+        all.retain(|before| !before.has_config_of(&use_case));
         all.insert(0, use_case);
         all.truncate(1 + kept);
     }
@@ -108,15 +108,15 @@ impl Service {
     /// long.
     pub fn answer(
         &self,
-        asked: &HttpRequest<'_>,
+        request: &HttpRequest<'_>,
         store: &dyn KeyStore,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>, Refusal> {
-        match asked.path {
-            "/config" => self.config(asked, store),
-            "/key" => self.key(asked, store).map(|_| Vec::new()),
+        match request.path {
+            "/config" => self.config(request, store),
+            "/key" => self.key(request, store).map(|_| Vec::new()),
             "/queries" => {
-                let all = self.asked_for(asked, store)?;
+                let all = self.asked_for(request, store)?;
                 Ok(responses(all.iter().map(|work| work.answer(rng)).collect::<Result<_, _>>()?))
             }
             _ => refused(404, "there is /config, /key and /queries"),
@@ -124,14 +124,14 @@ impl Service {
     }
 
     /// User, agent, and body of a request, after checking the body's size.
-    fn checked<'a>(&self, asked: &HttpRequest<'a>) -> Result<(&'a str, &'a str, Bytes), Refusal> {
-        let (Some(user), Some(agent)) = (asked.user, asked.agent) else {
+    fn checked<'a>(&self, request: &HttpRequest<'a>) -> Result<(&'a str, &'a str, Bytes), Refusal> {
+        let (Some(user), Some(agent)) = (request.user, request.agent) else {
             return refused(400, "the headers User-Identifier and User-Agent are needed");
         };
         if user.is_empty() || user.len() > MAX_NAME {
             return refused(400, "the header User-Identifier has no name, or too long a one");
         }
-        Ok((user, agent, limited(&asked.body, self.most_bytes(asked.path).unwrap_or(0))?))
+        Ok((user, agent, limited(&request.body, self.most_bytes(request.path).unwrap_or(0))?))
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<UseCase>> {
@@ -159,8 +159,8 @@ impl Service {
     ///
     /// # Errors
     /// The errors of [`Service::answer`].
-    pub fn config(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<Vec<u8>, Refusal> {
-        let (user, agent, body) = self.checked(asked)?;
+    pub fn config(&self, request: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<Vec<u8>, Refusal> {
+        let (user, agent, body) = self.checked(request)?;
         let request: ConfigRequest = decoded(body)?;
         let mut response = ConfigResponse::default();
         let (mut known, every) = (BTreeSet::new(), request.usecases.is_empty());
@@ -196,8 +196,8 @@ impl Service {
     ///
     /// # Errors
     /// The errors of [`Service::answer`].
-    pub fn key(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<usize, Refusal> {
-        let (user, _, body) = self.checked(asked)?;
+    pub fn key(&self, request: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<usize, Refusal> {
+        let (user, _, body) = self.checked(request)?;
         let mut all = Vec::new();
         for part in parts(body, MAX_KEYS)? {
             let key: EvaluationKey = decoded(part.clone())?;
@@ -220,31 +220,35 @@ impl Service {
     /// The errors of [`Service::answer`].
     pub fn asked_for(
         &self,
-        asked: &HttpRequest<'_>,
+        request: &HttpRequest<'_>,
         store: &dyn KeyStore,
     ) -> Result<Vec<RequestPart>, Refusal> {
-        let (user, _, body) = self.checked(asked)?;
+        let (user, _, body) = self.checked(request)?;
         let all = parts(body, MAX_REQUESTS)?;
         let mut works = Vec::with_capacity(all.len());
         let (mut keys, mut evaluations) = (RequestKeys::new(user, store), 0);
         for part in all {
             let request: Request = decoded(limited(&part, self.most_query_bytes())?)?;
             works.push(match (request.pir_request, request.oprf_request) {
-                (Some(asked), None) => {
-                    let use_case = self.asked(&request.usecase, &asked.configuration_hash)?.clone();
-                    RequestPart::Lookup(use_case.lookup(request.usecase, asked, &mut keys)?)
+                (Some(lookup), None) => {
+                    let use_case = self.with_config(&request.usecase, &lookup.configuration_hash)?.clone();
+                    RequestPart::Lookup(use_case.lookup(request.usecase, lookup, &mut keys)?)
                 }
-                (None, Some(asked)) => {
+                (None, Some(evaluation)) => {
                     evaluations += 1;
                     if evaluations > MAX_EVALUATIONS {
                         return refused(400, format!("at most {MAX_EVALUATIONS} evaluations in one message"));
                     }
                     // Apple's library names no configuration here, and means the newest.
-                    let use_case = match asked.config_id.is_empty() {
+                    let use_case = match evaluation.config_id.is_empty() {
                         true => self.newest(&request.usecase)?,
-                        false => self.asked(&request.usecase, &asked.config_id)?,
+                        false => self.with_config(&request.usecase, &evaluation.config_id)?,
                     };
-                    RequestPart::Evaluation(EvaluationTask::read(use_case.clone(), request.usecase, &asked)?)
+                    RequestPart::Evaluation(EvaluationTask::read(
+                        use_case.clone(),
+                        request.usecase,
+                        &evaluation,
+                    )?)
                 }
                 _ => return refused(400, "a request is for one lookup, or for one evaluation"),
             });
@@ -259,7 +263,7 @@ impl Service {
     }
 
     /// The table of a use case with the request's configuration.
-    fn asked(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refusal> {
+    fn with_config(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refusal> {
         let Some(all) = self.use_cases.get(name) else { return refused(400, NOT_SERVED) };
         let found = all.iter().find(|use_case| use_case.config_id()[..] == *config_id);
         found.ok_or(Refusal { status: 410, why: "that configuration is retired".into() })

@@ -28,8 +28,8 @@ pub struct UseCase {
     pub(crate) keys: EvaluationKeyConfig,
     pub(crate) key_id: ConfigDigest,
     /// Configuration messages for clients.
-    told: ConfigMessages,
-    beside: ConfigExtras,
+    messages: ConfigMessages,
+    extras: ConfigExtras,
     /// Key that evaluates for clients of a symmetric table.
     evaluator: Option<Arc<SecretKey>>,
     whole: IntegrityCheck,
@@ -46,8 +46,12 @@ struct ConfigMessages {
 }
 
 /// Configuration messages for shards of these shapes.
-fn told(keys: &EvaluationKeyConfig, shapes: &[EntryShape], beside: &ConfigExtras) -> ConfigMessages {
-    let config = |dialect| config::config(keys, shapes, beside, dialect);
+fn config_messages(
+    keys: &EvaluationKeyConfig,
+    shapes: &[EntryShape],
+    extras: &ConfigExtras,
+) -> ConfigMessages {
+    let config = |dialect| config::config(keys, shapes, extras, dialect);
     let newest = config(ConfigDialect::RepeatedShard);
     let id = id(&newest);
     ConfigMessages {
@@ -93,30 +97,30 @@ impl UseCase {
         shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
         let keys = key_config(&set, &codec, &shards, compression);
         let shapes: Vec<EntryShape> = shards.iter().map(|shard| *shard.shape()).collect();
-        let beside = ConfigExtras::default();
-        let (told, whole) = (told(&keys, &shapes, &beside), IntegrityCheck(Arc::new(|| true)));
-        Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, beside, evaluator: None, whole })
+        let extras = ConfigExtras::default();
+        let (messages, whole) = (config_messages(&keys, &shapes, &extras), IntegrityCheck(Arc::new(|| true)));
+        Ok(UseCase { key_id: id(&keys), keys, codec, shards, messages, extras, evaluator: None, whole })
     }
 
     /// Adds properties besides the shapes to the configuration.
-    fn telling(mut self, beside: ConfigExtras) -> Self {
+    fn with_extras(mut self, extras: ConfigExtras) -> Self {
         let shapes: Vec<EntryShape> = self.shards.iter().map(|shard| *shard.shape()).collect();
-        (self.told, self.beside) = (told(&self.keys, &shapes, &beside), beside);
+        (self.messages, self.extras) = (config_messages(&self.keys, &shapes, &extras), extras);
         self
     }
 
     /// Declares that entries of this index table follow their [lengths](mod@crate::length_prefix).
     /// The configuration says so in a field that older clients do not know.
     pub fn with_lengths(self) -> Self {
-        let beside = ConfigExtras { has_lengths: true, ..self.beside };
-        self.telling(beside)
+        let extras = ConfigExtras { has_lengths: true, ..self.extras };
+        self.with_extras(extras)
     }
 
     /// Declares that the rows of this keyword table are [sealed](mod@crate::symmetric) with the
     /// secret key of `public`.
     pub fn symmetric(self, public: PublicKey) -> Self {
-        let beside = ConfigExtras { oprf: Some(public), ..self.beside };
-        self.telling(beside)
+        let extras = ConfigExtras { oprf: Some(public), ..self.extras };
+        self.with_extras(extras)
     }
 
     /// Adds the secret key that evaluates for clients of a symmetric table.
@@ -124,7 +128,7 @@ impl UseCase {
     /// # Errors
     /// [`OprfError::KeyText`] unless the rows are sealed with this key.
     pub fn evaluated_by(mut self, key: SecretKey) -> Result<Self, OprfError> {
-        if self.beside.oprf != Some(key.public()) {
+        if self.extras.oprf != Some(key.public()) {
             return Err(OTHER_KEY);
         }
         self.evaluator = Some(Arc::new(key));
@@ -133,7 +137,7 @@ impl UseCase {
 
     /// Secret key that evaluates for clients.
     pub(crate) fn evaluator(&self) -> Result<&SecretKey, Refusal> {
-        match (&self.evaluator, self.beside.oprf) {
+        match (&self.evaluator, self.extras.oprf) {
             (Some(key), _) => Ok(key),
             (None, None) => refused(400, "this table is not symmetric: ask for its rows"),
             (None, Some(_)) => refused(500, "the key that evaluates is not here"),
@@ -174,13 +178,14 @@ impl UseCase {
 
     /// Digest of the configuration, by which clients identify the table.
     pub fn config_id(&self) -> &ConfigDigest {
-        &self.told.id
+        &self.messages.id
     }
 
     /// Configuration in a dialect, or in the newest one where this dialect is not supported.
     pub(crate) fn config(&self, dialect: ConfigDialect) -> &PirConfig {
-        let [newest, _] = &self.told.configs;
-        let (_, config) = self.told.configs.iter().find(|(spoken, _)| *spoken == dialect).unwrap_or(newest);
+        let [newest, _] = &self.messages.configs;
+        let (_, config) =
+            self.messages.configs.iter().find(|(spoken, _)| *spoken == dialect).unwrap_or(newest);
         config
     }
 
@@ -195,8 +200,8 @@ impl UseCase {
     }
 
     /// Whether another table has the same configuration.
-    pub(crate) fn is_told_as(&self, other: &UseCase) -> bool {
-        self.told.id == other.told.id
+    pub(crate) fn has_config_of(&self, other: &UseCase) -> bool {
+        self.messages.id == other.messages.id
     }
 
     /// Digest of the configuration of the required evaluation keys.
@@ -230,18 +235,18 @@ impl UseCase {
     pub(crate) fn lookup(
         self: Arc<Self>,
         name: String,
-        asked: PirRequest,
+        request: PirRequest,
         keys: &mut RequestKeys<'_>,
     ) -> Result<LookupTask, Refusal> {
-        let Some(query) = asked.query else { return refused(400, "a lookup lacks its query") };
-        let shard = asked.shard_index as usize;
-        let Some(asks) = self.shards.get(shard) else {
+        let Some(query) = request.query else { return refused(400, "a lookup lacks its query") };
+        let shard = request.shard_index as usize;
+        let Some(tables) = self.shards.get(shard) else {
             return refused(400, format!("there are {} shards", self.shards.len()));
         };
-        let counted = self.codec.count(&query, asks.shape());
+        let counted = self.codec.count(&query, tables.shape());
         counted.map_err(|why| Refusal { status: 400, why: why.to_string() })?;
-        let metadata = asked.evaluation_key_metadata.as_ref();
-        let (keys, key_bytes) = match asked.evaluation_key {
+        let metadata = request.evaluation_key_metadata.as_ref();
+        let (keys, key_bytes) = match request.evaluation_key {
             Some(sent) => keys.sent(&self, metadata, sent)?,
             None => (keys.stored(&self, metadata)?, 0),
         };

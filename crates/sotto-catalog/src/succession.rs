@@ -77,9 +77,11 @@ impl Succession {
     /// begins.
     pub fn sign(
         table: &TableName,
-        (from, to): (&SigningKey, &SigningKey),
+        from: &SigningKey,
+        to: &SigningKey,
         from_epoch: Epoch,
-        (created, until): (u64, u64),
+        created: u64,
+        until: u64,
     ) -> Result<Self> {
         let statement = Statement {
             format: FORMAT.to_owned(),

@@ -87,7 +87,7 @@ impl Publication {
                 let next = Epoch(self.epoch.0.saturating_add(1));
                 let (from, to) = (old.public().0, new.public().0);
                 all.retain(|one| one.verify().is_ok_and(|named| (named.from, named.to) != (from, to)));
-                all.push(Succession::sign(&self.name, (old, new), next, (now, until))?);
+                all.push(Succession::sign(&self.name, old, new, next, now, until)?);
                 until
             }
         };

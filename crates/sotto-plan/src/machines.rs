@@ -30,13 +30,13 @@ pub(crate) fn over(
     }
     let parts = entry.server.parts.ok_or("its tables cannot be cut into parts that answer together")?;
     let mut partials = 0u64;
-    for (asked, layout) in &price.tables {
+    for (group, layout) in &price.tables {
         let most = (parts.most)(&layout.params).map_err(|why| why.to_string())?;
         if most < machines {
             return Err(format!("a table of it has at most {most} parts, one to a machine"));
         }
         let queries =
-            asked.tables.saturating_mul(asked.visits).saturating_mul(layout.packing.records_per_row() as u64);
+            group.tables.saturating_mul(group.visits).saturating_mul(layout.packing.records_per_row() as u64);
         let answers =
             queries.saturating_mul(layout.report.costs.answer_bytes).saturating_mul(machines.into());
         partials = partials.saturating_add(answers);

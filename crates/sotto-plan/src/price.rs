@@ -64,7 +64,7 @@ impl RequestCost {
     pub(crate) fn of(
         work: &Workload,
         entry: &'static SchemeEntry,
-        wish: &ParamsRequest,
+        request: &ParamsRequest,
         tables: &RequestTables,
         calibration: Option<&Calibration>,
     ) -> Result<RequestCost, String> {
@@ -92,14 +92,14 @@ impl RequestCost {
             tables: Vec::new(),
         };
         let (mut visits, mut of_rows) = (Vec::new(), Vec::new());
-        for (i, asked) in tables.asked.iter().enumerate() {
-            let layout = layout(work, entry, wish, tables, asked)?;
-            price.add(work, entry, asked, &layout, calibration)?;
+        for (i, group) in tables.groups.iter().enumerate() {
+            let layout = layout(work, entry, request, tables, group)?;
+            price.add(work, entry, group, &layout, calibration)?;
             // A layer's failure is bounded by those of its tables; the code can fail in addition.
-            let most = usize::try_from(asked.tables.saturating_mul(asked.visits)).unwrap_or(usize::MAX);
+            let most = usize::try_from(group.tables.saturating_mul(group.visits)).unwrap_or(usize::MAX);
             visits.extend(std::iter::repeat_n(i, most.min(1 << 20)));
             of_rows.push(layout.packing.failure_log2(layout.report.failure_log2));
-            price.tables.push((*asked, layout));
+            price.tables.push((*group, layout));
         }
         let of_lookups = match tables.code_fails {
             f64::NEG_INFINITY => failure_log2(&visits, &of_rows),
@@ -118,7 +118,7 @@ impl RequestCost {
         &mut self,
         work: &Workload,
         entry: &SchemeEntry,
-        asked: &TableGroup,
+        group: &TableGroup,
         layout: &RecordLayout,
         calibration: Option<&Calibration>,
     ) -> Result<(), String> {
@@ -129,26 +129,26 @@ impl RequestCost {
                 "its clients keep hints, and a row takes several records: a hint is for one".to_owned()
             );
         }
-        let lookups = asked.tables.saturating_mul(asked.visits);
+        let lookups = group.tables.saturating_mul(group.visits);
         let queries = lookups.saturating_mul(each);
-        let used = work.lookups_per_epoch().saturating_mul(asked.visits).saturating_mul(each);
+        let used = work.lookups_per_epoch().saturating_mul(group.visits).saturating_mul(each);
         // Spent hints are replaced.
         let times = if costs.budget == 0 { 1 } else { used.div_ceil(costs.budget).max(1) };
-        let tree = layout.tree_bytes(asked.rows.max(layout.packing.rows()));
+        let tree = layout.tree_bytes(group.rows.max(layout.packing.rows()));
         let once = costs.artifact_bytes.saturating_mul(times).saturating_add(tree);
-        self.once_down = self.once_down.saturating_add(asked.tables.saturating_mul(once));
-        let keys = asked.tables.saturating_mul(costs.keys_bytes);
+        self.once_down = self.once_down.saturating_add(group.tables.saturating_mul(once));
+        let keys = group.tables.saturating_mul(costs.keys_bytes);
         self.keys = self.keys.saturating_add(keys.saturating_mul(queried));
-        self.hints = self.hints.saturating_add(hints(entry, layout, asked.tables)?.saturating_mul(times));
+        self.hints = self.hints.saturating_add(hints(entry, layout, group.tables)?.saturating_mul(times));
         let update = update(work, entry, layout, times).saturating_add(tree);
-        self.update = self.update.saturating_add(asked.tables.saturating_mul(update));
+        self.update = self.update.saturating_add(group.tables.saturating_mul(update));
         self.up = self.up.saturating_add(queries.saturating_mul(costs.query_bytes).saturating_mul(queried));
         self.down =
             self.down.saturating_add(queries.saturating_mul(costs.answer_bytes).saturating_mul(queried));
         self.queries = self.queries.saturating_add(queries);
-        self.resident = self.resident.saturating_add(asked.tables.saturating_mul(costs.resident_bytes));
+        self.resident = self.resident.saturating_add(group.tables.saturating_mul(costs.resident_bytes));
         let kept = if costs.client_bytes > 0 { costs.client_bytes } else { costs.artifact_bytes };
-        let kept = asked.tables.saturating_mul(kept.saturating_add(tree));
+        let kept = group.tables.saturating_mul(kept.saturating_add(tree));
         self.client_bytes = self.client_bytes.saturating_add(kept);
         self.is_verified &= layout.path.is_some();
         if layout.report.security.bits <= self.security_bits {
@@ -163,7 +163,7 @@ impl RequestCost {
         self.client_ns += rate.client_ns * lookups as f64;
         self.own = self.own.max(rate.own);
         self.spread = self.spread.min(rate.spread);
-        let bytes = asked.tables as f64 * asked.rows as f64 * asked.row_bytes as f64;
+        let bytes = group.tables as f64 * group.rows as f64 * group.row_bytes as f64;
         self.encode_ns = self.encode_ns.zip(rate.encode_byte).map(|(sum, byte)| sum + bytes * byte);
         Ok(())
     }
@@ -173,18 +173,18 @@ impl RequestCost {
 fn layout(
     work: &Workload,
     entry: &'static SchemeEntry,
-    wish: &ParamsRequest,
+    request: &ParamsRequest,
     tables: &RequestTables,
-    asked: &TableGroup,
+    group: &TableGroup,
 ) -> Result<RecordLayout, String> {
     let shape = TableShape {
         lookups_per_request: tables.together(),
-        buckets: asked.buckets,
-        goal: wish.goal,
-        set: wish.set.clone(),
-        ..TableShape::new(asked.rows.saturating_add(asked.room), asked.row_bytes, work.lookups_per_epoch())
+        buckets: group.buckets,
+        goal: request.goal,
+        set: request.set.clone(),
+        ..TableShape::new(group.rows.saturating_add(group.room), group.row_bytes, work.lookups_per_epoch())
     };
-    let plan = LayoutSearch { entry, rows: asked.rows, shape };
+    let plan = LayoutSearch { entry, rows: group.rows, shape };
     let layout = plan.choose(tables.verified).map_err(|error| why(&error))?;
     catalog::gate(&layout.report, &layout.packing).map_err(|why| why.to_string())?;
     Ok(layout)
@@ -193,16 +193,22 @@ fn layout(
 /// Bytes of the hint requests and hint responses by which a client gets all its hints, for schemes
 /// with a hint server.
 fn hints(entry: &SchemeEntry, layout: &RecordLayout, tables: u64) -> Result<u64, String> {
-    let Some(upkeep) = entry.upkeep else { return Ok(0) };
-    let (order, supply) = (upkeep.sizes)(&layout.params).map_err(|why| why.to_string())?;
-    let orders = orders(&layout.report).ok_or("it does not say how many hints a client has made")?;
-    Ok(order.saturating_add(supply).saturating_mul(orders).saturating_mul(tables))
+    let Some(hint_server) = entry.upkeep else { return Ok(0) };
+    let (request_bytes, response_bytes) =
+        (hint_server.sizes)(&layout.params).map_err(|why| why.to_string())?;
+    let hint_requests =
+        hint_requests(&layout.report).ok_or("it does not say how many hints a client has made")?;
+    Ok(request_bytes.saturating_add(response_bytes).saturating_mul(hint_requests).saturating_mul(tables))
 }
 
 /// Number of hint requests by which a client gets all its hints, from the scheme's reported
 /// details.
-pub(crate) fn orders(report: &ParamsReport) -> Option<u64> {
-    report.details.iter().find(|(name, _)| *name == "orders").and_then(|(_, orders)| orders.parse().ok())
+pub(crate) fn hint_requests(report: &ParamsReport) -> Option<u64> {
+    report
+        .details
+        .iter()
+        .find(|(name, _)| *name == "orders")
+        .and_then(|(_, hint_requests)| hint_requests.parse().ok())
 }
 
 /// Bytes that a client downloads to move from one epoch to the next.

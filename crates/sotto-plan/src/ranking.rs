@@ -102,23 +102,24 @@ fn fits(
     let tables = RequestTables::of(work, entry, &first)?;
     // The arrangement of keys is chosen once and given to the encoder, except for sums of rows,
     // which depend on their goal.
-    let goals = Goal::ALL.into_iter().filter(|goal| *goal != suits(work.aim) && tables.is_said());
-    let sets = (entry.sets)().into_iter().filter(|_| scope.all && tables.is_said());
+    let goals = Goal::ALL.into_iter().filter(|goal| *goal != suits(work.aim) && tables.is_independent());
+    let sets = (entry.sets)().into_iter().filter(|_| scope.all && tables.is_independent());
     let sets = sets.map(|set| ParamsRequest { goal: Goal::default(), set: Some(set.name.to_owned()) });
     let goals = goals.map(|goal| ParamsRequest { goal, set: None });
-    let wishes: Vec<ParamsRequest> = std::iter::once(first).chain(goals).chain(sets).collect();
+    let requests: Vec<ParamsRequest> = std::iter::once(first).chain(goals).chain(sets).collect();
     // Placing proofs takes a hundred layouts to try, so it is done only for layouts that are good
     // without proofs.
     let plain = tables.unproven(work.verified);
-    let tried = |tables: &RequestTables, wish: &ParamsRequest| offer(work, entry, wish, tables, calibration);
-    let found: Vec<_> = wishes.par_iter().map(|wish| (wish, tried(&plain, wish))).collect();
+    let try_request =
+        |tables: &RequestTables, request: &ParamsRequest| offer(work, entry, request, tables, calibration);
+    let found: Vec<_> = requests.par_iter().map(|request| (request, try_request(&plain, request))).collect();
     let mut refused: Option<String> = None;
     let mut offers: Vec<(&ParamsRequest, Candidate)> = Vec::new();
-    for (wish, found) in found {
+    for (request, found) in found {
         match found {
             // Several goals may choose the same parameters.
             Ok(offer) if offers.iter().all(|(_, known)| known.params_digests != offer.params_digests) => {
-                offers.push((wish, offer));
+                offers.push((request, offer));
             }
             Ok(_) => {}
             Err(why) => refused = refused.or(Some(why)),
@@ -127,11 +128,11 @@ fn fits(
     offers.sort_by(|(_, a), (_, b)| a.by(work.aim).total_cmp(&b.by(work.aim)));
     let most = if scope.all { usize::MAX } else { 1 };
     let mut whole = Vec::new();
-    for (wish, _) in offers {
+    for (request, _) in offers {
         if whole.len() == most {
             break;
         }
-        match tried(&tables, wish) {
+        match try_request(&tables, request) {
             Ok(offer) => whole.push(offer),
             Err(why) => refused = refused.or(Some(why)),
         }
@@ -171,15 +172,15 @@ fn trusted(work: &Workload, entry: &SchemeEntry) -> Result<(), String> {
 fn offer(
     work: &Workload,
     entry: &'static SchemeEntry,
-    wish: &ParamsRequest,
+    request: &ParamsRequest,
     tables: &RequestTables,
     calibration: Option<&Calibration>,
 ) -> Result<Candidate, String> {
-    let price = RequestCost::of(work, entry, wish, tables, calibration)?;
+    let price = RequestCost::of(work, entry, request, tables, calibration)?;
     let choice = PlanChoice {
         scheme: entry.id.to_string(),
-        goal: wish.goal.name().to_owned(),
-        set: wish.set.clone(),
+        goal: request.goal.name().to_owned(),
+        set: request.set.clone(),
         lookups: work.lookups_per_epoch(),
         verified: price.is_verified,
         symmetric: work.symmetric,
@@ -238,7 +239,7 @@ fn counted(
         title: entry.metadata.title,
         servers: entry.servers,
         params_digests: price.tables.iter().map(|(_, layout)| layout.report.digest.to_string()).collect(),
-        tables: tables.asked.iter().map(|asked| asked.tables).sum(),
+        tables: tables.groups.iter().map(|group| group.tables).sum(),
         queries: price.queries,
         up_bytes: price.up,
         down_bytes: price.down,

@@ -28,7 +28,7 @@ pub(crate) struct TableGroup {
 /// All tables that a request queries.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestTables {
-    pub(crate) asked: Vec<TableGroup>,
+    pub(crate) groups: Vec<TableGroup>,
     /// Arrangement of keys in rows, if rows are requested by key.
     pub(crate) keys: Option<KeyArrangement>,
     /// Bytes of the catalog that describe the arrangement.
@@ -54,7 +54,7 @@ impl RequestTables {
     pub(crate) fn of(
         work: &Workload,
         entry: &'static SchemeEntry,
-        wish: &ParamsRequest,
+        request: &ParamsRequest,
     ) -> Result<RequestTables, String> {
         let batch = work.batch.map(usize::from);
         let verified = match batch {
@@ -71,8 +71,8 @@ impl RequestTables {
                 let costing = CostModel {
                     entry,
                     lookups_per_client: work.lookups_per_epoch(),
-                    goal: wish.goal,
-                    set: wish.set.clone(),
+                    goal: request.goal,
+                    set: request.set.clone(),
                     batch,
                 };
                 let bands = if work.verified || batch.is_some() {
@@ -92,8 +92,14 @@ impl RequestTables {
         let (rows, room, row_bytes) = whole;
         let whole = |visits| TableGroup { tables: 1, rows, room, row_bytes, buckets: 1, visits };
         let Some(most) = batch else {
-            let asked = vec![whole(each.into())];
-            return Ok(RequestTables { asked, keys, catalog_bytes, code_fails: f64::NEG_INFINITY, verified });
+            let groups = vec![whole(each.into())];
+            return Ok(RequestTables {
+                groups,
+                keys,
+                catalog_bytes,
+                code_fails: f64::NEG_INFINITY,
+                verified,
+            });
         };
         // The places of a row's copies depend on the number of rows, so the headroom consists of
         // rows.
@@ -106,14 +112,14 @@ impl RequestTables {
             Some(_) => TableGroup { rows: bucket_rows.saturating_mul(buckets), buckets, ..whole(1) },
             None => TableGroup { tables: buckets, rows: bucket_rows, ..whole(1) },
         };
-        let asked =
+        let groups =
             [(buckets > 0).then_some(of_buckets), (sizes.spare > 0).then(|| whole(sizes.spare as u64))];
-        let asked = asked.into_iter().flatten().collect();
-        Ok(RequestTables { asked, keys, catalog_bytes, code_fails: sizes.failure_log2(), verified })
+        let groups = groups.into_iter().flatten().collect();
+        Ok(RequestTables { groups, keys, catalog_bytes, code_fails: sizes.failure_log2(), verified })
     }
 
     /// Whether an encoder can be given the arrangement of keys independently of its other options.
-    pub(crate) fn is_said(&self) -> bool {
+    pub(crate) fn is_independent(&self) -> bool {
         !matches!(self.keys, Some(KeyArrangement::Band { .. }))
     }
 
@@ -129,7 +135,7 @@ impl RequestTables {
         // bound of each.
         match self.code_fails {
             f64::NEG_INFINITY => 1,
-            _ => self.asked.iter().map(|asked| asked.tables * asked.visits).sum(),
+            _ => self.groups.iter().map(|group| group.tables * group.visits).sum(),
         }
     }
 }

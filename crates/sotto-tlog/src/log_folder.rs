@@ -79,14 +79,14 @@ pub fn missing<S: LogSource>(
     source: &S,
     layout: LogLayout,
     size: u64,
-    mut told: impl FnMut(u64),
+    mut on_progress: impl FnMut(u64),
 ) -> Result<Vec<String>> {
     if Tile::count(size) > MAX_TILES {
         return Err(LogError::TooManyTiles { size, limit: MAX_TILES });
     }
     let mut missing = Vec::new();
     for (done, tile) in (0..).zip(Tile::all(size)) {
-        told(done);
+        on_progress(done);
         let path = layout.tile(tile);
         let full = Tile { width: TILE_WIDTH as u16, ..tile };
         if !source.has(&path)? && (tile == full || !source.has(&layout.tile(full))?) {

@@ -242,8 +242,8 @@ impl ShardHistory {
             return Err(ShardError::Changed { pinned: pinned.clone(), function: function.clone() });
         }
         if function.parts() > 1 {
-            let told = self.use_cases.values().flatten();
-            let parts = ShardFunction::parts_together(told.chain([function]));
+            let known = self.use_cases.values().flatten();
+            let parts = ShardFunction::parts_together(known.chain([function]));
             if parts > policy.max_shards {
                 let before = parts > function.parts();
                 let (function, max) = (function.clone(), policy.max_shards);

@@ -31,11 +31,11 @@ pub struct RowKeys(Vec<(RowKey, bool)>);
 impl Client {
     /// Whether a lookup requires an evaluation first.
     pub fn is_symmetric(&self) -> bool {
-        self.told.oprf.is_some()
+        self.info.oprf.is_some()
     }
 
     fn oprf(&self) -> Result<&PublicKey> {
-        Ok(self.told.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: ask for its rows"))?)
+        Ok(self.info.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: ask for its rows"))?)
     }
 
     /// Body of a request for an evaluation of each of these keys. A key that is longer than any key
@@ -54,7 +54,7 @@ impl Client {
             let oprf_request = Some(OprfRequest {
                 query_element: blinded.element().to_vec().into(),
                 // Makes the server evaluate with the key that this client knows.
-                config_id: self.told.config_id.clone(),
+                config_id: self.info.config_id.clone(),
             });
             requests.push(Request { usecase: self.use_case.clone(), oprf_request, ..Default::default() });
             all.push((blinded, fits));
@@ -96,8 +96,9 @@ impl Client {
         rng: &mut dyn CryptoRng,
     ) -> Result<(Vec<u8>, PendingRequest)> {
         self.oprf()?;
-        let wish = |(opening, is_there): (RowKey, bool)| self.wish(opening.hash(), is_there, Some(opening));
-        self.request(openings.0.into_iter().map(wish).collect::<Result<_>>()?, rng)
+        let lookup =
+            |(opening, is_there): (RowKey, bool)| self.lookup(opening.hash(), is_there, Some(opening));
+        self.request(openings.0.into_iter().map(lookup).collect::<Result<_>>()?, rng)
     }
 }
 

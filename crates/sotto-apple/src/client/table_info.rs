@@ -44,8 +44,8 @@ pub(super) struct TableInfo {
 
 impl TableInfo {
     pub(super) fn read(use_case: &str, answer: Bytes, weak: WeakParams) -> Result<Self> {
-        let told = ConfigResponse::decode(answer).map_err(|why| wrong(why.to_string()))?;
-        let config = told.configs.get(use_case).ok_or(wrong("has not the use case"))?;
+        let response = ConfigResponse::decode(answer).map_err(|why| wrong(why.to_string()))?;
+        let config = response.configs.get(use_case).ok_or(wrong("has not the use case"))?;
         let Some(ConfigForm::PirConfig(pir)) = &config.config else {
             return Err(wrong("has no table").into());
         };
@@ -70,7 +70,7 @@ impl TableInfo {
         if has_lengths && is_keyed {
             return Err(wrong("has lengths in a table of keys, whose buckets say them already").into());
         }
-        let shapes = shapes(&codec, pir, (batch, has_lengths))?;
+        let shapes = shapes(&codec, pir, batch, has_lengths)?;
         if !is_keyed && shapes.len() > 1 {
             return Err(wrong("has rows by number in several shards").into());
         }
@@ -83,7 +83,7 @@ impl TableInfo {
         let key_id = *pir.evaluation_key_config_hash.as_array().ok_or(wrong("does not name its keys"))?;
         let of = |status: &KeyStatus| status.key_config.as_ref().is_some_and(|keys| id(keys) == key_id);
         let status =
-            told.key_info.iter().find(|status| of(status)).ok_or(wrong("does not say which keys"))?;
+            response.key_info.iter().find(|status| of(status)).ok_or(wrong("does not say which keys"))?;
         let keys = status.key_config.as_ref().ok_or(wrong("does not say which keys"))?;
         let elements: Vec<usize> = keys.galois_elements.iter().map(|element| *element as usize).collect();
         let most = codec.kit().degree();
@@ -121,10 +121,14 @@ fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
 
 /// Function from keys to shards. If the configuration does not name one, it is that of the
 /// library's first release.
-fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>) -> Result<ShardFunction> {
-    let modulus = match told {
+fn shard_function(
+    sharding: Option<&Sharding>,
+    count: u64,
+    oprf: Option<&PublicKey>,
+) -> Result<ShardFunction> {
+    let modulus = match sharding {
         None | Some(Sharding::Sha256(_)) => count,
-        Some(Sharding::DoubleMod(told)) if told.other_shard_count > 0 => told.other_shard_count.into(),
+        Some(Sharding::DoubleMod(mods)) if mods.other_shard_count > 0 => mods.other_shard_count.into(),
         Some(Sharding::DoubleMod(_)) => {
             return Err(wrong("has shards like those of a table without shards").into());
         }
@@ -133,7 +137,7 @@ fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>)
 }
 
 /// Shapes of the shards.
-fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<Vec<EntryShape>> {
+fn shapes(codec: &Codec, config: &PirConfig, batch: usize, has_lengths: bool) -> Result<Vec<EntryShape>> {
     let repeated = config.pir_shard_configs.as_ref().and_then(|all| all.repeated_shard_config.as_ref());
     let (all, times) = match repeated {
         Some(repeated) => (repeated.shard_config.as_slice(), repeated.shard_count),
@@ -143,19 +147,22 @@ fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<V
     if !(1..=MAX_SHARDS).contains(&count) {
         return Err(wrong("has no shards, or too many").into());
     }
-    let shapes = all.iter().map(|told| shape(codec, told, entries)).collect::<Result<Vec<_>>>()?;
+    let shapes =
+        all.iter().map(|shard| shape(codec, shard, batch, has_lengths)).collect::<Result<Vec<_>>>()?;
     Ok((0..times).flat_map(|_| shapes.iter().copied()).collect())
 }
 
-fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, bool)) -> Result<EntryShape> {
+fn shape(codec: &Codec, shard: &PirShardConfig, batch: usize, has_lengths: bool) -> Result<EntryShape> {
     let number = |x: u64| usize::try_from(x).map_err(|_| wrong("has numbers that are too large"));
-    let dimensions: &[u64; 2] = told.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
+    let dimensions: &[u64; 2] = shard.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
     let dimensions = [number(dimensions[0])?, number(dimensions[1])?];
     let bytes = match has_lengths {
-        true => length_prefix::entry_bytes(told.entry_size).ok_or(wrong("has numbers that are too large"))?,
-        false => told.entry_size,
+        true => {
+            length_prefix::entry_bytes(shard.entry_size).ok_or(wrong("has numbers that are too large"))?
+        }
+        false => shard.entry_size,
     };
-    let (entries, bytes) = (number(told.num_entries)?, number(bytes)?);
+    let (entries, bytes) = (number(shard.num_entries)?, number(bytes)?);
     let shape = EntryShape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
     if shape.outputs() > MAX_OUTPUTS || entries < batch {
         return Err(wrong("has tables of a shape that is not asked").into());

@@ -90,9 +90,10 @@ pub fn encode(
         bucket_bytes: how.bucket_bytes as u64,
         fixed: how.buckets.is_some(),
     };
-    let counts = of_shards.iter().map(|of| of.numbers.len() as u64).collect();
+    let counts = of_shards.iter().map(|of| of.numbers.len() as u64);
+    let shards = shapes.into_iter().zip(counts).collect();
     let values = ValueInfo { longest: rows.longest(), oprf: rows.oprf() };
-    let draft = ImageDraft::new(how, kind, lock, (shapes, counts), values, &codec, watch)?;
+    let draft = ImageDraft::new(how, kind, lock, shards, values, &codec, watch)?;
     for (s, (of, placed)) in of_shards.into_iter().zip(placed).enumerate() {
         draft.buckets(s, &rows, &of, &placed)?;
     }
@@ -170,19 +171,20 @@ pub(super) struct ImageDraft<'a> {
 }
 
 impl<'a> ImageDraft<'a> {
+    /// Starts the next epoch of a table with these shards: the shape and the number of rows of each.
     pub(super) fn new(
         how: &UseCaseOptions,
         kind: UseCaseKind,
         lock: &WriteLock,
-        (shapes, rows): (Vec<EntryShape>, Vec<u64>),
+        shards: Vec<(EntryShape, u64)>,
         values: ValueInfo,
         codec: &Codec,
         watch: Watcher<'a>,
     ) -> Result<Self, ImageError> {
         check_name(&how.name).map_err(ImageError::Asked)?;
-        shapes.iter().try_for_each(|shape| codec.check(shape, how.compression.into()))?;
+        shards.iter().try_for_each(|(shape, _)| codec.check(shape, how.compression.into()))?;
         let value_bytes = if how.value_bytes > 0 { how.value_bytes } else { values.longest };
-        let shard = |(shape, rows): (&EntryShape, &u64)| ShardShape {
+        let shard = |(shape, rows): &(EntryShape, u64)| ShardShape {
             rows: *rows,
             entries: shape.entries() as u64,
             entry_bytes: shape.entry_bytes() as u64,
@@ -198,10 +200,12 @@ impl<'a> ImageDraft<'a> {
             value: how.value,
             value_bytes,
             oprf: values.oprf,
-            shards: shapes.iter().zip(&rows).map(shard).collect(),
+            shards: shards.iter().map(shard).collect(),
             tables: Hex32::from([0; 32]),
         };
-        let places = FileLayout::of(shapes, kind.tables(), codec).map_err(ImageError::Asked)?;
+        let places =
+            FileLayout::of(shards.into_iter().map(|(shape, _)| shape).collect(), kind.tables(), codec)
+                .map_err(ImageError::Asked)?;
         ImageDraft::of(description, places, lock, watch)
     }
 

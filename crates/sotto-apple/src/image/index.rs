@@ -38,15 +38,15 @@ pub fn encode_index(
     let dimensions = EntryShape::quickest(plaintexts(&codec, entries, width));
     let shape = EntryShape::new(entries, width, codec.kit().plaintext_bytes(), dimensions, 1)?;
     let values = ValueInfo { longest, oprf: None };
-    let draft = ImageDraft::new(how, kind, lock, (vec![shape], vec![rows.rows()]), values, &codec, watch)?;
+    let draft = ImageDraft::new(how, kind, lock, vec![(shape, rows.rows())], values, &codec, watch)?;
     let entry = lengths.map(|read| (read, length_prefix::form(longest)));
     let (mut first, mut at, mut block) = (0, 0, Vec::new());
     while first < rows.rows() {
         let some = ((BLOCK / width).max(1) as u64).min(rows.rows() - first);
         block.resize(some as usize * rows.row_bytes(), 0);
         rows.read(first, &mut block).map_err(|e| draft.writer.failed(e))?;
-        if let Some(forms) = entry {
-            block = with_lengths(&block, rows.row_bytes(), forms, width)?;
+        if let Some((read, write)) = entry {
+            block = with_lengths(&block, rows.row_bytes(), read, write, width)?;
         }
         draft.put(FilePart::Entries, at, &block)?;
         (first, at) = (first + some, at + block.len() as u64);
@@ -58,7 +58,8 @@ pub fn encode_index(
 fn with_lengths(
     rows: &[u8],
     row_bytes: usize,
-    (read, write): (RowForm, RowForm),
+    read: RowForm,
+    write: RowForm,
     width: usize,
 ) -> Result<Vec<u8>, ImageError> {
     let wrong = || ImageError::Asked("a row says a length that no row has".into());

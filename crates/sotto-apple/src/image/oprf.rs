@@ -49,8 +49,8 @@ pub fn read_or_make(lock: &WriteLock, rng: &mut dyn CryptoRng) -> Result<SecretK
 /// symmetric, since it does not prevent encoding the next one.
 pub fn is_symmetric(dir: &TableDir) -> bool {
     let file = newest(dir.path()).ok();
-    let told = file.and_then(|file| UseCaseDescription::parse(file.description()).ok());
-    told.is_some_and(|told| told.oprf.is_some())
+    let description = file.and_then(|file| UseCaseDescription::parse(file.description()).ok());
+    description.is_some_and(|description| description.oprf.is_some())
 }
 
 fn refuse(dir: &TableDir, why: OprfError) -> ImageError {

@@ -9,6 +9,17 @@ use sotto_core::{Misuse, Result};
 use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
+/// A shard whose tables were not built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Rows find no place.
+    #[error(transparent)]
+    Placement(#[from] TableError),
+    /// The tables do not fit the dimensions, or memory is exhausted.
+    #[error(transparent)]
+    Tables(#[from] sotto_core::Error),
+}
+
 /// Tables with the rows of one shard.
 #[derive(Debug)]
 pub struct Shard {
@@ -20,20 +31,15 @@ impl Shard {
     /// Places rows, and computes their tables. A query requests a bucket of each table.
     ///
     /// # Errors
-    /// [`TableError`] in the outer result if rows find no place; the inner result fails if memory
-    /// is exhausted.
-    pub fn build(
-        codec: &Codec,
-        rows: &[KeywordRow<'_>],
-        options: CuckooOptions,
-    ) -> Result<Result<Self>, TableError> {
+    /// [`BuildError`] if rows find no place, or if memory is exhausted.
+    pub fn build(codec: &Codec, rows: &[KeywordRow<'_>], options: CuckooOptions) -> Result<Self, BuildError> {
         let placed = CuckooTables::new(rows, options)?;
         let entry_bytes = options.buckets.map_or(placed.entry_bytes(), |_| options.bucket_bytes);
         let plaintexts = plaintexts(codec, placed.buckets(), entry_bytes);
         let dimensions = EntryShape::quickest(plaintexts);
         Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, dimensions, |table, bucket, out| {
             placed.write(rows, table, bucket, out);
-        }))
+        })?)
     }
 
     /// Makes a shard of buckets that `entry` writes into zeros, given the numbers of the table and
@@ -89,7 +95,7 @@ pub(crate) fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usi
 
 /// Buckets in which a key's row may be, for a shard of this shape, in constant time: one for each
 /// of its one or two hash functions.
-pub fn asked(shape: &EntryShape, hash: u64) -> Vec<usize> {
+pub fn requested_buckets(shape: &EntryShape, hash: u64) -> Vec<usize> {
     let mut buckets = buckets_of_secret(hash, shape.entries()).to_vec();
     buckets.truncate(shape.batch());
     buckets

@@ -12,7 +12,7 @@ use sotto_apple::codec::Codec;
 use sotto_apple::config::id;
 use sotto_apple::key_cache::KeyCache;
 use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
-use sotto_apple::keyword::table::{Shard, asked, found};
+use sotto_apple::keyword::table::{Shard, found, requested_buckets};
 use sotto_apple::keyword::{hash, shard};
 use sotto_apple::processed;
 use sotto_apple::proto::{
@@ -81,15 +81,14 @@ fn keys_that_are_there_and_keys_that_are_not() {
     let keys: Vec<String> = (0..500).map(|i| format!("user{i}@example.org")).collect();
     let rows: Vec<KeywordRow<'_>> =
         keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: &key.as_bytes()[..4] }).collect();
-    let shard =
-        Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 600, buckets: None }).unwrap().unwrap();
+    let shard = Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 600, buckets: None }).unwrap();
     let elements = shard.elements(&CODEC, Compression::None);
     let sent = CODEC.make_keys(&secret, &elements, &mut rng);
     let session = CODEC.take_keys(&sent, &elements).unwrap();
     for (key, expected) in
         [("user0@example.org", true), ("user499@example.org", true), ("nobody@example.org", false)]
     {
-        let places = asked(shard.shape(), hash(key.as_bytes()));
+        let places = requested_buckets(shard.shape(), hash(key.as_bytes()));
         let query = CODEC.ask(&secret, shard.shape(), &places, &mut rng).unwrap();
         let response = CODEC.answer(&session, &query, &shard.tables()).unwrap();
         let opened = CODEC.open(&secret, shard.shape(), &places, &response).unwrap();
@@ -132,7 +131,7 @@ fn served(rows: &[KeywordRow<'_>], shards: usize) -> (Service, KeyCache) {
     let build = |s: usize| {
         let mine: Vec<KeywordRow<'_>> =
             rows.iter().copied().filter(|row| shard(hash(row.key), shards) == s).collect();
-        Shard::build(&codec, &mine, CuckooOptions { bucket_bytes: 512, buckets: Some(24) }).unwrap().unwrap()
+        Shard::build(&codec, &mine, CuckooOptions { bucket_bytes: 512, buckets: Some(24) }).unwrap()
     };
     let shards = (0..shards).map(build).collect();
     let mut service = Service::new();
@@ -199,7 +198,7 @@ fn a_new_configuration_beside_the_old_one() {
     for (buckets, status) in [(48, 200), (72, 410)] {
         let codec = UseCase::codec(&SETS[1], WeakParams::Reject).unwrap();
         let options = CuckooOptions { bucket_bytes: 512, buckets: Some(buckets) };
-        let shard = Shard::build(&codec, &rows, options).unwrap().unwrap();
+        let shard = Shard::build(&codec, &rows, options).unwrap();
         served.0.serve("users", UseCase::new(SETS[1], codec, vec![shard], Compression::Most).unwrap(), 1);
         let (body, pending) = client.ask(&[b"7"], &mut rng).unwrap();
         match post(&served, "/queries", agent, body) {

@@ -71,8 +71,7 @@ fn a_mapped_table_answers_as_one_in_memory() {
     let values: Vec<Vec<u8>> = (0..600).map(value).collect();
     let rows: Vec<KeywordRow<'_>> =
         keys.iter().zip(&values).map(|(key, value)| KeywordRow { key: key.as_bytes(), value }).collect();
-    let shard =
-        Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 512, buckets: None }).unwrap().unwrap();
+    let shard = Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 512, buckets: None }).unwrap();
     let mapped = opened.use_case.shards().first().unwrap();
     assert_eq!(mapped.shape(), shard.shape());
     for (mapped, ours) in mapped.tables().iter().zip(shard.tables()) {

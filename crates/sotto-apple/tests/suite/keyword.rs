@@ -5,7 +5,7 @@ use crate::recorded::{CODEC, json, lists, read, secret, shard};
 use prost::Message;
 use sotto_apple::keyword::bucket::read as rows_of;
 use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
-use sotto_apple::keyword::table::{Shard, asked, found};
+use sotto_apple::keyword::table::{Shard, found, requested_buckets};
 use sotto_apple::keyword::{buckets, hash, shard as shard_of};
 use sotto_apple::proto::{EncryptedIndices, EvaluationKeyConfig, PirConfig, SerializedEvaluationKey};
 
@@ -77,7 +77,7 @@ fn rows_in_our_buckets() {
         let of_shard: Vec<KeywordRow<'_>> =
             of_shard.map(|row| KeywordRow { key: &row.key, value: &row.value }).collect();
         let options = CuckooOptions { bucket_bytes: 1024, buckets: None };
-        let ours = Shard::build(&CODEC, &of_shard, options).unwrap().unwrap();
+        let ours = Shard::build(&CODEC, &of_shard, options).unwrap();
         let theirs = shard(THREE, &config(THREE), s);
         assert!(
             ours.shape().entries() * ours.shape().entry_bytes()
@@ -116,7 +116,7 @@ fn lookups(case: &str) {
         assert_eq!(lookup["shard"], s);
         let shape = shards[s].shape();
         assert_eq!(shape.dimensions().map(|x| x as u64)[..], config.shard_configs[s].dimensions);
-        let places = asked(shape, hash(key));
+        let places = requested_buckets(shape, hash(key));
         assert_eq!(lookup["bucket_index_per_table"], serde_json::json!(places));
         let query = EncryptedIndices::decode(&*read(&format!("{case}/query_{i}.pb"))).unwrap();
         let response = CODEC.answer(&keys, &query, &shards[s].tables()).unwrap();

@@ -9,7 +9,7 @@ fn table() -> TableName {
 }
 
 fn change(from: &SigningKey, to: &SigningKey) -> Succession {
-    Succession::sign(&table(), (from, to), catalog().epoch, (100, 200)).unwrap()
+    Succession::sign(&table(), from, to, catalog().epoch, 100, 200).unwrap()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn whoever_knows_an_older_key_follows_and_nobody_else() {
 fn a_change_is_of_one_table_and_of_both_keys() {
     let [one, two, thief] = [1, 2, 3].map(key);
     let elsewhere: TableName = "elsewhere".parse().unwrap();
-    let of_other = Succession::sign(&elsewhere, (&one, &two), catalog().epoch, (100, 200)).unwrap();
+    let of_other = Succession::sign(&elsewhere, &one, &two, catalog().epoch, 100, 200).unwrap();
     assert!(resolve_signer(&[of_other], &table(), one.public(), two.public()).unwrap().is_none());
     // A statement without a valid signature of either key: both signatures are checked.
     let good = serde_json::to_value(change(&one, &two)).unwrap();
@@ -55,8 +55,8 @@ fn a_change_is_of_one_table_and_of_both_keys() {
         let refused = resolve_signer(&[forged], &table(), one.public(), two.public());
         assert!(matches!(refused, Err(CatalogError::BadSignature)), "{field}: {refused:?}");
     }
-    let same = Succession::sign(&table(), (&one, &one), catalog().epoch, (100, 200));
-    let over = Succession::sign(&table(), (&one, &two), catalog().epoch, (100, 100));
+    let same = Succession::sign(&table(), &one, &one, catalog().epoch, 100, 200);
+    let over = Succession::sign(&table(), &one, &two, catalog().epoch, 100, 100);
     assert!(same.is_err() && over.is_err());
 }
 

@@ -22,7 +22,7 @@ pub(super) struct VerifiedTable {
     pub(super) scheme: &'static SchemeEntry,
     /// Parameters as the scheme's literal.
     pub(super) params: Vec<u8>,
-    /// Whether a durable state may be in memory alone: see [`SetupConfig::in_memory`].
+    /// Whether a durable state may be in memory alone: see [`super::SetupConfig::in_memory`].
     pub(super) in_memory: bool,
     /// Hash tree that rows are verified with, once it was fetched; empty if none is needed.
     pub(super) tree: Arc<[u8]>,

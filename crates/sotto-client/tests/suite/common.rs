@@ -173,7 +173,7 @@ impl World {
         let next = SigningKey::generate(&mut rng::seeded(label));
         let from = Epoch(self.catalog.epoch.0 + 1);
         let table = &self.catalog.table;
-        let succession = Succession::sign(table, (&self.key, &next), from, (1, u64::MAX)).unwrap();
+        let succession = Succession::sign(table, &self.key, &next, from, 1, u64::MAX).unwrap();
         self.successions.push(succession);
         self.key = next;
         self.update(&[]);

@@ -55,7 +55,7 @@ fn the_newest_epoch_that_both_have_is_used() {
 fn a_key_that_changed_is_not_taken_for_a_wrong_one() {
     let keys = ["publisher", "next"].map(|label| SigningKey::generate(&mut rng::seeded(label)));
     let table = NAME.parse().unwrap();
-    let change = Succession::sign(&table, (&keys[0], &keys[1]), Epoch(2), (1, u64::MAX)).unwrap();
+    let change = Succession::sign(&table, &keys[0], &keys[1], Epoch(2), 1, u64::MAX).unwrap();
     let move_on = |server: &Server| {
         move_on(server, true);
         server.with(|world| world.key = SigningKey::generate(&mut rng::seeded("next")));

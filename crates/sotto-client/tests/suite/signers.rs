@@ -73,7 +73,7 @@ fn a_stolen_key_leads_nobody_away_who_has_seen_its_end() {
     // The new key signs no epoch from before the succession either.
     server.with(|world| {
         let next = SigningKey::generate(&mut rng::seeded("second"));
-        let change = Succession::sign(&world.catalog.table, (&stolen(), &next), Epoch(2), (1, u64::MAX));
+        let change = Succession::sign(&world.catalog.table, &stolen(), &next, Epoch(2), 1, u64::MAX);
         (world.key, world.successions, world.catalog) = (next, vec![change.unwrap()], old.clone());
     });
     assert_eq!(code(server.table().pin(first_key).open()), "bad-catalog");
@@ -91,7 +91,7 @@ fn whoever_pins_the_new_key_goes_on_from_what_was_seen_under_the_old_one() {
         world.rotate("second");
         let old = SigningKey::generate(&mut rng::seeded("publisher"));
         world.successions =
-            vec![Succession::sign(&world.catalog.table, (&old, &world.key), Epoch(2), (1, 2)).unwrap()];
+            vec![Succession::sign(&world.catalog.table, &old, &world.key, Epoch(2), 1, 2).unwrap()];
     });
     let second_key = server.with(|world| world.pin());
     assert_eq!(code(cached().open()), "wrong-key", "the time to follow is over");

@@ -49,7 +49,7 @@ fn use_case(codec: &Arc<Codec>, shards: Vec<Shard>) -> UseCase {
 
 fn built(codec: &Codec, rows: &[KeywordRow<'_>]) -> Shard {
     let options = CuckooOptions { bucket_bytes: 400, buckets: Some(16) };
-    Shard::build(codec, rows, options).expect("memory").expect("room for all rows")
+    Shard::build(codec, rows, options).expect("room for all rows")
 }
 
 /// A server of one use case, which reads what it is sent as everybody could, and a client of it with a secret seed.
