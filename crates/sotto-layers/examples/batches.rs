@@ -70,7 +70,7 @@ fn round(items: usize, rng: &mut ChaCha20Rng) -> sotto_core::Result<()> {
         "| {items} | {copies} | {buckets} | {spare} | {} | 2^{:.1} | {} | {:.1} | {:.1} | {:.1} |",
         sizes.lookups(),
         sizes.failure_log2(),
-        sizes.effort().steps,
+        sizes.search_budget().steps,
         fitted * 1e3,
         checked * 1e3,
         planned * 1e3

@@ -191,7 +191,7 @@ impl Layer for BatchCode {
                 offsets.push(offset);
             }
         }
-        let matching = matching::assign(&choices, &first, self.buckets(), spare, self.sizes.effort());
+        let matching = matching::assign(&choices, &first, self.buckets(), spare, self.sizes.search_budget());
 
         let mut asked = Vec::with_capacity(self.sizes.lookups());
         let lists = choices.chunks_exact(items).zip(offsets.chunks_exact(items));

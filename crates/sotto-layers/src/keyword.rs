@@ -5,10 +5,10 @@
 //! | [`params`] | the checked parameters of such a table in a catalog |
 //! | `tag` | keys to tags, and tags to rows |
 //! | [`row_bounds`] | one row for each key, with public row bounds |
-//! | [`band`] | keys in sums of rows, for schemes that add rows |
+//! | [`band`], `band_solve` | keys in sums of rows, for schemes that add rows |
 //! | `slot` | a key's tag and value in a row, and finding them there |
 //! | [`multi_key`] | several keys in one request, over a batch code |
-//! | [`build`] | the server's half: placing keys, in two passes over the data |
+//! | [`build`], `build_options` | the server's half: placing keys, in two passes over the data |
 //! | [`sizing`] | the sizes of a table, by its number of keys |
 //! | `occupancy` | the number of rows for a number of keys, and the moves that place every key |
 //! | [`edit`] | the server's half: changing values and adding keys, row by row |
@@ -35,7 +35,9 @@
 //! present, at 2^(8 * `tag_bytes`) over the number of keys. 16 bytes of tag put both out of reach.
 
 pub mod band;
+mod band_solve;
 pub mod build;
+mod build_options;
 pub mod edit;
 pub mod form;
 pub mod multi_key;
@@ -47,12 +49,13 @@ pub mod sizing;
 mod slot;
 mod tag;
 
-pub use band::{BandParams, SolvedStrip};
-pub use build::{BuildError, BuildOptions, KeyPlacement, KeywordBuilder, ValueWidth};
+pub use band_solve::SolvedStrip;
+pub use build::{KeyPlacement, KeywordBuilder};
+pub use build_options::{BuildError, BuildOptions, ValueWidth};
 pub use edit::{EditError, TableEdit};
 pub use form::{KeyError, KeyForm};
 pub use multi_key::MultiKeyword;
-pub use params::{Params, ValueLength};
+pub use params::{BandParams, Params, ValueLength};
 pub use row_bounds::RowBounds;
 pub use sizing::{KeyStats, KeywordSizes};
 
@@ -127,7 +130,7 @@ impl Keyword {
     /// The layer with the seeds of its strips, as they were found when the strips were solved.
     pub fn with_tries(mut self, tries: Vec<u8>) -> Self {
         if let Some(band) = &mut self.params.band {
-            band.tries = band::StripSeeds(tries);
+            band.tries = params::StripSeeds(tries);
         }
         self
     }

@@ -142,7 +142,7 @@ fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collec
         })?;
         if longest > table.key_bytes {
             // No key is longer than its form allows, or it would have been refused.
-            table.key_bytes = longest.next_power_of_two().min(options.form.most_bytes());
+            table.key_bytes = longest.next_power_of_two().min(options.form.max_bytes());
             continue;
         }
         let repeated = if options.value.is_none() { builder.drop_repeated() } else { Vec::new() };

@@ -50,25 +50,25 @@ impl CodeSizes {
         }
         let required = f64::from(REQUIRED_FAILURE_LOG2);
         let spares = if items > THOROUGH { 1 } else { items.min(MAX_SPARE) };
-        let bound = FailureBound::new(rows, items);
+        let bound = FailureBound::new(rows, items, MAX_BUCKETS);
         let mut best = CodeSizes { rows, items, copies: 0, buckets: 0, spare: items };
         for copies in 1..=MAX_COPIES {
             for spare in 0..spares {
                 let with = |buckets: usize| CodeSizes { rows, items, copies, buckets, spare };
-                let suffice = |buckets| bound.log2(&with(buckets), required) <= required;
+                let suffice = |buckets| bound.log2(copies, buckets, spare, required) <= required;
                 // The search starts with the most buckets that cost less, and looks for the fewest
                 // that suffice: more buckets fail less often.
                 let cheaper = (best.weight() - 1) / (copies + spare);
-                let mut most = (cheaper.saturating_sub(spare) / copies).min(MAX_BUCKETS);
-                let mut fewest = 1;
-                if most < fewest || !suffice(most) {
+                let mut max = (cheaper.saturating_sub(spare) / copies).min(MAX_BUCKETS);
+                let mut min = 1;
+                if max < min || !suffice(max) {
                     continue;
                 }
-                while fewest < most {
-                    let middle = (fewest + most) / 2;
-                    if suffice(middle) { most = middle } else { fewest = middle + 1 }
+                while min < max {
+                    let middle = (min + max) / 2;
+                    if suffice(middle) { max = middle } else { min = middle + 1 }
                 }
-                best = with(most);
+                best = with(max);
             }
         }
         if best.copies == 0 && items > THOROUGH {
@@ -86,7 +86,8 @@ impl CodeSizes {
     /// Base-2 logarithm of a bound on the failure probability of a request that was not made
     /// against the seed.
     pub fn failure_log2(&self) -> f64 {
-        FailureBound::new(self.rows, self.items).log2(self, f64::INFINITY)
+        let bound = FailureBound::new(self.rows, self.items, MAX_BUCKETS);
+        bound.log2(self.copies, self.buckets, self.spare, f64::INFINITY)
     }
 
     /// Lookups of every request.
@@ -100,7 +101,7 @@ impl CodeSizes {
     }
 
     /// The number of steps in which a client assigns buckets to items.
-    pub fn effort(&self) -> SearchBudget {
+    pub fn search_budget(&self) -> SearchBudget {
         SearchBudget::of(self.items)
     }
 

@@ -1,10 +1,6 @@
 //! A key's value as the sum of a few rows, which one query fetches: a *band* in place of one row or
 //! several.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `solve` | the server's half: entries whose sums are the slots of all keys |
-//!
 //! A row consists of entries, each as wide as a slot, and the entries of one number are a *strip*,
 //! with one in each row. A key's hash determines its strip ([`super::row_bounds`]), the row at
 //! which its band begins, and which of the 128 rows from there on are added. The entries of a strip
@@ -25,16 +21,9 @@
 //! ones   draw's last 16 bytes, LE; the lowest bit is 1
 //! ```
 
-mod solve;
-
-pub use solve::SolvedStrip;
-
-use super::params::Params;
+use super::params::{BandParams, Params};
 use super::tag::KeyDigest;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
-use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result, Row, SumElement};
+use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result, Row};
 use sotto_prg::PublicSeed;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
@@ -43,39 +32,6 @@ const CONTEXT: &str = "sotto 2026 keyword band v1";
 
 /// Number of rows of a band, from the first that may be added to the last.
 pub const WIDTH: u64 = 128;
-
-/// Maximum number of keys of a strip.
-pub const MAX_STRIP_KEYS: u32 = 1 << 20;
-
-/// The parameters of a band in a catalog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BandParams {
-    /// Rows of the table, each of which is a record.
-    pub rows: u64,
-    /// The elements that are added, as the scheme adds them.
-    pub unit: SumElement,
-    /// The seed of each strip, for which its bands have a solution.
-    pub tries: StripSeeds,
-}
-
-/// The seeds of strips, a byte for each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct StripSeeds(pub Vec<u8>);
-
-impl From<StripSeeds> for String {
-    fn from(tries: StripSeeds) -> String {
-        STANDARD.encode(tries.0)
-    }
-}
-
-impl TryFrom<String> for StripSeeds {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        STANDARD.decode(text).map(StripSeeds).map_err(|_| "tries are base64, with its padding")
-    }
-}
 
 /// Rows of a table whose strips have space for `strip_keys` keys: a fiftieth more, so that hardly a
 /// strip has no solution at its first seeds, and a few more for small strips.
@@ -87,11 +43,6 @@ pub(super) fn rows_for(strip_keys: u32) -> u64 {
 /// cells, which have 64 to a strip on average.
 pub(super) fn strip_keys_for(keys: u64, strips: u64) -> u64 {
     (keys as f64 / strips as f64 * (1.0 + 1.0 / 64.0)).ceil() as u64 + 1
-}
-
-/// Bytes of an entry of a band.
-pub(super) fn entry_bytes(params: &Params, unit: SumElement) -> u64 {
-    params.slot_bytes().next_multiple_of(unit.bytes() as u64)
 }
 
 /// The hash that determines the bands of keys.
@@ -154,7 +105,7 @@ impl BandParams {
             return Err(PeerMisbehaved::Length { what: "a sum of rows", got, want }.into());
         }
         let mut slot = Row::new(vec![0; params.slot_bytes() as usize]);
-        for (i, entry) in (0u64..).zip(sum.chunks_exact(entry_bytes(params, self.unit) as usize)) {
+        for (i, entry) in (0u64..).zip(sum.chunks_exact(params.entry_bytes(self.unit) as usize)) {
             let is_it = i.ct_eq(&strip);
             slot.iter_mut().zip(entry).for_each(|(out, byte)| out.conditional_assign(byte, is_it));
         }

@@ -1,30 +1,21 @@
 //! One spelling for each key, so that clients and builders of tables hash the same bytes.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `domain` | host names, also international ones |
-//! | `email` | mail addresses |
-//! | `address` | IP addresses |
-//! | `phone` | telephone numbers |
-//! | [`unicode`] | Unicode normalization and A-labels |
-//!
 //! A table has one form, named in its catalog, and builder and client bring every key into it with
 //! these functions. Both refuse invalid keys. No form strips white space: a key with some around it
 //! is refused, or is another key.
 
-mod address;
-mod domain;
-mod email;
-mod phone;
 pub mod unicode;
 
 use super::Key;
-use super::params::MAX_KEY_BYTES;
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
+use std::net::IpAddr;
 use std::str::FromStr;
 use unicode::normal;
 use zeroize::Zeroizing;
+
+/// Maximum bytes of a key of bytes or text.
+pub const MAX_KEY_BYTES: u32 = 4096;
 
 /// The form of a table's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +51,10 @@ pub enum KeyError {
     #[error("the key is empty")]
     Empty,
     /// A key above the maximum length of the form.
-    #[error("the key has more than {most} bytes")]
+    #[error("the key has more than {max} bytes")]
     Long {
         /// Maximum bytes of a key.
-        most: u32,
+        max: u32,
     },
     /// Bytes that are not UTF-8.
     #[error("the key is not UTF-8 text")]
@@ -103,13 +94,13 @@ impl KeyForm {
     }
 
     /// Bytes of the longest possible key.
-    pub fn most_bytes(self) -> u32 {
+    pub fn max_bytes(self) -> u32 {
         match self {
             KeyForm::Bytes | KeyForm::Text => MAX_KEY_BYTES,
-            KeyForm::Domain => domain::MAX_BYTES,
-            KeyForm::Email => email::MAX_BYTES,
+            KeyForm::Domain => MAX_DOMAIN_BYTES,
+            KeyForm::Email => MAX_EMAIL_BYTES,
             KeyForm::Ip | KeyForm::Md5 => 16,
-            KeyForm::Phone => phone::MAX_BYTES,
+            KeyForm::Phone => MAX_PHONE_BYTES,
             KeyForm::Sha1 => 20,
             KeyForm::Sha256 => 32,
         }
@@ -117,8 +108,8 @@ impl KeyForm {
 
     /// The default for the bytes of the longest key of a table. Longer text is rare, and every key
     /// is hashed at this length.
-    pub fn usual_bytes(self) -> u32 {
-        self.most_bytes().min(255)
+    pub fn default_bytes(self) -> u32 {
+        self.max_bytes().min(255)
     }
 
     /// The bytes to hash for a key as it was written.
@@ -133,17 +124,17 @@ impl KeyForm {
         let canonical = match self {
             KeyForm::Bytes => Zeroizing::new(key.to_vec()),
             KeyForm::Text => normal(text()?)?,
-            KeyForm::Domain => domain::canonical(text()?)?,
-            KeyForm::Email => email::canonical(text()?)?,
-            KeyForm::Ip => address::canonical(text()?)?,
+            KeyForm::Domain => canonical_domain(text()?)?,
+            KeyForm::Email => canonical_email(text()?)?,
+            KeyForm::Ip => canonical_ip_address(text()?)?,
             KeyForm::Md5 => digits(key, 16).ok_or(KeyError::Not("32 hexadecimal digits"))?,
-            KeyForm::Phone => phone::canonical(key)?,
+            KeyForm::Phone => canonical_phone(key)?,
             KeyForm::Sha1 => digits(key, 20).ok_or(KeyError::Not("40 hexadecimal digits"))?,
             KeyForm::Sha256 => digits(key, 32).ok_or(KeyError::Not("64 hexadecimal digits"))?,
         };
-        let most = self.most_bytes();
-        if canonical.len() > most as usize {
-            return Err(KeyError::Long { most });
+        let max = self.max_bytes();
+        if canonical.len() > max as usize {
+            return Err(KeyError::Long { max });
         }
         Ok(canonical)
     }
@@ -156,6 +147,112 @@ impl FromStr for KeyForm {
         let name = if name == "ntlm" { KeyForm::Md5.name() } else { name };
         let known = KeyForm::ALL.into_iter().find(|form| form.name() == name);
         known.ok_or("a form is one of bytes, text, domain, email, ip, md5 (also ntlm), sha1, sha256, phone")
+    }
+}
+
+const MAX_DOMAIN_BYTES: u32 = 253;
+
+const NO_DOMAIN: KeyError = KeyError::Not("a domain name");
+
+/// Host names.
+///
+/// Labels are mapped and checked by UTS 46 (non-transitional) and written as A-labels in lower
+/// case, so that `Bücher.example`, `bücher。example` and `xn--bcher-kva.example.` are one key. A dot
+/// at the end is removed. Labels have 1 to 63 bytes, the name at most 253. Underscores are allowed,
+/// as names in the DNS have them, and hyphens anywhere. A name whose last label is a number is an
+/// address and refused: the form `ip` is for those.
+///
+/// Tables of UTS 46 grow with Unicode. A name with characters that a build does not know yet is
+/// refused by it.
+fn canonical_domain(text: &str) -> Result<Key, KeyError> {
+    // The work is bounded before it is done: no name of this many bytes becomes short enough.
+    if text.len() > 16 * MAX_DOMAIN_BYTES as usize {
+        return Err(KeyError::Long { max: MAX_DOMAIN_BYTES });
+    }
+    let name = unicode::ascii(text).ok_or(NO_DOMAIN)?;
+    let name = name.strip_suffix('.').unwrap_or(&name);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|c| c.is_ascii_digit())
+        || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|c| c.is_ascii_hexdigit()));
+    match is_number {
+        true => Err(NO_DOMAIN),
+        false => Ok(Zeroizing::new(name.as_bytes().to_vec())),
+    }
+}
+
+const MAX_EMAIL_BYTES: u32 = 254;
+
+const NO_ADDRESS: KeyError = KeyError::Not("a mail address");
+
+/// Mail addresses.
+///
+/// The domain is that of the form `domain`. The part before the `@` is its owner's to interpret
+/// (RFC 5321, 2.4), so nothing is removed: dots and the text after a `+` count. Only ASCII letters
+/// become lower case, since no major provider distinguishes them and people do not write them
+/// alike; other text is brought into normalization form C. It has at most 64 bytes, the whole
+/// address 254 (RFC 5321, 4.5.3.1, where a path is that and two brackets). Quoted parts, white
+/// space and control characters are refused, and so are the characters that RFC 5322 does not
+/// allow.
+fn canonical_email(text: &str) -> Result<Key, KeyError> {
+    if text.len() > 16 * MAX_EMAIL_BYTES as usize {
+        return Err(KeyError::Long { max: MAX_EMAIL_BYTES });
+    }
+    let (local, domain) = text.rsplit_once('@').ok_or(NO_ADDRESS)?;
+    let refused = |c: char| match c.is_ascii() {
+        true => !(c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c)),
+        false => c.is_control() || c.is_whitespace(),
+    };
+    let dots = local.starts_with('.') || local.ends_with('.') || local.contains("..");
+    let local = Zeroizing::new(normal(local)?.to_ascii_lowercase());
+    if local.is_empty() || local.len() > 64 || dots {
+        return Err(NO_ADDRESS);
+    }
+    // The check comes afterwards, since the normal form of some character might be one of those.
+    let is_local = std::str::from_utf8(&local).is_ok_and(|local| !local.contains(refused));
+    if !is_local {
+        return Err(NO_ADDRESS);
+    }
+    let domain = canonical_domain(domain).map_err(|_| NO_ADDRESS)?;
+    Ok(Zeroizing::new([&local[..], b"@", &domain[..]].concat()))
+}
+
+/// IP addresses: 16 bytes, for IPv4 those of the IPv6 address that it is mapped to (RFC 4291,
+/// 2.5.5.2).
+///
+/// So `192.0.2.1`, `::ffff:192.0.2.1` and `::FFFF:c000:201` are one key. Zones, brackets, prefixes
+/// and leading zeros in IPv4 are refused.
+fn canonical_ip_address(text: &str) -> Result<Key, KeyError> {
+    let bytes = match text.parse().map_err(|_| KeyError::Not("an IP address"))? {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    Ok(Zeroizing::new(bytes.to_vec()))
+}
+
+const MAX_PHONE_BYTES: u32 = 16;
+
+const NO_NUMBER: KeyError =
+    KeyError::Not("a telephone number of E.164 (+15550000007: a plus sign, 7 to 15 digits, no spaces)");
+
+/// Only whether it is a number, and its length, decide a branch.
+/// Telephone numbers, as E.164 writes them and phones request them: `+`, and 7 to 15 digits of
+/// which the first is no zero.
+///
+/// Signs between the digits are refused: removing them would make the time depend on where they
+/// are. Readers of publishers' files remove them before. Numbers without a country are refused,
+/// since their meaning depends on the caller's location.
+fn canonical_phone(text: &[u8]) -> Result<Key, KeyError> {
+    let Some((plus, digits)) = text.split_first().filter(|(_, digits)| (7..=15).contains(&digits.len()))
+    else {
+        return Err(NO_NUMBER);
+    };
+    let mut wrong = i32::from(plus ^ b'+');
+    for (i, digit) in digits.iter().enumerate() {
+        wrong |= !among(i32::from(*digit), 0x30 + i32::from(i == 0), 0x3a);
+    }
+    match black_box(wrong) {
+        0 => Ok(Zeroizing::new(text.to_vec())),
+        _ => Err(NO_NUMBER),
     }
 }
 

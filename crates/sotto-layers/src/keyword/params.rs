@@ -1,12 +1,13 @@
 //! The parameters of a table of keys in a catalog.
 #![deny(clippy::indexing_slicing)]
 
-use super::band::{self, BandParams, MAX_STRIP_KEYS};
 use super::form::KeyForm;
 use super::row_bounds::RowBounds;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{ParamsError, Result};
+use sotto_core::{ParamsError, Result, SumElement};
 use sotto_prg::PublicSeed;
 
 /// Maximum number of rows that may have a key.
@@ -21,11 +22,11 @@ pub const MAX_ROWS: u64 = 1 << 40;
 /// Maximum bytes of a row.
 pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
-/// Maximum bytes of a key.
-pub const MAX_KEY_BYTES: u32 = 4096;
-
 /// The range of the bytes of a tag: enough to choose rows from, and no more than are hashed.
 pub const TAG_BYTES: std::ops::RangeInclusive<u32> = 8..=16;
+
+/// Maximum number of keys of a strip.
+pub const MAX_STRIP_KEYS: u32 = 1 << 20;
 
 /// The parameters that client and builder must agree on. A catalog has them under [`super::NAME`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,36 @@ pub struct Params {
     /// The parameters of a band, if keys are sums of rows: strips have bounds like rows then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<BandParams>,
+}
+
+/// The parameters of a band in a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BandParams {
+    /// Rows of the table, each of which is a record.
+    pub rows: u64,
+    /// The elements that are added, as the scheme adds them.
+    pub unit: SumElement,
+    /// The seed of each strip, for which its bands have a solution.
+    pub tries: StripSeeds,
+}
+
+/// The seeds of strips, a byte for each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StripSeeds(pub Vec<u8>);
+
+impl From<StripSeeds> for String {
+    fn from(tries: StripSeeds) -> String {
+        STANDARD.encode(tries.0)
+    }
+}
+
+impl TryFrom<String> for StripSeeds {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        STANDARD.decode(text).map(StripSeeds).map_err(|_| "tries are base64, with its padding")
+    }
 }
 
 /// The lengths of values. Values of different lengths look alike, since every slot has space for
@@ -109,7 +140,7 @@ impl Params {
             true => Ok(()),
             false => Err(refused(field, format!("must lie in {}..={}", range.start(), range.end()))),
         };
-        within("key_bytes", self.key_bytes.into(), 1..=self.form.most_bytes().into())?;
+        within("key_bytes", self.key_bytes.into(), 1..=self.form.max_bytes().into())?;
         within("probes", self.probes.into(), 1..=MAX_PROBES.into())?;
         let most = if self.band.is_some() { MAX_STRIP_KEYS } else { MAX_SLOTS };
         within("slots", self.slots.into(), 1..=most.into())?;
@@ -145,6 +176,11 @@ impl Params {
         u64::from(self.tag_bytes) + u64::from(self.values.length_bytes()) + u64::from(self.values.most())
     }
 
+    /// Bytes of an entry of a band.
+    pub(super) fn entry_bytes(&self, unit: SumElement) -> u64 {
+        self.slot_bytes().next_multiple_of(unit.bytes() as u64)
+    }
+
     /// Bytes of a row of slots; for a band, of a strip before it is solved.
     pub fn row_bytes(&self) -> u64 {
         self.slot_bytes() * u64::from(self.slots)
@@ -157,7 +193,7 @@ impl Params {
 
     /// Bytes of a row of the table.
     pub fn table_row_bytes(&self) -> u64 {
-        let of_band = |band: &BandParams| band::entry_bytes(self, band.unit).saturating_mul(self.rows);
+        let of_band = |band: &BandParams| self.entry_bytes(band.unit).saturating_mul(self.rows);
         self.band.as_ref().map_or(self.row_bytes(), of_band)
     }
 

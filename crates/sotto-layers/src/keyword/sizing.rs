@@ -1,10 +1,10 @@
 //! The sizes of a table of keys, which follow from the number of keys and the lengths of their
 //! values, not from their slots.
 
-use super::band::{self, BandParams, StripSeeds};
-use super::build::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
+use super::band;
+use super::build_options::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
 use super::occupancy;
-use super::params::{MAX_ROWS, Params, TAG_BYTES, ValueLength, false_positive_log2};
+use super::params::{BandParams, MAX_ROWS, Params, StripSeeds, TAG_BYTES, ValueLength, false_positive_log2};
 use super::row_bounds::{CELLS, MAX_CUT_ROWS, RowBounds};
 use sotto_core::{Error, ParamsError, SumElement};
 

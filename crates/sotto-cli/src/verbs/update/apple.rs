@@ -108,7 +108,7 @@ impl Update {
         let alone = told.value == ValueKind::Bytes && told.value_bytes == 0;
         let keyed = KeyedTable {
             form,
-            key_bytes: form.most_bytes(),
+            key_bytes: form.max_bytes(),
             value: (!alone).then_some(told.value),
             value_bytes: told.value_bytes,
         };

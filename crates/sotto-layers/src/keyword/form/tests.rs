@@ -118,7 +118,7 @@ fn text_is_normalized_and_nothing_else() {
     // Compatibility characters and cases are different keys, and white space counts.
     assert_eq!(canonical(KeyForm::Text, " \u{fb01}X ").as_deref(), Ok(" \u{fb01}X "));
     assert_eq!(KeyForm::Text.canonical(b"a\xff"), Err(KeyError::NotText));
-    assert_eq!(KeyForm::Text.canonical(&[b'a'; 4097]), Err(KeyError::Long { most: 4096 }));
+    assert_eq!(KeyForm::Text.canonical(&[b'a'; 4097]), Err(KeyError::Long { max: 4096 }));
     assert_eq!(KeyForm::Bytes.canonical(b"a\xff").unwrap().to_vec(), b"a\xff");
 }
 
@@ -209,7 +209,7 @@ proptest! {
     ) {
         let form = KeyForm::ALL[form];
         if let Ok(key) = form.canonical(text.as_bytes()) {
-            prop_assert!(!key.is_empty() && key.len() <= form.most_bytes() as usize);
+            prop_assert!(!key.is_empty() && key.len() <= form.max_bytes() as usize);
             prop_assert_eq!(form.canonical(&key).unwrap(), key);
         }
     }

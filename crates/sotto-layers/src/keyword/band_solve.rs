@@ -9,9 +9,10 @@
 //! expansions*, 1982). So elimination is done once, on bits, and there is a solution whenever there
 //! is one modulo 2.
 
-use super::{BandHash, BandPattern, entry_bytes};
-use crate::keyword::params::Params;
-use crate::keyword::{BuildError, Keyword, slot};
+use super::band::{BandHash, BandPattern};
+use super::build_options::BuildError;
+use super::params::Params;
+use super::{Keyword, slot};
 use sotto_core::{Error, Misuse, SumElement};
 
 /// The number of no equation, for rows without a pivot.
@@ -114,7 +115,7 @@ impl Echelon {
         equations: &[BandPattern],
         slots: &[&[u8]],
     ) -> Vec<u8> {
-        let width = entry_bytes(params, unit) as usize;
+        let width = params.entry_bytes(unit) as usize;
         let lanes = (width / unit.bytes()).next_multiple_of(LANES);
         let mut wanted = vec![0u16; slots.len() * lanes];
         for (wanted, slot) in wanted.chunks_exact_mut(lanes).zip(slots) {
