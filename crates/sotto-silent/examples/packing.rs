@@ -137,7 +137,7 @@ fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Measurement {
     let packed = PackedGroups::new(Groups::new(N, 1), BITS, packed_groups::MaskLayout::Whole).unwrap();
     let sink = MemorySink::new();
     sink.reserve(Section::Resident, packed.bytes()).unwrap();
-    let write = || packed.write(0..1, |_| Ok(samples.masks.clone()), || (), (&sink, Section::Resident, 0));
+    let write = || packed.write(0..1, |_| Ok(samples.masks.clone()), || (), Section::Resident.into(), &sink);
     let (written, offline) = timed(write);
     written.unwrap();
     let image = sink.into_image();

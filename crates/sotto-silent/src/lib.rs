@@ -36,7 +36,7 @@
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of their data |
 //! | `group_range` | some groups, as a part of a table has them (feature `server`) |
-//! | `packed_groups`, `write_packed` | packing weights in an image, writing them, and the pass over them (feature `server`) |
+//! | `packed_groups` | packing weights in an image, writing them, and the pass over them (feature `server`) |
 //! | `weights` | packing weights of small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -61,8 +61,6 @@ pub mod two_pass;
 pub mod unit_vector;
 #[cfg(feature = "server")]
 pub mod weights;
-#[cfg(feature = "server")]
-pub mod write_packed;
 
 /// log2 of a sum of probabilities that are given in log2, at most 0.
 pub fn log2_sum(parts: impl IntoIterator<Item = f64>) -> f64 {

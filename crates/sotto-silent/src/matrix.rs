@@ -3,29 +3,26 @@
 //! | module | contents |
 //! |---|---|
 //! | `open` | the matrix of an open image, and its products with queries |
-//! | `write` | writing records as the matrix (feature `server`) |
+//! | `write` | writing records as the matrix, a rectangle, or a range of one column (feature `server`) |
 //! | `records` | reading columns, or parts of columns (feature `server`) |
-//! | `column` | changing a range of one column (feature `server`) |
 //! | `change` | changing bytes of an image's matrix, and reporting the differences |
-//! | `row_range` | the rows of a part of a table (feature `server`) |
-//! | `part` | writing a rectangle of a matrix, wherever in its section the matrix begins (feature `server`) |
 
 mod change;
 #[cfg(feature = "server")]
-mod column;
-#[cfg(feature = "server")]
 mod open;
 #[cfg(feature = "server")]
-mod part;
-#[cfg(feature = "server")]
 mod records;
-#[cfg(feature = "server")]
-mod row_range;
 #[cfg(feature = "server")]
 mod write;
 
 #[cfg(feature = "server")]
-use sotto_core::Section;
+use sotto_core::{PartIndex, Section};
+#[cfg(feature = "server")]
+use sotto_math::matrix::PanelLayout;
+#[cfg(feature = "server")]
+use sotto_math::matrix::layout::PANEL_ROWS;
+#[cfg(feature = "server")]
+use std::ops::Range;
 
 /// An offset in a section of an image.
 #[cfg(feature = "server")]
@@ -45,16 +42,42 @@ impl From<Section> for SectionOffset {
     }
 }
 
+/// The rows of a part of a table, and their bytes: whole panels of consecutive rows. A part is a
+/// matrix of fewer rows, and its product with a query is those rows of the whole product.
+#[cfg(feature = "server")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowRange {
+    /// The rows of the part in the whole matrix.
+    pub rows: Range<usize>,
+    /// The bytes of the part in the whole matrix.
+    pub bytes: Range<u64>,
+    /// The layout of the part by itself.
+    pub layout: PanelLayout,
+}
+
+#[cfg(feature = "server")]
+impl RowRange {
+    /// Maximum number of parts that a matrix can be divided into.
+    pub fn max_parts(layout: &PanelLayout) -> u32 {
+        u32::try_from(layout.panels()).unwrap_or(u32::MAX)
+    }
+
+    /// The rows of one part. Parts differ by at most one panel.
+    pub fn of(layout: &PanelLayout, cut: PartIndex) -> Self {
+        let panels = cut.share(layout.panels() as u64);
+        // A `usize` can count the panels.
+        let row = |panel: u64| (panel as usize * PANEL_ROWS).min(layout.rows());
+        let byte = |panel: u64| panel * layout.panel_bytes() as u64;
+        let rows = row(panels.start)..row(panels.end);
+        let bytes = byte(panels.start)..byte(panels.end);
+        RowRange { layout: PanelLayout::new(rows.len(), layout.cols()), rows, bytes }
+    }
+}
+
 pub use change::ByteChange;
 #[cfg(feature = "server")]
 pub use change::{change_panels, write_changes};
 #[cfg(feature = "server")]
-pub use column::change_column;
-#[cfg(feature = "server")]
 pub use open::{BATCH, Matrix, ScanKernel, times};
 #[cfg(feature = "server")]
-pub use part::write_part;
-#[cfg(feature = "server")]
-pub use row_range::RowRange;
-#[cfg(feature = "server")]
-pub use write::{write_columns, write_matrix};
+pub use write::{change_column, write_columns, write_matrix, write_part};

@@ -11,9 +11,11 @@
 
 use crate::groups::Groups;
 use crate::lattice::{self, KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
+use crate::matrix::SectionOffset;
+use crate::samples::{STEPS, SampleMasks};
 use crate::unit_vector::MessageBits;
 use rayon::prelude::*;
-use sotto_core::{ExpectOrDefault, Misuse, Result, Section, Sink};
+use sotto_core::{ExpectOrDefault, Misuse, Result, Sink};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
 use sotto_lattice::inspiring::{Inspiring, WeightColumns};
@@ -23,6 +25,7 @@ use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Columns of weights that are made together: a cache line of each of their rows.
 const TOGETHER: usize = 64;
@@ -108,7 +111,7 @@ impl PackedGroups {
         KEY_WORDS / TOGETHER
     }
 
-    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the
+    /// Writes the weights and masks of groups, from an offset on. `samples` makes the
     /// masks of a group's numbers, and `step` is called [`steps`](Self::steps) times. Memory is 140
     /// MiB for each of these groups.
     ///
@@ -120,11 +123,13 @@ impl PackedGroups {
         groups: Range<usize>,
         samples: impl Fn(usize) -> Result<Vec<u64>> + Sync,
         step: impl Fn() + Sync,
-        (out, section, start): (&dyn Sink, Section, u64),
+        at: SectionOffset,
+        out: &dyn Sink,
     ) -> Result<()> {
+        let SectionOffset { section, start } = at;
         groups.into_par_iter().try_for_each(|group| {
             let columns = WeightColumns::new(&self.packing, &samples(group)?);
-            self.write_weights(group, &columns, &step, (out, section, start))?;
+            self.write_weights(group, &columns, &step, at, out)?;
             let mut packed = Vec::new();
             columns.last.iter().for_each(|digit| bits::pack_words(digit, Q_BITS, &mut packed));
             let [last, masks] = self.beyond();
@@ -145,11 +150,12 @@ impl PackedGroups {
         group: usize,
         columns: &WeightColumns<'_>,
         step: &(impl Fn() + Sync),
-        (out, section, start): (&dyn Sink, Section, u64),
+        at: SectionOffset,
+        out: &dyn Sink,
     ) -> Result<()> {
         let (first_row, numbers) = self.groups.place(group);
         let layout = PanelLayout::new(WEIGHT_BYTES * numbers, KEY_WORDS);
-        let start = start + (first_row / PANEL_ROWS * layout.panel_bytes()) as u64;
+        let start = at.start + (first_row / PANEL_ROWS * layout.panel_bytes()) as u64;
         (0..KEY_WORDS / TOGETHER).into_par_iter().try_for_each(|piece| {
             let (digit, first) = (piece * TOGETHER / N, piece * TOGETHER % N);
             let mut weights = vec![0; TOGETHER * self.packing.samples()];
@@ -163,8 +169,8 @@ impl PackedGroups {
             let mut panels = vec![0; TOGETHER * PANEL_ROWS];
             for panel in 0..layout.panels() {
                 layout.gather_panel(panel, &bytes, TOGETHER, &mut panels);
-                let at = panel * layout.panel_bytes() + piece * panels.len();
-                out.write_at(section, start + at as u64, &panels)?;
+                let offset = panel * layout.panel_bytes() + piece * panels.len();
+                out.write_at(at.section, start + offset as u64, &panels)?;
             }
             step();
             Ok(())
@@ -320,4 +326,31 @@ pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped:
         q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
     };
     sums.chunks(bytes * planes).map(number).collect()
+}
+
+/// Writes the weights and masks of some groups, in ranges that are processed
+/// [`together`](PackedGroups::together). A matrix of this layout begins at `matrix`, and the
+/// weights follow it.
+///
+/// # Errors
+/// Those of [`PackedGroups::write`].
+pub fn write_packed(
+    layout: PanelLayout,
+    matrix: impl Into<SectionOffset>,
+    packed: &PackedGroups,
+    groups: Vec<Range<usize>>,
+    out: &dyn Sink,
+) -> Result<()> {
+    let (samples, SectionOffset { section, start }) = (SampleMasks::new(layout)?, matrix.into());
+    let total = (groups.iter().map(Range::len).sum::<usize>() * (STEPS + packed.steps())) as u64;
+    let done = AtomicU64::new(0);
+    let step = || out.progress("weights", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+    out.progress("weights", 0, total);
+    for groups in groups {
+        let read = |at, bytes: &mut [u8]| out.read_at(section, start + at, bytes);
+        let of_group = |group| samples.of_group(group, read, step);
+        let weights = SectionOffset { section, start: start + layout.bytes() as u64 };
+        packed.write(groups, of_group, step, weights, out)?;
+    }
+    Ok(())
 }

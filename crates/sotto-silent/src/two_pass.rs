@@ -14,13 +14,10 @@
 //! |---|---|
 //! | [`bound`] | the noise of words that are read with rounded masks |
 //! | [`select`] | the possible layouts of a table, and their prices |
-//! | `write` | writing both matrices from records (feature `server`) |
-//! | `revise` | changing bytes in both matrices (feature `server`) |
+//! | `write` | writing both matrices from records, and changing bytes in both (feature `server`) |
 //! | `tables` | both matrices of an open image, and the first pass (feature `server`) |
 
 pub mod bound;
-#[cfg(feature = "server")]
-mod revise;
 pub mod select;
 #[cfg(feature = "server")]
 mod tables;
@@ -28,11 +25,9 @@ mod tables;
 mod write;
 
 #[cfg(feature = "server")]
-pub use revise::revise;
-#[cfg(feature = "server")]
 pub use tables::TwoPassTables;
 #[cfg(feature = "server")]
-pub use write::write;
+pub use write::{revise, write};
 
 use crate::lwe::encrypt::{read, rounded_mask};
 use crate::lwe::ring::N;

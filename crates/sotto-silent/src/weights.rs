@@ -4,10 +4,10 @@
 //! column.
 
 use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
-use crate::matrix::{times, write_part};
+use crate::matrix::{SectionOffset, times, write_part};
 use crate::packed_groups::residues;
 use crate::unit_vector::MessageBits;
-use sotto_core::{ExpectOrDefault, Misuse, Result, Section, Sink};
+use sotto_core::{ExpectOrDefault, Misuse, Result, Sink};
 use sotto_lattice::inspiring::{Inspiring, PackWeights};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
@@ -60,18 +60,19 @@ impl WeightLayout {
         Ok((bytes, mask))
     }
 
-    /// Writes the rows of some consecutive groups, from `start` of a section on.
+    /// Writes the rows of some consecutive groups, from an offset on.
     ///
     /// # Errors
     /// Storage errors.
-    pub fn write(&self, first: usize, rows: &[Vec<u8>], to: (&dyn Sink, Section, u64)) -> Result<()> {
+    pub fn write(&self, first: usize, rows: &[Vec<u8>], at: SectionOffset, out: &dyn Sink) -> Result<()> {
         let height = WEIGHT_BYTES * self.numbers;
         let first = first * height;
-        write_part(self.layout, to, first..first + rows.len() * height, 0..KEY_WORDS, |row, bytes| {
+        let fill = |row: usize, bytes: &mut [u8]| {
             let (group, row) = ((row - first) / height, (row - first) % height);
             let row = rows.get(group).and_then(|rows| rows.chunks_exact(KEY_WORDS).nth(row));
             bytes.copy_from_slice(row.expect_or_default("a group has three rows for each of its numbers"));
-        })
+        };
+        write_part(self.layout, at, first..first + rows.len() * height, 0..KEY_WORDS, fill, out)
     }
 
     /// The contributions of many queries' keys to the bodies of all groups' numbers, in one pass

@@ -30,7 +30,7 @@ impl PartScheme for DoublePir {
 
     fn max_parts(params: &Params) -> u32 {
         // The second matrix has at least as many panels as a small table can have parts.
-        RowRange::most(&params.cut().first()).min(RowRange::most(&params.cut().second()))
+        RowRange::max_parts(&params.cut().first()).min(RowRange::max_parts(&params.cut().second()))
     }
 
     fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {

@@ -61,7 +61,7 @@ impl PartScheme for Hintless {
     type Joiner = ();
 
     fn max_parts(params: &Params) -> u32 {
-        RowRange::most(&params.layout())
+        RowRange::max_parts(&params.layout())
     }
 
     fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {

@@ -10,7 +10,7 @@ use sotto_core::{Misuse, Params as _, RecordChange, RecordSource, Result, Sectio
 use sotto_math::bits;
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice::{self, N, VECTORS};
-use sotto_silent::matrix::{ByteChange, change_panels, write_matrix, write_part};
+use sotto_silent::matrix::{ByteChange, SectionOffset, change_panels, write_matrix, write_part};
 use sotto_silent::packed_groups::PackedGroups;
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::weights::WeightLayout;
@@ -132,13 +132,14 @@ impl<'a> Layers<'a> {
         });
         let packed: Vec<(Vec<u8>, Vec<u8>)> = packed.collect::<Result<_>>()?;
         let (rows, columns): (Vec<_>, Vec<_>) = packed.into_iter().unzip();
-        self.weighing.write(blocks.start, &rows, (out, Section::Resident, weights))?;
+        let at = |start| SectionOffset { section: Section::Resident, start };
+        self.weighing.write(blocks.start, &rows, at(weights), out)?;
         let layout = self.params.literal().masks();
         let fill = |row: usize, bytes: &mut [u8]| {
             let of_column = |column: &Vec<u8>| column.get(row).copied().unwrap_or(0);
             bytes.iter_mut().zip(&columns).for_each(|(byte, column)| *byte = of_column(column));
         };
-        write_part(layout, (out, Section::Resident, masks), 0..layout.rows(), blocks.clone(), fill)
+        write_part(layout, at(masks), 0..layout.rows(), blocks.clone(), fill, out)
     }
 
     /// Writes the weights that pack all masks.
@@ -156,7 +157,13 @@ impl<'a> Layers<'a> {
             let numbers = |group| first + group * groups.size()..first + (group + 1) * groups.size();
             let of_group = |group| samples.of_numbers(numbers(group), read, || ());
             for together in packed.together(0..groups.count()) {
-                packed.write(together, of_group, step, (out, Section::Resident, start))?;
+                packed.write(
+                    together,
+                    of_group,
+                    step,
+                    SectionOffset { section: Section::Resident, start },
+                    out,
+                )?;
             }
             (first, start) = (first + groups.numbers(), start + packed.bytes());
         }

@@ -20,8 +20,7 @@ use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
-use sotto_silent::write_packed::write_packed;
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, write_packed};
 use std::sync::Arc;
 
 /// Queries in one pass: their words have five or six planes, and twenty planes saturate the

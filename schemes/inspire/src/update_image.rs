@@ -11,7 +11,7 @@ use sotto_core::{Misuse, Params as _, RecordChange, Result, Section, Sink, Updat
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_silent::lattice::N;
 use sotto_silent::matrix::change_column;
-use sotto_silent::write_packed::write_packed;
+use sotto_silent::packed_groups::write_packed;
 
 impl UpdateImage for Inspire {
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
@@ -30,14 +30,21 @@ impl UpdateImage for Inspire {
             for group in groups(changes) {
                 let panels = t * POLYNOMIAL_BYTES / PANEL_ROWS;
                 let panels = group * panels..(group + 1) * panels;
-                let changed = change_column(&layout, (Section::Resident, out), column, panels, |bytes| {
-                    let mut polynomials = take(bytes, &mut scratch);
-                    for change in changes {
-                        let numbers = polynomials.chunks_exact_mut(N).nth(change.record as usize % t);
-                        put_change(numbers.unwrap_or_default(), group as u64 * GROUP_BYTES, change);
-                    }
-                    put(&mut polynomials, &mut scratch, bytes);
-                })?;
+                let changed = change_column(
+                    &layout,
+                    Section::Resident,
+                    column,
+                    panels,
+                    |bytes| {
+                        let mut polynomials = take(bytes, &mut scratch);
+                        for change in changes {
+                            let numbers = polynomials.chunks_exact_mut(N).nth(change.record as usize % t);
+                            put_change(numbers.unwrap_or_default(), group as u64 * GROUP_BYTES, change);
+                        }
+                        put(&mut polynomials, &mut scratch, bytes);
+                    },
+                    out,
+                )?;
                 touched.extend(changed.then_some(group * t..(group + 1) * t).into_iter().flatten());
             }
         }

@@ -15,7 +15,7 @@ impl PartScheme for SimplePir {
     type Joiner = ();
 
     fn max_parts(params: &Params) -> u32 {
-        RowRange::most(&params.layout())
+        RowRange::max_parts(&params.layout())
     }
 
     fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {

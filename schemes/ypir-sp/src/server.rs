@@ -7,8 +7,7 @@ use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
-use sotto_silent::write_packed::write_packed;
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, write_packed};
 use std::sync::Arc;
 
 /// Queries in one pass: their words have five or six planes, and twenty planes saturate the

@@ -7,7 +7,7 @@ use crate::server::packed;
 use sotto_core::{Params as _, RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::lattice::GROUP_BYTES;
 use sotto_silent::matrix::{ByteChange, change_panels};
-use sotto_silent::write_packed::write_packed;
+use sotto_silent::packed_groups::write_packed;
 
 impl UpdateImage for YpirSp {
     fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {

@@ -34,7 +34,7 @@ impl PartScheme for Ypir {
     type Joiner = FreshSamples;
 
     fn max_parts(params: &Params) -> u32 {
-        RowRange::most(&params.cut().first())
+        RowRange::max_parts(&params.cut().first())
     }
 
     fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {

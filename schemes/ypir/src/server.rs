@@ -11,10 +11,9 @@ use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice;
 use sotto_silent::matrix::SectionOffset;
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, write_packed};
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::two_pass::{TwoPassLayout, TwoPassTables, write};
-use sotto_silent::write_packed::write_packed;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use crate::params::Params;
 use crate::server::{packed, second};
 use sotto_core::{RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::lattice::GROUP_BYTES;
+use sotto_silent::packed_groups::write_packed;
 use sotto_silent::two_pass::revise;
-use sotto_silent::write_packed::write_packed;
 use std::collections::BTreeSet;
 
 impl UpdateImage for Ypir {

@@ -18,9 +18,6 @@ pub use update::HintUpdater;
 #[cfg(feature = "server")]
 pub use write::{PanelReader, Workspace, write_hint};
 
-/// Bytes of a row of the hint: n words of four bytes.
-pub const ROW_BYTES: usize = 4 * N;
-
 /// Ring blocks taken from a panel at once: the piece that they make stays in a core's second-level
 /// cache while its 64 rows are read out of it.
 pub const STRIP: usize = 4;

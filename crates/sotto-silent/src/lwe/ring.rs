@@ -26,6 +26,9 @@ pub const SET: &str = "n1024-q32-s11";
 /// Ring dimension.
 pub const N: usize = 1024;
 
+/// Bytes of a row of the hint: n words of four bytes.
+pub const ROW_BYTES: usize = 4 * N;
+
 /// The largest prime below 2^32 that is 1 modulo 2n, so that X^n + 1 splits.
 pub const Q: u32 = 4_294_957_057;
 

@@ -1,8 +1,7 @@
 //! Updating rows of a hint for changed bytes of a matrix: `H_r += sum of change * (row of A)` over
 //! the changes of row r.
 
-use super::hint::ROW_BYTES;
-use super::ring::{self, N, Q, Ring};
+use super::ring::{self, N, Q, ROW_BYTES, Ring};
 use crate::matrix::ByteChange;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 #[cfg(feature = "server")]
@@ -28,7 +27,6 @@ impl ReversedBlocks {
     ///
     /// # Errors
     /// Those of [`add_to_row`](Self::add_to_row); storage errors.
-    /// As [`add_to_row`](Self::add_to_row); storage errors.
     #[cfg(feature = "server")]
     pub fn write_row(
         &self,

@@ -1,6 +1,7 @@
 //! Updating the hint rows of an image after changes of its matrix.
 
-use super::{PanelReader, ROW_BYTES, Workspace};
+use super::{PanelReader, Workspace};
+use crate::lwe::ring::ROW_BYTES;
 use crate::lwe::update::add_to_row;
 use crate::matrix::{ByteChange, SectionOffset};
 use sotto_core::{Result, Section, Sink};

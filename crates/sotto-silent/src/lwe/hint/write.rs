@@ -1,6 +1,7 @@
 //! Writing hints of matrices in an image.
 
-use super::{PanelHint, ROW_BYTES, STRIP, STRIP_COLUMNS};
+use super::{PanelHint, STRIP, STRIP_COLUMNS};
+use crate::lwe::ring::ROW_BYTES;
 use crate::lwe::ring::Ring;
 use crate::matrix::SectionOffset;
 use rayon::prelude::*;
