@@ -14,12 +14,12 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 const ABOUT: &str = "\
-Private information retrieval: look a row up in somebody else's table without telling them which.
+Private information retrieval (PIR): look up rows of a table without revealing to its server which ones.
 
-The verbs come in the order of the job: `plan` says what a table would cost, `encode` makes it servable, `serve` answers, \
-`get` asks, `prepare` makes hints ahead of time for schemes that use them up, `update` makes the next epoch, `inspect` shows \
-what is in a file or behind an address, `bench` measures. \
-`demo` does all of it in one go, on real data.";
+`plan` computes what a table would cost, `encode` makes it servable, `serve` answers queries, `get` looks \
+rows up, `prepare` makes hints in advance for schemes whose queries spend them, `update` makes the next \
+epoch, `inspect` shows the contents of a file or a server, and `bench` measures. `demo` runs all of it on \
+real data.";
 
 const EXAMPLE: &str = "\
 Example:
@@ -51,7 +51,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 #[command(name = "sotto", version, long_version = LONG_VERSION.as_str())]
 #[command(about = "Private information retrieval", long_about = ABOUT, after_help = EXAMPLE)]
 struct Cli {
-    /// Print results as JSON, one object to a line, and errors as JSON on stderr
+    /// Print results as JSON, one object per line, and errors as JSON on stderr
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -60,7 +60,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Say which scheme and layout a table calls for, and what each would cost
+    /// Choose a scheme and layout for a table, and show what each costs
     Plan(Box<Plan>),
     /// List the schemes of this build, or what one rests on and its parameter sets
     Schemes(Schemes),
@@ -70,33 +70,33 @@ enum Verb {
     Serve(Serve),
     /// Look rows up privately
     Get(Box<Get>),
-    /// Make hints before they are needed, for schemes that use them up
+    /// Make hints in advance, for schemes whose queries spend them
     Prepare(Prepare),
     /// Apply changed rows: make the next epoch of a table
     Update(Update),
-    /// Have another key sign a table from its next epoch on
+    /// Change the signing key of a table from its next epoch on
     RotateKey(RotateKey),
-    /// Take back what the cache remembers of a table: its keys, and the newest epoch seen
+    /// Remove the known keys and the newest epoch of a table from the cache
     Forget(Forget),
-    /// Copy what a server and its tables cannot make again, while it runs
+    /// Back up a running server's state and the keys of tables
     Backup(Backup),
-    /// Put a backup back
+    /// Restore a backup
     Restore(Restore),
-    /// Show what is in a table, an image or a server
+    /// Show the contents of a table, an image or a server
     Inspect(Inspect),
-    /// Find what is wrong with a machine, a table, a server or a client, and say what to do
+    /// Check a machine, a table, a server or a client, and say how to fix what is wrong
     Doctor(Doctor),
-    /// Say what a table gives away and to whom, and measure it
+    /// Report what a table reveals and to whom, and measure it
     Leakage(Leakage),
-    /// Check what a publisher or a server says
+    /// Verify the rows that a publisher signed, or export evidence against it
     Audit(Audit),
-    /// Proofs from transparency logs, without saying for which entry
+    /// Fetch inclusion proofs of transparency logs privately
     Merkle(Merkle),
-    /// The log of a publisher's catalogs: entries, witnesses, cosignatures
+    /// Maintain the log of a publisher's catalogs, and cosign it
     Log(Log),
-    /// Serve a table in parts over many machines, on Ray
+    /// Serve a table in parts on many machines with Ray
     Ray(Ray),
-    /// Replay recorded lookups: does this build make the right bytes on this machine?
+    /// Replay recorded lookups to check this build on this machine
     SelfTest(SelfTest),
     /// Measure schemes, or this machine
     Bench(Bench),

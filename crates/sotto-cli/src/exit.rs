@@ -35,14 +35,15 @@ impl Exit {
 /// Table that `sotto exit-codes` and `sotto help exit-codes` print.
 pub(crate) const TABLE: &str = "\
   0  done
-  1  internal: a fault of sotto itself; please report it
-  2  usage: the command line does not make sense
-  3  input: a file you gave holds bad data (the message has file, line and column)
+  1  internal: a bug in sotto; please report it
+  2  usage: the command line is not valid
+  3  input: an input file holds invalid data (the message names file, line and column)
   4  params: no secure and reliable parameters fit this table, or this build lacks its scheme
-  5  peer: the server is unreachable, or its bytes break the contract
-  6  refused: the server (or another process) said no for now: busy, stale epoch, address in use
+  5  peer: the server is unreachable, or its response is invalid
+  6  refused: the server or another process refuses for now: busy, stale epoch, address in use
   7  missing: no such table, row, key, file or epoch
   8  storage: the disk is full, or a file cannot be read or written
-  9  findings: `sotto doctor` or `sotto bench soak` found something to mend
+  9  findings: `sotto doctor` or `sotto bench soak` found a problem
 
-An error goes to stderr; with --json it is one JSON object {\"error\": {\"code\", \"kind\", \"message\", \"fix\"}}.";
+An error goes to stderr; with --json it is one JSON object {\"error\": {\"code\", \"kind\", \"message\", \
+\"fix\"}}.";

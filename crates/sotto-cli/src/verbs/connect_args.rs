@@ -25,63 +25,69 @@ const CONNECTION: &str = "Connection";
 /// Arguments of every verb that opens a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConnectArgs {
-    /// The server's address, as `sotto serve` printed it; one for each role of a table that has several
+    /// Address of the server, as `sotto serve` prints it; one per role where a scheme has several
+    /// servers
     #[arg(long = "server", value_name = "URL", required = true)]
     pub(super) servers: Vec<String>,
-    /// The table's name, or that of a stack
+    /// Name of the table or stack
     #[arg(long, alias = "name", value_name = "NAME", required = true)]
     table: Option<TableName>,
-    /// Accept a table signed by this key only (`sotto encode` printed it)
+    /// Accept only a table signed by this key, as `sotto encode` prints it
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
-    /// Accept this snapshot of the table only, one epoch with all that is in it (`sotto inspect` prints its digest)
+    /// Accept only the epoch with this snapshot digest, as `sotto inspect` prints it
     #[arg(long, value_name = "DIGEST", help_heading = TRUST)]
     snapshot: Option<Hex32>,
-    /// Accept only what is in its publisher's log, and was cosigned by this witness; several: by all of them
+    /// Accept only what is in the publisher's log and this witness cosigned; repeatable
     #[arg(long = "witness", value_name = "NAME+ID+BASE64", help_heading = TRUST)]
     witnesses: Vec<WitnessKey>,
-    /// How many of the witnesses have to have cosigned [default: all]
+    /// Number of witnesses that must have cosigned [default: all]
     #[arg(long, value_name = "K", value_parser = at_least_one(), requires = "witnesses", help_heading = TRUST)]
     witness_quorum: Option<usize>,
-    /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
+    /// Maximum age of cosignatures in hours, for which a server could keep showing an old table
     #[arg(long, value_name = "HOURS", default_value = "24", help_heading = TRUST)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=8760))]
     witness_age: u64,
-    /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
+    /// Folder of hints, keys and known epochs [default: sotto/ in the user's cache folder]
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache", help_heading = STORAGE)]
     cache: Option<PathBuf>,
-    /// Keep nothing: fetch the hint anew, and believe whichever key comes first
+    /// Store nothing: fetch the hint again, and trust the first key seen
     #[arg(long, help_heading = STORAGE)]
     no_cache: bool,
-    /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
+    /// Folder of hints that queries spend [default: sotto/state/ in the user's data folder]
     #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     pub(super) state: Option<PathBuf>,
-    /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
+    /// Folder of the counter that exposes an old copy of the state [default: sotto/anchors/ in the
+    /// user's state folder]
     #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     rollback_dir: Option<PathBuf>,
-    /// The most bytes a second that hints made ahead of time may take
+    /// Limit of bytes per second for hints that are made in advance [default: none]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..), help_heading = STORAGE)]
     preparation_rate: Option<u64>,
-    /// Register new keys for this call alone, and keep none: the server then cannot tie it to other calls by its keys
+    /// Register new keys for this call alone, so that the server cannot link it to others by its
+    /// keys
     #[arg(long, help_heading = STORAGE)]
     pub(super) fresh_keys: bool,
-    /// The file with the key that encrypts kept keys [default: sotto/keys.key in the user's data folder, else in the cache]
+    /// File of the key that encrypts stored keys [default: sotto/keys.key in the user's data
+    /// folder, else in the cache]
     #[arg(long, value_name = "FILE", conflicts_with = "no_cache", help_heading = STORAGE)]
     key_file: Option<PathBuf>,
-    /// How long to wait for a busy server, or for another process that uses the same state or cache: 90, 90s or 2m
+    /// Time to wait for a busy server, or for another process that uses the same state or cache:
+    /// 90, 90s or 2m
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = CONNECTION)]
     pub(super) max_wait: Duration,
-    /// The longest one request may take, in seconds
+    /// Time limit of one request, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", help_heading = CONNECTION)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) timeout: u64,
-    /// Trust the roots in this PEM file instead of the web's (for https)
+    /// PEM file of the root certificates to trust for https, in place of the web's
     #[arg(long, value_name = "FILE", help_heading = TRUST)]
     pub(super) trust_root: Option<PathBuf>,
-    /// Refuse a table whose rows cannot be verified one by one. Where they can, they are in any case
+    /// Refuse a table without row proofs; where a table has them, they are always verified
     #[arg(long, help_heading = TRUST)]
     require_row_proofs: bool,
-    /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
+    /// Allow plain http to several servers on other machines: whoever observes all connections
+    /// learns what is looked up
     #[arg(long, help_heading = TRUST)]
     insecure_plaintext: bool,
 }

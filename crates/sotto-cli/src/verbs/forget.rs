@@ -26,7 +26,7 @@ pub(crate) struct Forget {
     /// The server's address, as it was given to `sotto get`; one for each role of a table that has several
     #[arg(long = "server", value_name = "URL", required = true)]
     servers: Vec<String>,
-    /// The table's name, or that of a stack
+    /// Name of the table or stack
     #[arg(long, alias = "name", value_name = "NAME")]
     table: TableName,
     /// The cache [default: sotto/ in the user's cache folder]

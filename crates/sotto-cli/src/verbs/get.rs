@@ -46,54 +46,59 @@ Example:
   sotto get --apple https://lookup.example --use-case callers --key +15550001234";
 
 const DETAILS: &str = "\
-A symmetric table (`sotto encode --symmetric`) takes an evaluation for each row after it was fetched; the server sees how many, \
-and may bound them for an hour.
+A symmetric table (`sotto encode --symmetric`) takes one evaluation per row, after the lookup. The server \
+sees how many evaluations a client makes, and may limit them.
 
-A table that is asked by key says so where it does not have one; the server sees no difference. Any number of \
-rows and keys may be asked for in one call, such as a file of 10,000 keys: as many travel in one request as \
-fit, 64 rows or 32 keys of most tables, and the requests follow each other, none of which is left out because of what came \
-of another. The server sees how many requests there are and how many queries are in each, so how many rows or keys were \
-wanted, and nothing of which. A stack that was made for several at once (`sotto encode --batch`) hides how many of a round \
-are wanted, too: every round asks all of its tables, and how many rounds there are is seen. Static \
-files (hints) are fetched once per epoch and kept in the cache, which also remembers the table's public key and \
-refuses another one, or an older epoch, from then on. Whoever can read the cache learns which tables you use, not \
-which rows.
+A key that the table does not have is reported as missing; the server sees no difference. Any number of \
+rows and keys may be given, such as a file of 10,000 keys. A request carries as many as fit (64 rows or 32 \
+keys of most tables), and all requests are sent, whatever the result of an earlier one. The server sees \
+how many requests there are and how many queries are in each, so it learns how many rows or keys were \
+looked up, but not which. A stack for batches (`sotto encode --batch`) also hides how many lookups a round \
+has: every round queries all of its tables, and only the number of rounds is visible.
 
-Schemes such as fspiral have keys that are registered with the server. Calls of one hour use them again, for 256 queries at \
-most, so the server knows that those calls are one client's; not what they ask. --fresh-keys makes a call that is tied to no \
-other by its keys. \
-Kept keys lie encrypted in the cache, and what opens them in a file of its own, for you alone (mode 0600; systems without modes \
-leave that to the folder). Whoever copies the cache without that file learns no keys. Whoever has both, and has recorded your \
-traffic, learns what was asked under those keys; delete both, or use --fresh-keys, where that matters.
+Hints for download are fetched once per epoch and cached. The cache also remembers the public key and the \
+newest epoch of each table, and another key or an older epoch is refused from then on. Whoever can read \
+the cache learns which tables were used, but not which rows.
 
-A server that is busy is waited for, and so is another call that uses the same state: --max-wait says how long.
+Schemes such as fspiral register evaluation keys with the server. Calls within an hour share them, for up \
+to 256 queries, so the server can link these calls to one client; it does not see what they look up. \
+--fresh-keys makes a call that cannot be linked by its keys. Stored keys lie encrypted in the cache, and \
+the key that decrypts them in a file of its own that only you can read (mode 0600; on systems without \
+modes, as its folder allows). Whoever copies the cache without that file learns no keys. Whoever has both, \
+and recorded your traffic, learns what was looked up under those keys: where that matters, delete both, or \
+use --fresh-keys.
 
-Schemes such as dpf ask two servers, and hide a row from each as long as the two do not put together what they \
-see: give --server twice, server 0 first, and only servers of operators you trust not to do that. One operator \
-of both would see every question. Naming one server twice is refused; who runs a server no program can tell.
+A busy server, or another call that uses the same state, is waited for as long as --max-wait says.
 
-Schemes such as s3pir give this machine hints, made from all rows of the table, and use one up with each query. They \
-lie in the state folder, with what is left of them (`sotto inspect --state`). A copy of that folder, a restored \
-backup and a cloned machine would use hints twice, and so give away what was asked: that is noticed by where the \
-files lie and by an anchor in a second folder, and the hints are made anew. A machine that goes back in time whole, \
-anchor and all, is not noticed: put the anchor on a disk that is not restored with it, or delete the state.
+Schemes such as dpf query two servers, and hide a row from each as long as the two do not collude. Give \
+--server twice, server 0 first, and use servers of different operators: an operator of both would see \
+every lookup. The same server given twice is refused, but no program can tell who operates a server.
 
-Once less than a quarter of the hints is left, every call makes a part of the next ones while it asks, and the next call goes \
-on from there. A call never waits for all of them, unless none are left or --refill is given. `sotto prepare` makes them \
-in one go, while nobody waits.
+Schemes such as s3pir make hints on this machine from all rows of the table, and each query spends one. \
+Hints lie in the state folder (`sotto inspect --state` shows how many queries are left). A copy of that \
+folder, a restored backup or a cloned machine would spend hints twice and so reveal lookups. This is \
+detected by a fingerprint of the files and by a rollback counter in a second folder, and the hints are \
+made again. A machine that is rolled back as a whole, counter included, is not detected: keep the counter \
+(--rollback-dir) on a disk that is not restored with it, or delete the state.
 
-With --apple it asks a server of Apple's private lookups (`sotto serve --apple`), as a phone would: for its \
-configuration, then for values, and it sends its keys where the server has none. Keys, and the user's name if --user gives \
-none, are kept and end as all registered keys. Answers are not proved, nor is the configuration. It may divide the table \
-into shards, of which a lookup names the one that its key is in: more than one is refused before anything is asked, unless \
---max-shards says of how many parts of all keys the server may learn. What it was told is kept in the state folder, for \
-good, and counts: a server that names other shards later, or in another use case, would learn more of the same key. A change \
-is refused until --accept-shards names it.
+Once less than a quarter of the hints is left, each call makes a part of the next ones during its lookup, \
+and the next call continues. A call waits for all of them only if none are left, or with --refill. `sotto \
+prepare` makes them all at once, in advance.
 
-With --user-token each request brings a token. They are fetched 32 at a time and kept in the cache, encrypted as keys are, so \
-that the issuer does not know by the time whose request one is. The first call fetches them before it asks, and a call that \
-leaves fewer than eight fetches the next ones after: these two the issuer can tell. --fetch-tokens, from a timer, and \
---stored-tokens keep both apart. Without a cache each call fetches a batch of its own.";
+With --apple, lookups go to a server of Apple's private lookups (`sotto serve --apple`), as a phone makes \
+them: the client fetches the configuration, uploads its keys if the server has none, and sends its \
+queries. Keys, and the random user name without --user, are stored and expire like all registered keys. \
+Neither answers nor the configuration are proved. The configuration may divide the table into shards, and \
+a query names the shard of its key: more than one shard is refused before anything is sent, unless \
+--max-shards allows that many. What each server may have learned is recorded permanently in the state \
+folder: a server that later names other shards, or does so in another use case, would learn more about the \
+same key. Such a change is refused until --accept-shards names it.
+
+With --user-token each request carries a token. Tokens are fetched 32 at a time and stored encrypted in \
+the cache, so that the issuer cannot link a request to a user by its time. The first call fetches tokens \
+before its lookup, and a call that leaves fewer than eight fetches more after it: those two calls the \
+issuer can link. To keep fetching and lookups apart, use --fetch-tokens from a timer, and --stored-tokens. \
+Without a cache each call fetches a batch of its own.";
 
 /// Maximum time that the end of a command takes to save hints that are being prepared.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -104,17 +109,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Get {
     #[command(flatten)]
     remote: ConnectArgs,
-    /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
+    /// Row numbers, counted from 0: 7, or 7,9, or 5..9, which is 5 to 8; repeatable
     #[arg(long = "row", visible_alias = "index", value_name = "N")]
     #[arg(required_unless_present_any = ["bits", "keys", "keys_file", "fetch_tokens"])]
     rows: Vec<RowList>,
-    /// A bit by its number in all rows together, from the least significant of each byte on; lists as --row has them
+    /// Bit numbers, counted over all rows, from the least significant bit of each byte; lists as
+    /// for --row
     #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "keys_file", "stream"])]
     bits: Vec<RowList>,
-    /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
+    /// Key of a keyword table, or key within a range, such as an address; repeatable
     #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
-    /// A file of keys, one to a line, however many; - for what is piped in
+    /// File of keys, one per line; - for standard input
     #[arg(long, value_name = "FILE")]
     keys_file: Option<PathBuf>,
     #[arg(skip)]
@@ -124,13 +130,13 @@ pub(crate) struct Get {
     /// Those of --key, then those of --keys-file.
     #[arg(skip)]
     all_keys: Vec<RequestedKey>,
-    /// Fetch one row piece by piece and write it to a file, for rows of many megabytes
+    /// Fetch one row unit by unit and write it to a file, for rows of many megabytes
     #[arg(long, requires = "output")]
     stream: bool,
-    /// The file a streamed row goes to; it appears when it is whole
+    /// File for the row of --stream; it appears when the row is complete
     #[arg(short, long, value_name = "FILE", requires = "stream")]
     output: Option<PathBuf>,
-    /// After answering, wait until new hints are made, if less than a quarter of them is left; or order those that are due
+    /// After the lookup, refill the hints if less than a quarter is left
     #[arg(long)]
     refill: bool,
     // The last one: its heading is that of all arguments after it.

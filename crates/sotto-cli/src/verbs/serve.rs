@@ -25,48 +25,50 @@ Example:
   sotto serve --config sotto.toml --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem";
 
 const DETAILS: &str = "\
-Directories are watched: the epoch that `sotto update` makes goes live by itself, and the one before stays \
-live for clients that are not there yet. Health, metrics and reload are on the admin address, which has no \
-password: keep it off the public network. Ctrl-C or SIGTERM finishes what is in flight, then ends.
+Directories are watched: an epoch that `sotto update` makes goes live by itself, and the previous one \
+stays live for clients that still use it. Health, metrics and reload are on the admin address, which has \
+no password: keep it off public networks. Ctrl-C or SIGTERM finishes requests in flight, then ends.
 
-An image is read through and compared with its digests before it is served. A damaged one is refused, by name, and the other \
-tables are served. Large images are read in the background: until then clients are told to come back (503), and /readyz on \
-the admin address says how far it is. Put another image in an old one's place by renaming (cp to another name, then \
-mv), never by \
-writing into the file. A table whose file is written to or cut short is refused (503) until a look at the files \
-finds a good one: \
-every --reload-seconds, or after `curl -X POST http://127.0.0.1:8081/reload`.
+An image is compared with its digests before it is served. A damaged one is refused by name, and the other \
+tables are served. Large images are checked in the background: until then clients get 503 with \
+Retry-After, and /readyz on the admin address shows the progress. Replace an image by renaming (cp to \
+another name, then mv), never by writing into the file. A table whose file was overwritten or truncated is \
+refused (503) until a reload finds a good one: every --reload-seconds, or with `curl -X POST \
+http://127.0.0.1:8081/reload`.
 
-A pass over a table is quickest on huge pages (2 MiB). Mapped files have them on some file systems. Where they have not, a \
-table is copied to memory that has, as long as copies take no more than half of the memory there is (--residency, \
---copy-memory-mib). What became of each table is said at start, in the log and in the metric sotto_table_bytes.
+A pass over a table is fastest on huge pages (2 MiB). Mapped files have them on some file systems. \
+Elsewhere a table is copied to memory that has them, as long as copies take at most half of the memory \
+(--residency, --copy-memory-mib). The startup message, the log and the metric sotto_table_bytes say where \
+each table is.
 
-A scheme such as dpf asks two servers, and hides a row from each of them as long as they do not put together what \
-they see. So they are for two operators: serve the same image under --role 0 and, elsewhere, by somebody else, \
-under --role 1. One operator of both would see every question. To try both on one machine, each needs addresses of its own: \
---listen for clients, and --admin-listen.
+A scheme such as dpf queries two servers, and hides a row from each as long as they do not collude. \
+Different operators must run them: serve the same image under --role 0 here and under --role 1 elsewhere. \
+An operator of both would see every lookup. To try both on one machine, give each its own --listen and \
+--admin-listen.
 
-A symmetric table (`sotto encode --symmetric`) needs the key that lies beside its images (oprf.key), at server 0 of \
-those its scheme asks. What clients learn of it is bounded by --evaluations-per-client.
+A symmetric table (`sotto encode --symmetric`) needs the key beside its images (oprf.key), at server 0. \
+--evaluations-per-client limits what clients learn of it.
 
-Limits for one address (of IPv6: one /64 network), so that an office of 50 behind one address is served and nobody is kept out. \
-They are keys of the configuration file; behind a proxy, where all clients have one address, set them to 0:
-  connections_per_client = 256             open connections; one more takes the place of an idle one
-  sessions.sessions_per_client = 256       registered keys; the least recently used go first
+Limits for one address (for IPv6, one /64 network) are high enough for an office of 50 behind one address. \
+They are keys of the configuration file. Behind a proxy, where all clients have one address, set them to 0:
+  connections_per_client = 256             open connections; a further one closes an idle one
+  sessions.sessions_per_client = 256       registered keys; the least recently used are evicted first
   sessions.registrations_per_minute = 300  registrations at once, and in each minute after
-  streams_per_client = 4                   records being sent in units
-  hint_requests_per_client = 2             orders of hints that wait
-  hint_seconds_per_client = 600            of making hints at once, and in each hour after
-  evaluations_per_client = 1000            of symmetric tables at once, and in each hour after; --state keeps count over restarts
-  scan_budget.percent_per_client = 0       of the server's time, in percent; 0: any
-Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
+  streams_per_client = 4                   concurrent row streams
+  hint_requests_per_client = 2             queued hint requests
+  hint_seconds_per_client = 600            seconds of making hints at once, and in each hour after
+  evaluations_per_client = 1000            of symmetric tables at once, and in each hour after; --state \
+keeps the counts
+  scan_budget.percent_per_client = 0       percent of the server's time; 0: no limit
+A request over a limit gets 429 with Retry-After, the number of seconds to wait.
 
-Addresses take turns where many ask. Each has a quarter of a pass in its turn, so one ask waits for a turn of each address \
-before it, and not for all their asks. Where the queue is full (max_queue), the address that has the most in it gets 429. \
-To bound what one address may use over time, give it a share: --scan-percent-per-client 25 is a quarter of each second, \
-after scan_budget.burst_seconds_per_client = 60 that it may have at once.
+The queue is fair among addresses. Each turn gives an address a quarter of a pass, so a query waits for \
+one turn of each other address, and not for all of their queries. When the queue is full (max_queue), the \
+address with the most queries in it gets 429. To limit what one address uses over time, give it a share: \
+--scan-percent-per-client 25 is a quarter of each second, after the scan_budget.burst_seconds_per_client = \
+60 that it may use at once.
 
-A configuration file holds the same and more; options given here win over it:
+A configuration file has the same settings and more; options on the command line take precedence:
   listen = \"0.0.0.0:8080\"
   tables = [{ dir = \"tables/ip-country\" }]";
 
@@ -85,66 +87,69 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
 pub(crate) struct Serve {
-    /// Directories of tables, of stacks or of tables of Apple's lookups, or single image files
+    /// Directories of tables, stacks or Apple's tables, or single image files
     #[arg(value_name = "DIR", required_unless_present_any = ["config", "apple"])]
     tables: Vec<PathBuf>,
-    /// Tables of Apple's private lookups, which phones ask: files of `sotto encode --apple`, or folders of their epochs
+    /// Tables of Apple's private lookups: files of `sotto encode --apple`, or folders of their
+    /// epochs
     #[arg(long, value_name = "PATH", num_args = 1..)]
     apple: Vec<PathBuf>,
-    /// Serve such tables also with parameters below 128 bits of security
+    /// Serve Apple's tables even with parameters of less than 128 bits of security
     #[arg(long, requires = "apple")]
     allow_insecure_params: bool,
-    /// A TOML file; unknown keys in it are refused
+    /// Configuration file in TOML; unknown keys are refused
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Which of a scheme's servers this one is [default: 0]; the others are for other operators
+    /// Which of a scheme's servers this one is, from 0; other operators run the others [default: 0]
     #[arg(long, value_name = "N")]
     role: Option<u8>,
-    /// Where clients connect [default: 127.0.0.1:8080]; port 0 takes a free one
+    /// Address for clients; port 0 takes a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// Where health and metrics are [default: 127.0.0.1:8081]; a second server on one machine needs another
+    /// Address for health and metrics, different for each server on a machine [default:
+    /// 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     admin_listen: Option<SocketAddr>,
-    /// Evaluations of symmetric tables for one address, at once and in each hour after [default: 1000]; 0: any number,
-    /// behind a proxy
+    /// Evaluations of symmetric tables for one address, at once and in each hour after; 0: no
+    /// limit, for use behind a proxy [default: 1000]
     #[arg(long, value_name = "N")]
     evaluations_per_client: Option<u64>,
-    /// Share of the server's time that one address may have: passes, streams and hints, in percent of each second
-    /// [default: 0, any]
+    /// Share of the server's time for one address, with passes, streams and hints, in percent of
+    /// each second; 0: no limit [default: 0]
     #[arg(long, value_name = "PERCENT")]
     scan_percent_per_client: Option<u64>,
-    /// The same for all addresses together, where the machine has other work too [default: 0, any]
+    /// Share of the server's time for all addresses together, in percent of each second; 0: no
+    /// limit [default: 0]
     #[arg(long, value_name = "PERCENT")]
     scan_percent: Option<u64>,
     /// Threads of one pass over a table [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Longest wait for other clients' queries to share a pass with, in microseconds [default: 500]
+    /// Maximum wait for queries of other clients that share a pass, in microseconds [default: 500]
     #[arg(long, value_name = "US")]
     batch_wait_us: Option<u64>,
-    /// Most queries in one pass [default: 8]
+    /// Maximum number of queries in one pass [default: 8]
     #[arg(long, value_name = "N")]
     batch_queries: Option<usize>,
-    /// How often to look for new epochs, in seconds [default: 10]; 0: only when told to (POST /reload)
+    /// Interval between checks for new epochs, in seconds; 0: only on POST /reload [default: 10]
     #[arg(long, value_name = "SECONDS")]
     reload_seconds: Option<u64>,
-    /// Of how many epochs the rows delta is served, to clients that hold state of their own and were away [default: 16]
+    /// Number of epochs whose rows delta is served, to clients with state that missed them
+    /// [default: 16]
     #[arg(long, value_name = "N")]
     keep_deltas: Option<u64>,
-    /// A directory for what survives a restart: the keys clients have registered, and how many evaluations each address
-    /// had. Without it they are in memory alone: clients upload keys again, and counts begin anew
+    /// Folder of what survives a restart: registered keys, and counts of evaluations. Without it
+    /// both are in memory only: after a restart clients upload keys again, and counts start at 0
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Certificate chain in PEM: serve https
+    /// Serve https with the certificate chain in this PEM file
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The certificate's private key in PEM
+    /// PEM file of the certificate's private key
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Serve https with a certificate made here, for this machine's own names and those given; it is printed, and
-    /// kept with --state.
-    /// Clients trust it with --trust-root FILE
+    /// Serve https with a generated certificate for this machine's names and those given; it is
+    /// printed, and kept with --state. Clients trust it with --trust-root FILE
     #[arg(
         long,
         value_name = "NAME,...",
@@ -154,28 +159,30 @@ pub(crate) struct Serve {
         conflicts_with = "tls_cert"
     )]
     self_signed: Option<String>,
-    /// An origin whose pages may ask in a browser, such as `https://www.example.com`; `*` for all. Without it only pages of this
-    /// server's own origin may
+    /// Origin whose pages may make lookups in a browser, such as `https://www.example.com`; `*` for
+    /// all [default: the server's own origin]
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,
-    /// Folders of publishers' logs of catalogs, served beside the tables (`sotto encode --catalog-log`). Those that a table was
-    /// written into on this machine are served without being named
+    /// Folders of publishers' catalog logs to serve (`sotto encode --catalog-log`). The logs of
+    /// tables published on this machine are served by default
     #[arg(long = "catalog-log", value_name = "DIR")]
     catalog_logs: Vec<PathBuf>,
-    /// A folder of files for browsers, served at / beside the tables: a page that asks them (`make page` makes one)
+    /// Folder of a static site to serve at /, such as the page that `make page` builds
     #[arg(long, value_name = "DIR")]
     static_dir: Option<PathBuf>,
-    /// Where answers are made from: the mapped file (map), a copy on huge pages (copy), or a copy where the file's pages
-    /// are small and it fits (auto) [default: auto]
+    /// Where tables are in memory: the mapped file (map), a copy on huge pages (copy), or a copy
+    /// where the file's pages are small and it fits (auto) [default: auto]
     #[arg(long, value_name = "WHERE", value_parser = residency)]
     residency: Option<Residency>,
-    /// Memory that copies may take with --residency auto, over all tables, in MiB [default: half of what there is]
+    /// Memory that copies of all tables may take with --residency auto, in MiB [default: half of
+    /// the machine's]
     #[arg(long, value_name = "MIB")]
     copy_memory_mib: Option<u64>,
-    /// Serve images without reading them through first: at once, and damaged ones too
+    /// Serve images without checking their digests first: at once, and damaged ones too
     #[arg(long)]
     skip_image_check: bool,
-    /// What to log on stderr: error, warn, info or debug. Never holds a row, a key or a client
+    /// Log level on stderr: error, warn, info or debug. The log never holds a row, a key or a
+    /// client
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
     log: String,
 }

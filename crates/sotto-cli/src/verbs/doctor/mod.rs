@@ -53,7 +53,7 @@ pub(crate) struct Doctor {
     /// Where clients keep hints that are used up [default: sotto/state/ in the user's data folder]
     #[arg(long, value_name = "DIR", requires = "client")]
     state: Option<PathBuf>,
-    /// Trust the roots in this PEM file instead of the web's (for https)
+    /// PEM file of the root certificates to trust for https, in place of the web's
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
 }

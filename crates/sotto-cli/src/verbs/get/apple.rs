@@ -40,31 +40,33 @@ const MAX_LOOKUPS: usize = 64;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Apple's lookups")]
 pub(super) struct AppleArgs {
-    /// Ask the server of Apple's private lookups at this address, in place of --server and --table
+    /// Address of a server of Apple's private lookups, in place of --server and --table
     #[arg(long, value_name = "URL", requires = "use_case", conflicts_with_all = ["servers", "table", "bits", "stream"])]
     apple: Option<String>,
-    /// The use case that is asked there
+    /// Name of the use case on that server
     #[arg(long, value_name = "NAME", requires = "apple")]
     use_case: Option<String>,
-    /// The name to ask under, which the server keeps keys by [default: a random one, which ends with the keys]
+    /// Name under which the server stores this user's keys [default: a random one, which expires
+    /// with the keys]
     #[arg(long, value_name = "NAME", requires = "apple")]
     user: Option<String>,
-    /// The header User-Agent, by which a server tells what its client understands
+    /// User-Agent header, from which a server infers what its client supports
     #[arg(long, value_name = "TEXT", requires = "apple", default_value = AGENT)]
     agent: String,
-    /// The server may learn in which of N parts of all keys a key is. A table in one shard tells it nothing
+    /// Maximum number of shards to accept: the server learns in which of them a key is
     #[arg(long, value_name = "N", requires = "apple", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
     max_shards: u64,
-    /// Accept that shards follow from keys by another function than before, as the refusal printed it
+    /// Accept a changed mapping of keys to shards, as the refusal prints it
     #[arg(long, value_name = "FUNCTION", requires = "apple")]
     accept_shards: Option<ShardFunction>,
-    /// What the app gave to the system for this user: brings a token with each request, which the server issues for it
+    /// User token that the app gives to the system; each request then carries a token issued for it
     #[arg(long, value_name = "TOKEN", requires = "apple")]
     user_token: Option<String>,
-    /// Fetch a batch of tokens and ask nothing. From a timer, its times say nothing of when this user asks
+    /// Fetch a batch of tokens and make no lookup; run it from a timer, so that its times reveal
+    /// nothing about lookups
     #[arg(long, requires = "user_token", conflicts_with_all = ["rows", "keys", "keys_file", "refill", "stored_tokens"])]
     fetch_tokens: bool,
-    /// Bring tokens that are stored, and fetch none
+    /// Use stored tokens only, and fetch none
     #[arg(long, requires = "user_token")]
     stored_tokens: bool,
     /// Ask by way of the relay of Oblivious HTTP at this address: the server does not learn who asks, nor the relay what
@@ -76,7 +78,7 @@ pub(super) struct AppleArgs {
     #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "such a build refuses the flag"))]
     #[arg(long, value_name = "FILE", requires = "relay", hide = !OHTTP, value_parser = of_ohttp::<std::path::PathBuf>)]
     gateway_keys: Option<std::path::PathBuf>,
-    /// Ask also where parameters have less than 128 bits of security
+    /// Accept parameters of less than 128 bits of security
     #[arg(long, requires = "apple")]
     allow_insecure_params: bool,
 }

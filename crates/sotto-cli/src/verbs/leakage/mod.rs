@@ -61,7 +61,7 @@ pub(crate) struct Leakage {
     /// A key that the table has, or a row's, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
-    /// Trust the roots in this PEM file instead of the web's (for https)
+    /// PEM file of the root certificates to trust for https, in place of the web's
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
     /// Write the page into this file

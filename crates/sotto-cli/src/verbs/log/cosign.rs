@@ -34,7 +34,7 @@ pub(super) struct Cosign {
     /// The file for the cosigned checkpoint, which the publisher attaches (`sotto log attach`)
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Trust the roots in this PEM file instead of the web's (for https)
+    /// PEM file of the root certificates to trust for https, in place of the web's
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
 }

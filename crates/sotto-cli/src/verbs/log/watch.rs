@@ -29,7 +29,7 @@ pub(super) struct Watch {
     /// How long to wait before the next look
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with = "once")]
     every: Duration,
-    /// Trust the roots in this PEM file instead of the web's (for https)
+    /// PEM file of the root certificates to trust for https, in place of the web's
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
 }
