@@ -18,9 +18,9 @@ use sotto_bench::{Options, Report, load, machine, shipped};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-A definition is a TOML file under bench/definitions, or one of the names that ship with sotto \
-(`sotto bench --list`). Every answer is checked; one wrong answer ends the run without figures. \
-Downloading everything and asking in the clear stand beside every case, as baselines.
+A definition is a TOML file under bench/definitions, or one of the names that ship with sotto (`sotto \
+bench --list`). Every answer is checked, and a wrong answer ends the run without figures. Every case is \
+compared with two baselines: downloading the table, and plaintext queries.
 
 Example:
   sotto bench quick --svg quick.svg
@@ -37,48 +37,49 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Bench {
-    /// Definitions: files or shipped names; or `machine`, the memory read probe and a calibration for `sotto plan`; or `plan`,
-    /// what that predicts against what is measured; or `regression`, ratios that fall
-    /// when something has become slower; or `server DIR`, lookups a second from a server of that table on
-    /// loopback, alone and with strangers' queries in shared passes; `overload DIR`, what such a server does when it is asked
-    /// for more than it can give; or `soak DIR`, whether it is as it was after a long time at half of that, with updates, keys
-    /// and clients that break off
+    /// What to measure: definitions (files or shipped names); `machine`, which measures memory and
+    /// calibrates `sotto plan`; `plan`, predicted against measured times; `regression`, ratios of
+    /// times that fall if something became slower; `server DIR`, lookups per second of a server of
+    /// that table on loopback; `overload DIR`, that server under more load than its capacity; or
+    /// `soak DIR`, whether it is unchanged after a long time at half load, with updates, keys and
+    /// clients that disconnect
     #[arg(value_name = "DEFS", default_value = "quick")]
     definitions: Vec<String>,
     /// List the definitions that ship with sotto
     #[arg(long)]
     list: bool,
-    /// Threads of the server, instead of what the definitions say
+    /// Threads of the server [default: as the definitions say]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Clients of `bench server`, asking without a pause
+    /// Number of clients of `bench server`, which query without a pause
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     clients: u16,
-    /// What `bench overload` and `bench soak` ask for, as so many times what the server can give [default: 10, and 0.5]
+    /// Load of `bench overload` and `bench soak`, as a multiple of the server's capacity [default:
+    /// 10, and 0.5]
     #[arg(long, value_name = "X", value_parser = parse_load_factor)]
     load_factor: Option<f64>,
-    /// How long they do
+    /// Duration of `bench overload` and `bench soak`, in seconds
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// By how much the memory of a server that `bench soak` has soaked may grow
+    /// Maximum growth of a server's memory in `bench soak`, in percent
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = parse_percent)]
     max_growth: f64,
-    /// Fewer repetitions: quicker, noisier
+    /// Fewer repetitions: faster, noisier
     #[arg(long)]
     quick: bool,
-    /// Run the cases marked `full` too: minutes and many gigabytes each
+    /// Include the cases marked `full`, which take minutes and many gigabytes each
     #[arg(long)]
     full: bool,
-    /// Draw the figures into this file
+    /// SVG file to draw the figures to
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write the figures as JSON into this file as well
+    /// File to write the figures to as JSON
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where images are written while measuring [default: the system's folder for temporary files]
+    /// Folder for images while measuring [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// The commit this program was built from, for the report
+    /// Commit that this program was built from, for the report
     #[arg(long, value_name = "HASH")]
     commit: Option<String>,
 }

@@ -10,11 +10,13 @@ use sotto_client::{Stack, Table};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-The cache remembers the newest epoch that was seen of a table, and the keys that led there. An older epoch, a key that was \
-replaced, and a key that nothing leads to are refused from then on, whoever pins them. That is what keeps a server from showing \
-an old table, so forget a table only if its publisher says that it was made anew, and pin the key that they give you.
+The cache remembers the newest epoch seen of a table, and the chain of keys that signed it. From then on \
+an older epoch, a replaced key, and a key that is not in that chain are refused, even if pinned. This \
+keeps a server from showing an old table, so forget a table only if its publisher says that it was created \
+again, and pin the key that the publisher gives you.
 
-Nothing is sent. Evidence of a publisher that showed two different tables is kept (sotto audit evidence).
+Nothing is sent. Evidence against a publisher that showed two different tables is kept (`sotto audit \
+evidence`).
 
 Example:
   sotto forget --server http://127.0.0.1:8080 --table people";
@@ -23,13 +25,14 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Forget {
-    /// The server's address, as it was given to `sotto get`; one for each role of a table that has several
+    /// Address of the server, as given to `sotto get`; one per role where a scheme has several
+    /// servers
     #[arg(long = "server", value_name = "URL", required = true)]
     servers: Vec<String>,
     /// Name of the table or stack
     #[arg(long, alias = "name", value_name = "NAME")]
     table: TableName,
-    /// The cache [default: sotto/ in the user's cache folder]
+    /// Folder of the cache [default: sotto/ in the user's cache folder]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }

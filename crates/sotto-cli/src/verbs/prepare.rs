@@ -11,10 +11,10 @@ use sotto_core::{Budget, ExpectOrDefault};
 use std::sync::Arc;
 
 const EXAMPLE: &str = "\
-It makes the first hints of a table if there are none yet. It makes the next ones if less than a quarter is left, or \
-with --force. Rows \
-are streamed once and not kept. After an interruption the next call goes on from what was written down last: that is done \
-after every sixteenth of the rows, and every minute. --preparation-rate limits the next hints, not the first.
+Makes the first hints of a table if there are none, and the next ones if less than a quarter is left or \
+with --force. Rows are streamed once and not stored. Progress is saved after every sixteenth of the rows \
+and every minute, and an interrupted preparation resumes there. --preparation-rate limits the next hints, \
+not the first.
 
 Example:
   sotto prepare --server https://lookup.example --table people
@@ -26,7 +26,7 @@ Example:
 pub(crate) struct Prepare {
     #[command(flatten)]
     remote: ConnectArgs,
-    /// Make the next hints even if enough are left
+    /// Make the next hints even if a quarter or more is left
     #[arg(long)]
     force: bool,
 }

@@ -14,11 +14,11 @@ use std::time::Duration;
 /// Arguments of every verb that publishes.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PublishArgs {
-    /// Write the catalog into the publisher's log in this folder, this one and later ones: another catalog of the same epoch is
-    /// then exposed to whoever reads the log. See `sotto log`
+    /// Folder of the publisher's log, to add this catalog and later ones to: it exposes a second
+    /// catalog of the same epoch. See `sotto log`
     #[arg(long, value_name = "DIR")]
     catalog_log: Option<PathBuf>,
-    /// For how long clients believe the catalog: 7d, 12h; 0 for ever [default: for ever; an update: as the one before]
+    /// Lifetime of the catalog: 7d, 12h; 0: no limit [default: no limit; for an update, as before]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires: Option<Duration>,
 }

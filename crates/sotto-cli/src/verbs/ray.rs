@@ -9,8 +9,8 @@ use std::io::ErrorKind;
 use std::process::Command;
 
 const EXAMPLE: &str = "\
-Arguments are those of `sotto-ray`, which has to be installed: pip install sotto-ray. It serves a table in parts (`sotto encode \
---parts`), each part by an actor of Ray that holds it in memory.
+The arguments are those of `sotto-ray`, which must be installed: pip install sotto-ray. It serves a table \
+in parts (`sotto encode --parts`), each part by a Ray actor that holds it in memory.
 
 Example:
   sotto ray encode people.parquet --key phone --value name --parts 4 --out tables/people --signing-key private/signing.key
@@ -24,7 +24,7 @@ const PROGRAM: &str = "sotto-ray";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Ray {
-    /// What `sotto-ray` is to do: environment, encode, up, status or down, and its arguments
+    /// Command of `sotto-ray` and its arguments: environment, encode, up, status or down
     #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }

@@ -12,17 +12,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLE: &str = "\
-The old key signs a statement that names the new one. It lies beside the images (succession.json), and goes with each catalog \
-that the new key signs. Clients that have pinned or remembered the old key follow it until the time of --valid-for is over, are \
-told so, and remember the new key; from then on they refuse what the old one signs. Later on the old key is refused as any other.
+The old key signs a statement that names the new one. It is stored beside the images (succession.json) and \
+sent with each catalog that the new key signs. Clients that pinned or remembered the old key follow it \
+within the time of --valid-for, report the change, and remember the new key; from then on they refuse the \
+old one. After that time the old key is refused like any other key.
 
-The new key takes the place of signing.key, and the old one lies in retired-*.key: destroy it, now or when the next epoch is \
-there. The next `sotto update` or `sotto encode` signs with the new one. Where several servers serve the table, bring them that \
-epoch within a few seconds of each other.
+The new key replaces signing.key, and the old one is kept in retired-*.key: destroy it, now or once the \
+next epoch exists. The next `sotto update` or `sotto encode` signs with the new key. If several servers \
+serve the table, give all of them that epoch within a few seconds.
 
-The tables of a stack are signed with its key: they change with it, so the stack's next epoch brings a next one of every table.
+The tables of a stack are signed with its key, so the next epoch of the stack comes with a next epoch of \
+every table.
 
-A key that somebody else has is no longer yours to name another with: they can, too. Publish the table under a new name then.
+Do not rotate a key that somebody else has: they can name a successor too. Publish the table under a new \
+name instead.
 
 Example:
   sotto rotate-key tables/people --valid-for 90d
@@ -35,16 +38,16 @@ const LONGEST: Duration = Duration::from_secs(3660 * 86_400);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct RotateKey {
-    /// The directory of the table or the stack
+    /// Directory of the table or stack
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// For how long clients follow: 90d, 12h
+    /// How long clients follow the old key to the new one: 90d, 12h
     #[arg(long, value_name = "DURATION", default_value = "90d", value_parser = duration)]
     valid_for: Duration,
-    /// The old key, where it is not in the directory; it stays where it is
+    /// File of the old key, if it is not in the directory; it is left in place
     #[arg(long, value_name = "FILE", requires = "new_key")]
     signing_key: Option<PathBuf>,
-    /// Where the new key is, or is to be made
+    /// File of the new key; created if missing
     #[arg(long, value_name = "FILE", requires = "signing_key")]
     new_key: Option<PathBuf>,
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const EXAMPLE: &str = "\
-Vectors are recorded lookups (spec/vectors). Each is replayed without a network: the same requests must be made, and \
-the same row read.
+Vectors are recorded lookups (spec/vectors). Each is replayed without a network: this build must make the \
+same requests, and recover the same row.
 
 Example:
   sotto self-test spec/vectors/*.json";
@@ -21,7 +21,7 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct SelfTest {
-    /// Vectors, each the file that ends with .json; the one with .bin lies beside it
+    /// Vectors: .json files, each with its .bin file beside it
     #[arg(value_name = "VECTOR", required = true)]
     files: Vec<PathBuf>,
 }

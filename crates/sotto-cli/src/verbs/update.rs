@@ -22,36 +22,37 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLE: &str = "\
-The file has two columns, the row's number and its new value; for range tables three, first key, last key and \
-value; for keyword tables key and value. Columns are found by the names that they had when the table was encoded (source.json in \
-the directory keeps them), else by the names row, start, end, key and value; \
-in a CSV file without a header by their place. A CSV file whose first line may be a header or a key is refused until \
---header or --no-header says which.
+The file has two columns, row number and new value; for range tables three, first key, last key and value; \
+for keyword tables key and value. Columns are found by the names that they had when the table was encoded \
+(in source.json of the directory), else by the names row, start, end, key and value, or in a CSV file \
+without a header by position. A CSV file whose first line could be a header or data is refused until \
+--header or --no-header is given.
 
-Before anything is written, it is said what changes: 3 set, 1 added, 0 removed. --dry-run stops there.
+A summary is printed before anything is written: 3 set, 1 added, 0 removed. --dry-run stops there.
 
-Rows past the end are appended while there is room (`sotto encode --headroom`). A running `sotto serve` picks the new epoch up \
-by itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
-can work out from it something of what changed: the scheme's README says what.
+Rows past the end are appended as long as the table has headroom (`sotto encode --headroom`). A running \
+`sotto serve` loads the new epoch by itself and keeps the previous one live; clients fetch a delta instead \
+of the complete hint. A client that has the old hint can infer something about the changed rows from the \
+delta: the scheme's README says what.
 
-Keyword tables: a key that is there gets the new value, one that is not is added while there is room (`sotto encode \
---headroom`). A key is removed if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column \
-that --delete \
-names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
+Keyword tables: a key that the table has gets the new value, and any other key is added as long as there \
+is headroom. A key is removed if its value is null (JSON lines and Parquet) or if the column of --delete \
+says so (CSV, which has no null). The rows of the newest epoch are stored in the directory for this \
+(epoch-N.rows); they are not served.
 
-A range may cover a part of a block, which holds one value. As when the table was encoded (--block-value), the block changes if \
-its first key does, or if the new value has most of its keys; for that the others count as if they had the block's value \
-until now.
+A range may cover a part of a block, which holds one value. As in encoding (--block-value), the block \
+changes if its first key does, or if the new value has most of its keys; keys outside the range count with \
+the block's present value.
 
-A table of Apple's lookups (`sotto encode --apple`) is updated in the same way, from its newest epoch alone. Only what \
-changed is made anew. If rows find no room, the whole table is, and it is said before.
+A table of Apple's lookups (`sotto encode --apple`) is updated in the same way, from its newest epoch. \
+Only what changed is encoded again. If rows do not fit, the whole table is encoded again, which is \
+announced before.
 
-A stack (`sotto encode --batch`) is updated like a table: each of its tables that changes gets its next epoch, and \
-the stack that \
-names them comes last, so that clients see all of it or nothing.
+A stack (`sotto encode --batch`) is updated like a table: each of its tables that changes gets its next \
+epoch, and the stack that names them is written last, so that clients see the complete update or none of it.
 
-Old epochs stay in the directory until --keep-epochs says otherwise; a server needs the two newest. What shrinks keeps \
-only its catalog and its rows delta (epoch-N.delta), for clients that hold state of their own and were away.
+Old epochs stay in the directory unless --keep-epochs is given; a server needs the two newest. A shrunk \
+epoch has only its catalog and rows delta (epoch-N.delta), for clients with state that missed it.
 
 Example:
   sotto update tables/words today.csv
@@ -63,61 +64,63 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Update {
-    /// The directory of the table, or of the stack
+    /// Directory of the table or stack
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The file of changed rows: CSV, JSON lines or Parquet; .gz and .zst are decompressed
+    /// File of changed rows: CSV, JSON lines or Parquet; .gz and .zst are decompressed
     #[arg(value_name = "CHANGES")]
     changes: PathBuf,
-    /// The column of row numbers [default: `row`, or the first]
+    /// Column of row numbers [default: `row`, or the first]
     #[arg(long, value_name = "COL", requires = "value", conflicts_with_all = ["start", "end"])]
     row: Option<ColumnSelector>,
-    /// Keyword tables: the column of keys [default: named as when the table was encoded, or the first]
+    /// Keyword tables: column of keys [default: as in encoding, or the first]
     #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
     key: Option<ColumnSelector>,
-    /// Keyword tables: the column that says which keys are removed: 1, true, yes or delete; else 0, false, no or nothing
+    /// Keyword tables: column that marks keys to remove, with 1, true, yes or delete; otherwise 0,
+    /// false, no or empty
     #[arg(long, value_name = "COL")]
     delete: Option<ColumnSelector>,
-    /// Range tables: the column of first keys [default: named as when the table was encoded, or the first]
+    /// Range tables: column of first keys [default: as in encoding, or the first]
     #[arg(long, value_name = "COL", requires = "value")]
     start: Option<ColumnSelector>,
-    /// Range tables: the column of last keys [default: named as when the table was encoded, or the second]
+    /// Range tables: column of last keys [default: as in encoding, or the second]
     #[arg(long, value_name = "COL", requires_all = ["start", "value"])]
     end: Option<ColumnSelector>,
-    /// The column of values [default: named as when the table was encoded, or the one after those]
+    /// Column of values [default: as in encoding, or the next one]
     #[arg(long, value_name = "COL")]
     value: Option<ColumnSelector>,
-    /// What the file is: csv, jsonl or parquet [default: by its name]
+    /// Format of the file: csv, jsonl or parquet [default: by its name]
     #[arg(long)]
     format: Option<SourceFormat>,
-    /// The first line of the CSV file names the columns; it does anyway if one is asked for by name, or is named in it
+    /// The first line of the CSV file names the columns; implied if an option or the first line has
+    /// a column's name
     #[arg(long, conflicts_with = "no_header")]
     header: bool,
     /// The first line of the CSV file is data
     #[arg(long)]
     no_header: bool,
-    /// Say what would change, and write nothing
+    /// Print what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// What stands between the columns of a CSV file; \t for a tab [default: a tab in a .tsv file, else a comma]
+    /// Delimiter of a CSV file; \t for a tab [default: a tab for .tsv, else a comma]
     #[arg(long, value_name = "CHAR", value_parser = source::delimiter)]
     delimiter: Option<u8>,
-    /// How values are written: text, hex, base64, u8 ... [default: as the table's are]
+    /// Encoding of values in the file: text, hex, base64, u8 ... [default: the table's]
     #[arg(long)]
     encoding: Option<Encoding>,
-    /// Threads that encode [default: one per core]
+    /// Threads for encoding [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Afterwards, shrink or remove all but the newest N images [default: keep all]
+    /// Number of newest images to keep; older ones are shrunk or removed [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     keep_epochs: Option<u16>,
-    /// With --keep-epochs: of how many epochs at least the rows delta stays
+    /// With --keep-epochs: minimum number of epochs whose rows delta is kept
     #[arg(long, value_name = "N", default_value_t = 16, requires = "keep_epochs")]
     keep_deltas: u64,
-    /// The signing key [default: signing.key in the directory]
+    /// File of the signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
-    /// Tables of Apple's lookups: update one whose parameter set is weak all the same
+    /// Tables of Apple's lookups: accept a parameter set of less than 128 bits of security
     #[arg(long)]
     allow_insecure_params: bool,
     #[command(flatten)]

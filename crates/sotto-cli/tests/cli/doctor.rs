@@ -59,10 +59,10 @@ fn files_that_others_may_change_and_bytes_that_changed_are_found() {
     mode(&image, 0o666);
     let open = found(&doctor(&[]), "mend");
     assert!(
-        has(&open, "publish in your name") && has(&open, "under the server") && open.len() == 2,
+        has(&open, "publish in your name") && has(&open, "while it is served") && open.len() == 2,
         "{open:?}"
     );
-    doctor(&[]).fails_softly("2 things are to be mended");
+    doctor(&[]).fails_softly("2 problems found");
 
     let mut bytes = std::fs::read(&image).unwrap();
     let at = bytes.len() / 2;
@@ -135,7 +135,8 @@ fn a_server_is_well_and_what_stands_before_it_is_not() {
     let well = doctor(&server.url);
     assert_eq!(found(&well, "mend"), [""; 0]);
     let good = found(&well, "good");
-    for word in ["its clock is this one's", "a query of", "downloads go on", "table words, epoch 1"] {
+    for word in ["clock agrees with this one", "a query of", "interrupted downloads resume", "table words, \
+                  epoch 1"] {
         assert!(has(&good, word), "{word}: {good:?}");
     }
     assert!(has(&found(&well, "note"), "plain http"));
@@ -143,7 +144,7 @@ fn a_server_is_well_and_what_stands_before_it_is_not() {
     let behind = doctor(&proxy(&server.url));
     let mend = found(&behind, "mend");
     for word in
-        ["clock and this one differ", "a cookie (stick)", "does not come through: status 413", "begin anew"]
+        ["clock and this one differ", "a cookie (stick)", "is not accepted: status 413", "start again"]
     {
         assert!(has(&mend, word), "{word}: {mend:?}");
     }
@@ -152,7 +153,7 @@ fn a_server_is_well_and_what_stands_before_it_is_not() {
         has(&found(&doctor(&server.admin), "mend"), "no list of tables") || doctor(&server.admin).code == 9
     );
     assert!(has(&found(&doctor("http://127.0.0.1:9"), "mend"), "no answer"));
-    sotto(&["doctor", "http://"]).fails(2, &["is no address"]);
+    sotto(&["doctor", "http://"]).fails(2, &["is not an address"]);
 }
 
 #[test]
@@ -165,9 +166,9 @@ fn servers_of_one_table_have_roles_and_one_epoch() {
     // Both are server 0.
     let (one, other) = (Served::start(&[&table]), Served::start(&[&table]));
     let outcome = sotto(&["doctor", &one.url, &other.url, "--json"]);
-    assert!(has(&found(&outcome, "mend"), "address 1 is of another role"));
+    assert!(has(&found(&outcome, "mend"), "address 1 has another role"));
     let outcome = sotto(&["doctor", &one.url, "--json"]);
-    assert!(has(&found(&outcome, "note"), "it takes 2 servers, and 1 was given"));
+    assert!(has(&found(&outcome, "note"), "the scheme has 2 servers, and 1 is given"));
 }
 
 #[test]
@@ -181,6 +182,6 @@ fn what_clients_keep_is_looked_at() {
     mode(&cache, 0o755);
     mode(&state, 0o700);
     let mend = found(&doctor(), "mend");
-    assert!(mend.len() == 1 && has(&mend, "others see which tables you use"), "{mend:?}");
+    assert!(mend.len() == 1 && has(&mend, "other users can see which tables you use"), "{mend:?}");
     assert!(Path::new(&cache).exists());
 }

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 /// Arguments of `sotto audit evidence`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Evidence {
-    /// The folder for what is written; made if it is not there
+    /// Folder for the exported files; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Where the client keeps what it has seen [default: sotto/ in the user's cache folder]
+    /// Folder of the client's cache [default: sotto/ in the user's cache folder]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }

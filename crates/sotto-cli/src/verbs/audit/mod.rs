@@ -13,11 +13,13 @@ use crate::screen::Screen;
 use clap::Subcommand;
 
 const EXAMPLE: &str = "\
-A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows back, of a \
-directory or of a server whose rows are public, and computes the root again. A server does the same before it serves a table.
+A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows \
+of a directory, or of a server whose rows are public, and computes the root again. A server does the same \
+before it serves a table.
 
-A client refuses two catalogs of one epoch under one key, and two logs of one publisher, and keeps both with their signatures. \
-`sotto audit evidence` writes them where they can be sent to others, each pair with a sentence that says what it proves.
+A client refuses two catalogs of one epoch under one key, and two forks of a publisher's log, and stores \
+both with their signatures. `sotto audit evidence` exports them to files that others can verify, each pair \
+with a sentence that says what it proves.
 
 Example:
   sotto audit rows tables/words
@@ -34,9 +36,9 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Read all rows of a table, and compare them with the root that its publisher has signed
+    /// Compare all rows of a table with the root that its publisher signed
     Rows(rows::AuditRows),
-    /// Write out what proves that a publisher showed different people different things
+    /// Export evidence of publishers that signed contradicting catalogs or logs
     Evidence(evidence::Evidence),
 }
 

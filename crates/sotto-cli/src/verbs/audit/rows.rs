@@ -19,16 +19,16 @@ use std::sync::Arc;
 /// Arguments of `sotto audit rows`.
 #[derive(Debug, clap::Args)]
 pub(super) struct AuditRows {
-    /// A directory of a table or a stack, or a server's address
+    /// Directory of a table or stack, or address of a server
     #[arg(value_name = "DIR|URL")]
     target: String,
-    /// Which table of a server or a stack [default: all of a stack]
+    /// Table of a server or stack [default: all of a stack]
     #[arg(long, value_name = "NAME")]
     table: Option<TableName>,
-    /// Which epoch of a table's directory [default: the newest]
+    /// Epoch of a table's directory [default: the newest]
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
-    /// Accept a table signed by this key only
+    /// Accept only a table signed by this key
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
 }

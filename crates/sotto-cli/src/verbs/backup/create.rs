@@ -21,16 +21,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const EXAMPLE: &str = "\
-What it holds: what the server keeps in its state folder (clients' keys, counts of evaluations, spent tokens and the keys that \
-they are signed with, its own certificate), and of each table the keys and the small files beside its images (signing.key, \
-oprf.key, succession.json, source.json); of a stack its document and its public files as well. Images are not in it, unless \
---images says so: they can be made again from the rows. A key that --signing-key keeps elsewhere is not in it.
+A backup has the server's state folder (clients' keys, counts of evaluations, spent tokens and the keys \
+that sign tokens, the server's own certificate) and, for each table, the keys and small files beside its \
+images (signing.key, oprf.key, succession.json, source.json); for a stack also its document and public \
+files. It has no images unless --images is given, since they can be encoded again from the rows, and no \
+signing key that --signing-key stores elsewhere.
 
-The server goes on meanwhile. It copies each database as it is at one moment, into the folder `backup` of its state folder; from \
-there this command takes it, and from nowhere else: --state, or the configuration, says where that folder is. A server \
-that does not run has nothing to copy: its state folder can be copied as it is.
+The server keeps running. It copies each database at one moment into the folder `backup` of its state \
+folder, and this command takes the copy from there: --state, or the configuration, names that folder. If \
+the server is not running, copy its state folder directly.
 
-A backup holds secret keys. It is for this user alone; keep it as well as the keys themselves. `sotto restore` puts it back.
+A backup holds secret keys. Only this user can read it; protect it like the keys themselves. `sotto \
+restore` restores it.
 
 Example:
   sotto backup /backups/monday tables/people --admin http://127.0.0.1:8081 --state /var/lib/sotto
@@ -46,22 +48,22 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Backup {
-    /// The folder to make
+    /// Folder to create
     #[arg(value_name = "OUT")]
     out: PathBuf,
-    /// Directories of tables, of stacks, or of tables of Apple's lookups
+    /// Directories of tables, stacks, or Apple's tables
     #[arg(value_name = "DIR")]
     tables: Vec<PathBuf>,
-    /// The server's configuration file: its tables, and its address for operators
+    /// Server's configuration file, which names its tables and admin address
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The server's address for operators, if it has state [default: the configuration's]
+    /// Admin address of the server, if it has state [default: from the configuration]
     #[arg(long, value_name = "URL")]
     admin: Option<String>,
-    /// The server's state folder on this machine, as it was started with [default: the configuration's]
+    /// State folder of the server on this machine [default: from the configuration]
     #[arg(long, value_name = "DIR", requires = "admin")]
     state: Option<PathBuf>,
-    /// The newest image of each table too
+    /// Include the newest image of each table
     #[arg(long)]
     images: bool,
 }

@@ -9,11 +9,12 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-What was registered, spent or counted after the backup was made is not in it: clients register again by themselves; tokens that \
-were spent since then can be spent once more, and addresses have the evaluations again that they used since then. Where that \
-must not be, leave tokens.redb out (--exclude tokens.redb): phones then fetch new tokens, and no old one is good.
+What was registered, spent or counted after the backup is lost: clients register again by themselves, \
+tokens spent since then can be spent a second time, and addresses regain the evaluations that they used \
+since then. To rule out double spending, leave tokens.redb out (--exclude tokens.redb): phones then fetch \
+new tokens, and no old token is valid.
 
-Nothing that is there is written over, unless --replace says so; and nothing while a server has the folder open.
+Existing files are not overwritten without --replace, and none is while a server has the folder open.
 
 Example:
   sotto restore /backups/monday --state /var/lib/sotto --tables /srv/sotto";
@@ -22,19 +23,19 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Restore {
-    /// The backup
+    /// Folder of the backup
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
-    /// Where the server's state is to be
+    /// Folder to restore the server's state to
     #[arg(long, value_name = "DIR", required_unless_present = "tables")]
     state: Option<PathBuf>,
-    /// Below which folder the tables' files are to be, each in a folder of its table's name
+    /// Folder to restore tables to, each in a folder of the table's name
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
-    /// Files to leave out
+    /// File to leave out; repeatable
     #[arg(long, value_name = "FILE")]
     exclude: Vec<String>,
-    /// Write over what is there
+    /// Overwrite existing files
     #[arg(long)]
     replace: bool,
 }

@@ -38,12 +38,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLE: &str = "\
-Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country each is registered in; \
-serves it on loopback; looks a few addresses up privately over HTTP, and compares every answer with the data \
-in the clear. All of it with two schemes, of which one has its clients fetch a hint and the other has them \
-register keys. Then the same lookup the other ways: downloading the table, and asking in the clear. The data \
-is that of the regional registries (NRO, CC BY 4.0) and has known errors. Then a Certificate Transparency log: which entry has \
-a name, and a proof that it is in the log, both without telling the name.
+Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country that each is \
+registered in; serves it on loopback; looks up a few addresses privately over HTTP, and compares every \
+answer with the plaintext data. It does so with two schemes: clients of one fetch a hint, clients of the \
+other register keys. The same lookup follows without PIR: by downloading the table, and with a plaintext \
+query. The data is from the regional registries (NRO, CC BY 4.0) and has known errors. The second part \
+uses a Certificate Transparency log: it looks up which entry has a name, and a proof that the entry is in \
+the log, without revealing the name.
 
 Example:
   sotto demo
@@ -59,26 +60,28 @@ const CROWD_SPAN: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Demo {
-    /// Addresses to look up too; several separated by commas
+    /// More addresses to look up, separated by commas
     #[arg(long = "ip", value_name = "A.B.C.D", value_delimiter = ',')]
     addresses: Vec<Ipv4Addr>,
-    /// The data [default: data/ip-country/asn-country-ipv4-num.csv.gz of the project]
+    /// File of IP ranges and countries [default: data/ip-country/asn-country-ipv4-num.csv.gz of the
+    /// project]
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Names to look up in the log's certificates too; several separated by commas
+    /// More domain names to look up in the log, separated by commas
     #[arg(long = "domain", value_name = "NAME", value_delimiter = ',')]
     names: Vec<String>,
-    /// The log: a folder of bundles, their tiles of hashes, and the root [default: data/ct/navigli2025h2 of the project]
+    /// Folder of the log's entry bundles, hash tiles and root [default: data/ct/navigli2025h2 of
+    /// the project]
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
-    /// Keep the encoded table in this directory, and the others next to it as DIR-fspiral and DIR-names [default:
-    /// temporary ones, removed in the end]
+    /// Directory in which to keep the encoded table, with others next to it as DIR-fspiral and
+    /// DIR-names [default: temporary]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Threads of the server's pass over the table
+    /// Threads of one pass over the table
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
-    /// Clients that ask at the same time
+    /// Number of concurrent clients
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=64))]
     clients: u16,
 }

@@ -17,42 +17,46 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
     };
     match cache.is_dir() {
         true => {
-            findings.good(name(&cache), "what `sotto get` fetched once: tables that were asked, not rows");
-            open_to_others(&cache, 0o077, "chmod go-rwx", "others see which tables you use", findings);
+            findings.good(name(&cache), "holds what `sotto get` fetched once, which shows the tables used \
+                                         and no rows");
+            open_to_others(&cache, 0o077, "chmod go-rwx", "other users can see which tables you \
+                                           use", findings);
         }
-        false => findings.good(name(&cache), "no cache: nothing was fetched yet"),
+        false => findings.good(name(&cache), "no cache: nothing has been fetched yet"),
     }
     if let Some(key) = connect_args::default_key_file().filter(|key| key.exists()) {
-        open_to_others(&key, 0o077, "chmod go-rwx", "whoever reads it and the cache has your keys", findings);
+        open_to_others(&key, 0o077, "chmod go-rwx", "other users who can read the cache get your \
+                                     keys", findings);
         if key.starts_with(&cache) {
             findings.mend(
                 name(&key),
-                "it lies in the cache that it protects",
-                "give --key-file another folder",
+                "lies in the cache that it encrypts",
+                "give --key-file in another folder",
             );
         }
     }
     let states: Option<PathBuf> = states.map(Path::to_owned).or_else(client_events::default_dir);
     let Some(states) = states.filter(|states| states.is_dir()) else {
-        findings.good("states", "none: no hints were made that are used up by asking");
+        findings.good("states", "none: no client here has hints that queries spend");
         return Ok(());
     };
-    open_to_others(&states, 0o077, "chmod go-rwx", "whoever reads it learns what was asked", findings);
+    open_to_others(&states, 0o077, "chmod go-rwx", "other users can read what was looked up", findings);
     for shown in look_at(&states, sotto_registry::find).map_err(exit_mapping::client)? {
         let about = format!("state of {} at {}", shown.metadata.table, shown.metadata.origin);
         match shown.budget {
             Some(Budget::Left(0)) => {
-                findings.note(&about, "no hints are left", "sotto prepare makes them while nobody waits")
+                findings.note(&about, "no hints are left", "run `sotto prepare`")
             }
             Some(Budget::Left(left)) => {
                 findings.good(&about, format!("{} queries are left", units::count(left)))
             }
-            _ => findings.note(&about, "not prepared", "sotto prepare, or the next call does it"),
+            _ => findings.note(&about, "not prepared", "run `sotto prepare`; otherwise the next lookup \
+                                        prepares it"),
         }
         if shown.unsettled > 0 {
             let found =
-                format!("{} requests without an answer: their hints are gone", units::count(shown.unsettled));
-            findings.note(&about, found, "nothing, if the server was away");
+                format!("{} requests have no answer: their hints are spent", units::count(shown.unsettled));
+            findings.note(&about, found, "none needed if the server was unreachable");
         }
     }
     Ok(())

@@ -21,7 +21,8 @@ pub(super) fn look(path: &Path, verify: bool, bars: &ProgressLine, findings: &mu
     if !path.exists() {
         let text = format!("there is no file or folder {}", path.display());
         return Err(
-            Failure::missing(text).fix("give a table's folder, an image, a signing key, or an address")
+            Failure::missing(text).fix("give the directory of a table, an image, a signing key, or an \
+                                        address")
         );
     }
     match PathKind::of(path).map_err(exit_mapping::db)? {
@@ -39,7 +40,7 @@ pub(super) fn look(path: &Path, verify: bool, bars: &ProgressLine, findings: &mu
             return Ok(());
         }
         PathKind::Foreign(_, newest) => {
-            open_to_others(path, 0o022, "chmod go-w", "anybody may put another table there", findings);
+            open_to_others(path, 0o022, "chmod go-w", "other users can replace the table", findings);
             apple(&newest, verify, bars, findings);
             return Ok(());
         }
@@ -74,13 +75,13 @@ fn folder(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Finding
         Ok(dir) => dir,
         Err(error) => return findings.failure(about, exit_mapping::db(error)),
     };
-    open_to_others(path, 0o022, "chmod go-w", "anybody may put another table there", findings);
+    open_to_others(path, 0o022, "chmod go-w", "other users can replace the table", findings);
     if let Ok(remnants) = dir.remnants()
         && !remnants.is_empty()
     {
         let list: Vec<String> = remnants.iter().map(|epoch| epoch.0.to_string()).collect();
-        let found = format!("what is left of images that were not finished: epochs {}", list.join(", "));
-        findings.note(&about, found, "encode or update again, which goes on or begins anew");
+        let found = format!("holds incomplete images of epochs {}", list.join(", "));
+        findings.note(&about, found, "encode or update again, which completes or replaces them");
     }
     match dir.open_latest() {
         Ok(opened) => image(&opened, verify, bars, findings),
@@ -109,13 +110,14 @@ fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings
         &about,
         format!("Apple's private lookups, use case {use_case}, epoch {epoch}: {rows} rows, not signed"),
     );
-    open_to_others(path, 0o022, "chmod go-w", "anybody may change it under the server", findings);
+    open_to_others(path, 0o022, "chmod go-w", "other users can change it while it is served", findings);
     let folder = path.parent().unwrap_or(Path::new("."));
     if let Some(public) = &opened.description.oprf {
         let read = TableDir::open(folder).map_err(|error| error.to_string());
         match read.and_then(|dir| read_fitting(&dir, public).map_err(|error| error.to_string())) {
-            Ok(_) => findings.good(&about, "a symmetric table, whose key is beside it"),
-            Err(error) => findings.mend(&about, error, "bring its key back: a server needs it to evaluate"),
+            Ok(_) => findings.good(&about, "a symmetric table, with its key beside it"),
+            Err(error) => findings.mend(&about, error, "restore its key, which a server needs for \
+                                                        evaluations"),
         }
     }
     let file = opened.image.file();
@@ -130,7 +132,8 @@ fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings
 
 fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
     let (about, catalog) = (name(image.path()), image.catalog());
-    open_to_others(image.path(), 0o022, "chmod go-w", "anybody may change it under the server", findings);
+    open_to_others(image.path(), 0o022, "chmod go-w", "other users can change it while it is \
+                                         served", findings);
     self::catalog(&about, catalog, findings);
     if verify {
         match image.verify(&|at| bars.watch(None, at)) {
@@ -145,7 +148,7 @@ fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Fi
     if memory.is_some_and(|memory| memory < bytes) {
         findings.mend(
             &about,
-            format!("{}, more than the free memory: each pass reads it from the disk", units::bytes(bytes)),
+            format!("{} exceed the free memory: each pass reads the disk", units::bytes(bytes)),
             "use a machine with more memory, or cut the table into partitions",
         );
     }
@@ -155,8 +158,8 @@ fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Fi
 /// Checks whether a catalog can be used, now and here.
 pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     let Some(entry) = sotto_registry::find(&catalog.scheme) else {
-        let found = format!("its scheme, {}, is not in this build", catalog.scheme);
-        return findings.mend(about, found, "use a build that has it");
+        let found = format!("scheme {} is not in this build", catalog.scheme);
+        return findings.mend(about, found, "use a build that has the scheme");
     };
     match describe(catalog, entry) {
         Ok(scheme) => findings.good(
@@ -174,21 +177,22 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if catalog.created > now + 300 {
-        findings.mend(about, "it was made in the future, by this machine's clock", "set the clock");
+        findings.mend(about, "the catalog was created in the future, by this machine's clock", "set the \
+                              clock");
     }
     match catalog.expires {
         Some(expires) if expires <= now => {
             findings.mend(
                 about,
-                format!("good until {}", table_summary::until(expires)),
+                format!("the catalog is valid until {}", table_summary::until(expires)),
                 "encode or update it again",
             );
         }
         Some(expires) if expires < now + 24 * 3600 => {
             findings.note(
                 about,
-                format!("good until {}", table_summary::until(expires)),
-                "encode or update it in time",
+                format!("the catalog is valid until {}", table_summary::until(expires)),
+                "encode or update it before it expires",
             );
         }
         _ => {}
@@ -203,12 +207,12 @@ fn key(path: &Path, findings: &mut Findings) {
             Err(error) => findings.mend(
                 &about,
                 error.to_string(),
-                "restore it from a copy: clients pin the key they know",
+                "restore it from a copy, since clients know this key",
             ),
         },
-        Err(error) => findings.mend(&about, format!("cannot be read: {error}"), "check who may read it"),
+        Err(error) => findings.mend(&about, format!("cannot be read: {error}"), "check its permissions"),
     }
-    open_to_others(path, 0o077, "chmod go-rwx", "whoever reads it can publish in your name", findings);
+    open_to_others(path, 0o077, "chmod go-rwx", "other users can publish in your name", findings);
 }
 
 /// Adds a finding if others have these bits of a file's mode.
@@ -219,7 +223,7 @@ pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, f
         let Ok(meta) = fs::metadata(path) else { return };
         let mode = meta.permissions().mode() & 0o777;
         if mode & bits != 0 {
-            let found = format!("its mode is {mode:03o}: {why}");
+            let found = format!("has mode {mode:03o}: {why}");
             findings.mend(name(path), found, format!("{command} {}", path.display()));
         }
     }
@@ -235,11 +239,11 @@ fn room(path: &Path, bytes: u64, findings: &mut Findings) {
             findings.mend(
                 name(path),
                 format!(
-                    "the disk has {} left, and the next epoch takes {}",
+                    "the disk has {} free, and the next epoch needs {}",
                     units::bytes(free),
                     units::bytes(bytes)
                 ),
-                "make room before the next update, which fails otherwise and leaves this epoch as it is",
+                "free space before the next update, which otherwise fails and keeps this epoch",
             );
         }
     }

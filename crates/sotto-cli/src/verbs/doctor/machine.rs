@@ -25,29 +25,30 @@ pub(super) fn look(findings: &mut Findings) {
 fn kernels(findings: &mut Findings) {
     let (about, backend) = ("instructions", sotto_math::machine::backend());
     if let Ok(forced) = std::env::var("SOTTO_SIMD") {
-        let found = format!("SOTTO_SIMD={forced} decides which kernels run");
+        let found = format!("SOTTO_SIMD={forced} selects the kernels");
         return findings.note(about, found, "unset it, unless this is a test");
     }
     match backend {
         "scalar" => findings.mend(
             about,
-            "this processor shows no vector instructions, so answers take several times as long",
-            "use a machine with AVX2 or NEON; in a virtual machine let the guest see them (cpu type `host`)",
+            "the processor has no usable vector instructions: answers take several times as long",
+            "use a machine with AVX2 or NEON; in a virtual machine expose them to the guest (cpu type \
+             `host`)",
         ),
         name => findings.good(about, format!("{name} kernels")),
     }
     if cfg!(debug_assertions) {
-        findings.note(about, "this build checks more than it should in production", "build with --release");
+        findings.note(about, "this is a debug build, which is slow", "build with --release");
     }
 }
 
 fn huge_pages(findings: &mut Findings) {
     let about = "huge pages";
     match sotto_pages::memory::has_huge_pages() {
-        true => findings.good(about, "memory may lie on them"),
+        true => findings.good(about, "available"),
         false => findings.mend(
             about,
-            "the system gives none, so passes over a table take up to half as long again",
+            "the system provides none: passes over a table take up to 1.5 times as long",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         ),
     }
@@ -57,7 +58,7 @@ fn memory(findings: &mut Findings) {
     let about = "memory";
     let (Some(total), Some(available)) = (sotto_pages::memory::total(), sotto_pages::memory::available())
     else {
-        return findings.note(about, "the system does not tell", "see that tables fit with room to spare");
+        return findings.note(about, "the system does not report it", "check that the tables fit");
     };
     let limit =
         fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
@@ -69,7 +70,8 @@ fn memory(findings: &mut Findings) {
     );
     match free < LITTLE {
         true => {
-            findings.note(about, found, "a table is read from the disk again and again if it does not fit")
+            findings.note(about, found, "use tables that fit: a larger one is read from the disk in each \
+                                         pass")
         }
         false => findings.good(about, found),
     }
@@ -77,8 +79,8 @@ fn memory(findings: &mut Findings) {
     if swap > 0 {
         findings.note(
             about,
-            "the system swaps",
-            "keys in memory may reach the disk: encrypt swap, or turn it off",
+            "swap is on",
+            "encrypt swap or turn it off: keys in memory may reach the disk",
         );
     }
 }
@@ -91,11 +93,11 @@ fn files(findings: &mut Findings) {
         match limit {
             Some(limit) if limit < FILES => findings.mend(
                 about,
-                format!("at most {limit}, and each connection is one"),
-                "LimitNOFILE=65536 in the service's unit, or `ulimit -n 65536`",
+                format!("at most {limit}, one of them for each connection"),
+                "set LimitNOFILE=65536 in the service's unit, or run `ulimit -n 65536`",
             ),
             Some(limit) => findings.good(about, format!("at most {}", units::count(limit))),
-            None => findings.good(about, "any number"),
+            None => findings.good(about, "no limit"),
         }
     }
 }
@@ -106,9 +108,9 @@ fn clock(findings: &mut Findings) {
     match now < BUILT {
         true => findings.mend(
             about,
-            format!("it says {now} s since 1970, which is before this program was written"),
-            "set it, and let it be kept (systemd-timesyncd, chrony): catalogs expire by it",
+            format!("shows {now} s since 1970, which is before this program was written"),
+            "set it, and keep it synchronized (systemd-timesyncd, chrony): catalogs expire by it",
         ),
-        false => findings.good(about, "not obviously wrong; `sotto doctor URL` compares it with a server's"),
+        false => findings.good(about, "plausible; `sotto doctor URL` compares it with a server's"),
     }
 }

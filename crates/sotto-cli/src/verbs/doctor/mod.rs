@@ -22,10 +22,11 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-Without a target it looks at this machine. A target may be a table's folder or an image, a signing key, or a server's address; \
-servers of one table are given one after the other, in the order of their roles. --client looks at what `sotto get` keeps.
+Without a target it checks this machine. A target is the folder of a table, an image, a signing key, or \
+the address of a server; give the servers of one table one after the other, in the order of their roles. \
+--client checks what `sotto get` stores.
 
-Each finding says what was seen, and what to do. The exit code is 9 if something is to be mended, and 0 if not.
+Each finding says what was found and how to fix it. The exit code is 9 if there is a problem, and 0 if not.
 
 Example:
   sotto doctor
@@ -38,19 +39,19 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Doctor {
-    /// Folders of tables, images, signing keys, addresses of servers
+    /// Directories of tables, images, signing keys, or addresses of servers
     #[arg(value_name = "DIR|IMAGE|KEY|URL")]
     targets: Vec<String>,
-    /// Read every byte of images and compare it with its digest
+    /// Compare every byte of images with its digest
     #[arg(long)]
     verify: bool,
-    /// Look at what clients of this user keep
+    /// Check what this user's clients store
     #[arg(long)]
     client: bool,
-    /// Where clients keep hints, keys and epochs [default: sotto/ in the user's cache folder]
+    /// Folder of hints, keys and known epochs [default: sotto/ in the user's cache folder]
     #[arg(long, value_name = "DIR", requires = "client")]
     cache: Option<PathBuf>,
-    /// Where clients keep hints that are used up [default: sotto/state/ in the user's data folder]
+    /// Folder of hints that queries spend [default: sotto/state/ in the user's data folder]
     #[arg(long, value_name = "DIR", requires = "client")]
     state: Option<PathBuf>,
     /// PEM file of the root certificates to trust for https, in place of the web's
@@ -136,9 +137,9 @@ impl Doctor {
         let count = all.iter().filter(|finding| finding.level == Severity::Problem).count();
         match count {
             0 => Ok(()),
-            1 => Err(Failure::new(Exit::Findings, "1 thing is to be mended").fix("see what stands above")),
-            n => Err(Failure::new(Exit::Findings, format!("{n} things are to be mended"))
-                .fix("see what stands above")),
+            1 => Err(Failure::new(Exit::Findings, "1 problem found").fix("see the findings above")),
+            n => Err(Failure::new(Exit::Findings, format!("{n} problems found"))
+                .fix("see the findings above")),
         }
     }
 }
@@ -147,10 +148,10 @@ fn text(all: &[Finding]) -> String {
     let word = |level| match level {
         Severity::Ok => "good",
         Severity::Note => "note",
-        Severity::Problem => "MEND",
+        Severity::Problem => "PROBLEM",
     };
     let lines = all.iter().map(|finding| {
-        let remedy = finding.remedy.as_ref().map(|remedy| format!(". To do: {remedy}")).unwrap_or_default();
+        let remedy = finding.remedy.as_ref().map(|remedy| format!(". Fix: {remedy}")).unwrap_or_default();
         (word(finding.level), format!("{}: {}{remedy}", finding.about, finding.found))
     });
     grid::facts(lines)

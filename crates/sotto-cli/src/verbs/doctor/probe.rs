@@ -52,7 +52,7 @@ impl ServerAddress {
     }
 
     fn connect(&self) -> std::io::Result<TcpStream> {
-        let mut last = std::io::Error::other("the name has no address");
+        let mut last = std::io::Error::other("the name resolves to no address");
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, PATIENCE) {
                 Ok(stream) => {
@@ -149,7 +149,7 @@ pub(super) fn get(
         stream.write_all(request.as_bytes())?;
         read(&mut stream, &mut bytes)?;
     }
-    parse(&bytes).ok_or_else(|| std::io::Error::other("what came back is no HTTP"))
+    parse(&bytes).ok_or_else(|| std::io::Error::other("the response is not HTTP"))
 }
 
 /// Reads until the head is complete, or the stream ends.

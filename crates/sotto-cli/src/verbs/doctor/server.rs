@@ -41,9 +41,9 @@ pub(super) fn look(
     let roots = probe::roots(trust)?;
     let mut tables: BTreeMap<String, Vec<ServedTableInfo>> = BTreeMap::new();
     for (at, url) in urls.iter().enumerate() {
-        bars.at("asking servers", at as u64, urls.len() as u64, StageUnit::Count("servers"));
+        bars.at("checking servers", at as u64, urls.len() as u64, StageUnit::Count("servers"));
         let address = ServerAddress::of(url).ok_or_else(|| {
-            Failure::usage(format!("{url} is no address")).fix("give http://HOST:PORT or https://HOST")
+            Failure::usage(format!("{url} is not an address")).fix("give http://HOST:PORT or https://HOST")
         })?;
         if !connection(url, &address, &roots, findings) {
             continue;
@@ -74,7 +74,7 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
                     true => findings.note(
                         url,
                         "TLS 1.2",
-                        "let it speak TLS 1.3: one round trip less, and names of certificates hidden",
+                        "enable TLS 1.3, which saves a round trip and encrypts certificates",
                     ),
                     false => findings.good(url, "TLS 1.3"),
                 }
@@ -83,13 +83,13 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
                     false => findings.note(
                         url,
                         "no HTTP/2",
-                        "turn it on in the proxy: relays of oblivious HTTP ask for it",
+                        "enable it in the proxy: relays of Oblivious HTTP need it",
                     ),
                 }
             }
             Err(error) => {
                 let remedy =
-                    "check the certificate's name and date, and its chain; --trust-root for one of your own";
+                    "check the certificate's name, date and chain; give --trust-root for a root of your own";
                 findings.mend(url, format!("no TLS: {error}"), remedy);
                 return false;
             }
@@ -97,8 +97,8 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
     } else {
         findings.note(
             url,
-            "plain http: whoever is on the way sees what the server sees",
-            "serve https (`[tls]`), but for tests",
+            "plain http: the network sees what the server sees",
+            "serve https (`[tls]`), except for tests",
         );
     }
     let seen = match probe::get(address, roots, routes::TABLES) {
@@ -107,7 +107,7 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
             findings.mend(
                 url,
                 format!("no answer: {error}"),
-                "check address and port, and that the server runs",
+                "check the address and port, and that the server runs",
             );
             return false;
         }
@@ -116,11 +116,11 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
     match date.map(apart) {
         Some(apart) if apart > Duration::from_secs(SECONDS) => findings.mend(
             url,
-            format!("its clock and this one differ by {}", units::time(apart)),
-            "set both by a time server: catalogs and witnesses' words expire",
+            format!("the server's clock and this one differ by {}", units::time(apart)),
+            "synchronize both with a time server: catalogs and cosignatures expire",
         ),
-        Some(_) => findings.good(url, "its clock is this one's"),
-        None => findings.note(url, "it does not tell the time", "let the proxy leave the header `Date`"),
+        Some(_) => findings.good(url, "the server's clock agrees with this one"),
+        None => findings.note(url, "the response has no time", "let the proxy pass the header `Date`"),
     }
     if let Some(cookie) = seen.header("set-cookie") {
         let name: String = cookie
@@ -133,29 +133,29 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
             .collect();
         findings.mend(
             url,
-            format!("it sets a cookie ({name}), by which browsers are told apart"),
-            "turn off sticky sessions and bot checks in front of it",
+            format!("a cookie ({name}) is set, which identifies clients"),
+            "turn off sticky sessions and bot checks in the proxy",
         );
     }
     if let Some((name, _)) = seen.headers.iter().find(|(name, _)| NAMES.contains(&name.as_str())) {
         findings.note(
             url,
-            format!("the header {name} names each request"),
-            "keep no logs that put it beside addresses",
+            format!("the header {name} identifies each request"),
+            "log it nowhere together with addresses",
         );
     }
     if seen.header("content-encoding").is_some() {
         findings.mend(
             url,
-            "something in front of it packs responses nobody asked to be packed",
-            "turn compression off there",
+            "a proxy compresses responses that were not requested compressed",
+            "turn off compression in the proxy",
         );
     }
     if probe::get(address, roots, "/metrics").is_ok_and(|seen| seen.status == 200) {
         findings.mend(
             url,
-            "its metrics are public",
-            "let the proxy pass /v1/ alone, and keep the admin port inside",
+            "metrics are public",
+            "let the proxy pass /v1/ only, and keep the admin port internal",
         );
     }
     true
@@ -170,7 +170,7 @@ fn apart(time: SystemTime) -> Duration {
 fn tables(url: &str, http: &mut HttpTransport, findings: &mut Findings) -> Result<Vec<ServedTableInfo>> {
     let list = download::tables(http)?;
     if list.tables.is_empty() {
-        findings.mend(url, "it serves no table", "give `sotto serve` folders of tables");
+        findings.mend(url, "the server has no tables", "give `sotto serve` directories of tables");
     }
     let mut all = Vec::new();
     for name in &list.tables {
@@ -220,19 +220,19 @@ fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
                         body.get("code").is_some_and(|code| code.as_str() == Some(problem.code.text()))
                     });
                 if !by_server || problem.code == Code::TooLarge {
-                    let found = format!("{what} of {size} does not come through: status {}", response.status);
+                    let found = format!("{what} of {size} is not accepted: status {}", response.status);
                     findings.mend(
                         about,
                         found,
-                        format!("let the proxy take bodies of {size} (nginx: client_max_body_size)"),
+                        format!("let the proxy accept bodies of {size} (nginx: client_max_body_size)"),
                     );
                 } else {
-                    findings.good(about, format!("{what} of {size} comes through"));
+                    findings.good(about, format!("{what} of {size} is accepted"));
                 }
             }
             Err(error) => {
-                let found = format!("{what} of {size} does not come through: {error}");
-                findings.mend(about, found, format!("let whatever is in front take bodies of {size}"));
+                let found = format!("{what} of {size} is not accepted: {error}");
+                findings.mend(about, found, format!("let the proxy accept bodies of {size}"));
             }
         }
     }
@@ -249,7 +249,7 @@ fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
     let response = http.call(&Request::get_range(path, 1..2));
     let why = match response {
         Ok(response) if response.status == 206 => {
-            findings.good(about, "downloads go on where they were cut off");
+            findings.good(about, "interrupted downloads resume");
             return Ok(());
         }
         Ok(response) => format!("status {}", response.status),
@@ -257,7 +257,7 @@ fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
     };
     findings.mend(
         about,
-        format!("downloads begin anew when they are cut off: a part of a static file was asked for, and came with {why}"),
+        format!("interrupted downloads start again: a range request for a static file got {why}"),
         "let the proxy pass the header `Range`",
     );
     Ok(())
@@ -271,15 +271,15 @@ fn roles(tables: &BTreeMap<String, Vec<ServedTableInfo>>, findings: &mut Finding
             continue;
         }
         if told.len() != first.servers as usize {
-            let found = format!("it takes {} servers, and {} was given", first.servers, told.len());
-            findings.note(name, found, "give the addresses of all, in the order of their roles");
+            let found = format!("the scheme has {} servers, and {} is given", first.servers, told.len());
+            findings.note(name, found, "give the addresses of all servers, in the order of their roles");
             continue;
         }
         for (at, told) in told.iter().enumerate() {
             if told.role.is_some_and(|role| usize::from(role) != at) {
                 findings.mend(
                     name,
-                    format!("address {at} is of another role"),
+                    format!("address {at} has another role"),
                     "give --role to `sotto serve`, or change the order",
                 );
             }
@@ -288,7 +288,8 @@ fn roles(tables: &BTreeMap<String, Vec<ServedTableInfo>>, findings: &mut Finding
                     "server 0 is at epoch {}, server {at} at epoch {}",
                     first.epoch, told.catalog.epoch
                 );
-                findings.mend(name, found, "publish the same epoch at both: clients wait until they agree");
+                findings.mend(name, found, "publish the same epoch at both servers: clients wait until \
+                                            they agree");
             }
         }
     }

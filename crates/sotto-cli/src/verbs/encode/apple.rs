@@ -34,30 +34,33 @@ const SET: &str = "n_4096_logq_27_28_28_logt_5";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Apple's lookups")]
 pub(super) struct AppleArgs {
-    /// Make a table of Apple's lookups, which phones ask
+    /// Make a table of Apple's private lookups
     #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "row_proofs", "no_row_proofs", "signing_key",
         "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
     apple: bool,
-    /// The use case's name, by which phones ask for it [default: the directory's]
+    /// Name of the use case in phones' requests [default: the directory's]
     #[arg(long, value_name = "NAME", requires = "apple")]
     use_case: Option<String>,
-    /// Keyword tables: in how many shards. A request says which one its key is in, and costs so much less
+    /// Keyword tables: number of shards. A query reveals the shard of its key, and costs as many
+    /// times less
     #[arg(long, value_name = "N", requires_all = ["apple", "key"], default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=65536))]
     shards: u32,
-    /// Keyword tables: bytes of a bucket at most [default: 1024]
+    /// Keyword tables: maximum bytes of a bucket [default: 1024]
     #[arg(long, value_name = "N", requires_all = ["apple", "key"])]
     bucket_bytes: Option<usize>,
-    /// Keyword tables: how many buckets each of a shard's two tables has [default: as few as have room]
+    /// Keyword tables: number of buckets in each of a shard's two tables [default: as few as hold
+    /// the keys]
     #[arg(long, value_name = "N", requires_all = ["apple", "key"])]
     buckets: Option<usize>,
-    /// How many keys a client sends: none (of them left out), hybrid, most; fewer keys are more work for each query
+    /// Which keys a client leaves out: none, hybrid or most; fewer keys mean more work for each
+    /// query
     #[arg(long, value_name = "HOW", requires = "apple", default_value = "none", value_parser = compression)]
     compress_keys: KeyCompression,
-    /// Index tables: have each row say how long it is, which only newer clients read
+    /// Index tables: store the length of each row, which only newer clients can read
     #[arg(long, requires = "apple", conflicts_with = "key")]
     lengths: bool,
-    /// Take a parameter set of less than 128 bits of security all the same
+    /// Accept a parameter set of less than 128 bits of security
     #[arg(long, requires = "apple")]
     allow_insecure_params: bool,
 }

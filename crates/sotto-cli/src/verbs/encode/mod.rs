@@ -56,114 +56,117 @@ Example:
   sotto encode hashes.bin --row-bytes 32 --parts 2 --out tables/cut";
 
 const DETAILS: &str = "\
-An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
-has one row per block of keys, and is asked by key: an address, say. A keyword table (--key) has a value for each \
-of many keys, and is asked by key whether or not it has it. Encoding again into the same directory \
-makes the table's next epoch; `sotto update` does that for a few changed rows in less time.
+An index table has one row per line of the file, and is looked up by row number. A range table (--start, \
+--end) has one row per block of keys, and is looked up by key, such as an IP address. A keyword table \
+(--key) has values for arbitrary keys, and is looked up by key, whether or not it has that key. Encoding \
+again into the same directory makes the table's next epoch; for a few changed rows `sotto update` is faster.
 
-Values come back byte for byte. Where bytes (hex, base64, raw) have different lengths, each row says how long its \
-value is, in 1 to 4 \
-bytes; values of one length, raw rows, numbers and text take nothing more. \
---headroom N leaves room for N more rows, or keys, which updates then add. Spare rows cost what rows cost: work of the \
-server, and bytes \
-where those grow with the table. Without room a row at the end takes encoding the whole table again.
+Values are returned byte for byte. If bytes (hex, base64, raw) have different lengths, each row stores the \
+length of its value in 1 to 4 bytes; values of one length, raw rows, numbers and text take no extra bytes. \
+--headroom N adds N empty rows, or room for N keys, for updates. Empty rows cost what rows cost: work of \
+the server, and bytes where they grow with the table. Without headroom, appending a row takes encoding the \
+complete table again.
 
-An epoch on top of a table that is asked in another way, or has another scheme or other columns, is refused without --replace.
+A next epoch with another kind of lookup, another scheme or other columns is refused without --replace.
 
-Keys of a keyword table have a --key-form, which both ends bring them into, so that Example.COM. and example.com are one \
-domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones. How keys \
-lie in rows is chosen by what a lookup costs \
-with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates. \
-Some schemes add rows up: a key then lies in the sum of a few, which no client verifies. That is so where a lookup costs less \
-and rows would not be verified either; or with --band.
+The keys of a keyword table have a --key-form, which publisher and clients normalize to, so that \
+Example.COM. and example.com are one domain. All values are padded to the longest; --row-bytes sets a \
+larger limit for later updates. The number of keys in a row is chosen to minimize the cost of a lookup \
+with the scheme, for --lookups lookups per client; --probes and --slots override it. The rows are stored \
+beside the image for updates. With schemes that add rows up, a key may be encoded in the sum of a few rows \
+(a band), which clients cannot verify. A band is used with --band, or where it makes lookups cheaper and \
+the table has no row proofs anyway.
 
-With --batch B the directory gets a stack: several tables, made by a batch code. One round asks all of them and \
-gives up to B rows, or the values of B keys. The server sees neither which nor how many. The tables are some copies \
-of the rows on the disk, and another copy is there while they are written, mapped to memory that the system may take \
-back. Beyond ten rows that is less work for the server than as many lookups. B is at most 4096, where a key lies in several \
-rows less. A stack has at most 1024 tables, so large rounds want a scheme that has all buckets in one: vbpir, pirana, \
+With --batch B the directory gets a stack of several tables, made by a batch code. One round queries all \
+of them and returns up to B rows, or the values of B keys. The server learns neither which nor how many. \
+The tables take several copies of the rows on disk, and one more while they are written, in mapped memory \
+that the system can reclaim. Above ten rows this is less work for the server than separate lookups. B is \
+at most 4096, and less if a key may lie in several rows. A stack has at most \
+1024 tables, so for large rounds choose a scheme that holds all buckets in one table: vbpir, pirana, \
 fastpir, sealpir.
 
-With --symmetric a client learns the rows that the server grants it and nothing else, even if it does not follow the \
-protocol. Each row is masked, and opens with one evaluation of a function. The function's key lies in the directory \
-(oprf.key), beside the signing key. Keep both: an update needs them, and `sotto serve` needs oprf.key. The server \
-sees that a row is opened, and not which. Masking takes a scalar multiplication for each row, and a row gets 24 \
-bytes longer.
+With --symmetric a client learns the rows that the server grants and nothing else, even if it does not \
+follow the protocol. Each row is masked, and opens with one evaluation of an oblivious pseudorandom \
+function. The function's key lies in the directory (oprf.key), beside the signing key. Keep both: an \
+update needs them, and `sotto serve` needs oprf.key. The server sees that a row is opened, but not which \
+one. Masking takes a scalar multiplication per row, and adds 24 bytes to each row.
 
-With --apple the table is one of Apple's lookups, which phones ask: `sotto serve --apple` serves it. Keys go into buckets as \
-that protocol says, and an index table has its rows as they are. It has no catalog, and nobody signs it. With --symmetric, \
-too, its rows are sealed as that protocol says, 16 bytes longer each, and sealing takes a millisecond for each row. A key that \
-was opened once opens its row in every later epoch.
+With --apple the table is one of Apple's private lookups, which phones make; `sotto serve --apple` serves \
+it. Keys are put into buckets as that protocol specifies, and an index table has its rows unchanged. It \
+has no catalog and no signature. With --symmetric its rows are sealed as that protocol specifies, which \
+adds 16 bytes and takes a millisecond per row. A row key that a client opened once opens that row in every \
+later epoch.
 
-With --parts P the table lies in P parts and a front, which has what clients fetch. `sotto serve` answers from all parts \
-at once, and every answer has the bytes that one image gives. Parts may lie elsewhere: each is of use to whoever answers in \
-parts. --part front makes the front alone, and --part I then part I, from 0 on, of the same file with the same options: several \
-at once, and again where one was lost. A part that is there and whole is left as it is. Cutting takes the table's room on the \
-disk once more.
+With --parts P the table is cut into P parts and a front, which has what clients fetch. `sotto serve` \
+answers from all parts together, and every answer has the same bytes as with one image. Parts may be on \
+other machines, for a coordinator that joins their partial answers. --part front makes the front alone, \
+and --part I then makes part I, from 0, of the same file with the same options: several in parallel, or \
+again if one was lost. A complete part is left as it is. Cutting takes the table's size on disk once more.
 
-The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
-name; clients pin its public half, which is printed.
+The directory gets a signing key of its own unless --signing-key names one. Whoever can read that key can \
+publish in your name; clients pin its public half, which is printed.
 
---plan takes what a plan chose; see `sotto plan`.";
+--plan takes the choice of a plan; see `sotto plan`.";
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
 #[command(mut_arg("input", |input| input.required(true)))]
 pub(crate) struct Encode {
-    /// The directory of the table; made if it is not there
+    /// Directory of the table; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The table's name: a-z, 0-9 and '-' [default: that of the directory]
+    /// Name of the table, of a-z, 0-9 and '-' [default: the directory's]
     #[arg(long)]
     name: Option<TableName>,
-    /// The scheme; `sotto schemes` lists them
+    /// Scheme of the table; `sotto schemes` lists them
     #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
     scheme: SchemeArg,
-    /// Take the choice of a plan (`sotto plan --out FILE`): scheme, goal or set, proofs, masks, rounds, how keys lie in rows
+    /// Take scheme, parameters and layout from a plan (`sotto plan --out FILE`)
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "scheme", "goal", "set", "lookups", "batch", "symmetric", "row_proofs", "no_row_proofs", "probes", "slots", "band",
     ])]
     plan: Option<PathBuf>,
     #[command(flatten)]
     source: SourceArgs,
-    /// Mask the table, so that a client learns the row it asked for and nothing else
+    /// Mask the rows, so that a client learns only the rows that the server grants
     #[arg(long)]
     symmetric: bool,
-    /// Make a stack for up to so many rows, or keys, in one round
+    /// Make a stack for lookups of up to B rows, or keys, in one round
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
-    /// Cut the table into so many parts and a front
+    /// Cut the table into P parts and a front
     #[arg(long, value_name = "P", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..=9999))]
     parts: Option<u32>,
-    /// Make this one alone: a part, counted from 0, or "front", which comes first
+    /// Make only one part, counted from 0, or the front, which must be made first
     #[arg(long, value_name = "I|front", requires = "parts", value_parser = parts::wanted)]
     part: Option<parts::PartArg>,
-    /// How many lookups one client is expected to make per epoch: weighs the hint against each query
+    /// Expected lookups of one client per epoch, which weigh the hint against queries
     #[arg(long, value_name = "N", default_value = "1000")]
     lookups: u64,
-    /// What to choose parameters for, where the scheme has a choice
+    /// Goal of choosing parameters, for schemes with a choice
     #[arg(long, default_value = Goal::default().name(), value_parser = goal)]
     goal: Goal,
-    /// One of the scheme's named parameter sets, in place of a goal; `sotto schemes NAME` lists them
+    /// Named parameter set of the scheme, in place of a goal; `sotto schemes NAME` lists them
     #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
-    /// Put proofs into the table, so that clients verify each row [default: if that adds at most a tenth to bytes and work]
+    /// Add row proofs, so that clients verify each row [default: if they add at most a tenth to
+    /// bytes and work]
     #[arg(long, conflicts_with = "no_row_proofs")]
     row_proofs: bool,
-    /// Put no proofs into the table
+    /// Add no row proofs
     #[arg(long)]
     no_row_proofs: bool,
-    /// Threads that encode [default: one per core]
+    /// Threads for encoding [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The signing key; made if it is not there [default: signing.key in the directory]
+    /// File of the signing key; created if missing [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
-    /// Put this table in the place of one that is asked in another way, or has another scheme or other columns
+    /// Replace a table that has another kind of lookup, another scheme or other columns
     #[arg(long)]
     replace: bool,
-    /// Where the data comes from, in the words its license asks for
+    /// Attribution of the data, as its license requires it
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
     #[command(flatten)]

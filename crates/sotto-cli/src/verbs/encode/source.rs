@@ -18,80 +18,88 @@ use std::path::{Path, PathBuf};
 /// How a source file is read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SourceArgs {
-    /// The file; .gz and .zst are decompressed
+    /// Source file; .gz and .zst are decompressed
     #[arg(value_name = "INPUT")]
     input: Option<PathBuf>,
-    /// What the file is [default: by its name]
+    /// Format of the file [default: by its name]
     #[arg(long, value_enum, default_value = "auto", hide_default_value = true)]
     format: FormatArg,
-    /// The column of values, by name or by number from 1 on
+    /// Column of values, by name or by number from 1
     #[arg(long, value_name = "COL")]
     value: Option<ColumnSelector>,
-    /// Index tables: the column of row numbers [default: rows are in the file's order]
+    /// Index tables: column of row numbers [default: the order of the file]
     #[arg(long, value_name = "COL", conflicts_with_all = ["start", "end"])]
     row: Option<ColumnSelector>,
-    /// Keyword tables: the column of keys. Without --value, the table says whether a key is there
+    /// Keyword tables: column of keys. Without --value, a lookup only says whether the table has a
+    /// key
     #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
     key: Option<ColumnSelector>,
-    /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, md5 (also NTLM), sha1,
-    /// sha256, phone
+    /// Keyword tables: form that keys are normalized to: text, bytes, domain, email, ip, md5 (also
+    /// NTLM), sha1, sha256, phone
     #[arg(long, default_value = "text", requires = "key")]
     key_form: KeyForm,
-    /// Rows, or keys, that updates will be able to add [default: none, but for a little where rows or keys share a record]
+    /// Number of rows, or keys, that updates can add [default: none, apart from what is left in
+    /// shared records]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     pub(super) headroom: u64,
-    /// Keyword tables: rows in which a key may lie, and which are all fetched: 1 to 4 [default: what costs least]
+    /// Keyword tables: number of rows that a lookup fetches, of which one may have the key, 1 to 4
+    /// [default: the cheapest]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4), requires = "key")]
     probes: Option<u32>,
-    /// Keyword tables: keys in a row [default: what costs least]
+    /// Keyword tables: number of keys in a row [default: the cheapest]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), requires = "key")]
     slots: Option<u32>,
-    /// Keyword tables: have keys lie in sums of rows, where the scheme adds rows up [default: where a lookup costs less]
+    /// Keyword tables: encode keys in sums of rows, if the scheme adds rows up [default: if a
+    /// lookup costs less]
     #[arg(long, requires = "key", conflicts_with_all = ["probes", "slots", "batch", "row_proofs"])]
     band: bool,
-    /// Range tables: the column of each range's first key; or of prefixes, as 192.0.2.0/24
+    /// Range tables: column of each range's first key, or of prefixes such as 192.0.2.0/24
     #[arg(long, value_name = "COL")]
     start: Option<ColumnSelector>,
-    /// Range tables: the column of each range's last key [default: that of --start, of prefixes or of single keys]
+    /// Range tables: column of each range's last key [default: --start has prefixes or single keys]
     #[arg(long, value_name = "COL", requires = "start")]
     end: Option<ColumnSelector>,
-    /// Range tables: what a key is
+    /// Range tables: type of keys
     #[arg(long, value_enum, default_value = "u64")]
     key_type: KeyTypeArg,
     /// Range tables: keys per row
     #[arg(long, value_name = "N", conflicts_with = "block_bits", requires = "start")]
     block: Option<u64>,
-    /// Range tables: the same as a power of two
+    /// Range tables: keys per row, as the exponent of a power of two
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(0..=63), requires = "start")]
     block_bits: Option<u8>,
-    /// Range tables: which value a block of several gets: that of its first key, or that of most keys
+    /// Range tables: value of a block whose keys have several: that of its first key, or of most
+    /// keys
     #[arg(long, value_enum, default_value = "first")]
     block_value: BlockValueArg,
-    /// Range tables: the table's first key
+    /// Range tables: first key of the table
     #[arg(long, value_name = "KEY", default_value = "0")]
     first: String,
-    /// Range tables: the table's last key [default: all addresses; else the last key of any range]
+    /// Range tables: last key of the table [default: the last address; for numbers, the last key of
+    /// any range]
     #[arg(long, value_name = "KEY")]
     last: Option<String>,
-    /// Range tables: the value of keys no range covers [default: zero bytes]
+    /// Range tables: value of keys outside all ranges [default: zero bytes]
     #[arg(long, value_name = "VALUE", default_value = "", hide_default_value = true)]
     empty: String,
-    /// How values are written: text, raw, hex, base64, u8, u16, u32, u64
+    /// Encoding of values in the file: text, raw, hex, base64, u8, u16, u32, u64
     #[arg(long, default_value = "text")]
     pub(super) encoding: Encoding,
-    /// Bytes of the longest value there may be; in a file of fixed-width rows, of each [default: the longest value's]
+    /// Maximum bytes of a value; in a raw file, bytes of each row [default: those of the longest
+    /// value]
     #[arg(long, value_name = "N")]
     row_bytes: Option<usize>,
-    /// What stands for a null value in Parquet and JSON lines, or for a field that is missing [default: they are refused]
+    /// Value in place of a null or a missing field in Parquet and JSON lines [default: they are
+    /// refused]
     #[arg(long, value_name = "VALUE")]
     null: Option<String>,
-    /// The first line of the CSV file names the columns; it does anyway if one is asked for by name
+    /// The first line of the CSV file names the columns; implied if a column is given by name
     #[arg(long, conflicts_with = "no_header")]
     header: bool,
-    /// The first line of the CSV file is data; columns are asked for by number
+    /// The first line of the CSV file is data; columns are given by number
     #[arg(long)]
     no_header: bool,
-    /// What stands between the columns of a CSV file; \t for a tab [default: a tab in a .tsv file, else a comma]
+    /// Delimiter of a CSV file; \t for a tab [default: a tab for .tsv, else a comma]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
 }

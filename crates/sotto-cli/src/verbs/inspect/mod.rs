@@ -21,12 +21,13 @@ use crate::verbs::is_url;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-A directory shows its newest image (--epoch picks another). An address shows the tables and stacks of the server, a line each. A \
-stack shows its layer, what a request takes, and its tables in brief; --table shows one table whole. \
-Security, failure bound and sizes are not read from the file: they are computed anew from the parameters in \
-it. --verify reads every byte (of a server: every static file) and compares it with its digest.
+A directory shows its newest image (--epoch selects another). A server shows its tables and stacks, one \
+per line. A stack shows its layer, the cost of a request, and its tables in brief; --table shows one table \
+in full. Security, failure probability and sizes are not read from the file but computed from the \
+parameters in it. --verify reads every byte (of a server: every static file) and compares it with its digest.
 
---state shows what is kept of clients whose hints are used up by asking: how many queries are left, at which epoch.
+--state shows the stored state of clients whose queries spend hints: the epoch, and how many queries are \
+left.
 
 Example:
   sotto inspect tables/ip-country --verify
@@ -38,19 +39,19 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Inspect {
-    /// A directory of a table or a stack, an image file, or a server's address
+    /// Directory of a table or stack, image file, or address of a server
     #[arg(value_name = "DIR|IMAGE|URL", required_unless_present = "state", default_value = "")]
     target: String,
-    /// The states of clients in this folder, as `sotto get --state` keeps them
+    /// Folder of client states, as given to `sotto get --state`
     #[arg(long, value_name = "DIR", conflicts_with_all = ["target", "verify", "epoch", "table"])]
     state: Option<PathBuf>,
     /// Compare every byte with its digest
     #[arg(long)]
     verify: bool,
-    /// Which epoch of a directory [default: the newest]
+    /// Epoch of a directory [default: the newest]
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
-    /// Which table of a server or a stack [default: all]
+    /// Table of a server or stack [default: all]
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 }

@@ -27,14 +27,14 @@ use std::path::{Path, PathBuf};
 use target::LeakageTarget;
 
 const EXAMPLE: &str = "\
-The page says what the server learns, what somebody on the way learns, what clients learn of other rows, and what is \
-left of rows \
-that are gone. It looks different things up, among them what the table has not, and compares what can be seen of each: requests, \
-their order, their sizes, and the sizes of answers. If they can be told apart, the page says by what, and the exit code is 1 \
-(what the client sent differs) or 5 (only what came back does).
+The report states what the server learns, what an observer of the network learns, what clients learn about \
+other rows, and what is left of deleted rows. It makes different lookups, some of them for rows or keys \
+that the table does not have, and compares what is visible of each: requests, their order, their sizes, \
+and the sizes of answers. If lookups can be told apart, the report says how, and the exit code is 1 (the \
+client's requests differ) or 5 (only the answers differ).
 
-Of a table that is asked by key, give a key that it has: then the page compares keys that are there with keys that are not. \
-Times are not compared: `make constant-time` does that for the client, instruction by instruction.
+For a table of keys, give a key that it has (--key): the report then compares present keys with missing \
+ones. Times are not compared: `make constant-time` does that for the client, instruction by instruction.
 
 Example:
   sotto leakage tables/people > people.md
@@ -46,25 +46,25 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Leakage {
-    /// The folder of a table or a stack, an image file, or a server's address
+    /// Directory of a table or stack, image file, or address of a server
     #[arg(value_name = "DIR|IMAGE|URL")]
     target: String,
-    /// The table's name, at a server
+    /// Name of the table, with the address of a server
     #[arg(long, value_name = "NAME", conflicts_with = "stack")]
     table: Option<String>,
-    /// The stack's name, at a server
+    /// Name of the stack, with the address of a server
     #[arg(long, value_name = "NAME")]
     stack: Option<String>,
-    /// The other servers of a table that has several, in the order of their roles
+    /// Addresses of the scheme's other servers, in the order of their roles
     #[arg(long = "server", value_name = "URL")]
     others: Vec<String>,
-    /// A key that the table has, or a row's, such as an address; may be repeated
+    /// Key that the table has, such as an address; repeatable
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
     /// PEM file of the root certificates to trust for https, in place of the web's
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
-    /// Write the page into this file
+    /// File to write the report to
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

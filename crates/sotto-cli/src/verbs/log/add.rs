@@ -12,13 +12,13 @@ use std::path::PathBuf;
 /// Arguments of `sotto log add`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Add {
-    /// The directory of a table or a stack
+    /// Directory of a table or stack
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The log [default: the one that the directory was written into before]
+    /// Folder of the log [default: the one that the directory was published to before]
     #[arg(long, value_name = "LOG")]
     catalog_log: Option<PathBuf>,
-    /// The signing key [default: signing.key in the directory]
+    /// File of the signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
 }

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 /// Arguments of `sotto log attach`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Attach {
-    /// The folder of the log
+    /// Folder of the log
     #[arg(value_name = "LOG")]
     folder: PathBuf,
-    /// What witnesses have made of its checkpoint (`sotto log cosign`)
+    /// Cosigned checkpoints of witnesses, as `sotto log cosign` writes them
     #[arg(value_name = "NOTE", required = true)]
     notes: Vec<PathBuf>,
-    /// A witness's key; all whose cosignatures are to be taken
+    /// Public key of a witness whose cosignatures to add; repeatable
     #[arg(long = "witness", value_name = "NAME+ID+BASE64", required = true)]
     witnesses: Vec<WitnessKey>,
 }

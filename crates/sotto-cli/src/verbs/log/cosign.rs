@@ -19,19 +19,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Arguments of `sotto log cosign`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Cosign {
-    /// The log: its folder, or the address of a server that serves it
+    /// Folder of the log, or address of a server that serves it
     #[arg(value_name = "LOG")]
     log: String,
-    /// The publisher whose log it is
+    /// Public key of the log's publisher
     #[arg(long, value_name = "sotto-pk:...")]
     publisher: PublicKey,
-    /// The witness's signing key (`sotto log key` makes one)
+    /// File of the witness's signing key (`sotto log key` creates one)
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// Where the witness keeps what it cosigned last. Never restore it from a backup
+    /// Folder of the checkpoint cosigned last; never restore it from a backup
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
-    /// The file for the cosigned checkpoint, which the publisher attaches (`sotto log attach`)
+    /// File for the cosigned checkpoint, which the publisher attaches (`sotto log attach`)
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// PEM file of the root certificates to trust for https, in place of the web's

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// Arguments of `sotto log key`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Key {
-    /// The file of the witness's signing key; made if it is not there
+    /// File of the witness's signing key; created if missing
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// What the witness is called, if the key is made: like a URL without its scheme
+    /// Name of the witness for a new key, like a URL without its scheme
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }

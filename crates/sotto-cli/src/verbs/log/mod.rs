@@ -25,15 +25,16 @@ use crate::screen::Screen;
 use clap::Subcommand;
 
 const EXAMPLE: &str = "\
-A publisher's log holds a line for each catalog and each stack that it has signed, with the digest. It is a log of C2SP's \
-format (tlog-tiles) under the publisher's own key, so a client that has pinned the publisher needs no other key for it. \
-`sotto encode --catalog-log DIR` begins one, later epochs go into it by themselves, and `sotto serve` serves it.
+A publisher's log has a line for each signed catalog and stack, with its digest. It is a C2SP tlog-tiles \
+log under the publisher's own key, so a client that pinned the publisher needs no other key for it. `sotto \
+encode --catalog-log DIR` creates the log, later epochs are added by themselves, and `sotto serve` serves it.
 
-A witness is somebody else, on another machine. From time to time it looks whether the log goes on from what it saw the last \
-time, reads what is new, and signs that with the time: not if the log has two catalogs of one epoch. Clients that name it \
-(`sotto get --witness KEY`) refuse a catalog that is not in the log, a log that nobody has looked at lately, a log that does not \
-go on from the one they saw before, and one that contradicts itself in what they read of it. Anybody can read all of it: \
-`sotto log watch` ends with an error, exit code 5, at two entries that contradict each other.
+A witness is run by somebody else, on another machine. From time to time it checks that the log extends \
+what it saw last, reads the new entries, and cosigns the log with the time; it does not if the log has two \
+catalogs of one epoch. Clients that name the witness (`sotto get --witness KEY`) refuse a catalog that is \
+not in the log, a log without a recent cosignature, a log that does not extend the one they saw before, \
+and a log whose entries contradict each other where they read it. Anybody can read all of it: `sotto log \
+watch` ends with exit code 5 at two entries that contradict each other.
 
 Tables of one publisher share a log if they share a signing key (--signing-key).
 
@@ -55,17 +56,17 @@ pub(crate) struct Log {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Show which catalogs are in a log, and who has cosigned it
+    /// Show the catalogs in a log, and who cosigned it
     Show(show::Show),
-    /// Write what is published into its log, if it is not there yet
+    /// Add the catalogs of a table or stack to its log, if they are missing
     Add(add::Add),
-    /// Make a witness's key, or show the public half of one
+    /// Create a witness's key, or show its public half
     Key(key::Key),
-    /// As a witness: check that a log goes on, and cosign it
+    /// As a witness: check that a log extends what was seen before, and cosign it
     Cosign(cosign::Cosign),
-    /// Read a log whenever it grows, and end with an error if it forks or contradicts itself
+    /// Watch a log, and end with an error if it forks or contradicts itself
     Watch(watch::Watch),
-    /// As a publisher: add witnesses' cosignatures to the log
+    /// As a publisher: add cosignatures of witnesses to the log
     Attach(attach::Attach),
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Arguments of `sotto log show`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Show {
-    /// The folder of the log
+    /// Folder of the log
     #[arg(value_name = "LOG")]
     folder: PathBuf,
 }

@@ -14,19 +14,19 @@ use std::time::Duration;
 /// Arguments of `sotto log watch`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Watch {
-    /// The log: its folder, or the address of a server that serves it
+    /// Folder of the log, or address of a server that serves it
     #[arg(value_name = "LOG")]
     log: String,
-    /// The publisher whose log it is
+    /// Public key of the log's publisher
     #[arg(long, value_name = "sotto-pk:...")]
     publisher: PublicKey,
-    /// Where to keep what was seen of the log. A witness's folder will do
+    /// Folder of the checkpoint seen last; a witness's folder works too
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
-    /// Look once, and end
+    /// Check once, and end
     #[arg(long)]
     once: bool,
-    /// How long to wait before the next look
+    /// Time between checks
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with = "once")]
     every: Duration,
     /// PEM file of the root certificates to trust for https, in place of the web's

@@ -25,17 +25,17 @@ const ROWS: &str = ".rows-";
 
 const EXAMPLE: &str = "\
 Designs:
-  tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
-  tiles    two of them; what is above is public, 1/256 as much
-  color   one lookup of 32 bytes for each layer of the tree that is not public (--public-layers)
-  pbc      all hashes in the buckets of a batch code; to compare colors with
+  tile   one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
+  tiles  two such lookups; hashes above are public, 1/256 as many
+  color  one lookup of 32 bytes for each layer of the tree that is not public (--public-layers)
+  pbc    all hashes in the buckets of a batch code, for comparison with color
 
-Without --design and --scheme a new stack gets the cheapest, as `sotto merkle plan` shows it: by --goal, and for \
---lookups proofs to a client. A log that grows keeps the design and the scheme that its stack has; \
-of colors a layer more is public whenever its length passes a power of two.
+Without --design and --scheme a new stack gets the cheapest, as `sotto merkle plan` shows it: by --goal, \
+for --lookups proofs per client. A log that grew keeps the design and scheme of its stack; with color, one \
+more layer becomes public whenever the log passes a power of two.
 
-Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the \
-old one, or the new one, whole.
+Building again into the same directory, after the log has grown, makes the next epoch. Clients meanwhile \
+see the complete old epoch or the complete new one.
 
 Example:
   sotto merkle build logs/demo --log-key logs/demo.pub --out tables/demo
@@ -45,23 +45,23 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Build {
-    /// The folder of the log: its checkpoint and tiles
+    /// Folder of the log, with checkpoint and tiles
     #[arg(value_name = "LOG")]
     log: PathBuf,
     #[command(flatten)]
     copy: LogArgs,
-    /// The directory of the stack; made if it is not there
+    /// Directory of the stack; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The stack's name: a-z, 0-9 and '-' [default: that of the directory]
+    /// Name of the stack, of a-z, 0-9 and '-' [default: the directory's]
     #[arg(long)]
     name: Option<TableName>,
     #[command(flatten)]
     wanted: DesignArgs,
-    /// Threads that encode [default: one per core]
+    /// Threads for encoding [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The signing key of the stack; made if it is not there [default: signing.key in the directory]
+    /// File of the stack's signing key; created if missing [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
     #[command(flatten)]

@@ -22,13 +22,15 @@ const MAX_PUBLIC: u8 = 24;
 /// What may be said of the design.
 #[derive(Debug, clap::Args)]
 pub(super) struct DesignArgs {
-    /// How proofs are laid out: tile, tiles, color or pbc [default: what the stack has; for a new one the cheapest]
+    /// Layout of proofs: tile, tiles, color or pbc [default: the stack's; for a new stack the
+    /// cheapest]
     #[arg(long, value_parser = ["tile", "tiles", "color", "pbc"])]
     design: Option<String>,
-    /// How many of the top layers are public, by color [default: as many as is cheapest]
+    /// Number of top layers that are public, by color [default: the cheapest]
     #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
     public_layers: Option<u8>,
-    /// The scheme of its tables; `sotto schemes` lists them [default: what the stack has; for a new one the cheapest]
+    /// Scheme of the tables; `sotto schemes` lists them [default: the stack's; for a new
+    /// stack the cheapest]
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
     #[command(flatten)]

@@ -8,8 +8,8 @@ use sotto_tlog::{LogLayout, generate};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-The log's signing key is written beside the folder, DIR.key, and the public one, DIR.pub. With --grow a log that was made so is \
-grown to the given number of entries, and gets a new checkpoint.
+The log's signing key is written beside the folder as DIR.key, and its public key as DIR.pub. --grow \
+extends a log that this command generated to the given number of entries, with a new checkpoint.
 
 Example:
   sotto merkle generate logs/demo --entries 1048576 --origin example.com/demo
@@ -19,19 +19,19 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Generate {
-    /// The folder of the log
+    /// Folder of the log
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// How many entries it has in the end
+    /// Number of entries of the log afterwards
     #[arg(long, value_name = "N")]
     entries: u64,
-    /// How its files are laid out: tlog-tiles, static-ct or sumdb
+    /// Layout of the log's files: tlog-tiles, static-ct or sumdb
     #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
     layout: LogLayout,
-    /// What the log calls itself
+    /// Origin line of the log
     #[arg(long, value_name = "NAME", default_value = "example.com/synthetic")]
     origin: String,
-    /// Grow a log that was generated before
+    /// Extend a log that was generated before
     #[arg(long)]
     grow: bool,
 }

@@ -15,19 +15,19 @@ const NAMED: usize = 3;
 /// What may be said of a log that lies in a folder.
 #[derive(Debug, clap::Args)]
 pub(super) struct LogArgs {
-    /// The log's public key, or a file that holds it
+    /// Public key of the log, or a file that holds it
     #[arg(long, value_name = "KEY")]
     log_key: String,
-    /// What the log calls itself [default: the key's name; Go's checksum databases need none]
+    /// Origin line of the log [default: the key's name; Go's checksum databases need none]
     #[arg(long, value_name = "NAME")]
     origin: Option<String>,
-    /// How its files are laid out: tlog-tiles, static-ct or sumdb [default: what the folder looks like]
+    /// Layout of the log's files: tlog-tiles, static-ct or sumdb [default: detected]
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<LogLayout>,
-    /// The log's checkpoint, if it is elsewhere
+    /// File of the log's checkpoint, if it is not in the folder
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Write the paths of all missing tiles into this file, one to a line
+    /// File to write the paths of all missing tiles to, one per line
     #[arg(long, value_name = "FILE")]
     missing: Option<PathBuf>,
 }

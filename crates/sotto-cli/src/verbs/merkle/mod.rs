@@ -30,9 +30,9 @@ use std::ffi::OsString;
 pub(super) use prove::known as prove;
 
 const EXAMPLE: &str = "\
-A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` checks all of it against the \
-log's key, `sotto serve` serves what it makes, and `prove` prints a proof that any \
-verifier of c2sp.org/tlog-proof accepts, `verify` among them.
+A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` verifies \
+all of it against the log's key and makes a stack, `sotto serve` serves the stack, and `prove` prints a \
+proof that any verifier of c2sp.org/tlog-proof accepts, such as `verify`.
 
 Example:
   sotto merkle generate logs/demo --entries 100000 --origin example.com/demo
@@ -50,11 +50,11 @@ pub(crate) struct Merkle {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a synthetic log, or grow one
+    /// Generate a synthetic log, or extend one
     Generate(generate::Generate),
-    /// Say what each way to lay a log out would cost
+    /// Show what each layout of a log would cost
     Plan(plan::Plan),
-    /// Turn a log's tiles into tables that can be served
+    /// Encode a log's tiles as tables that can be served
     Build(Box<build::Build>),
     /// Fetch an inclusion proof privately, verify it, and print it
     Prove(Box<prove::Prove>),

@@ -20,13 +20,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const EXAMPLE: &str = "\
-The proof is verified against the log's key before it is printed. That needs the entry's leaf hash: with --entry or --leaf it is \
-the caller's, and a log that has something else there is noticed. Without them it is fetched as well, which costs a second round \
-of lookups where proofs are laid out by color or by a batch code.
+The proof is verified against the log's key before it is printed. Verification needs the entry's leaf \
+hash: with --entry or --leaf it comes from the caller, so a log with another entry at that index is \
+detected. Without them it is fetched too, which takes a second round of lookups where proofs are laid out \
+by color or by a batch code.
 
-The cache remembers the longest state of each log. A log that was longer before is an error, and so is one that does not go on \
-from what was seen: its key has signed two logs. That a log which has grown goes on is shown by one more proof, of the last \
-entry seen before, fetched in the same way.
+The cache remembers the largest checkpoint seen of each log. A log that is smaller than before, or that \
+does not extend that checkpoint, is an error: its key has signed two logs. Consistency of a log that grew \
+is shown by one more proof, for the last entry seen before, fetched in the same way.
 
 Example:
   sotto merkle prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711 > 4711.proof";
@@ -37,19 +38,19 @@ Example:
 pub(super) struct Prove {
     #[command(flatten)]
     remote: ConnectArgs,
-    /// The log's public key, or a file that holds it
+    /// Public key of the log, or a file that holds it
     #[arg(long, value_name = "KEY")]
     log_key: String,
-    /// What the log calls itself [default: the key's name; Go's checksum databases need none]
+    /// Origin line of the log [default: the key's name; Go's checksum databases need none]
     #[arg(long, value_name = "NAME")]
     origin: Option<String>,
-    /// Which entry, counted from 0
+    /// Index of the entry, counted from 0
     #[arg(long, value_name = "N")]
     index: u64,
-    /// The entry's leaf hash, in hexadecimal
+    /// Leaf hash of the entry, in hexadecimal
     #[arg(long, value_name = "HEX", conflicts_with = "entry")]
     leaf: Option<String>,
-    /// A file with what the log hashes of the entry (RFC 6962: the MerkleTreeLeaf)
+    /// File of the bytes that the log hashes for the entry (RFC 6962: the MerkleTreeLeaf)
     #[arg(long, value_name = "FILE")]
     entry: Option<PathBuf>,
 }

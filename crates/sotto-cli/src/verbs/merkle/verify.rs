@@ -13,14 +13,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-A proof is a file as `sotto merkle prove` prints it (c2sp.org/tlog-proof). It says that the log has a certain entry at a certain \
-place, so it is checked against an entry: --entry or --leaf.
+A proof is a file as `sotto merkle prove` prints it (c2sp.org/tlog-proof). It says that the log has a \
+certain entry at a certain index, so it is checked against an entry: --entry or --leaf.
 
-A folder is a log. Its checkpoint is checked against the key, and every tile against the checkpoint; with --entries the entries \
-against the tiles too. A tile that is missing or damaged is named. --missing FILE lists all that are missing, for a program that \
-downloads them.
+A folder is a log. Its checkpoint is checked against the key, every tile against the checkpoint, and with \
+--entries the entries against the tiles. Missing and damaged tiles are named. --missing FILE lists all \
+missing tiles, for a program that downloads them.
 
-The tiles that the go command has fetched are such a folder, though seldom a whole log:
+The tiles that the go command has fetched are such a folder, though seldom a complete log:
   sotto merkle verify ~/go/pkg/mod/cache/download/sumdb --missing missing.txt \\
     --log-key sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8
 
@@ -32,18 +32,19 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Verify {
-    /// A proof, or the folder of a log
+    /// Proof, or folder of a log
     #[arg(value_name = "PROOF|LOG")]
     path: PathBuf,
     #[command(flatten)]
     copy: LogArgs,
-    /// Of a proof: a file with what the log hashes of the entry (RFC 6962: the MerkleTreeLeaf)
+    /// For a proof: file of the bytes that the log hashes for the entry (RFC 6962: the
+    /// MerkleTreeLeaf)
     #[arg(long, value_name = "FILE")]
     entry: Option<PathBuf>,
-    /// Of a proof: the entry's leaf hash, in hexadecimal
+    /// For a proof: leaf hash of the entry, in hexadecimal
     #[arg(long, value_name = "HEX", conflicts_with = "entry")]
     leaf: Option<String>,
-    /// Of a log: its entries as well
+    /// For a log: check its entries too
     #[arg(long)]
     entries: bool,
 }

@@ -21,16 +21,18 @@ use std::path::PathBuf;
 use workload_args::WorkloadArgs;
 
 const EXAMPLE: &str = "\
-Bytes are exact: they are those of what `sotto encode` would choose. Times are predicted, from what `sotto bench machine` \
-measured here; without that, from each scheme's own count of its work, and the plan says so. `sotto bench plan` shows how \
-good predictions are.
+Bytes are exact, for the parameters that `sotto encode` would choose. Times are predicted from what `sotto \
+bench machine` measured on this machine, or, without measurements, from each scheme's own count of its \
+work; the plan says which. `sotto bench plan` shows the accuracy of predictions.
 
-At peak, requests that come while a pass runs share the next one, of at most 8 queries, as `sotto serve` does it (gated batch \
-service): half of a pass is waited for on average, and a whole one at worst. Machines are added where one would be busy for \
-more than 70 % of the time. Dollars are those of core-seconds and of bytes sent, at --dollars-per-hour and \
---dollars-per-gb; what is fetched once is spread over 30 days of a client's lookups, and encoding over all lookups of an epoch.
+At peak, requests that arrive during a pass share the next pass, of at most 8 queries, as `sotto serve` \
+does it (gated batch service): the wait is half a pass on average, and one pass at worst. Machines are \
+added if one would be busy for more than 70 % of the time. Dollars cover core-seconds and bytes sent, at \
+--dollars-per-hour and --dollars-per-gb; downloads that happen once are spread over 30 days of a client's \
+lookups, and encoding over all lookups of an epoch.
 
---machines N cuts the table over N machines. Nothing of that is measured as a whole, so it has columns of its own.
+--machines N cuts the table over N machines. These figures are modeled, not measured, and stand in columns \
+of their own.
 
 Example:
   sotto plan --rows 2^20 --row-bytes 256
@@ -44,13 +46,13 @@ Example:
 pub(crate) struct Plan {
     #[command(flatten)]
     asked: WorkloadArgs,
-    /// Look at this scheme alone; `sotto schemes` lists them
+    /// Consider this scheme only; `sotto schemes` lists them
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
-    /// Show every layout that differs, and named parameter sets, in place of the best of each scheme
+    /// Show all layouts and named parameter sets, in place of the best of each scheme
     #[arg(long)]
     all: bool,
-    /// Write the plan into this file, for `sotto encode --plan`
+    /// File to write the plan to, for `sotto encode --plan`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -15,70 +15,70 @@ use sotto_prg::PublicSeed;
 pub(super) struct WorkloadArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Plan for so many rows, or keys, of --row-bytes each in place of a file
+    /// Number of rows, or keys, of --row-bytes each, in place of a file
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "input", requires = "row_bytes")]
     rows: Option<u64>,
-    /// Rows are values that are asked for by key
+    /// Plan a keyword table of --rows keys
     #[arg(long, requires = "rows")]
     keyed: bool,
-    /// A request is for up to so many rows, or keys
+    /// Maximum number of rows, or keys, in a request
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
-    /// Clients may learn nothing but the row
+    /// Require that clients learn only the requested row
     #[arg(long)]
     symmetric: bool,
-    /// Whoever serves rows may lie, so each row has to bring its proof [default: where that is cheap]
+    /// Require row proofs, against servers that answer wrongly [default: where they are cheap]
     #[arg(long)]
     row_proofs: bool,
-    /// Epochs in a day
+    /// Number of epochs per day
     #[arg(long, value_name = "N", default_value = "1")]
     updates_per_day: f64,
-    /// The share of rows that an update changes
+    /// Share of rows that an update changes, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.01")]
     changed_share: f64,
-    /// Clients
+    /// Number of clients
     #[arg(long, value_name = "N", value_parser = count, default_value = "1000")]
     clients: u64,
-    /// Requests that one client makes in a day
+    /// Requests per client and day
     #[arg(long, value_name = "N", value_parser = count, default_value = "100")]
     lookups: u64,
-    /// Requests a second at peak, of all clients together [default: three times the mean]
+    /// Requests per second of all clients at peak [default: three times the mean]
     #[arg(long, value_name = "N")]
     peak_rps: Option<f64>,
-    /// The link to clients, in Mbit/s
+    /// Download rate of clients, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "50")]
     down_mbit: f64,
-    /// The link from clients, in Mbit/s
+    /// Upload rate of clients, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "10")]
     up_mbit: f64,
-    /// There and back, in milliseconds
+    /// Round-trip time between client and server, in milliseconds
     #[arg(long, value_name = "MS", default_value = "30")]
     rtt_ms: f64,
-    /// Cores of a machine [default: those of this one]
+    /// Cores of a server machine [default: those of this machine]
     #[arg(long, value_name = "N")]
     cores: Option<u32>,
-    /// Memory of a machine
+    /// Memory of a server machine
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "8GiB")]
     memory: u64,
-    /// Dollars of an hour of a machine
+    /// Price of a machine, in dollars per hour
     #[arg(long, value_name = "DOLLARS", default_value = "0.08")]
     dollars_per_hour: f64,
-    /// Dollars of 10^9 bytes that it sends
+    /// Price of traffic that a server sends, in dollars per 10^9 bytes
     #[arg(long, value_name = "DOLLARS", default_value = "0.09")]
     dollars_per_gb: f64,
-    /// Cut the table over so many machines; such figures are modeled
+    /// Number of machines to cut the table over; more than one is modeled, not measured
     #[arg(long, value_name = "N", default_value = "1")]
     machines: u32,
-    /// Who may see queries: one-server, or two-servers of operators that do not put together what they see
+    /// Trust in operators: one-server, or two-servers, whose operators do not collude
     #[arg(long, default_value = "one-server", value_parser = trust)]
     trust: ServerTrust,
-    /// The longest a request may take at peak, in milliseconds, for half of them
+    /// Maximum median time of a request at peak, in milliseconds [default: none]
     #[arg(long, value_name = "MS")]
     max_latency_ms: Option<f64>,
-    /// The most a client may keep
+    /// Maximum bytes that a client stores [default: no limit]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     client_memory: Option<u64>,
-    /// What to rank by: dollars, latency, bytes or server-time
+    /// Cost to rank by: dollars, latency, bytes or server-time
     #[arg(long, value_name = "GOAL", default_value = "dollars", value_parser = aim)]
     rank_by: RankBy,
 }

@@ -22,20 +22,21 @@ use sotto_tlog::LogLayout;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-Nothing is measured: sizes are exact, and times are each scheme's count of its work, at the rate of one core that \
-the last line names. Where several tables are asked, the times are of all of them together, although a server may \
-answer them at the same time.
+Nothing is measured: sizes are exact, and times are each scheme's count of its work, at the rate of one \
+core that the last line names. The times of a design with several tables are the sum over its tables, \
+although a server may answer them in parallel.
 
 Goals:
-  time         server, client and bytes on a link of 100 Mbit/s, one after the other
+  time         server, client and bytes on a link of 100 Mbit/s, added up
   server-time  the servers' work
   total-bytes  bytes up and down
-What a client fetches before its first proof is divided by --lookups, the proofs that it will ask for.
+What a client fetches before its first proof is divided by --lookups, the expected number of proofs.
 
-With tiles the entry's own hash comes with its proof; by color and from a batch code a proof is for those who have \
-it. Layers are made public as long as that is no more than a quarter of the leaves' hashes.
+With tiles a proof includes the entry's own hash; by color and with a batch code the client needs to have \
+the entry. Layers are public as long as they have at most a quarter of the leaves' hashes.
 
-Schemes of two servers, and schemes whose clients keep a state on disk, are looked at only if --scheme names them.
+Schemes of two servers, and schemes whose clients have a state on disk, are considered only if --scheme \
+names them.
 
 Example:
   sotto merkle plan logs/demo --log-key logs/demo.pub
@@ -45,25 +46,25 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Plan {
-    /// The folder of the log: its checkpoint is read, and nothing else
+    /// Folder of the log, of which only the checkpoint is read
     #[arg(value_name = "LOG", required_unless_present = "leaves")]
     log: Option<PathBuf>,
-    /// Plan for a log of so many entries instead
+    /// Number of entries to plan for, in place of a log
     #[arg(long, value_name = "N", conflicts_with = "log")]
     leaves: Option<u64>,
-    /// The log's public key, or a file that holds it
+    /// Public key of the log, or a file that holds it
     #[arg(long, value_name = "KEY", requires = "log")]
     log_key: Option<String>,
-    /// What the log calls itself [default: the key's name; Go's checksum databases need none]
+    /// Origin line of the log [default: the key's name; Go's checksum databases need none]
     #[arg(long, value_name = "NAME", requires = "log")]
     origin: Option<String>,
-    /// How its files are laid out: tlog-tiles, static-ct or sumdb [default: what the folder looks like]
+    /// Layout of the log's files: tlog-tiles, static-ct or sumdb [default: detected]
     #[arg(long, value_name = "LAYOUT", requires = "log")]
     layout: Option<LogLayout>,
-    /// The log's checkpoint, if it is elsewhere
+    /// File of the log's checkpoint, if it is not in the folder
     #[arg(long, value_name = "FILE", requires = "log")]
     checkpoint: Option<PathBuf>,
-    /// Look at this scheme alone; `sotto schemes` lists them
+    /// Consider this scheme only; `sotto schemes` lists them
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
     #[command(flatten)]
@@ -73,10 +74,10 @@ pub(super) struct Plan {
 /// What the choice goes by: the same for `sotto merkle build`.
 #[derive(Debug, clap::Args)]
 pub(super) struct CostArgs {
-    /// How many proofs one client is expected to fetch per epoch
+    /// Expected proofs of one client per epoch
     #[arg(long, value_name = "N", default_value = "100")]
     pub(super) lookups: u64,
-    /// What to spend least of: time, server-time or total-bytes
+    /// Cost to minimize: time, server-time or total-bytes
     #[arg(long, value_name = "GOAL", default_value = "time", value_parser = CostGoal::parse)]
     pub(super) goal: CostGoal,
 }
