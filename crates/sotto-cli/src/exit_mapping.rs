@@ -23,8 +23,8 @@ use std::io;
 /// The failure of a plan that cannot be made or applied.
 pub(crate) fn plan(error: &PlanError) -> Failure {
     let (exit, fix) = match error {
-        PlanError::Workload { .. } => (Exit::Usage, "see `sotto plan --help` for what each figure is"),
-        _ => (Exit::Input, "make it again with `sotto plan ... --out FILE`"),
+        PlanError::Workload { .. } => (Exit::Usage, "see `sotto plan --help`"),
+        _ => (Exit::Input, "make the plan again with `sotto plan ... --out FILE`"),
     };
     Failure::new(exit, error.to_string()).fix(fix)
 }
@@ -33,7 +33,8 @@ pub(crate) fn plan(error: &PlanError) -> Failure {
 pub(crate) fn client(error: ClientError) -> Failure {
     if let ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { len, .. })) = error {
         // The index is not repeated: what is looked up is private, and messages end up in logs.
-        return Failure::missing(format!("no such row: the table has {len}")).fix("rows are counted from 0");
+        return Failure::missing(format!("no such row: the table has {len}"))
+            .fix("give a row number below that; rows are counted from 0");
     }
     let exit = match error.root() {
         ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
@@ -62,14 +63,14 @@ pub(crate) fn client(error: ClientError) -> Failure {
         _ => Exit::Peer,
     };
     let fix = match &error {
-        ClientError::StateNeeded { .. } => "give --state DIR, as neither HOME nor XDG_DATA_HOME is set",
+        ClientError::StateNeeded { .. } => "give --state DIR, or set HOME or XDG_DATA_HOME",
         ClientError::State(StateError::NoAnchor) => "give --rollback-dir DIR",
         ClientError::State(StateError::Busy { .. }) => {
-            "end the other process, or wait longer with --max-wait; \
-             a second --state DIR is a client of its own, and prepares by itself"
+            "end the other process, wait longer with --max-wait, or give a --state DIR of its own, which \
+             needs its own preparation"
         }
         error if matches!(error.root(), ClientError::Refused(problem) if problem.code.is_retryable()) => {
-            "try again later, after the time that the server names if it names one, or wait longer with --max-wait"
+            "try again later, after the server's Retry-After if any, or wait longer with --max-wait"
         }
         error => error.fix(),
     };
@@ -114,7 +115,7 @@ pub(crate) fn start(error: StartError) -> Failure {
     };
     match &error {
         StartError::InUse { address, key } => {
-            let said = format!("{address} is in use already: another server runs there");
+            let said = format!("address {address} is already in use");
             Failure::new(exit, said).fix(elsewhere(key))
         }
         StartError::Listen { address, key, source } => {
@@ -128,8 +129,8 @@ pub(crate) fn start(error: StartError) -> Failure {
 fn elsewhere(key: &str) -> String {
     let option = key.replace('_', "-");
     format!(
-        "stop that server, or give --{option} ADDRESS (`{key}` in a configuration file). Each server on a machine needs an \
-         address for clients and one for health and metrics: --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083"
+        "stop the process that uses it, or give --{option} ADDRESS (`{key}` in a configuration file). Each \
+         server on a machine needs an address for clients and one for health and metrics: --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083"
     )
 }
 
@@ -180,10 +181,10 @@ pub(crate) fn db(error: DbError) -> Failure {
     let failure = Failure::new(disk(&error), error.to_string());
     match error {
         DbError::NotATable { .. } => failure.fix(
-            "name one of a stack's tables, below its folder `tables`; one of Apple's lookups is for serve, inspect, doctor, \
-             update and backup",
+            "give a table, such as one in the folder `tables` of a stack; tables of Apple's lookups work \
+             with serve, inspect, doctor, update and backup",
         ),
-        DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
+        DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or use narrower rows"),
         _ => failure,
     }
 }
@@ -198,10 +199,10 @@ pub(crate) fn apple(error: ImageError) -> Failure {
     };
     let fix = match &error {
         ImageError::Params(ParamsError::Insecure { .. }) => {
-            Some("take another --set, or give --allow-insecure-params")
+            Some("give another --set, or --allow-insecure-params")
         }
         ImageError::Table(TableError::NoPlace { .. }) => {
-            Some("leave --buckets out, give more of them, or larger ones (--bucket-bytes)")
+            Some("omit --buckets, or give more buckets or larger ones (--bucket-bytes)")
         }
         ImageError::TooLong { .. } | ImageError::LongLine { .. } => Some("give a larger --bucket-bytes"),
         _ => None,

@@ -39,7 +39,7 @@ impl Failure {
 
     /// The failure for a reader of the results that has gone.
     pub(crate) fn unread() -> Self {
-        Failure { unread: true, ..Failure::internal("nobody reads the results") }
+        Failure { unread: true, ..Failure::internal("stdout is closed") }
     }
 
     /// Adds what to do about the failure.

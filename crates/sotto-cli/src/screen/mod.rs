@@ -47,7 +47,7 @@ impl Screen {
             return Ok(());
         }
         let text = serde_json::to_string(value)
-            .map_err(|error| Failure::internal(format!("a result does not serialize: {error}")))?;
+            .map_err(|error| Failure::internal(format!("cannot serialize a result: {error}")))?;
         line(&text)
     }
 

@@ -12,7 +12,7 @@ pub(super) fn facts(opened: &OpenUseCase) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("use case", format!("{}, epoch {}", told.name, told.epoch)),
         (
-            "asked by",
+            "lookup by",
             match &told.kind {
                 UseCaseKind::Keyword { form, .. } => format!("key ({})", form.name()),
                 UseCaseKind::Index | UseCaseKind::IndexWithLengths => "row number".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn facts(opened: &OpenUseCase) -> Vec<(&'static str, String)> {
     if told.oprf.is_some() {
         lines.push((
             "symmetric",
-            "rows are sealed; one evaluation opens one, and the server grants it".to_owned(),
+            "rows are sealed; each opens with one evaluation, which the server grants".to_owned(),
         ));
     }
     if let Some(shard) = told.shards.first() {
@@ -42,10 +42,10 @@ pub(super) fn facts(opened: &OpenUseCase) -> Vec<(&'static str, String)> {
     let bytes = |bytes: usize| units::bytes(bytes as u64);
     lines.push(("parameters", format!("{}, {}", told.set, security(told))));
     lines.push((
-        "a client sends",
-        format!("{} of keys once, {} a query", bytes(costs.keys), bytes(costs.query)),
+        "client sends",
+        format!("{} of keys once, {} per query", bytes(costs.keys), bytes(costs.query)),
     ));
-    lines.push(("and gets", bytes(costs.answer)));
+    lines.push(("client receives", bytes(costs.answer)));
     lines
 }
 

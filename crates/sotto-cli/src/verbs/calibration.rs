@@ -12,11 +12,11 @@ use std::path::PathBuf;
 pub(super) fn recall() -> (Option<Calibration>, String) {
     let usual = |why: &str| {
         format!(
-            "times are counted, not measured: each scheme's own account, at the rate of the machine of `sotto_core::work`. {why}"
+            "times are estimates from each scheme's count of its work, at the rate of a reference machine. {why}"
         )
     };
     let Some(file) = file() else {
-        return (None, usual("There is no cache folder to remember measurements in."));
+        return (None, usual("No cache folder exists for measurements."));
     };
     match Calibration::recall(&file, &machine::name()) {
         Ok(known) => {
@@ -25,7 +25,7 @@ pub(super) fn recall() -> (Option<Calibration>, String) {
             (Some(known), said)
         }
         Err(CalibrationError::Storage(_)) => {
-            (None, usual("`sotto bench machine` measures this machine, in some minutes."))
+            (None, usual("`sotto bench machine` measures this machine in a few minutes."))
         }
         Err(why) => (
             None,
@@ -36,9 +36,9 @@ pub(super) fn recall() -> (Option<Calibration>, String) {
 
 /// Stores a calibration for later runs, and returns where.
 pub(super) fn keep(calibration: &Calibration) -> Result<String> {
-    let Some(file) = file() else { return Ok("there is no cache folder to remember it in".to_owned()) };
+    let Some(file) = file() else { return Ok("not saved: no cache folder exists".to_owned()) };
     calibration.keep(&file).map_err(|error| Failure::file("writing", &file, &error))?;
-    Ok(format!("remembered in {}, for `sotto plan`", file.display()))
+    Ok(format!("saved in {} for `sotto plan`", file.display()))
 }
 
 fn file() -> Option<PathBuf> {

@@ -79,10 +79,10 @@ pub(super) fn budget(table: &Table) -> Option<u64> {
 
 /// The number of queries left, in words.
 pub(super) fn left(table: &Table) -> String {
-    let Some(left) = budget(table) else { return "any number of queries".to_owned() };
+    let Some(left) = budget(table) else { return "unlimited queries".to_owned() };
     let what_then = match () {
-        () if is_helped(table) => ", then more hints are ordered",
-        () if is_low(table) => ": --refill makes new ones before they are needed",
+        () if is_helped(table) => ", then more hints are requested",
+        () if is_low(table) => ": --refill makes more in advance",
         () => ", then the rows are streamed again",
     };
     format!("{} queries{what_then}", units::count(left))

@@ -267,7 +267,7 @@ pub(super) fn on(bars: &Arc<ProgressLine>) -> impl FnMut(Progress) + Send + 'sta
             Stage::Waiting => "waiting for another download",
             Stage::Artifact(Artifact::Rows) => "streaming rows",
             Stage::Artifact(_) => "fetching the hint",
-            Stage::Keys => "sending keys",
+            Stage::Keys => "uploading keys",
             Stage::Hints => "waiting for hints",
             Stage::Row => "fetching the row",
             Stage::NextClient => "streaming rows for the next hints",
@@ -291,11 +291,12 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
             "m" => (number, 60),
             "h" => (number, 3600),
             "d" => (number, 86_400),
-            _ => return Err("a time is a number of seconds, or one with s, m, h or d"),
+            _ => return Err("expected a duration: a number of seconds, or a number with s, m, h or d"),
         },
     };
-    let number: u64 =
-        number.parse().map_err(|_| "a time is a number of seconds, or one with s, m, h or d")?;
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "expected a duration: a number of seconds, or a number with s, m, h or d")?;
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
@@ -309,7 +310,7 @@ pub(super) fn default_cache() -> Result<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
     folder.map(|folder| folder.join("sotto")).ok_or_else(|| {
-        Failure::usage("no folder for the cache: neither HOME nor XDG_CACHE_HOME is set")
+        Failure::usage("no cache folder: neither HOME nor XDG_CACHE_HOME is set")
             .fix("give --cache DIR, or --no-cache")
     })
 }

@@ -33,8 +33,8 @@ pub(super) fn fetch(server: &mut HttpTransport, request: Request) -> Result<Vec<
 pub(super) fn tables(server: &mut HttpTransport) -> Result<TableList> {
     let body = fetch(server, Request::get(routes::TABLES.to_owned(), MAX_TABLES_BYTES))?;
     serde_json::from_slice(&body).map_err(|error| {
-        Failure::new(Exit::Peer, format!("what came back is no list of tables: {error}"))
-            .fix("check that the address is a sotto server's")
+        Failure::new(Exit::Peer, format!("the response is not a list of tables: {error}"))
+            .fix("check that the address is that of a sotto server")
     })
 }
 
@@ -67,5 +67,5 @@ pub(super) fn whole(
 fn damaged(entry: &ArtifactEntry) -> Failure {
     let name = entry.artifact.name();
     Failure::new(Exit::Peer, format!("the server's {name} does not match the digests in its catalog"))
-        .fix("tell the operator: the file is damaged, or something on the way changes it")
+        .fix("tell the operator: the file is damaged, or a proxy changes it")
 }

@@ -45,10 +45,8 @@ impl Forget {
         let of_stack = Stack::connect_all(&servers, table).insecure_plaintext().cache_dir(&cache).forget();
         let forgotten = of_table.map_err(exit_mapping::client)? | of_stack.map_err(exit_mapping::client)?;
         screen.say(match forgotten {
-            true => format!(
-                "forgotten: what is shown next of {table} is believed as on a first visit, so pin its key"
-            ),
-            false => format!("{} remembers nothing of {table} at that address", cache.display()),
+            true => format!("forgotten: the next key and epoch seen of {table} are trusted, so pin its key"),
+            false => format!("{} has no entry for {table} at that address", cache.display()),
         })?;
         screen.report(&json!({ "table": table, "forgotten": forgotten }))
     }

@@ -37,8 +37,10 @@ impl Prepare {
         let mut table = self.remote.open(&bars, &events)?;
         if table.budget() == Budget::Unlimited {
             let scheme = &table.catalog().scheme;
-            return Err(Failure::usage(format!("clients of {scheme} make any number of queries"))
-                .fix("there is nothing to prepare: look rows up"));
+            return Err(Failure::usage(format!(
+                "{scheme} needs no preparation: its clients make unlimited queries"
+            ))
+            .fix("look rows up with `sotto get`"));
         }
         let made = if self.force { table.renew() } else { client_events::refill(&mut table) };
         made.map_err(exit_mapping::client)?;

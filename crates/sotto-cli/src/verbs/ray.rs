@@ -32,20 +32,18 @@ pub(crate) struct Ray {
 impl Ray {
     pub(crate) fn run(self, _: Screen) -> Result<()> {
         let status = Command::new(PROGRAM).args(&self.args).status().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                Failure::missing(format!("{PROGRAM} is not installed")).fix("pip install sotto-ray")
-            }
-            _ => Failure::internal(format!("{PROGRAM} did not start: {error}")),
+            ErrorKind::NotFound => Failure::missing(format!("{PROGRAM} is not installed"))
+                .fix("install it: pip install sotto-ray"),
+            _ => Failure::internal(format!("cannot start {PROGRAM}: {error}")),
         })?;
         match status.code() {
             Some(0) => Ok(()),
             // The package has printed the reason.
             Some(2) => {
-                Err(Failure::usage(format!("{PROGRAM} was not told what it needs"))
-                    .fix("see what stands above"))
+                Err(Failure::usage(format!("{PROGRAM} rejects its arguments")).fix("see its messages above"))
             }
-            _ => Err(Failure::new(Exit::Refused, format!("{PROGRAM} did not succeed: {status}"))
-                .fix("see what stands above")),
+            _ => Err(Failure::new(Exit::Refused, format!("{PROGRAM} fails with {status}"))
+                .fix("see its messages above")),
         }
     }
 }

@@ -55,8 +55,8 @@ pub(crate) struct RotateKey {
 impl RotateKey {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         if self.valid_for.is_zero() || self.valid_for > LONGEST {
-            return Err(Failure::usage("clients follow for a second or more, and for ten years at most")
-                .fix("give --valid-for, such as 90d"));
+            return Err(Failure::usage("--valid-for is not between one second and ten years")
+                .fix("give a duration such as 90d"));
         }
         let kind = PathKind::of(&self.dir).map_err(exit_mapping::db)?;
         refuse_unsigned(&kind)?;
@@ -73,14 +73,15 @@ impl RotateKey {
         let mut facts = vec![
             ("old key", from.to_string()),
             ("new key", to.to_string()),
-            ("followed until", httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(*until))),
+            ("valid until", httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(*until))),
         ];
-        facts.extend(retired.iter().map(|path| ("old key's file", path.display().to_string())));
+        facts.extend(retired.iter().map(|path| ("old key file", path.display().to_string())));
         screen.say(grid::facts(facts))?;
         if publish_log::log_folder(&self.dir).map_err(exit_mapping::db)?.is_some() {
             // A log is named by the key that signs its catalogs.
             screen.say(
-                "\nthe log here is the old key's: give the next update --catalog-log with a new folder, and have it cosigned",
+                "\nthe log here is signed by the old key: give the next update --catalog-log with a new \
+                 folder, and have it cosigned",
             )?;
         }
         screen.say(
@@ -100,8 +101,8 @@ fn refuse_unsigned(kind: &PathKind) -> Result<()> {
     if !matches!(kind, PathKind::Foreign(..) | PathKind::ForeignFile) {
         return Ok(());
     }
-    Err(Failure::usage("tables of Apple's lookups are not signed, so there is no key to rotate").fix(
-        "phones trust the server's certificate: renew that; oprf.key of a symmetric table changes by encoding it into another \
-         directory",
+    Err(Failure::usage("tables of Apple's lookups are not signed and have no signing key").fix(
+        "renew the server's certificate, which phones trust; to change oprf.key of a symmetric table, \
+         encode it into another directory",
     ))
 }

@@ -76,11 +76,11 @@ A configuration file has the same settings and more; options on the command line
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs().map_err(|error| match text.rsplit_once(':') {
         Some(_) => error.to_string(),
-        None => "an address has a host and a port: 127.0.0.1:8080".to_owned(),
+        None => "expected host and port, such as 127.0.0.1:8080".to_owned(),
     })?;
     // If a name has both, the one that clients try first: that of the default address.
     let (four, six): (Vec<_>, Vec<_>) = addresses.partition(SocketAddr::is_ipv4);
-    four.into_iter().chain(six).next().ok_or_else(|| "the name has no address".to_owned())
+    four.into_iter().chain(six).next().ok_or_else(|| "the name resolves to no address".to_owned())
 }
 
 /// Arguments of `sotto serve`.
@@ -201,8 +201,8 @@ impl Serve {
         announce(&config, &running, &stacks, &kernels, screen)?;
         let shutdown = running
             .run_until_signal()
-            .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
-        screen.say(format!("ended; {} connections had to be cut off", shutdown.unfinished))?;
+            .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))?;
+        screen.say(format!("ended; {} connections were closed before they finished", shutdown.unfinished))?;
         screen.report(&json!({ "event": "ended", "cut_off": shutdown.unfinished }))
     }
 
@@ -263,7 +263,7 @@ fn residency(text: &str) -> Result<Residency, String> {
         "auto" => Ok(Residency::Auto),
         "copy" => Ok(Residency::Copy),
         "map" => Ok(Residency::Map),
-        _ => Err("it is auto, copy or map".to_owned()),
+        _ => Err("expected auto, copy or map".to_owned()),
     }
 }
 
@@ -277,7 +277,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// A stack, and its signer.
 fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
-    let missing = || Failure::missing(format!("no stack was published in {}", path.display()));
+    let missing = || Failure::missing(format!("no stack is published in {}", path.display()));
     let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(exit_mapping::db)?;
     Ok((stack, signed.public_key()))
 }

@@ -23,7 +23,7 @@ impl Counters {
             stream.take(1 << 20).read_to_string(&mut text)?;
             Ok(text)
         };
-        let failed = |error| Failure::internal(format!("the server's metrics cannot be read: {error}"));
+        let failed = |error| Failure::internal(format!("cannot read the server's metrics: {error}"));
         Ok(Counters::parse(&fetch().map_err(failed)?))
     }
 

@@ -34,7 +34,7 @@ pub(super) fn lines(
                 values(catalog)
             ),
         ),
-        ("asked by", asked_by(catalog)),
+        ("lookup by", asked_by(catalog)),
         ("verified", verified(catalog)),
     ];
     if masked.is_some() {
@@ -42,7 +42,7 @@ pub(super) fn lines(
         lines.push((
             "symmetric",
             format!(
-                "rows are masked, {bytes} bytes each; one evaluation opens one, and the server grants it"
+                "rows are masked, {bytes} bytes each; each opens with one evaluation, which the server grants"
             ),
         ));
     }
@@ -51,16 +51,14 @@ pub(super) fn lines(
     }
     match scheme {
         Some(scheme) => lines.extend(promises(catalog, scheme)),
-        None => {
-            lines.push(("scheme", format!("{} (not in this build: nothing was checked)", catalog.scheme)))
-        }
+        None => lines.push(("scheme", format!("{} (not in this build: not checked)", catalog.scheme))),
     }
     if let Some(text) = &catalog.attribution {
         let safe = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         lines.push(("attribution", safe.collect()));
     }
     if let Some(expires) = catalog.expires {
-        lines.push(("good until", until(expires)));
+        lines.push(("expires", until(expires)));
     }
     lines.push(("snapshot", snapshot(catalog.digest())));
     lines.push(("public key", public_key.to_owned()));
@@ -89,7 +87,7 @@ pub(super) fn until(expires: u64) -> String {
     };
     match expires.checked_sub(now) {
         Some(left) if left > 0 => format!("{date}, {} from now", hours(left)),
-        _ => format!("{date}: over for {}, clients refuse it", hours(now.saturating_sub(expires))),
+        _ => format!("{date}, {} ago; clients refuse it", hours(now.saturating_sub(expires))),
     }
 }
 
@@ -116,7 +114,7 @@ fn core_svp(catalog: &Catalog) -> Option<f64> {
 /// this build.
 pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
     let mut value = serde_json::to_value(scheme)
-        .map_err(|error| Failure::internal(format!("a description does not serialize: {error}")))?;
+        .map_err(|error| Failure::internal(format!("cannot serialize a description: {error}")))?;
     if let Some(object) = value.as_object_mut() {
         object.insert("core_svp_bits".to_owned(), core_svp(catalog).into());
     }
@@ -127,8 +125,8 @@ pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Res
 pub(super) fn lookups(lookups: usize, queries: usize) -> String {
     match queries {
         queries if queries == lookups => format!("{lookups} lookups"),
-        1 => format!("{lookups} lookups by one query"),
-        queries => format!("{lookups} lookups by {queries} queries"),
+        1 => format!("{lookups} lookups in one query"),
+        queries => format!("{lookups} lookups in {queries} queries"),
     }
 }
 
@@ -180,7 +178,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     let mut lines = vec![("scheme", format!("{}: {}", catalog.scheme, scheme.title))];
     lines.extend(set);
     if catalog.servers > 1 {
-        let who = "each for another operator: together they would see what is asked";
+        let who = "each with another operator: together they would see what is looked up";
         lines.push(("servers", format!("{}, {who}", catalog.servers)));
     }
     lines.extend(buckets(scheme).map(|buckets| ("buckets", buckets)));
@@ -209,11 +207,11 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
             "updates",
             match (scheme.can_update, &catalog.kind) {
                 (true, TableKind::Keyword) if in_sums => {
-                    "changed keys in place, in a part of all records, while strips have room".to_owned()
+                    "changed keys in place, in a part of all records, as long as strips have room".to_owned()
                 }
-                (true, TableKind::Keyword) => "changed keys in place, while rows have room".to_owned(),
+                (true, TableKind::Keyword) => "changed keys in place, as long as rows have room".to_owned(),
                 (true, _) => format!("changed rows in place; room for {} more", units::count(room)),
-                (false, _) => "by encoding afresh".to_owned(),
+                (false, _) => "by encoding again".to_owned(),
             },
         ),
     ]);
@@ -226,7 +224,7 @@ fn values(catalog: &Catalog) -> String {
     match (catalog.row_form(), catalog.unmasked_row_bytes()) {
         (Ok(form @ RowForm::Length(bytes)), Ok(item_bytes)) => {
             let longest = item_bytes.saturating_sub(form.overhead());
-            format!("{kind}, of 0 to {longest} each behind its length ({bytes} B)")
+            format!("{kind} of 0 to {longest} bytes, each after its length ({bytes} B)")
         }
         _ => kind.to_owned(),
     }
@@ -251,38 +249,40 @@ fn tree_bytes(catalog: &Catalog) -> u64 {
 pub(super) fn verified(catalog: &Catalog) -> String {
     let once = units::bytes(tree_bytes(catalog));
     match (catalog.rows_root.path, tree_bytes(catalog)) {
-        (Some(0), 0) => "each row, by what is signed".to_owned(),
-        (Some(0), _) => format!("each row, by {once} that are fetched once"),
-        (Some(path), 0) => format!("each row, by {path} hashes that come with it"),
+        (Some(0), 0) => "each row, against the signed root".to_owned(),
+        (Some(0), _) => format!("each row, with {once} fetched once"),
+        (Some(path), 0) => format!("each row, with {path} hashes in the row"),
         (Some(path), _) => {
-            format!("each row, by {path} hashes that come with it and {once} that are fetched once")
+            format!("each row, with {path} hashes in the row and {once} fetched once")
         }
-        (None, _) => "not row by row (see --row-proofs); `sotto audit rows` compares all of them".to_owned(),
+        (None, _) => {
+            "no row by itself (see --row-proofs); `sotto audit rows` compares all of them".to_owned()
+        }
     }
 }
 
 fn asked_by(catalog: &Catalog) -> String {
     let Ok(Some(keyword)) = catalog.keyword() else { return kind(&catalog.kind) };
     let false_positive = units::at_most(keyword.params().false_positive_log2());
-    format!("key; a missing one is found with probability {false_positive}")
+    format!("key; a missing key is found with probability {false_positive}")
 }
 
 /// The form of keys and values, and their layout in rows.
 fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     let params = keyword.params();
     let values = match params.values {
-        ValueLength::Fixed(0) => "none: the table says whether a key is there".to_owned(),
+        ValueLength::Fixed(0) => "none: a lookup says whether the table has the key".to_owned(),
         ValueLength::Fixed(bytes) => format!("{}, {bytes} bytes each", value(kind)),
         ValueLength::UpTo(most) => {
-            format!("{}, up to {most} bytes; all look as long to the server", value(kind))
+            format!("{}, up to {most} bytes, padded to one length", value(kind))
         }
     };
     let lies = match params.probes {
         _ if params.band.is_some() => {
-            format!("in sums of rows, in strips of {} keys at most", params.slots)
+            format!("in sums of rows, in strips of at most {} keys", params.slots)
         }
-        1 => format!("{} to a row; the catalog says in which a key lies", params.slots),
-        probes => format!("{} to a row; a key lies in one of {probes}", params.slots),
+        1 => format!("{} keys per row; the catalog maps each key to a row", params.slots),
+        probes => format!("{} keys per row; a key is in one of {probes} rows", params.slots),
     };
     [
         ("keys", format!("{}, up to {} bytes (--key-form)", params.form.name(), params.key_bytes)),
@@ -303,8 +303,8 @@ pub(super) fn kind(kind: &TableKind) -> String {
                 }
                 _ => ("key", first.to_string()),
             };
-            format!("{what}, in blocks of {block} from {first} on")
+            format!("{what}, in blocks of {block} from {first}")
         }
-        _ => "a kind of key this build does not know".to_owned(),
+        _ => "a kind of key that this build does not know".to_owned(),
     }
 }

@@ -137,12 +137,12 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
     assert_eq!(encode(&keyed).code, 0);
     // README's next example, as it was.
     encode(&["--value", "phone", "--symmetric"])
-        .fails(2, &["asked by key (email)", "asked by row number, symmetric", "--replace"]);
+        .fails(2, &["looked up by key (email)", "looked up by row number, symmetric", "--replace"]);
     encode(&[&keyed[..], &["--scheme", "fspiral"]].concat())
         .fails(2, &["scheme simplepir/1", "scheme fspiral/1"]);
     encode(&["--key", "email", "--key-form", "email", "--value", "city"])
         .fails(2, &["column `phone`", "column `city`"]);
-    encode(&["--key", "email", "--value", "phone"]).fails(2, &["asked by key (text)"]);
+    encode(&["--key", "email", "--value", "phone"]).fails(2, &["looked up by key (text)"]);
     assert_eq!(images(dir.as_ref()).len(), 1);
     assert_eq!(encode(&keyed).code, 0, "the same again is its next epoch");
     assert_eq!(encode(&["--value", "phone", "--symmetric", "--replace"]).code, 0);
@@ -150,11 +150,12 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
     let many = folder.text("many");
     let batch = |more: &[&str]| sotto(&[&["encode", &source, "--out", &many, "--batch", "2"], more].concat());
     assert_eq!(batch(&["--value", "phone"]).code, 0);
-    batch(&["--key", "email", "--value", "phone"]).fails(2, &["asked by row number", "asked by key (text)"]);
+    batch(&["--key", "email", "--value", "phone"])
+        .fails(2, &["looked up by row number", "looked up by key (text)"]);
 
     encode(&["--set", "small"]).fails(2, &["which column"]);
     encode(&["--value", "phone", "--scheme", "ypir-sp", "--set", "small", "--replace"])
-        .fails(4, &["ypir-sp/1 has no parameter set", "leave --set out"]);
+        .fails(4, &["ypir-sp/1 has no parameter set", "omit --set"]);
     encode(&["--value", "phone", "--scheme", "fspiral", "--set", "tiny", "--replace"])
         .fails(4, &["it has default,", "small", "sotto schemes"]);
 }

@@ -93,7 +93,7 @@ fn a_peer_that_is_not_there_or_talks_nonsense_is_5() {
         }
     });
     get(&url).fails(5, &["does not parse"]);
-    sotto(&["inspect", &url]).fails(5, &["no list of tables"]);
+    sotto(&["inspect", &url]).fails(5, &["not a list of tables"]);
 }
 
 #[test]

@@ -135,8 +135,9 @@ fn a_server_is_well_and_what_stands_before_it_is_not() {
     let well = doctor(&server.url);
     assert_eq!(found(&well, "mend"), [""; 0]);
     let good = found(&well, "good");
-    for word in ["clock agrees with this one", "a query of", "interrupted downloads resume", "table words, \
-                  epoch 1"] {
+    for word in
+        ["clock agrees with this one", "a query of", "interrupted downloads resume", "table words, epoch 1"]
+    {
         assert!(has(&good, word), "{word}: {good:?}");
     }
     assert!(has(&found(&well, "note"), "plain http"));
@@ -150,7 +151,8 @@ fn a_server_is_well_and_what_stands_before_it_is_not() {
     }
     assert!(has(&found(&behind, "note"), "x-request-id"));
     assert!(
-        has(&found(&doctor(&server.admin), "mend"), "no list of tables") || doctor(&server.admin).code == 9
+        has(&found(&doctor(&server.admin), "mend"), "not a list of tables")
+            || doctor(&server.admin).code == 9
     );
     assert!(has(&found(&doctor("http://127.0.0.1:9"), "mend"), "no answer"));
     sotto(&["doctor", "http://"]).fails(2, &["is not an address"]);

@@ -61,7 +61,7 @@ fn every_verb_knows_every_kind_of_folder() {
         let other =
             sotto(&["encode", &folder.text("lines.csv"), "--value", "2", "--batch", "4", "--out", &dir]);
         if name != "stack" {
-            other.fails(2, &["and not a stack"]);
+            other.fails(2, &["not a stack"]);
         }
         let rotate = sotto(&["rotate-key", &dir]);
         match name {

@@ -94,7 +94,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     get(&stale, &["--cache", &cache, "--pin", &new]).fails(5, &[&old]);
     let forget = ["forget", "--server", &stale.url, "--table", "rows", "--cache", &cache];
     sotto(&forget).says("forgotten");
-    sotto(&forget).says("remembers nothing");
+    sotto(&forget).says("has no entry");
     get(&stale, &["--cache", &cache, "--pin", &old]).says("");
     stale.end();
     let served = Served::start_at(&listen, &[&dir], Stdio::inherit());

@@ -32,7 +32,7 @@ fn cut_at_once_or_part_by_part() {
     assert_eq!(encode(&source, &apart, &["--part", "front"]).code, 0);
     encode(&source, &apart, &["--part", "3"]).fails(2, &["no part 3 of 3"]);
     encode(&source, &apart, &["--part", "0"]).says("made");
-    encode(&source, &apart, &["--part", "0"]).says("it was there");
+    encode(&source, &apart, &["--part", "0"]).says("already complete");
     encode(&source, &apart, &["--part", "2"]).says("made");
     // One is missing yet, and nothing is served.
     sotto(&["serve", &apart, "--listen", "127.0.0.1:0"]).fails(7, &["part 1", "missing", "--part 1"]);

@@ -111,7 +111,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     }
     let (file, _) = plan(&folder, &[&source, "--value", "name", "--scheme", "simplepir"]);
     encode(&file, &["--scheme", "dpf"]).fails(2, &["--scheme", "--plan"]);
-    encode(&file, &["--key", "phone"]).fails(2, &["asked by"]);
+    encode(&file, &["--key", "phone"]).fails(2, &["lookups by"]);
     let text = std::fs::read_to_string(&file).unwrap().replace("\"simplepir/1\"", "\"simplepir/9\"");
     encode(&folder.write("other.json", text), &[]).fails(4, &["simplepir/9", "plan again"]);
     assert!(!folder.at("refused").exists());

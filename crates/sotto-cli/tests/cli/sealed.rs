@@ -19,7 +19,7 @@ fn rows_are_sealed_asked_for_and_changed() {
     let encode = |more: &[&str]| {
         sotto(&[&["encode", csv.as_str(), "--out", out.as_str()], &DEFAULT[..], more].concat())
     };
-    encode(&["--symmetric"]).says("one evaluation opens one");
+    encode(&["--symmetric"]).says("opens with one evaluation");
     let file = folder.at("callers/oprf.key");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let secret = std::fs::read_to_string(&file).unwrap();
@@ -27,7 +27,7 @@ fn rows_are_sealed_asked_for_and_changed() {
     let image = std::fs::read(folder.at("callers").join(&images(&folder.at("callers"))[0])).unwrap();
     let holds = |what: &[u8]| image.windows(what.len()).any(|bytes| bytes == what);
     assert!(!holds(b"person 7") && !holds(secret.as_bytes()));
-    sotto(&["inspect", &out]).says("one evaluation opens one");
+    sotto(&["inspect", &out]).says("opens with one evaluation");
     // In the clear on top of it, or the reverse, is refused.
     encode(&[]).fails(2, &["symmetric", "in the clear", "--replace"]);
     let rows = folder.write("rows.csv", "url\none\ntwo\n");

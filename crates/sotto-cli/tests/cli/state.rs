@@ -113,5 +113,5 @@ fn what_is_not_used_up_is_not_prepared() {
     let folder = Folder::new();
     let server = Served::start(&[&folder.words(10)]);
     let table = ["prepare", "--server", &server.url, "--table", "words", "--no-cache"];
-    sotto(&table).fails(2, &["any number of queries"]);
+    sotto(&table).fails(2, &["unlimited queries"]);
 }

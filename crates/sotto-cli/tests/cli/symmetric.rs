@@ -109,7 +109,7 @@ fn nothing_is_served_changed_or_published_without_the_key() {
     };
     let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir];
     let again = |more: &[&str]| sotto(&[&args[..], more].concat());
-    again(&[]).fails(2, &["asked by row number, symmetric", "--replace"]);
+    again(&[]).fails(2, &["looked up by row number, symmetric", "--replace"]);
 
     std::fs::remove_file(&key).unwrap();
     let (code, said) = serve();
@@ -142,7 +142,7 @@ fn what_cannot_be_masked_is_refused_before_anything_is_made() {
     let encode = |more: &[&str]| {
         sotto(&[&["encode", &source, "--value", "2", "--out", &dir, "--symmetric"], more].concat())
     };
-    encode(&["--key", "1"]).fails(2, &["asked by key", "leave --key out"]);
-    encode(&["--batch", "2"]).fails(2, &["a stack cannot be symmetric"]);
+    encode(&["--key", "1"]).fails(2, &["--symmetric", "omit --key"]);
+    encode(&["--batch", "2"]).fails(2, &["--batch does not apply with --symmetric"]);
     assert!(!folder.at("t").exists());
 }

@@ -103,7 +103,7 @@ impl DemoTables {
             done => done,
         };
         cleanup_on_signal::on_end(gone)
-            .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
+            .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))?;
         let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
         let hinted = HINTED.encode(data, &out, screen)?;
         let keyed = KEYED.encode(data, &beside(&out, KEYED.name()), screen)?;

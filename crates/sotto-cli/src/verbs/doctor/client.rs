@@ -17,16 +17,28 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
     };
     match cache.is_dir() {
         true => {
-            findings.good(name(&cache), "holds what `sotto get` fetched once, which shows the tables used \
-                                         and no rows");
-            open_to_others(&cache, 0o077, "chmod go-rwx", "other users can see which tables you \
-                                           use", findings);
+            findings.good(
+                name(&cache),
+                "holds what `sotto get` fetched once, which shows the tables used and no rows",
+            );
+            open_to_others(
+                &cache,
+                0o077,
+                "chmod go-rwx",
+                "other users can see which tables you use",
+                findings,
+            );
         }
         false => findings.good(name(&cache), "no cache: nothing has been fetched yet"),
     }
     if let Some(key) = connect_args::default_key_file().filter(|key| key.exists()) {
-        open_to_others(&key, 0o077, "chmod go-rwx", "other users who can read the cache get your \
-                                     keys", findings);
+        open_to_others(
+            &key,
+            0o077,
+            "chmod go-rwx",
+            "other users who can read the cache get your keys",
+            findings,
+        );
         if key.starts_with(&cache) {
             findings.mend(
                 name(&key),
@@ -44,14 +56,15 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
     for shown in look_at(&states, sotto_registry::find).map_err(exit_mapping::client)? {
         let about = format!("state of {} at {}", shown.metadata.table, shown.metadata.origin);
         match shown.budget {
-            Some(Budget::Left(0)) => {
-                findings.note(&about, "no hints are left", "run `sotto prepare`")
-            }
+            Some(Budget::Left(0)) => findings.note(&about, "no hints are left", "run `sotto prepare`"),
             Some(Budget::Left(left)) => {
                 findings.good(&about, format!("{} queries are left", units::count(left)))
             }
-            _ => findings.note(&about, "not prepared", "run `sotto prepare`; otherwise the next lookup \
-                                        prepares it"),
+            _ => findings.note(
+                &about,
+                "not prepared",
+                "run `sotto prepare`; otherwise the next lookup prepares it",
+            ),
         }
         if shown.unsettled > 0 {
             let found =

@@ -20,10 +20,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) fn look(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
     if !path.exists() {
         let text = format!("there is no file or folder {}", path.display());
-        return Err(
-            Failure::missing(text).fix("give the directory of a table, an image, a signing key, or an \
-                                        address")
-        );
+        return Err(Failure::missing(text)
+            .fix("give the directory of a table, an image, a signing key, or an address"));
     }
     match PathKind::of(path).map_err(exit_mapping::db)? {
         PathKind::Stack(dir) => {
@@ -116,8 +114,9 @@ fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings
         let read = TableDir::open(folder).map_err(|error| error.to_string());
         match read.and_then(|dir| read_fitting(&dir, public).map_err(|error| error.to_string())) {
             Ok(_) => findings.good(&about, "a symmetric table, with its key beside it"),
-            Err(error) => findings.mend(&about, error, "restore its key, which a server needs for \
-                                                        evaluations"),
+            Err(error) => {
+                findings.mend(&about, error, "restore its key, which a server needs for evaluations")
+            }
         }
     }
     let file = opened.image.file();
@@ -132,8 +131,13 @@ fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings
 
 fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
     let (about, catalog) = (name(image.path()), image.catalog());
-    open_to_others(image.path(), 0o022, "chmod go-w", "other users can change it while it is \
-                                         served", findings);
+    open_to_others(
+        image.path(),
+        0o022,
+        "chmod go-w",
+        "other users can change it while it is served",
+        findings,
+    );
     self::catalog(&about, catalog, findings);
     if verify {
         match image.verify(&|at| bars.watch(None, at)) {
@@ -177,8 +181,11 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if catalog.created > now + 300 {
-        findings.mend(about, "the catalog was created in the future, by this machine's clock", "set the \
-                              clock");
+        findings.mend(
+            about,
+            "the catalog was created in the future, by this machine's clock",
+            "set the clock",
+        );
     }
     match catalog.expires {
         Some(expires) if expires <= now => {

@@ -32,8 +32,7 @@ fn kernels(findings: &mut Findings) {
         "scalar" => findings.mend(
             about,
             "the processor has no usable vector instructions: answers take several times as long",
-            "use a machine with AVX2 or NEON; in a virtual machine expose them to the guest (cpu type \
-             `host`)",
+            "use a machine with AVX2 or NEON; in a virtual machine expose them to the guest (cpu type `host`)",
         ),
         name => findings.good(about, format!("{name} kernels")),
     }
@@ -69,19 +68,16 @@ fn memory(findings: &mut Findings) {
         units::bytes(limit.map_or(total, |limit| limit.min(total)))
     );
     match free < LITTLE {
-        true => {
-            findings.note(about, found, "use tables that fit: a larger one is read from the disk in each \
-                                         pass")
-        }
+        true => findings.note(
+            about,
+            found,
+            "use tables that fit: a larger one is read from the disk in each pass",
+        ),
         false => findings.good(about, found),
     }
     let swap = fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
     if swap > 0 {
-        findings.note(
-            about,
-            "swap is on",
-            "encrypt swap or turn it off: keys in memory may reach the disk",
-        );
+        findings.note(about, "swap is on", "encrypt swap or turn it off: keys in memory may reach the disk");
     }
 }
 

@@ -138,8 +138,9 @@ impl Doctor {
         match count {
             0 => Ok(()),
             1 => Err(Failure::new(Exit::Findings, "1 problem found").fix("see the findings above")),
-            n => Err(Failure::new(Exit::Findings, format!("{n} problems found"))
-                .fix("see the findings above")),
+            n => {
+                Err(Failure::new(Exit::Findings, format!("{n} problems found")).fix("see the findings above"))
+            }
         }
     }
 }

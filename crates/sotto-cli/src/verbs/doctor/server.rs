@@ -288,8 +288,11 @@ fn roles(tables: &BTreeMap<String, Vec<ServedTableInfo>>, findings: &mut Finding
                     "server 0 is at epoch {}, server {at} at epoch {}",
                     first.epoch, told.catalog.epoch
                 );
-                findings.mend(name, found, "publish the same epoch at both servers: clients wait until \
-                                            they agree");
+                findings.mend(
+                    name,
+                    found,
+                    "publish the same epoch at both servers: clients wait until they agree",
+                );
             }
         }
     }

@@ -80,7 +80,7 @@ fn compression(text: &str) -> Result<KeyCompression, &'static str> {
         "none" => Ok(KeyCompression::None),
         "hybrid" => Ok(KeyCompression::Hybrid),
         "most" => Ok(KeyCompression::Most),
-        _ => Err("it is one of none, hybrid, most"),
+        _ => Err("expected none, hybrid or most"),
     }
 }
 
@@ -100,7 +100,7 @@ impl Encode {
         let how = self.how(set, &options)?;
         // Checked first: a mistyped input should not leave a directory behind.
         let Some(input) = self.source.input() else {
-            return Err(Failure::usage("which file is to be encoded?").fix("name it"));
+            return Err(Failure::usage("no input file is given").fix("give the file to encode"));
         };
         std::fs::metadata(input).map_err(|error| Failure::file("reading", input, &error))?;
         let traces = CreatedFiles::before(&self.out);
@@ -123,7 +123,7 @@ impl Encode {
     fn apple_set(&self) -> Result<ParamsSet> {
         if self.set.as_deref() == Some("?") {
             let names = SETS.map(|set| set.name).join(", ");
-            return Err(Failure::usage(format!("the sets are {names}")));
+            return Err(Failure::usage(format!("the parameter sets are {names}")));
         }
         let set = find(self.set.as_deref().unwrap_or(SET));
         set.map_err(|error| Failure::new(crate::exit::Exit::Params, error.to_string()))
@@ -140,20 +140,20 @@ impl Encode {
             }
             SourceLayout::Index(_) | SourceLayout::Raw { .. } if self.symmetric => {
                 return Err(Failure::usage("an index table of Apple's lookups cannot be symmetric")
-                    .fix("give --key: rows are known by names that are made of their keys"));
+                    .fix("give --key, since sealed rows are named by their keys"));
             }
             SourceLayout::Index(index) => (KeyForm::Text, index.values.encoding.kind()),
             SourceLayout::Raw { value, .. } => (KeyForm::Text, *value),
             SourceLayout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
         };
         if self.apple.buckets.is_some() && self.source.headroom > 0 {
-            return Err(
-                Failure::usage("so many buckets have the room that they have").fix("leave --headroom out")
-            );
+            return Err(Failure::usage("--headroom and --buckets both set the number of buckets")
+                .fix("omit one of them"));
         }
         if self.source.headroom > 0 && !matches!(options.layout, SourceLayout::Keyword(_)) {
-            return Err(Failure::usage("an index table of Apple's lookups has as many rows as the file")
-                .fix("leave --headroom out"));
+            return Err(
+                Failure::usage("an index table of Apple's lookups has no headroom").fix("omit --headroom")
+            );
         }
         let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         Ok(UseCaseOptions {
@@ -180,19 +180,18 @@ impl Encode {
                 Ok(there) if there.name != how.name => format!("holds the use case {:?}", there.name),
                 Ok(there) if there.description.oprf.is_some() != self.symmetric => match self.symmetric {
                     true => "holds a table that is not symmetric".to_owned(),
-                    false => "holds a symmetric table, and its next epoch would be in the clear".to_owned(),
+                    false => "holds a symmetric table, and the next epoch would not be".to_owned(),
                 },
                 // A damaged epoch is no reason to refuse a new one.
                 _ => return Ok(()),
             },
-            Err(_) => "holds a table of another kind".to_owned(),
+            Err(_) => "holds another kind of table".to_owned(),
         };
         if self.replace {
             return Ok(());
         }
-        Err(Failure::usage(format!("{} {other}", self.out.display())).fix(
-            "give another --out for this table, or --replace to put it in the place of the one that is there",
-        ))
+        Err(Failure::usage(format!("{} {other}", self.out.display()))
+            .fix("give another --out, or --replace to replace the existing table"))
     }
 
     /// The key that masks the rows of a symmetric table.
@@ -242,12 +241,10 @@ impl Encode {
         }
         let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(exit_mapping::db)?;
         let form = RowForm::of_rows(read.value, &read.layers)
-            .ok_or_else(|| Failure::internal("rows were read in a form that there is not".to_owned()))?;
+            .ok_or_else(|| Failure::internal("no such form of rows".to_owned()))?;
         if matches!(form, RowForm::Length(_)) && !self.apple.lengths {
-            return Err(Failure::input(
-                "the values have different lengths, and rows of an index table do not say theirs",
-            )
-            .fix("make them of one length, or text; or give --lengths, if all clients are new enough"));
+            return Err(Failure::input("values have different lengths, which an index table does not store")
+                .fix("use values of one length, or text; or give --lengths, if all clients support it"));
         }
         let lengths = self.apple.lengths.then_some(form);
         let encode = || encode_index(read.table.as_ref(), lengths, how, lock, watch);

@@ -39,7 +39,7 @@ impl BatchOutcome {
         let mut lines = vec![
             ("stack", format!("{}, epoch {}, {} tables", stack.stack, stack.epoch, round.tables)),
             ("rows", format!("{} of {wide} bytes ({bytes}), {value}", units::count(sizes.rows))),
-            ("asked by", self.asked_by()),
+            ("lookup by", self.asked_by()),
             ("batch code", self.code()),
         ];
         if let Some(scheme) = &round.scheme {
@@ -49,7 +49,7 @@ impl BatchOutcome {
             (
                 "a round",
                 format!(
-                    "{} for every request: {} up, {} down",
+                    "{} in every request: {} up, {} down",
                     table_summary::lookups(sizes.lookups(), round.queries),
                     units::bytes(round.up),
                     units::bytes(round.down)
@@ -65,7 +65,7 @@ impl BatchOutcome {
             (
                 "a round fails",
                 format!(
-                    "with probability {}: {} for the code, {} for any of its lookups",
+                    "with probability {}: {} for the batch code, {} for any of its lookups",
                     units::at_most(fails),
                     units::at_most(code),
                     units::at_most(round.lookups_fail)
@@ -108,12 +108,12 @@ impl BatchOutcome {
         let most = self.summary.layers.max_batch();
         match &self.summary.layers {
             BatchAccess::Rows { kind, .. } => {
-                format!("{}; up to {most} in a round", table_summary::kind(kind))
+                format!("{}; up to {most} per round", table_summary::kind(kind))
             }
             BatchAccess::Keys(Compose(keywords, _)) => {
                 let params = keywords.keyword().params();
                 format!(
-                    "key ({}), up to {most} in a round; a missing one is found with probability {}",
+                    "key ({}), up to {most} per round; a missing key is found with probability {}",
                     params.form.name(),
                     units::at_most(params.false_positive_log2())
                 )
@@ -125,11 +125,11 @@ impl BatchOutcome {
         let sizes = self.summary.layers.code().sizes();
         let spare = match sizes.spare {
             0 => String::new(),
-            1 => ", and 1 lookup in the whole table".to_owned(),
-            n => format!(", and {n} lookups in the whole table"),
+            1 => ", and 1 lookup in the complete table".to_owned(),
+            n => format!(", and {n} lookups in the complete table"),
         };
         if sizes.copies == 0 {
-            return format!("none: so few rows take {} lookups in the whole table", sizes.spare);
+            return format!("none: for so few rows, {} lookups in the complete table", sizes.spare);
         }
         let (buckets, rows) =
             (self.summary.layers.code().buckets(), units::count(self.summary.layers.code().bucket_rows()));

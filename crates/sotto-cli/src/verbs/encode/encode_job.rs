@@ -60,16 +60,10 @@ impl EncodeJob<'_> {
     pub(super) fn check_symmetric(&self, is_batch: bool) -> Result<()> {
         match self.source.layout {
             _ if !self.symmetric => Ok(()),
-            _ if is_batch => {
-                Err(Failure::usage("a stack cannot be symmetric: each of its tables would take evaluations")
-                    .fix(
-                        "leave --batch out; `sotto get` opens several rows of a symmetric table in one call",
-                    ))
-            }
-            SourceLayout::Keyword(_) => {
-                Err(Failure::usage("a table that is asked by key cannot be symmetric")
-                    .fix("leave --key out, and ask by row number or by range"))
-            }
+            _ if is_batch => Err(Failure::usage("--batch does not apply with --symmetric")
+                .fix("omit --batch; `sotto get` opens several rows of a symmetric table in one call")),
+            SourceLayout::Keyword(_) => Err(Failure::usage("--key does not apply with --symmetric")
+                .fix("omit --key: symmetric tables are looked up by row number or by range")),
             _ => Ok(()),
         }
     }
@@ -131,7 +125,7 @@ impl EncodeJob<'_> {
         let stages = bars.finish();
         let image = ImageFile::open(&summary.image).map_err(exit_mapping::db)?;
         let found = sotto_db::inspect(&image, Some(self.scheme)).map_err(exit_mapping::db)?;
-        let scheme = found.scheme.ok_or_else(|| Failure::internal("the scheme was not described"))?;
+        let scheme = found.scheme.ok_or_else(|| Failure::internal("no description of the scheme"))?;
         let public_key = key.public();
         Ok(EncodeOutcome { summary, notes, scheme, image, public_key, stages, took: began.elapsed() })
     }
@@ -140,7 +134,7 @@ impl EncodeJob<'_> {
 /// The randomness of the system.
 pub(in crate::verbs) fn rng() -> Result<SystemRng> {
     sotto_prg::system_rng()
-        .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))
+        .map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))
 }
 
 /// The key that signs the table in `dir`.

@@ -27,8 +27,8 @@ impl Encode {
     /// Applies the choice.
     pub(super) fn take(&mut self, choice: PlanChoice) -> Result<()> {
         self.scheme = scheme(&choice.scheme).map_err(|why| {
-            Failure::new(Exit::Params, format!("the plan takes scheme {}: {why}", choice.scheme))
-                .fix("plan again with this build")
+            Failure::new(Exit::Params, format!("the plan has scheme {}: {why}", choice.scheme))
+                .fix("make the plan again with this build")
         })?;
         self.goal = choice.goal().map_err(|error| exit_mapping::plan(&error))?;
         self.source.arrange(choice.keys)?;

@@ -180,8 +180,7 @@ impl Encode {
     pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
         if self.apple.is_wanted() {
             if self.plan.is_some() {
-                return Err(Failure::usage("a plan is for tables of ours, and not for Apple's lookups")
-                    .fix("leave --plan out"));
+                return Err(Failure::usage("--plan does not apply with --apple").fix("omit --plan"));
             }
             return self.run_apple(screen);
         }
@@ -189,7 +188,7 @@ impl Encode {
             self.take(from_plan::read(&path)?)?;
         }
         let Some(input) = self.source.input().map(Path::to_owned) else {
-            return Err(Failure::usage("which file is to be encoded?").fix("name it"));
+            return Err(Failure::usage("no input file is given").fix("give the file to encode"));
         };
         let costing = CostModel {
             entry: self.scheme.entry(),
@@ -262,7 +261,7 @@ impl Encode {
         }
         let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         folder.to_ascii_lowercase().parse().map_err(|error| {
-            Failure::usage(format!("the directory's name {folder:?} is no table name: {error}"))
+            Failure::usage(format!("directory name {folder:?} is not a table name: {error}"))
                 .fix("give --name")
         })
     }

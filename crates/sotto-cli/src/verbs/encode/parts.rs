@@ -21,7 +21,10 @@ pub(super) enum PartArg {
 pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
     match text {
         "front" => Ok(PartArg::Front),
-        number => number.parse().map(PartArg::Part).map_err(|_| "a part's number, or front".to_owned()),
+        number => number
+            .parse()
+            .map(PartArg::Part)
+            .map_err(|_| "expected the number of a part, or front".to_owned()),
     }
 }
 
@@ -31,13 +34,11 @@ pub(super) fn asked(parts: Option<u32>, part: Option<PartArg>) -> Result<(Pieces
         (None, _) => Ok((PiecesToWrite::Whole, None)),
         (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),
         (Some(parts), Some(PartArg::Front)) => Ok((PiecesToWrite::Front(parts), None)),
-        (Some(parts), Some(PartArg::Part(part))) => {
-            match PartIndex::new(part, parts) {
-                Some(cut) => Ok((PiecesToWrite::Whole, Some(cut))),
-                None => Err(Failure::usage(format!("there is no part {part} of {parts}"))
-                    .fix("parts are counted from 0")),
-            }
-        }
+        (Some(parts), Some(PartArg::Part(part))) => match PartIndex::new(part, parts) {
+            Some(cut) => Ok((PiecesToWrite::Whole, Some(cut))),
+            None => Err(Failure::usage(format!("part {part} does not exist among {parts} parts"))
+                .fix("give a smaller number; parts are counted from 0")),
+        },
     }
 }
 
@@ -47,16 +48,17 @@ impl EncodeJob<'_> {
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         replace::check_set(self.scheme, self.set.as_deref())?;
         if let SourceLayout::Keyword(_) = self.source.layout {
-            let text = "keys lie in rows at random, so that no two readings of a file give the same rows";
-            return Err(Failure::usage(text).fix("cut a table of keys at once: leave --part out"));
+            let text =
+                "--part does not apply to keyword tables, whose rows differ with each reading of a file";
+            return Err(Failure::usage(text).fix("omit --part to make all parts at once"));
         }
         let dir = TableDir::open(self.out).map_err(exit_mapping::db)?;
         let _held = dir.share().map_err(exit_mapping::db)?;
         let front = dir.open_latest().map_err(exit_mapping::db)?;
         let found = &front.catalog().scheme;
         if *found != self.scheme.id.to_string() {
-            return Err(Failure::usage(format!("the front here is of scheme {found}"))
-                .fix("give --scheme as for the front"));
+            return Err(Failure::usage(format!("the front in this directory has scheme {found}"))
+                .fix("give the front's --scheme"));
         }
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
@@ -73,7 +75,7 @@ impl EncodeJob<'_> {
         let made = made.map_err(exit_mapping::db)?;
         bars.finish();
         screen.say(format!("{} ({})\n", made.image.display(), units::bytes(made.image_bytes)))?;
-        let did = if made.was_there { "it was there, and whole" } else { "made" };
+        let did = if made.was_there { "already complete" } else { "made" };
         let lines = vec![
             ("part", format!("{} of {}, counted from 0", cut.part(), cut.parts())),
             ("epoch", made.epoch.to_string()),

@@ -41,17 +41,17 @@ pub(in crate::verbs) enum Output {
 pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
     let kind = PathKind::of(out).map_err(exit_mapping::db)?;
     let holds = match (&kind, output) {
-        (PathKind::Stack(_), Output::Table) => "holds a stack, and not a table",
-        (PathKind::Stack(_), Output::Apple) => "holds a stack, and not a table of Apple's lookups",
+        (PathKind::Stack(_), Output::Table) => "holds a stack, not a table",
+        (PathKind::Stack(_), Output::Apple) => "holds a stack, not a table of Apple's lookups",
         (PathKind::Foreign(..), Output::Table) => "holds a table of Apple's lookups",
-        (PathKind::Foreign(..), Output::Stack) => "holds a table of Apple's lookups, and not a stack",
+        (PathKind::Foreign(..), Output::Stack) => "holds a table of Apple's lookups, not a stack",
         (PathKind::Table(dir), Output::Stack) if dir.latest().map_err(exit_mapping::db)?.is_some() => {
-            "holds a table, and not a stack"
+            "holds a table, not a stack"
         }
         _ => return Ok(()),
     };
-    Err(Failure::usage(format!("{}: the directory {holds}", out.display()))
-        .fix("give another directory, or the options that it was made with, such as --batch or --apple"))
+    Err(Failure::usage(format!("directory {} {holds}", out.display()))
+        .fix("give another directory, or the options that made this one, such as --batch or --apple"))
 }
 
 impl EncodeJob<'_> {
@@ -64,12 +64,8 @@ impl EncodeJob<'_> {
         }
         let (dir, there) = (self.out.display(), there.said(&wanted));
         let becomes = wanted.said(&TableIdentity { columns: Vec::new(), ..wanted.clone() });
-        Err(Failure::usage(format!(
-"{dir} holds a table {there}; its next epoch would be one {becomes}, and whoever asks it as it is now would get \
-errors or \
-             other values"
-        ))
-        .fix("give another --out for this table, or --replace to put it in the place of the one that is there"))
+        Err(Failure::usage(format!("{dir} holds a table {there}, and its next epoch would be {becomes}"))
+            .fix("give another --out, or --replace to replace the existing table"))
     }
 
     fn what(&self) -> TableIdentity {
@@ -97,14 +93,14 @@ errors or \
     }
 }
 
-const BY_ROW: &str = "asked by row number";
+const BY_ROW: &str = "looked up by row number";
 
 fn by_key(form: &str) -> String {
-    format!("asked by key ({form})")
+    format!("looked up by key ({form})")
 }
 
 fn by_range(key: &impl std::fmt::Debug) -> String {
-    format!("asked by range ({})", format!("{key:?}").to_lowercase())
+    format!("looked up by range ({})", format!("{key:?}").to_lowercase())
 }
 
 impl TableIdentity {
@@ -186,17 +182,13 @@ pub(super) fn check_set(scheme: &SchemeEntry, set: Option<&str>) -> Result<()> {
     let Some(set) = set.filter(|set| !names.contains(set)) else { return Ok(()) };
     let id = scheme.id;
     Err(match names.as_slice() {
-        [] => Failure::new(
-            Exit::Params,
-            format!(
-                "{id} has no parameter set {set:?}: it has none to choose from, and fits itself to the table"
-            ),
-        )
-        .fix("leave --set out"),
-        names => Failure::new(
-            Exit::Params,
-            format!("{id} has no parameter set {set:?}: it has {}", names.join(", ")),
-        )
-        .fix(format!("give one of these, or none; `sotto schemes {id}` says what each is for")),
+        [] => Failure::new(Exit::Params, format!("{id} has no named parameter sets, so no {set:?}"))
+            .fix("omit --set"),
+        names => {
+            Failure::new(Exit::Params, format!("{id} has no parameter set {set:?}, but {}", names.join(", ")))
+                .fix(format!(
+                    "give one of these, or omit --set; `sotto schemes {id}` describes each"
+                ))
+        }
     })
 }

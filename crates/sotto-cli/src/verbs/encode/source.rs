@@ -131,7 +131,7 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() => Ok(*byte),
-        _ => Err("a delimiter is one ASCII character, or \\t".to_owned()),
+        _ => Err("expected one ASCII character, or \\t".to_owned()),
     }
 }
 
@@ -151,9 +151,9 @@ impl SourceArgs {
         if keys.is_some() != self.key.is_some() {
             let (planned, given) = if keys.is_some() { ("key", "row") } else { ("row", "key") };
             return Err(Failure::usage(format!(
-                "the plan is for a table that is asked by {planned}, and this one is asked by {given}"
+                "the plan is for lookups by {planned}, and this table is for lookups by {given}"
             ))
-            .fix("plan again with the columns that are encoded"));
+            .fix("make the plan again with the columns given here"));
         }
         match keys {
             Some(Arranged::Rows { probes, slots }) => (self.probes, self.slots) = (Some(probes), Some(slots)),
@@ -204,8 +204,8 @@ impl SourceArgs {
     pub(crate) fn headroom(&self) -> Result<u64> {
         match (&self.key, &self.start) {
             (None, Some(_)) if self.headroom > 0 => {
-                Err(Failure::usage("a range table has no room for more rows: its keys end where it ends")
-                    .fix("leave --headroom out; --last KEY makes the table longer"))
+                Err(Failure::usage("--headroom does not apply to range tables")
+                    .fix("omit --headroom, or extend the table with --last KEY"))
             }
             (None, None) => Ok(self.headroom),
             _ => Ok(0),
@@ -220,9 +220,9 @@ impl SourceArgs {
         });
         if let (true, Some(name)) = (self.no_header, named) {
             return Err(Failure::usage(format!(
-                "column {name:?} cannot be found in a file without a header"
+                "column {name:?} is given by name, and --no-header says that columns have no names"
             ))
-            .fix("give columns by number, from 1 on, or leave --no-header out"));
+            .fix("give columns by number, from 1, or omit --no-header"));
         }
         let format = match self.format {
             FormatArg::Csv => Some(SourceFormat::Csv),
@@ -242,7 +242,7 @@ impl SourceArgs {
         bands: BandPolicy,
     ) -> Result<SourceLayout> {
         let mut rng = sotto_prg::system_rng()
-            .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
+            .map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))?;
         let (key, form, value) = (key.clone(), self.key_form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
         let (headroom, probes, slots) = (self.headroom, self.probes, self.slots);
@@ -263,11 +263,11 @@ impl SourceArgs {
 
     fn raw(&self) -> Result<SourceLayout> {
         if [&self.value, &self.row, &self.key, &self.start].into_iter().any(Option::is_some) {
-            return Err(Failure::usage("a raw file has no columns")
-                .fix("leave --value, --row, --key and --start out"));
+            return Err(Failure::usage("--value, --row, --key and --start do not apply to a raw file")
+                .fix("omit them"));
         }
         let row_bytes = self.row_bytes.ok_or_else(|| {
-            Failure::usage("a raw file does not say how wide its rows are").fix("give --row-bytes")
+            Failure::usage("a raw file needs the width of its rows").fix("give --row-bytes N")
         })?;
         let value = match (self.encoding, row_bytes) {
             // Text is the default; rows of a raw file are bytes by default.
@@ -279,15 +279,16 @@ impl SourceArgs {
 
     fn value(&self) -> Result<ColumnSelector> {
         self.value.clone().ok_or_else(|| {
-            Failure::usage("which column holds the values?").fix(
-                "give --value NAME, or its number; for a file of fixed-width rows --format raw --row-bytes N",
+            Failure::usage("no column of values is given").fix(
+                "give --value with the column's name or number; for a file of fixed-width rows --format \
+                 raw --row-bytes N",
             )
         })
     }
 
     fn block(&self) -> Result<u64> {
         match (self.block, self.block_bits) {
-            (Some(0), _) => Err(Failure::usage("a block has at least one key").fix("give --block 1 or more")),
+            (Some(0), _) => Err(Failure::usage("a block of 0 keys is empty").fix("give --block 1 or more")),
             (Some(block), _) => Ok(block),
             (None, Some(bits)) => Ok(1 << bits),
             (None, None) => Ok(1),
@@ -306,12 +307,12 @@ impl SourceArgs {
     fn range_key(&self, text: &str) -> Result<u64> {
         self.key_kind().parse(text).ok_or_else(|| {
             let (expected, keys) = match self.key_type {
-                KeyTypeArg::Ipv4 => ("an IPv4 address, dotted or as a number,", "ipv4"),
+                KeyTypeArg::Ipv4 => ("an IPv4 address, dotted or as a number", "ipv4"),
                 KeyTypeArg::U32 => ("a number below 2^32", "u32"),
                 KeyTypeArg::U64 => ("a number below 2^64", "u64"),
             };
-            let failure = Failure::usage(format!("{text:?} where {expected} was expected"));
-            failure.fix(format!("keys of the table are {keys} (--key-type)"))
+            let failure = Failure::usage(format!("expected {expected}, got {text:?}"));
+            failure.fix(format!("give a key of type {keys}, or another --key-type"))
         })
     }
 
@@ -319,7 +320,7 @@ impl SourceArgs {
     pub(crate) fn said(&self, lines: u64) -> String {
         let (file, lines) = (self.input().unwrap_or("-".as_ref()).display(), units::count(lines));
         if self.is_raw() {
-            return format!("read {lines} rows of fixed width from {file}");
+            return format!("read {lines} fixed-width rows from {file}");
         }
         let header = self.file().is_ok_and(|file| file.header == Some(true));
         let csv = match self.format {
@@ -329,8 +330,8 @@ impl SourceArgs {
         };
         let first = match (csv, header) {
             (false, _) => "",
-            (true, true) => "; its first line names the columns",
-            (true, false) => "; its first line is data (--header if it names columns)",
+            (true, true) => "; its first line is a header",
+            (true, false) => "; its first line is data (give --header if it is not)",
         };
         format!("read {lines} lines from {file}{first}")
     }

@@ -22,7 +22,7 @@ impl Encode {
         lines.push(("chosen for", chosen_for(self.lookups, done)));
         if summary.stored_rows_bytes > 0 {
             lines.push((
-                "kept here",
+                "stored",
                 format!("{} of rows, for updates", units::bytes(summary.stored_rows_bytes)),
             ));
         }
@@ -39,7 +39,7 @@ fn chosen_for(lookups: u64, done: &EncodeOutcome) -> String {
     let once = scheme.artifact_bytes.saturating_add(scheme.keys_bytes);
     let all = once.saturating_add(lookups.saturating_mul(each));
     format!(
-        "{} in all for {} lookups by one client per epoch (--lookups), with {}",
+        "{} in total for {} lookups of one client per epoch (--lookups), with {}",
         units::bytes(all),
         units::count(lookups),
         if scheme.keys_bytes > 0 { "keys" } else { "the hint" },

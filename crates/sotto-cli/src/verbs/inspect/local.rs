@@ -100,7 +100,7 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
         false => "\nheader, catalog and signature are good; --verify compares every section with its digest",
     })?;
     let mut value = serde_json::to_value(found)
-        .map_err(|error| Failure::internal(format!("a description does not serialize: {error}")))?;
+        .map_err(|error| Failure::internal(format!("cannot serialize a description: {error}")))?;
     if let Some(object) = value.as_object_mut() {
         object
             .insert("scheme".to_owned(), table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?);

@@ -169,7 +169,7 @@ impl DesignArgs {
 fn seed() -> Result<PublicSeed> {
     let rng = sotto_prg::system_rng();
     let mut rng =
-        rng.map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
+        rng.map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))?;
     Ok(PublicSeed::fresh(&mut rng))
 }
 

@@ -24,13 +24,13 @@ pub(super) fn announce(
     let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
     let use_cases = running.use_cases();
     // Address and first command come first; all of it in one write, so that a reader who waits for the address has the rest too.
-    let mut lines = vec![format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it")];
+    let mut lines = vec![format!("serving on {public}, health and metrics on {admin}; Ctrl-C stops it")];
     lines.extend(own.iter().find_map(|table| table.next(&public, running.own.as_ref())));
     if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
         lines.push(format!("next: sotto get --apple {public} --use-case {name} --key KEY"));
     }
     if config.static_dir.is_some() {
-        lines.push(format!("a page for browsers: {public}/"));
+        lines.push(format!("page for browsers: {public}/"));
     }
     lines.extend(running.own.as_ref().map(certificate));
     for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
@@ -72,12 +72,12 @@ fn certificate(own: &SelfSignedCertificate) -> String {
     let fingerprint = &own.fingerprint;
     match &own.files {
         Some(files) => format!(
-            "certificate made here, in {}: give clients a copy for --trust-root\n  sha256 {fingerprint}",
+            "self-signed certificate in {}: give clients a copy for --trust-root\n  sha256 {fingerprint}",
             files.cert.display()
         ),
         None => format!(
-            "certificate made here, for this run alone (--state DIR keeps it): give clients the lines below in a file \
-             for --trust-root\n  sha256 {fingerprint}\n{}",
+            "self-signed certificate for this run only (--state DIR keeps it): give clients the lines \
+             below in a file for --trust-root\n  sha256 {fingerprint}\n{}",
             own.pem.trim_end()
         ),
     }
@@ -96,7 +96,7 @@ impl StartupTable {
             TableStatus::Live(table) => described(table, ""),
             TableStatus::Reading(table, _) => described(
                 table,
-                ", not ready: its image is read through first (the log says how far; /readyz waits for it)",
+                ", not ready: its image is being checked (see the log for the progress; /readyz waits for it)",
             ),
             TableStatus::Refused(why) => format!("table {}: NOT SERVED: {why}", self.name),
         }
@@ -113,7 +113,7 @@ impl StartupTable {
         let (catalog, role) = (live.catalog(), u32::from(live.pin().server));
         let server = |server| match server == role {
             true => format!("--server {public}"),
-            false => format!("--server (the address of server {server}, of another operator)"),
+            false => format!("--server (address of server {server}, at another operator)"),
         };
         let servers: Vec<_> = (0..catalog.servers).map(server).collect();
         let (servers, table) = (servers.join(" "), &catalog.table);

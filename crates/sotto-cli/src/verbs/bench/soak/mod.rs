@@ -184,5 +184,5 @@ fn end_with_this(server: &ServerProcess, scratch: &Path) -> Result<()> {
         std::fs::remove_dir_all(&scratch)
     };
     cleanup_on_signal::on_end(tidy)
-        .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))
+        .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))
 }
