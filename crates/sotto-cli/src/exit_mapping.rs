@@ -130,7 +130,8 @@ fn elsewhere(key: &str) -> String {
     let option = key.replace('_', "-");
     format!(
         "stop the process that uses it, or give --{option} ADDRESS (`{key}` in a configuration file). Each \
-         server on a machine needs an address for clients and one for health and metrics: --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083"
+         server on a machine needs an address for clients and one for health and metrics: \
+         --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083"
     )
 }
 

@@ -85,13 +85,17 @@ pub(crate) struct Bench {
 }
 
 fn parse_load_factor(text: &str) -> std::result::Result<f64, String> {
-    let times = text.parse::<f64>().map_err(|_| "a number is wanted, such as 10 or 0.5")?;
-    if (0.01..=100.0).contains(&times) { Ok(times) } else { Err("from 0.01 to 100 times".into()) }
+    let times = text.parse::<f64>().map_err(|_| "expected a number, such as 10 or 0.5")?;
+    if (0.01..=100.0).contains(&times) { Ok(times) } else { Err("expected a factor from 0.01 to 100".into()) }
 }
 
 fn parse_percent(text: &str) -> std::result::Result<f64, String> {
-    let percent = text.parse::<f64>().map_err(|_| "a number is wanted, such as 2")?;
-    if (0.0..=1000.0).contains(&percent) { Ok(percent) } else { Err("from 0 to 1000 percent".into()) }
+    let percent = text.parse::<f64>().map_err(|_| "expected a number, such as 2")?;
+    if (0.0..=1000.0).contains(&percent) {
+        Ok(percent)
+    } else {
+        Err("expected a percentage from 0 to 1000".into())
+    }
 }
 
 impl Bench {
@@ -108,7 +112,7 @@ impl Bench {
         };
         if self.definitions == ["machine"] {
             if self.svg.is_some() {
-                return Err(Failure::usage("there is no drawing of `bench machine`").fix("leave --svg out"));
+                return Err(Failure::usage("--svg does not apply to `bench machine`").fix("omit --svg"));
             }
             let report = machine::probe(&options).map_err(exit_mapping::bench)?;
             super::kernels::keep(&report.shapes);
@@ -181,7 +185,7 @@ impl Bench {
             }
         }
         bars.finish();
-        whole.ok_or_else(|| Failure::usage("no definition was named").fix("see `sotto bench --list`"))
+        whole.ok_or_else(|| Failure::usage("no definition is given").fix("see `sotto bench --list`"))
     }
 
     fn print(&self, screen: Screen, table: &str, report: &impl Serialize, json: &str) -> Result<()> {

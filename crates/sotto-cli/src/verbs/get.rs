@@ -167,7 +167,7 @@ impl Get {
                 return self.round(screen, &mut batch, &events);
             }
         };
-        bars.at("asking", 0, 0, StageUnit::Share);
+        bars.at("querying", 0, 0, StageUnit::Share);
         let looked_up = table.get_each(&self.wishes()).map_err(exit_mapping::client);
         if self.refill && looked_up.is_ok() {
             client_events::refill(&mut table).map_err(exit_mapping::client)?;
@@ -193,16 +193,16 @@ impl Get {
 
 fn trust(trust: Trust) -> &'static str {
     match trust {
-        Trust::Pinned => "the key that is pinned",
-        Trust::Remembered => "the key of earlier calls",
-        Trust::FirstUse => "the first key seen: give --pin to be sure",
+        Trust::Pinned => "the pinned key",
+        Trust::Remembered => "the key remembered from earlier calls",
+        Trust::FirstUse => "the first key seen; give --pin to verify it",
     }
 }
 
 fn verified(table: &Table) -> &'static str {
     match table.session().is_verified() {
-        true => "each row, against what was signed",
-        false => "no: the table has no proofs",
+        true => "each row, against the signed root",
+        false => "no: the table has no row proofs",
     }
 }
 
@@ -219,15 +219,15 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     let keys = match (stats.keys.up, stats.hint_requests.down) {
         (0, 0) if table.session().sizes().keys_bytes > 0 => "nothing (keys of an earlier call)".to_owned(),
         (0, 0) => "nothing".to_owned(),
-        (0, hints) => format!("{} of hints, made to order", units::bytes(hints)),
+        (0, hints) => format!("{} of requested hints", units::bytes(hints)),
         (up, _) => format!("{} of keys up", units::bytes(up)),
     };
     let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
         (0, _, 0) => keys,
-        (0, _, cached) => format!("nothing ({} came from the cache)", units::bytes(cached)),
+        (0, _, cached) => format!("nothing ({} from the cache)", units::bytes(cached)),
         (down, 0, _) => units::bytes(down),
         (down, patched, _) => {
-            format!("{} (patched {} kept from before)", units::bytes(down), units::bytes(patched))
+            format!("{} (a delta for {} in the cache)", units::bytes(down), units::bytes(patched))
         }
     };
     let opened = last.evaluations.map(|opened| {
@@ -261,7 +261,7 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     ];
     if last.requests > 1 {
         let seen = format!(
-            "{} requests, {} queries in all, from this address",
+            "{} requests with {} queries from this address",
             units::count(last.requests),
             units::count(last.queries)
         );

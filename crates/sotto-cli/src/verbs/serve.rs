@@ -210,7 +210,7 @@ impl Serve {
     fn settings(&self) -> Result<ServerConfig> {
         let mut config = match &self.config {
             Some(file) if !file.exists() => {
-                return Err(Failure::missing(format!("there is no file {}", file.display())));
+                return Err(Failure::missing(format!("no such file: {}", file.display())));
             }
             Some(file) => ServerConfig::read(file).map_err(exit_mapping::start)?,
             None => ServerConfig::default(),

@@ -150,8 +150,8 @@ impl Update {
         // one.
         let path = self.signing_key.clone().unwrap_or_else(|| self.dir.join(KEY));
         if !path.exists() {
-            return Err(Failure::missing(format!("there is no signing key {}", path.display()))
-                .fix("give the table's own: clients that know it refuse any other"));
+            return Err(Failure::missing(format!("no such signing key: {}", path.display()))
+                .fix("give the key that signed the table, since clients refuse any other"));
         }
         let key = encode::signing_key(&dir, Some(&path))?;
         let lock = dir.lock().map_err(exit_mapping::db)?;
@@ -175,9 +175,9 @@ impl Update {
         let entry = sotto_registry::find(&scheme).ok_or_else(|| {
             Failure::new(
                 crate::exit::Exit::Params,
-                format!("the table's scheme {scheme} is not in this build"),
+                format!("scheme {scheme} of the table is not in this build"),
             )
-            .fix("use a build of sotto that carries it")
+            .fix("use a build of sotto that has the scheme")
         })?;
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
@@ -222,7 +222,7 @@ impl Update {
     ) -> Result<()> {
         if let Some(RetentionSummary { shrunk, removed, freed_bytes, .. }) = retained {
             let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
-            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
+            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} freed"))?;
         }
         let log = self.openly.write(&self.dir, options.key, screen)?;
         screen.say(NEXT)?;
@@ -246,7 +246,7 @@ impl Update {
             screen.say(format!("note: {note}"))?;
         }
         if self.dry_run {
-            screen.say("nothing was written (--dry-run)")?;
+            screen.say("nothing written (--dry-run)")?;
             screen.report(&json!({ "dry_run": true, "changes": tally }))?;
         }
         Ok(self.dry_run)
@@ -257,20 +257,20 @@ impl Update {
         let has_keys = *kind == TableKind::Keyword;
         match (&self.row, &self.start, &self.value) {
             _ if !has_keys && (self.key.is_some() || self.delete.is_some()) => {
-                Err(Failure::usage("--key and --delete are for keyword tables, and this is none")
+                Err(Failure::usage("--key and --delete apply to keyword tables only")
                     .fix("give --row, or --start and --end"))
             }
             (row, start, _) if has_keys && (row.is_some() || start.is_some()) => {
-                Err(Failure::usage("rows of a keyword table have no numbers to change them by")
+                Err(Failure::usage("--row, --start and --end do not apply to a keyword table")
                     .fix("give --key"))
             }
             (None, None, None) if self.key.is_none() => Ok(None),
             (None, None, Some(_)) if has_keys && self.key.is_none() => {
-                Err(Failure::usage("--value alone does not say which keys").fix("give --key as well"))
+                Err(Failure::usage("--value needs the column of keys").fix("give --key too"))
             }
             _ if has_keys => Ok(Some(given([&self.key, &self.value, &None]))),
-            (None, None, Some(_)) => Err(Failure::usage("--value alone does not say which rows")
-                .fix("give --row, or --start and --end, as well")),
+            (None, None, Some(_)) => Err(Failure::usage("--value needs the column of rows")
+                .fix("give --row, or --start and --end, too")),
             (Some(_), ..) => Ok(Some(given([&self.row, &self.value, &None]))),
             _ => Ok(Some(given([
                 &self.start,
@@ -281,7 +281,7 @@ impl Update {
     }
 }
 
-const NEXT: &str = "\nnext: nothing; a running `sotto serve` picks it up by itself";
+const NEXT: &str = "\na running `sotto serve` loads it by itself";
 
 /// The kind of lookups in a stack.
 fn stack_kind(stack: &Stack) -> TableKind {
@@ -296,14 +296,14 @@ fn stack_kind(stack: &Stack) -> TableKind {
 fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
     let (changed, tables) = (done.tables_changed, done.tables);
     let mut lines = vec![
-        ("epoch", format!("{}, made from {}", done.epoch, done.from_epoch)),
+        ("epoch", format!("{}, from {}", done.epoch, done.from_epoch)),
         ("rows", format!("{} changed, in {changed} of {tables} tables", units::count(done.rows_changed))),
-        ("clients need", clients_need(done.client_bytes, done.artifact_bytes)),
-        ("written anew", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
+        ("clients fetch", clients_need(done.client_bytes, done.artifact_bytes)),
+        ("written", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
     ];
     if done.stored_rows_bytes > 0 {
         lines.push((
-            "kept here",
+            "stored",
             format!("{} of rows, for the next update", units::bytes(done.stored_rows_bytes)),
         ));
     }
@@ -313,8 +313,8 @@ fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'sta
 
 fn clients_need(bytes: u64, whole: u64) -> String {
     match whole {
-        0 => "nothing new: the scheme has no hint".to_owned(),
-        _ => format!("{} (the hints whole are {})", units::bytes(bytes), units::bytes(whole)),
+        0 => "nothing: the scheme has no hint".to_owned(),
+        _ => format!("{} (complete hints: {})", units::bytes(bytes), units::bytes(whole)),
     }
 }
 
@@ -326,7 +326,7 @@ fn took(seconds: f64, stages: &[(String, Duration)]) -> String {
 fn written_anew(done: &UpdateSummary) -> String {
     let bytes = units::bytes(done.written_bytes);
     match done.reencoded {
-        true => format!("{bytes}, all of it, under another mask: much was changed since the last one"),
+        true => format!("{bytes}, all of it with a new mask, since many rows changed"),
         false => format!("{bytes}; the rest was copied"),
     }
 }
@@ -334,22 +334,22 @@ fn written_anew(done: &UpdateSummary) -> String {
 fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
     let delta = done.delta_bytes.map_or_else(|| "none".to_owned(), units::bytes);
     let mut lines = vec![
-        ("epoch", format!("{}, made from {}", done.epoch, done.from_epoch)),
+        ("epoch", format!("{}, from {}", done.epoch, done.from_epoch)),
         ("rows", rows(done)),
         (
-            "clients need",
+            "clients fetch",
             format!(
-                "{} (delta {delta}; the hint whole is {})",
+                "{} (delta {delta}; complete hint: {})",
                 units::bytes(done.client_bytes),
                 units::bytes(done.artifact_bytes)
             ),
         ),
-        ("written anew", written_anew(done)),
+        ("written", written_anew(done)),
     ];
     if let Some(keys) = &done.keys {
         lines.insert(1, ("keys", said(keys)));
         lines.push((
-            "kept here",
+            "stored",
             format!("{} of rows, for the next update", units::bytes(done.stored_rows_bytes)),
         ));
     }
@@ -362,7 +362,7 @@ fn rows(done: &UpdateSummary) -> String {
     match done.keys {
         Some(_) => format!("{} changed, in {records} records", units::count(done.rows_changed)),
         None => format!(
-            "{} given, {} of them new, in {records} records",
+            "{} given, {} new, in {records} records",
             units::count(done.rows_changed),
             units::count(done.rows_appended)
         ),
@@ -375,7 +375,7 @@ fn said(tally: &ChangeCounts) -> String {
     let (set, added, removed) = (units::count(*set), units::count(*added), units::count(*removed));
     let mut said = format!("{set} set, {added} added, {removed} removed");
     if *absent > 0 {
-        said += &format!("; {} to be removed were not there", units::count(*absent));
+        said += &format!("; keys to remove that are missing: {}", units::count(*absent));
     }
     said
 }

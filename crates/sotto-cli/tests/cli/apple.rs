@@ -90,7 +90,7 @@ fn keys_change_in_the_next_epoch() {
     update("a,b\nc,d\n", &[]).fails(2, &["phone, name"]);
     // More than there is room for, and the epochs before are not wanted any more.
     let many = update(&people(2000), &["--keep-epochs", "1"]);
-    many.says("the whole table is made anew");
+    many.says("the whole table is encoded again");
     assert_eq!(images(&folder.at("t")).len(), 1);
 }
 

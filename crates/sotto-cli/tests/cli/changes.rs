@@ -31,7 +31,7 @@ fn a_header_is_no_key_and_columns_are_found_by_name() {
     let dry = update(text, &["--dry-run"]);
     assert!(dry.stdout.starts_with("1 set, 1 added, 0 removed\n"), "{}", dry.stdout);
     assert_eq!(update(text, &["--dry-run", "--json"]).json()["changes"]["added"], 1);
-    assert_eq!(images(dir.as_ref()).len(), 1, "nothing was written");
+    assert_eq!(images(dir.as_ref()).len(), 1, "nothing written");
     let done = update(text, &[]);
     assert!(done.stdout.starts_with("1 set, 1 added, 0 removed\n"), "{}{}", done.stdout, done.stderr);
     server.reload();
@@ -51,7 +51,7 @@ fn a_header_is_no_key_and_columns_are_found_by_name() {
     );
     let gone = update("word,meaning,gone\naria,,yes\nnone,,1\n", &["--delete", "gone"]);
     assert!(
-        gone.stdout.starts_with("0 set, 0 added, 1 removed; 1 to be removed were not there\n"),
+        gone.stdout.starts_with("0 set, 0 added, 1 removed; keys to remove that are missing: 1\n"),
         "{}",
         gone.stdout
     );
@@ -153,7 +153,7 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
     batch(&["--key", "email", "--value", "phone"])
         .fails(2, &["looked up by row number", "looked up by key (text)"]);
 
-    encode(&["--set", "small"]).fails(2, &["which column"]);
+    encode(&["--set", "small"]).fails(2, &["no column of values"]);
     encode(&["--value", "phone", "--scheme", "ypir-sp", "--set", "small", "--replace"])
         .fails(4, &["ypir-sp/1 has no parameter set", "omit --set"]);
     encode(&["--value", "phone", "--scheme", "fspiral", "--set", "tiny", "--replace"])

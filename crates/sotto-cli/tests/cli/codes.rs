@@ -149,7 +149,7 @@ fn what_is_not_there_is_7() {
     let key = folder.at("words").join("signing.key");
     std::fs::remove_file(&key).unwrap();
     let changes = folder.write("changes.csv", "0,new\n");
-    sotto(&["update", &dir, &changes]).fails(7, &["signing.key", "the table's own"]);
+    sotto(&["update", &dir, &changes]).fails(7, &["signing.key", "the key that signed the table"]);
     assert!(!key.exists(), "another key would be of no use");
 }
 

@@ -71,7 +71,7 @@ fn files_that_others_may_change_and_bytes_that_changed_are_found() {
     assert_eq!((found(&doctor(&[]), "mend").len(), found(&doctor(&["--verify"]), "mend").len()), (2, 3));
     std::fs::write(&image, b"no image").unwrap();
     assert!(has(&found(&doctor(&[]), "mend"), &image));
-    sotto(&["doctor", &folder.text("nothing")]).fails(7, &["there is no file"]);
+    sotto(&["doctor", &folder.text("nothing")]).fails(7, &["no such file"]);
 }
 
 impl Outcome {

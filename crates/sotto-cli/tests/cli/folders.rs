@@ -54,7 +54,7 @@ fn every_verb_knows_every_kind_of_folder() {
                 log.fails(2, &["Apple's lookups are not signed"]);
             }
             false => {
-                audit.says("are those that were signed");
+                audit.says("match the signed root");
                 log.says("added");
             }
         }
@@ -109,7 +109,7 @@ fn a_configuration_names_every_kind_of_folder_alike() {
     }
     assert!(paths.contains(&"tables/stack/stack.json") && paths.contains(&"tables/symmetric/oprf.key"));
     assert!(!paths.iter().any(|path| path.ends_with(".sotto")));
-    sotto(&["restore", &backup, "--tables", &folder.text("back")]).says("are back");
+    sotto(&["restore", &backup, "--tables", &folder.text("back")]).says("restored");
     let same = |path: &str| {
         std::fs::read(folder.at("t").join(path)).unwrap()
             == std::fs::read(folder.at("back").join(path)).unwrap()
@@ -119,10 +119,10 @@ fn a_configuration_names_every_kind_of_folder_alike() {
     // With images a stack is whole: what comes back is served.
     let whole = folder.text("whole");
     sotto(&["backup", &whole, &folder.text("t/stack"), "--images"]).says("");
-    sotto(&["restore", &whole, "--tables", &folder.text("again")]).says("are back");
-    sotto(&["audit", "rows", &folder.text("again/stack")]).says("are those that were signed");
+    sotto(&["restore", &whole, "--tables", &folder.text("again")]).says("restored");
+    sotto(&["audit", "rows", &folder.text("again/stack")]).says("match the signed root");
     let part = std::fs::read_dir(folder.at("t/stack/tables")).unwrap().next().unwrap().unwrap().path();
     let part = part.display().to_string();
-    sotto(&["backup", &folder.text("part"), &part]).fails(2, &["a table of the stack", "name the stack"]);
+    sotto(&["backup", &folder.text("part"), &part]).fails(2, &["a table of the stack", "give the stack"]);
     sotto(&["backup", &folder.text("none"), &folder.text("nothing")]).fails(7, &["nothing"]);
 }

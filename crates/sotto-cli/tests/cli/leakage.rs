@@ -21,21 +21,21 @@ fn rows_of_each_kind_of_scheme_are_looked_up_and_compared() {
     let folder = Folder::new();
     for (scheme, word) in [
         ("simplepir", "The hint ("),
-        ("fspiral", "uses the keys that it registered"),
-        ("s3pir", "streams the whole table"),
-        ("dpf", "2 servers are asked, and this holds against each of them alone"),
+        ("fspiral", "uses the same registered keys"),
+        ("s3pir", "streams the complete table"),
+        ("dpf", "2 servers are queried, and this holds against each of them alone"),
     ] {
         let table = encode(&folder, scheme, &["--row-bytes", "16", "--scheme", scheme]);
         let page = sotto(&["leakage", &table]);
         page.says(word);
-        page.says("the same whatever was wanted");
+        page.says("the same for all lookups");
         assert!(
-            page.stdout.contains("a request for two") && !page.stdout.contains("told apart"),
+            page.stdout.contains("two lookups") && !page.stdout.contains("distinguishable"),
             "{}",
             page.stdout
         );
         let report = sotto(&["leakage", &table, "--json"]).json();
-        let refused = "refused by the client, after it had asked";
+        let refused = "refused by the client, after its request";
         assert_eq!(outcomes(&report), ["found", "found", "found", refused, "found"], "{scheme}");
         assert_eq!(report["measured"]["apart"].as_array().unwrap().len(), 0);
         let lookup = report["measured"]["lookup"].as_object().unwrap();
@@ -54,8 +54,7 @@ fn keys_that_are_there_and_keys_that_are_not_look_alike() {
     written.says("written: ");
     let page = std::fs::read_to_string(&out).unwrap();
     assert!(
-        page.contains("| the key word 7 | found |")
-            && page.contains("| a key that nobody has | not in the table |")
+        page.contains("| the key word 7 | found |") && page.contains("| a random key | not in the table |")
     );
     assert!(page.contains("found with probability") && !page.contains("give a key with --key"), "{page}");
 }
@@ -67,7 +66,7 @@ fn a_stack_hides_how_many_are_wanted() {
     let report = sotto(&["leakage", &stack, "--json"]).json();
     let measured = &report["measured"];
     assert_eq!(measured["lookup"], measured["two"], "one row and two look alike");
-    sotto(&["leakage", &stack]).says("Not how many rows or keys one request is for");
+    sotto(&["leakage", &stack]).says("Not how many rows or keys a request is for");
 }
 
 #[test]
@@ -83,6 +82,6 @@ fn a_server_is_asked_as_a_folder_is() {
     assert_eq!(here["parts"][0], there["parts"][0]);
     sotto(&["leakage", &server.url]).fails(2, &["which table"]);
     sotto(&["leakage", &server.url, "--table", "other"]).fails(7, &["no table of that name"]);
-    sotto(&["leakage", &table, "--table", "rows"]).fails(2, &["a folder says itself"]);
-    sotto(&["leakage", &folder.text("nothing")]).fails(7, &["there is no file"]);
+    sotto(&["leakage", &table, "--table", "rows"]).fails(2, &["apply to the address of a server only"]);
+    sotto(&["leakage", &folder.text("nothing")]).fails(7, &["no such file"]);
 }

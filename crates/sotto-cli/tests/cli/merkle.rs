@@ -91,7 +91,7 @@ fn a_log_is_built_served_grown_and_proved() {
     let other = ["merkle", "prove", "--no-cache", "--server", &server.url, "--name", "demo"];
     let other = [&other[..], &["--log-key", &world.public]].concat();
     let other = sotto(&[&other[..], &["--index", "78", "--leaf", &leaf]].concat());
-    other.fails(5, &["does not verify", "have another one there"]);
+    other.fails(5, &["does not verify", "have another entry there"]);
 }
 
 #[test]
@@ -162,10 +162,10 @@ fn what_is_planned_is_built_and_kept() {
     let second = build(&["--goal", "total-bytes", "--json"]).json();
     assert_eq!((&second["lookups"], &second["scheme"]), (&6.into(), &"simplepir/1".into()));
     assert!(second["why"].as_str().unwrap().contains("as before"), "{second}");
-    build(&["--public-layers", "3"]).fails(2, &["laid out otherwise"]);
+    build(&["--public-layers", "3"]).fails(2, &["has another layout"]);
     build(&["--design", "tile"]).fails(2, &["another directory"]);
     grow("1025");
-    build(&["--public-layers", "4"]).fails(2, &["laid out otherwise"]);
+    build(&["--public-layers", "4"]).fails(2, &["has another layout"]);
     let third = build(&["--json"]).json();
     assert_eq!((&third["epoch"], &third["lookups"], &third["tables"]), (&3.into(), &6.into(), &6.into()));
     assert!(third["why"].as_str().unwrap().contains("passed a power of two"), "{third}");
@@ -298,7 +298,7 @@ fn proofs_come_out_of_a_batch_code_too() {
             &[&["merkle", "build", &world.log, "--log-key", &world.public, "--out", out][..], more].concat(),
         )
     };
-    build(&world.tables, &[]).fails(2, &["outgrows the buckets", "another directory", "grow in place"]);
+    build(&world.tables, &[]).fails(2, &["too many for the buckets", "another directory", "grow in place"]);
     let anew =
         build(&world.folder.text("anew"), &["--design", "pbc", "--scheme", "simplepir", "--json"]).json();
     assert_eq!((&anew["epoch"], &anew["entries"]), (&1.into(), &1100.into()));

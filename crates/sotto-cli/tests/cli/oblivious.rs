@@ -41,9 +41,9 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     let other = Served::start(&["--config", &other]);
     let theirs = folder.text("theirs.keys");
     std::fs::write(&theirs, served_keys(&other.url)).unwrap();
-    with(&theirs, &[]).fails(6, &["does not know the key", "get the file of its keys again"]);
+    with(&theirs, &[]).fails(6, &["does not know the key", "get the file of keys again"]);
     std::fs::write(&theirs, "none").unwrap();
-    with(&theirs, &[]).fails(6, &["no keys of a gateway"]);
+    with(&theirs, &[]).fails(6, &["no keys of the gateway"]);
     let nowhere = format!("{}/nothing", relay.url);
     sotto(&[&usual[..], &["--relay", &nowhere, "--gateway-keys", &ours]].concat())
         .fails(6, &["the relay said 404", "--relay"]);

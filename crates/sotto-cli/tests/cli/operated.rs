@@ -193,20 +193,21 @@ fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
     std::fs::create_dir_all(folder.at("elsewhere/backup")).unwrap();
     let from = ["backup", &backup, &dir, "--admin", &served.admin];
     sotto(&from).fails(2, &["state folder", "--state"]);
-    sotto(&[&from[..], &["--state", &elsewhere]].concat()).fails(5, &["--state of the server"]);
+    sotto(&[&from[..], &["--state", &elsewhere]].concat())
+        .fails(5, &["--state and --admin of the same server"]);
     let made = sotto(&[&from[..], &["--state", &state, "--json"]].concat()).json();
     let files = made["manifest"]["files"].as_array().unwrap();
     let paths: Vec<_> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&"state/sessions.redb") && paths.contains(&"tables/rows/signing.key"), "{made}");
     assert!(!paths.iter().any(|path| path.ends_with(".sotto")), "{made}");
-    sotto(&["backup", &backup, &dir]).fails(2, &["is there already"]);
+    sotto(&["backup", &backup, &dir]).fails(2, &["already exists"]);
     let restore = |more: &[&str]| {
         let tables = folder.text("");
         sotto(&[&["restore", &backup, "--state", &state, "--tables", &tables], more].concat())
     };
     // The file of sessions is in use, and not as it was.
     get(&served, &["--no-cache"]).says("");
-    restore(&["--replace"]).fails(6, &["a server uses"]);
+    restore(&["--replace"]).fails(6, &["a server has"]);
     // Clients know a server by its address.
     let listen = served.url.strip_prefix("http://").unwrap().to_owned();
     served.end();

@@ -30,7 +30,7 @@ fn cut_at_once_or_part_by_part() {
     let early = encode(&source, &apart, &["--part", "1"]);
     early.fails(7, &[]);
     assert_eq!(encode(&source, &apart, &["--part", "front"]).code, 0);
-    encode(&source, &apart, &["--part", "3"]).fails(2, &["no part 3 of 3"]);
+    encode(&source, &apart, &["--part", "3"]).fails(2, &["part 3 does not exist among 3 parts"]);
     encode(&source, &apart, &["--part", "0"]).says("made");
     encode(&source, &apart, &["--part", "0"]).says("already complete");
     encode(&source, &apart, &["--part", "2"]).says("made");

@@ -58,7 +58,7 @@ impl World {
 fn a_build_without_oblivious_http_says_so() {
     for flag in [["--relay", "http://127.0.0.1:9"], ["--gateway-keys", "ours.keys"]] {
         let refused = sotto(&[&["get", "--apple", "http://127.0.0.1:9", "--key", "1"], &flag[..]].concat());
-        refused.fails(2, &[flag[0], "no Oblivious HTTP", "--features ohttp"]);
+        refused.fails(2, &[flag[0], "lacks Oblivious HTTP", "--features ohttp"]);
     }
     assert!(!sotto(&["get", "--help"]).stdout.contains("--relay"));
 }
@@ -190,5 +190,5 @@ fn tokens_are_brought_where_a_server_wants_them() {
     sotto(&[&usual[..], &["--user-token", "mallory"]].concat()).fails(6, &["the issuer of tokens said 401"]);
     // A token for each request: configuration, keys, lookups.
     sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).says("Ann");
-    sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).fails(6, &["429", "as many tokens"]);
+    sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).fails(6, &["429", "the limit of tokens"]);
 }

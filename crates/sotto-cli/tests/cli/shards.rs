@@ -189,7 +189,7 @@ fn what_is_remembered_of_a_server_is_not_lost() {
     {
         std::fs::write(file, damaged).unwrap();
         server.tells_configs(vec![config(10, Some(57))]);
-        server.get(&folder, &["--max-shards", "99"]).fails(8, &["unreadable", "put back"]);
+        server.get(&folder, &["--max-shards", "99"]).fails(8, &["unreadable", "restore a copy"]);
         assert_eq!(server.asked(), [0; 0]);
     }
 }

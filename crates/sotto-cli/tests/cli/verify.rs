@@ -42,10 +42,10 @@ fn a_proof_is_checked_against_its_entry_and_its_key() {
         "verified: entry 77 of example.org, 700 entries\n"
     );
     let other = folder.write("78.entry", "example.org: entry 78\n");
-    verify(&file, &public, &["--entry", &other]).fails(3, &["do not believe"]);
+    verify(&file, &public, &["--entry", &other]).fails(3, &["do not trust the proof"]);
     verify(&file, &public, &[]).fails(2, &["--entry FILE"]);
     let changed = folder.write("changed", proof.to_string().replace("index 77", "index 78"));
-    verify(&changed, &public, &["--entry", &entry]).fails(3, &["do not believe"]);
+    verify(&changed, &public, &["--entry", &entry]).fails(3, &["do not trust the proof"]);
     verify(&entry, &public, &["--entry", &entry]).fails(3, &["inclusion proof"]);
 }
 

@@ -106,7 +106,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     assert_eq!(shown["cosigned"]["cosigned_by"][0], "witness.example/w1");
     let inspected = sotto(&["inspect", &words]);
     assert!(
-        inspected.stdout.contains("good until") && inspected.stdout.contains("days from now"),
+        inspected.stdout.contains("expires") && inspected.stdout.contains("days from now"),
         "{}",
         inspected.stdout
     );
@@ -203,7 +203,7 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let watch = |log: &str| {
         sotto(&["log", "watch", log, "--publisher", &scene.publisher, "--state", &watched, "--once"])
     };
-    watch(&log).says("1 entries, 1 more than before");
+    watch(&log).says("1 entries, 1 of them new");
     watch(&both).fails(5, &["another entry of that epoch", "show this to others"]);
     let shown = sotto(&["log", "show", &both]);
     assert!(shown.stdout.contains("epoch"), "{}", shown.stdout);

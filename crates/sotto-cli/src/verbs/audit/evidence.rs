@@ -26,8 +26,8 @@ impl Evidence {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let folder = self.cache.map_or_else(default_cache, Ok)?;
         if !folder.is_dir() {
-            return Err(Failure::missing(format!("there is no cache {}", folder.display()))
-                .fix("give the one that `sotto get` used: --cache DIR"));
+            return Err(Failure::missing(format!("no such cache: {}", folder.display()))
+                .fix("give the cache of `sotto get` with --cache DIR"));
         }
         let cached = |error| exit_mapping::client(ClientError::Cache(error));
         let all = Cache::open(&folder).and_then(|cache| cache.evidence()).map_err(cached)?;
@@ -48,7 +48,7 @@ impl Evidence {
             );
         }
         if all.is_empty() {
-            screen.say("nothing is kept that proves anything")?;
+            screen.say("no evidence in this cache")?;
         }
         let told = json!({ "evidence": told });
         write("evidence.json", format!("{told:#}\n").as_bytes())?;

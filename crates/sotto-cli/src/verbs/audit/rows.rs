@@ -43,7 +43,7 @@ impl AuditRows {
         bars.finish();
         for (catalog, _) in &audited {
             screen.say(format!(
-                "table {}, epoch {}: all {} rows are those that were signed (root {})",
+                "table {}, epoch {}: all {} rows match the signed root {}",
                 catalog.table, catalog.epoch, catalog.rows, catalog.rows_root.root
             ))?;
         }
@@ -56,10 +56,8 @@ impl AuditRows {
         let stack = match PathKind::of(target).map_err(exit_mapping::db)? {
             PathKind::Stack(stack) => Some(stack),
             PathKind::Foreign(..) | PathKind::ForeignFile => {
-                return Err(Failure::usage(
-                    "tables of Apple's lookups are not signed: there is no root to compare with",
-                )
-                .fix("sotto inspect --verify compares every byte with the file's digests"));
+                return Err(Failure::usage("tables of Apple's lookups are not signed and have no root")
+                    .fix("compare every byte with the file's digests: `sotto inspect --verify`"));
             }
             _ => None,
         };
@@ -70,8 +68,8 @@ impl AuditRows {
                 document.shards.iter().map(|shard| stack.table(&shard.table)).collect()
             }
             (None, Some(_)) => {
-                let text = "--table picks a table of a server or a stack; a directory holds one";
-                return Err(Failure::usage(text).fix("leave it out"));
+                let text = "--table does not apply to the directory of a table";
+                return Err(Failure::usage(text).fix("omit --table"));
             }
             (None, None) => vec![target.to_owned()],
         };
@@ -96,7 +94,7 @@ impl AuditRows {
     fn remote(&self, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
         let refuse = |error: CatalogError| exit_mapping::client(error.into());
         let Some(name) = &self.table else {
-            return Err(Failure::usage("a server may have several tables").fix("give --table"));
+            return Err(Failure::usage("no table of the server is given").fix("give --table NAME"));
         };
         let mut server = HttpTransport::new(&self.target, &HttpSettings::default())
             .map_err(|e| exit_mapping::client(e.into()))?;
@@ -104,10 +102,9 @@ impl AuditRows {
         let signed = SignedCatalog::parse(&body).map_err(refuse)?;
         let catalog = signed.verify(self.pin.as_ref()).map_err(refuse)?;
         let Some(rows) = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows) else {
-            let text = format!("rows of table {name} are not public: only its host can read all of them");
-            return Err(Failure::usage(text).fix(
-                "look rows up with --require-row-proofs, each of which is compared; or run this where the table lies",
-            ));
+            let text = format!("rows of table {name} are not public");
+            return Err(Failure::usage(text)
+                .fix("run this on the directory of the table, or look rows up with --require-row-proofs"));
         };
         let entry = scheme(&catalog)?;
         let path = std::env::temp_dir();
@@ -121,10 +118,7 @@ impl AuditRows {
             true => Ok((catalog, signed.public_key())),
             false => Err(Failure::new(
                 Exit::Peer,
-                format!(
-                    "the rows that {} serves for table {name} are not those that were signed",
-                    self.target
-                ),
+                format!("the rows that {} serves for table {name} do not match the signed root", self.target),
             )
             .fix("do not use this server, and tell the publisher")),
         }
@@ -140,7 +134,7 @@ impl AuditRows {
 
 fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry> {
     sotto_registry::find(&catalog.scheme)
-        .ok_or_else(|| Failure::usage(format!("this build does not carry scheme {:?}", catalog.scheme)))
+        .ok_or_else(|| Failure::usage(format!("scheme {:?} is not in this build", catalog.scheme)))
 }
 
 fn report(catalog: &Catalog, key: &PublicKey) -> Value {

@@ -71,8 +71,8 @@ pub(crate) struct Backup {
 impl Backup {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         if self.out.exists() {
-            return Err(Failure::usage(format!("{} is there already", self.out.display()))
-                .fix("name a folder that is not there"));
+            return Err(Failure::usage(format!("{} already exists", self.out.display()))
+                .fix("give a folder that does not exist"));
         }
         let mut next = self.out.clone().into_os_string();
         next.push(".part");
@@ -94,9 +94,8 @@ impl Backup {
             tables.push(self.keep(dir, &next, &mut paths)?);
         }
         if paths.is_empty() {
-            return Err(Failure::usage("there is nothing to keep").fix(
-                "name directories of tables or stacks, --admin of a server with a state folder, or --config",
-            ));
+            return Err(Failure::usage("nothing to back up")
+                .fix("give directories of tables or stacks, --admin of a server with state, or --config"));
         }
         let entries =
             paths.into_iter().map(|path| ManifestEntry::of(&next, path)).collect::<Result<Vec<_>>>()?;
@@ -111,7 +110,7 @@ impl Backup {
         let (out, count) = (self.out.display(), manifest.files.len());
         screen.say(format!(
             "{out}: {count} files, {}; it holds secret keys\n\n\
-             next: sotto restore {out} --state DIR --tables DIR, when it is needed",
+             to restore it: sotto restore {out} --state DIR --tables DIR",
             units::bytes(bytes)
         ))?;
         screen.report(&json!({ "backup": self.out, "bytes": bytes, "manifest": manifest }))
@@ -122,7 +121,7 @@ impl Backup {
         let (mut dirs, mut admin, mut state) = (self.tables.clone(), self.admin.clone(), self.state.clone());
         if let Some(file) = &self.config {
             if !file.exists() {
-                return Err(Failure::missing(format!("there is no file {}", file.display())));
+                return Err(Failure::missing(format!("no such file: {}", file.display())));
             }
             let config = ServerConfig::read(file).map_err(exit_mapping::start)?;
             // A single file is in its table's folder.
@@ -141,10 +140,8 @@ impl Backup {
         dirs.sort();
         dirs.dedup();
         match (admin, state) {
-            (Some(_), None) => {
-                Err(Failure::usage("a copy of the state is taken from the server's state folder alone")
-                    .fix("give --state, as the server was started with"))
-            }
+            (Some(_), None) => Err(Failure::usage("--admin needs the server's state folder")
+                .fix("give --state, as given to the server")),
             (admin, state) => Ok((dirs, admin.zip(state))),
         }
     }
@@ -173,7 +170,7 @@ impl Backup {
                 let own = folder.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 let name = opened.name.parse().or_else(|_| own.parse::<TableName>());
                 let name =
-                    name.map_err(|error| Failure::usage(error.to_string()).fix("rename its folder"))?;
+                    name.map_err(|error| Failure::usage(error.to_string()).fix("rename the folder"))?;
                 copying(&name).all("", |file| self.is_kept(file, Epoch(opened.epoch)), paths)?;
                 Ok(name)
             }
@@ -181,8 +178,8 @@ impl Backup {
                 let folder = TableDir::open(dir).map_err(exit_mapping::db)?;
                 if let Some(stack) = folder.stack() {
                     let (dir, stack) = (dir.display(), stack.path().display());
-                    return Err(Failure::usage(format!("{dir} is a table of the stack in {stack}"))
-                        .fix("name the stack, whose key signs both"));
+                    return Err(Failure::usage(format!("{dir} is a table of the stack {stack}"))
+                        .fix("give the stack, whose key signs its tables"));
                 }
                 let newest = folder.open_latest().map_err(exit_mapping::db)?;
                 let (name, epoch) = (newest.catalog().table.clone(), newest.catalog().epoch);
@@ -221,8 +218,8 @@ impl Copying<'_> {
             let path = format!("{}/{below}", self.below);
             if paths.contains(&path) {
                 let name = self.below.trim_start_matches(TABLES).trim_start_matches('/');
-                return Err(Failure::usage(format!("two of the directories hold a table {name}"))
-                    .fix("make a backup of each"));
+                return Err(Failure::usage(format!("two directories have a table {name}"))
+                    .fix("back them up separately"));
             }
             copy(&from.join(&file), &self.to.join(&path))?;
             paths.push(path);
@@ -240,20 +237,20 @@ fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
     let asked = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
     let answer = asked.map_err(|error| {
         exit_mapping::client(error.into())
-            .fix("a server that does not run has nothing to copy: copy its state folder as it is, and leave --admin out")
+            .fix("start the server; or copy the state folder of a stopped server directly, and omit --admin")
     })?;
     let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     if !answer.is_success() {
         let why = said.get("detail").or_else(|| said.get("message")).and_then(Value::as_str);
         return Err(Failure::new(
             crate::exit::Exit::Refused,
-            format!("the server did not copy its state: {}", why.unwrap_or("it does not say why")),
+            format!("the server does not copy its state: {}", why.unwrap_or("no reason given")),
         )
-        .fix("see its log"));
+        .fix("see the server's log"));
     }
     let said = said.get("folder").and_then(Value::as_str).map(PathBuf::from).ok_or_else(|| {
-        Failure::new(crate::exit::Exit::Peer, "what the server said is no answer to /backup")
-            .fix("check that the address is the operator's, of a server of this version")
+        Failure::new(crate::exit::Exit::Peer, "the response to /backup is malformed")
+            .fix("check that the address is the admin address of a server of this version")
     })?;
     let folder = state.join(COPY);
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink());
@@ -263,11 +260,9 @@ fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
         let (said, folder) = (said.display(), folder.display());
         return Err(Failure::new(
             crate::exit::Exit::Peer,
-            format!(
-                "the server says that its copy is in {said}, and that of its state folder would be {folder}"
-            ),
+            format!("the copy is in {said}, expected {folder}"),
         )
-        .fix("give --state of the server that --admin is of"));
+        .fix("give --state and --admin of the same server"));
     }
     let mut paths = Vec::new();
     for file in files(&folder)? {

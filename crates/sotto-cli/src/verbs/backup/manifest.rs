@@ -56,11 +56,11 @@ impl Manifest {
         let mut text = Vec::new();
         File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text)).map_err(failed)?;
         let wrong = |why: String| {
-            Failure::input(format!("{}: {why}", path.display())).fix("take another backup, or make it again")
+            Failure::input(format!("{}: {why}", path.display())).fix("use another backup, or create it again")
         };
         let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if manifest.format != FORMAT {
-            return Err(wrong(format!("it is in format {:?}, this build reads {FORMAT:?}", manifest.format)));
+            return Err(wrong(format!("format is {:?}, expected {FORMAT:?}", manifest.format)));
         }
         for entry in &manifest.files {
             // A path that leads out of the folder was not written here.
@@ -74,10 +74,10 @@ impl Manifest {
                 _ => false,
             };
             if !is_known || !parts.iter().all(|part| matches!(part, Component::Normal(_))) {
-                return Err(wrong(format!("{:?} is no file of a backup", entry.path)));
+                return Err(wrong(format!("{:?} is not a file name of a backup", entry.path)));
             }
             if ManifestEntry::of(backup, entry.path.clone())? != *entry {
-                return Err(wrong(format!("{} is not what was copied", entry.path)));
+                return Err(wrong(format!("{} differs from its digest", entry.path)));
             }
         }
         Ok(manifest)

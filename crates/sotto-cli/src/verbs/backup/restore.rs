@@ -59,8 +59,8 @@ impl Restore {
         // An existing identical file is no reason to refuse the rest.
         ways.retain(|(from, to)| !to.exists() || digest(from).ok() != digest(to).ok());
         if let Some((_, there)) = ways.iter().find(|(_, to)| to.exists() && !self.replace) {
-            return Err(Failure::usage(format!("{} is there, and is another one", there.display()))
-                .fix("move it away, or give --replace"));
+            return Err(Failure::usage(format!("{} exists with different content", there.display()))
+                .fix("move it, or give --replace"));
         }
         for (_, to) in &ways {
             unused(to)?;
@@ -78,7 +78,7 @@ impl Restore {
         }
         let (count, backup) = (ways.len(), self.backup.display());
         screen.say(format!(
-            "{count} files of {backup} are back\n\nnext: sotto serve, with --state as before"
+            "{count} files of {backup} restored\n\nnext: sotto serve, with --state as before"
         ))?;
         screen.report(&json!({
             "restored": ways.iter().map(|(_, to)| to).collect::<Vec<_>>(),
@@ -92,8 +92,8 @@ fn unused(path: &Path) -> Result<()> {
     let Ok(file) = File::open(path) else { return Ok(()) };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
-            Err(Failure::new(crate::exit::Exit::Refused, format!("a server uses {}", path.display()))
-                .fix("end it first"))
+            Err(Failure::new(crate::exit::Exit::Refused, format!("a server has {} open", path.display()))
+                .fix("stop the server first"))
         }
         _ => Ok(()),
     }

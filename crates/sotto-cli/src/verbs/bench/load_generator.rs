@@ -73,7 +73,7 @@ impl LoadGenerator {
             for _ in 0..2 {
                 let ask = session.query(&[row], &mut rng).map_err(exit_mapping::client)?;
                 let [request] = ask.requests() else {
-                    return Err(Failure::internal("one server, one request"));
+                    return Err(Failure::internal("expected one request to one server"));
                 };
                 let request = request.clone();
                 let answer = post(&mut http(url)?, &request)?;
@@ -99,10 +99,10 @@ impl LoadGenerator {
         let ms = began.elapsed().as_secs_f64() * 1e3;
         match response.status {
             200 if response.body == *due => Ok(Reply { ms, admitted: true }),
-            200 => Err(Failure::internal("an answer differs from the first to the same query")),
+            200 => Err(Failure::internal("an answer differs from the first answer to the same query")),
             429 | 503 if response.retry_after.is_some() => Ok(Reply { ms, admitted: false }),
             status => {
-                Err(Failure::internal(format!("the server refused a query of its own table: {status}")))
+                Err(Failure::internal(format!("the server refuses a query to its own table: {status}")))
             }
         }
     }
@@ -133,7 +133,7 @@ impl LoadGenerator {
             let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || send(thread))).collect();
             let mut all = Vec::new();
             for thread in threads {
-                all.extend(thread.join().map_err(|_| Failure::internal("a client ended badly"))??);
+                all.extend(thread.join().map_err(|_| Failure::internal("a client thread panicked"))??);
             }
             Ok::<_, Failure>(all)
         })?;

@@ -22,7 +22,7 @@ pub(super) fn post(http: &mut HttpTransport, request: &Request) -> Result<Respon
     let response = http.call(request).map_err(|error| exit_mapping::client(error.into()))?;
     if !response.is_success() {
         let status = response.status;
-        return Err(Failure::internal(format!("the server refused a query of its own table: {status}")));
+        return Err(Failure::internal(format!("the server refuses a query to its own table: {status}")));
     }
     Ok(response)
 }
@@ -33,7 +33,7 @@ pub(super) fn read_through(server: &RunningServer) -> Result<()> {
         let standings = server.tables();
         for (name, standing) in &standings {
             if let TableStatus::Refused(why) = standing {
-                return Err(Failure::internal(format!("the server refused the table {name}: {why}")));
+                return Err(Failure::internal(format!("the server refuses table {name}: {why}")));
             }
         }
         if !standings.iter().any(|(_, standing)| matches!(standing, TableStatus::Reading(..))) {
@@ -62,7 +62,7 @@ pub(super) fn open(urls: &[&str], table: &sotto_catalog::TableName) -> Result<Se
             Action::Ready => return opening.finish().map_err(exit_mapping::client),
         };
         let Some(http) = https.get_mut(usize::from(server)) else {
-            return Err(Failure::internal("a request that is for no server"));
+            return Err(Failure::internal("a request without a server"));
         };
         let response = post(http, &request)?;
         opening.feed(&response, &mut rng).map_err(exit_mapping::client)?;

@@ -54,47 +54,47 @@ impl Report {
         let ratio = |over: f64, under: f64| format!("{:.2} x", over / under);
         let number = units::digits;
         let rows = [
-            ("one client, median ms", number(self.quiet_median_ms), String::new()),
-            ("capacity, lookups a second", number(self.capacity_per_second), String::new()),
-            ("at capacity, 99 in 100 below ms", number(self.capacity_p99_ms), String::new()),
+            ("one client: median ms", number(self.quiet_median_ms), String::new()),
+            ("capacity: lookups per second", number(self.capacity_per_second), String::new()),
+            ("at capacity: p99 ms", number(self.capacity_p99_ms), String::new()),
             (
-                "offered a second",
+                "offered per second",
                 number(self.offered_per_second),
                 ratio(self.offered_per_second, self.capacity_per_second),
             ),
             (
-                "answered a second",
+                "answered per second",
                 number(self.admitted_per_second),
                 ratio(self.admitted_per_second, self.capacity_per_second),
             ),
             (
-                "answered, 99 in 100 below ms",
+                "answered: p99 ms",
                 number(self.admitted_p99_ms),
                 ratio(self.admitted_p99_ms, self.capacity_p99_ms),
             ),
-            ("refused, 99 in 100 below ms", number(self.refused_p99_ms), String::new()),
-            ("answered again after ms", number(self.recovered_ms), String::new()),
+            ("refused: p99 ms", number(self.refused_p99_ms), String::new()),
+            ("recovered after ms", number(self.recovered_ms), String::new()),
             (
-                "memory after, MiB",
+                "memory afterwards, MiB",
                 number(self.memory_after_mib),
                 ratio(self.memory_after_mib, self.memory_before_mib),
             ),
             (
-                "open files after",
+                "open files afterwards",
                 self.descriptors_after.to_string(),
                 format!("{} before", self.descriptors_before),
             ),
         ];
         let rows = rows.map(|(what, value, beside)| vec![what.to_owned(), value, beside]);
         format!(
-            "Table {}: {}; server on {} thread(s), {QUEUE} asks may wait; {} times what it can give, for {} s.\n\n{}\n\n\
-             {} requests were refused, each with the time to come back. Memory is of this process, clients included.",
+            "Table {}: {}; server on {} thread(s), queue of {QUEUE}; {} times its capacity, for {} s.\n\n{}\n\n\
+             {} requests were refused, each with Retry-After. Memory is that of this process, clients included.",
             self.table,
             self.scheme,
             self.server_threads,
             self.times_capacity,
             self.seconds,
-            grid::grid(&[("what", false), ("figure", true), ("beside", true)], rows),
+            grid::grid(&[("what", false), ("figure", true), ("compared", true)], rows),
             units::count(self.refused as u64)
         )
     }
@@ -128,8 +128,8 @@ pub(super) fn run(
     let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?;
     let catalog = image.catalog().clone();
     if catalog.servers != 1 {
-        let why = format!("{} asks {} servers, and one is measured here", catalog.scheme, catalog.servers);
-        return Err(Failure::usage(why).fix("name a table of a scheme with one server"));
+        let why = format!("scheme {} has {} servers, expected 1", catalog.scheme, catalog.servers);
+        return Err(Failure::usage(why).fix("give a table of a scheme with one server"));
     }
     let threads = options.threads.unwrap_or(1);
     let mut config = ServerConfig {
@@ -147,13 +147,13 @@ pub(super) fn run(
     let url = url(&server);
     let crowd = LoadGenerator::new(&url, &catalog.table, catalog.rows)?;
 
-    bars.at("one client", 0, 3, StageUnit::Count("stretches"));
+    bars.at("one client", 0, 3, StageUnit::Count("phases"));
     let short = Duration::from_millis(if options.quick { 200 } else { 5000 });
     let quiet = median(crowd.closed(1, short)?.admitted.into_iter());
-    bars.at("as many clients as keep it busy", 1, 3, StageUnit::Count("stretches"));
+    bars.at("measuring the capacity", 1, 3, StageUnit::Count("phases"));
     let full = crowd.closed(BUSY, short)?;
     let before = (memory_mib(), descriptors());
-    bars.at("more than it can give", 2, 3, StageUnit::Count("stretches"));
+    bars.at("overloading", 2, 3, StageUnit::Count("phases"));
     let offered = full.per_second() * load_factor;
     let overload = at_their_times(&crowd, offered, Duration::from_secs(seconds))?;
     let over = Instant::now();

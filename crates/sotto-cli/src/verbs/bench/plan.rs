@@ -15,7 +15,7 @@ use sotto_plan::Calibration;
 /// a hurry.
 pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
     if options.quick {
-        return screen.say("\nschemes were not measured for `sotto plan`: leave --quick out for that");
+        return screen.say("\nschemes were not measured for `sotto plan`, which --quick skips");
     }
     let calibration = watched(screen, |progress| measure(options, progress))?;
     let said = calibration::keep(&calibration)?;
@@ -26,7 +26,7 @@ pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
 /// Compares predictions with measurements.
 pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
     if bench.svg.is_some() {
-        return Err(Failure::usage("there is no drawing of `bench plan`").fix("leave --svg out"));
+        return Err(Failure::usage("--svg does not apply to `bench plan`").fix("omit --svg"));
     }
     let calibration = match calibration::recall().0 {
         Some(known) => known,

@@ -11,8 +11,8 @@ use sotto_bench::regression::{GuardReport, guard};
 /// Measures and prints all ratios. If one has fallen, that is an error of sotto.
 pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
     if bench.svg.is_some() || options.threads.is_some() {
-        let said = "`bench regression` is on one thread, and there is no drawing of it";
-        return Err(Failure::usage(said).fix("leave --svg and --threads out"));
+        let said = "--svg and --threads do not apply to `bench regression`";
+        return Err(Failure::usage(said).fix("omit them"));
     }
     let bars = screen.bars();
     let report = guard(options, &|at| {
@@ -28,14 +28,14 @@ fn verdict(report: &GuardReport) -> Result<()> {
     let fallen = report.fallen().map(|ratio| {
         let figure = |ratio: Option<f64>| ratio.unwrap_or(f64::NAN);
         let (measured, least) = (figure(ratio.measured_ratio), figure(ratio.least_ratio));
-        format!("{} is {measured:.3} times {}, and was to be at least {least:.3}", ratio.name, ratio.against)
+        format!("{} is {measured:.3} times {}, expected at least {least:.3}", ratio.name, ratio.against)
     });
     let fallen: Vec<String> = fallen.collect();
     if fallen.is_empty() {
         return Ok(());
     }
-    Err(Failure::internal(format!("slower than it was: {}", fallen.join("; "))).fix(
-        "see with `sotto bench machine` whether this machine reads memory as it should, and try again when it is idle; \
-         then `git bisect run make bench-regression` finds the commit",
+    Err(Failure::internal(format!("ratios fell: {}", fallen.join("; "))).fix(
+        "check the memory of this machine with `sotto bench machine`, and try again when it is idle; then \
+         find the commit with `git bisect run make bench-regression`",
     ))
 }

@@ -61,12 +61,12 @@ impl Report {
     pub(super) fn table(&self) -> String {
         let columns = [
             ("clients", true),
-            ("a pass takes", true),
+            ("per pass", true),
             ("took", true),
-            ("lookups a second", true),
+            ("lookups/s", true),
             ("vs one", true),
             ("median ms", true),
-            ("1 in 20 ms", true),
+            ("p95 ms", true),
         ];
         let rows = self.figures.iter().map(|figure| {
             vec![
@@ -81,8 +81,8 @@ impl Report {
         });
         format!(
             "Table {}: {} rows of {} bytes, {}; server on {} thread(s), {} kernels; over HTTP on loopback.\n\n{}\n\n\
-             took: queries that shared one pass over the table, on average. Medians of {ROUNDS} rounds in\n\
-             turns; {} answers, every one equal to the first to its query.",
+             took: mean number of queries that shared a pass over the table. Medians of {ROUNDS} rounds in\n\
+             turns; {} answers, each equal to the first answer to its query.",
             self.table,
             units::count(self.rows),
             self.row_bytes,
@@ -141,12 +141,10 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
             let answers = answers.collect::<Result<Vec<_>>>()?;
             let (Some(request), Some(answer)) = (ask.requests().first().cloned(), answers.first().cloned())
             else {
-                return Err(Failure::internal("a query that is for no server"));
+                return Err(Failure::internal("a query without a server"));
             };
             if post(&mut http(&url(&alone))?, &request)?.body != answer.body {
-                return Err(Failure::internal(
-                    "two servers of one table gave different answers to one query",
-                ));
+                return Err(Failure::internal("two servers of one table answer a query differently"));
             }
             let rows = session.recover(ask, &answers).map_err(exit_mapping::client)?;
             Ok((request, answer.body, rows))
@@ -168,12 +166,12 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
         for ((server, _, clients), rounds) in ways.iter().zip(&mut rounds) {
             rounds.push(round(
                 server,
-                requests.get(..*clients).expect_or_default("there are requests for the most clients"),
+                requests.get(..*clients).expect_or_default("fewer requests than clients"),
                 &first,
                 span,
             )?);
             done += 1;
-            bars.at("asking", done, (ROUNDS * ways.len()) as u64, StageUnit::Count("rounds"));
+            bars.at("querying", done, (ROUNDS * ways.len()) as u64, StageUnit::Count("rounds"));
         }
     }
     bars.finish();
@@ -236,7 +234,7 @@ fn round(server: &RunningServer, requests: &[Request], first: &[Vec<u8>], span: 
         over.store(true, Ordering::Relaxed);
         let mut all = Vec::new();
         for asker in askers {
-            all.extend(asker.join().map_err(|_| Failure::internal("an asker ended badly"))??);
+            all.extend(asker.join().map_err(|_| Failure::internal("a client thread panicked"))??);
         }
         Ok::<_, Failure>(all)
     })?;
@@ -254,7 +252,7 @@ fn ask_until(over: &AtomicBool, server: &RunningServer, request: &Request, due: 
         let answer = post(&mut http, request)?;
         ms.push(began.elapsed().as_secs_f64() * 1e3);
         if answer.body != due {
-            return Err(Failure::internal("an answer differs from the first to the same query"));
+            return Err(Failure::internal("an answer differs from the first answer to the same query"));
         }
     }
     Ok(ms)

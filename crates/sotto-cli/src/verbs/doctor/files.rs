@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn look(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
     if !path.exists() {
-        let text = format!("there is no file or folder {}", path.display());
+        let text = format!("no such file or folder: {}", path.display());
         return Err(Failure::missing(text)
             .fix("give the directory of a table, an image, a signing key, or an address"));
     }

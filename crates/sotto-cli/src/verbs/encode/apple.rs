@@ -180,7 +180,7 @@ impl Encode {
                 Ok(there) if there.name != how.name => format!("holds the use case {:?}", there.name),
                 Ok(there) if there.description.oprf.is_some() != self.symmetric => match self.symmetric {
                     true => "holds a table that is not symmetric".to_owned(),
-                    false => "holds a symmetric table, and the next epoch would not be".to_owned(),
+                    false => "holds a symmetric table, and the next epoch would be in the clear".to_owned(),
                 },
                 // A damaged epoch is no reason to refuse a new one.
                 _ => return Ok(()),

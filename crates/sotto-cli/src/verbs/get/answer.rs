@@ -88,7 +88,7 @@ impl Get {
                 format!("{several} of {total} lookups: {why} ({}{more})", named.join(", "))
             }
         };
-        Err(Failure::missing(text).fix("give a row or key of the table; all others were answered"))
+        Err(Failure::missing(text).fix("give rows and keys of the table; the other lookups succeeded"))
     }
 }
 
@@ -122,8 +122,8 @@ impl PrintedResult {
         }
         match (&self.value, self.row) {
             (None, _) => "(the table does not have this key)".to_owned(),
-            (Some((_, shown)), Some(row)) if shown.is_empty() => format!("(empty: row {row} holds no value)"),
-            (Some((_, shown)), None) if shown.is_empty() => "(there, with an empty value)".to_owned(),
+            (Some((_, shown)), Some(row)) if shown.is_empty() => format!("(row {row} is empty)"),
+            (Some((_, shown)), None) if shown.is_empty() => "(present, with an empty value)".to_owned(),
             (Some((_, shown)), _) if terminal => escaped(shown),
             (Some((_, shown)), _) => shown.clone(),
         }

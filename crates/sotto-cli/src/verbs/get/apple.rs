@@ -108,7 +108,7 @@ const OHTTP: bool = cfg!(feature = "ohttp");
 fn of_ohttp<T: From<String>>(text: &str) -> std::result::Result<T, &'static str> {
     match OHTTP {
         true => Ok(text.to_owned().into()),
-        false => Err("this build has no Oblivious HTTP; build sotto with --features ohttp"),
+        false => Err("this build lacks Oblivious HTTP; build sotto with --features ohttp"),
     }
 }
 
@@ -116,9 +116,7 @@ impl Get {
     pub(super) fn ask_apple(&self, url: &str, screen: Screen) -> Result<()> {
         let count = self.row_numbers.len() + self.all_keys.len();
         if count > MAX_LOOKUPS {
-            return Err(Failure::usage(format!(
-                "{count} lookups at once, and a request has at most {MAX_LOOKUPS}"
-            )));
+            return Err(Failure::usage(format!("{count} lookups exceed the {MAX_LOOKUPS} of one request")));
         }
         let use_case = self.apple.use_case.as_deref().unwrap_or_default();
         let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
@@ -137,7 +135,7 @@ impl Get {
         }
         if self.apple.fetch_tokens {
             let count = line.fetch_tokens(&mut rng)?;
-            screen.say(format!("{count} tokens are stored"))?;
+            screen.say(format!("stored tokens: {count}"))?;
             return screen.report(&json!({ "stored_tokens": count }));
         }
         let mut files = ClientFiles::open(&self.remote, url, use_case, self.apple.user.as_deref())?;
@@ -160,9 +158,8 @@ impl Get {
             if client.rows().is_some() { self.all_keys.is_empty() } else { self.row_numbers.is_empty() };
         if !fits {
             let (has, give) = if client.rows().is_some() { ("number", "--row") } else { ("key", "--key") };
-            return Err(
-                Failure::usage(format!("use case {use_case} is asked by {has}")).fix(format!("give {give}"))
-            );
+            return Err(Failure::usage(format!("use case {use_case} is for lookups by {has}"))
+                .fix(format!("give {give}")));
         }
         let exact = client.says_lengths();
         let names = self.row_numbers.iter().map(|row| (format!("row {row}"), false));
@@ -170,9 +167,8 @@ impl Get {
         let answers: Vec<PrintedResult> =
             names.zip(read).map(|((name, is_key), value)| answer(name, (is_key, exact), value)).collect();
         if let (Some(rows), true) = (client.rows(), answers.iter().any(|answer| !answer.is_there())) {
-            return Err(
-                Failure::missing(format!("no such row: the table has {rows}")).fix("rows are counted from 0")
-            );
+            return Err(Failure::missing(format!("no such row: the table has {rows}"))
+                .fix("give a row number below that; rows are counted from 0"));
         }
         self.print(screen, &answers)?;
         screen.say(facts(use_case, &client, &sent, is_relayed))?;
@@ -294,15 +290,15 @@ fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
         return Ok(response.body);
     }
     let (exit, fix) = match response.status {
-        404 => (Exit::Missing, format!("ask the operator whether {use_case} is served there")),
-        401 | 403 => (
-            Exit::Refused,
-            "that server wants tokens: give --user-token, as its app gives it to the system".to_owned(),
-        ),
+        404 => (Exit::Missing, format!("ask the operator whether this server has {use_case}")),
+        401 | 403 => {
+            (Exit::Refused, "give the --user-token of the app, since the server requires tokens".to_owned())
+        }
         408 | 410 | 429 | 503 => (Exit::Refused, "try again in a minute".to_owned()),
-        _ => (Exit::Peer, "ask the operator what the server's log says".to_owned()),
+        _ => (Exit::Peer, "ask the operator for the server's log".to_owned()),
     };
-    Err(Failure::new(exit, format!("the server said {}: {}", response.status, why(&response))).fix(fix))
+    Err(Failure::new(exit, format!("the server responds with {}: {}", response.status, why(&response)))
+        .fix(fix))
 }
 
 /// The beginning of a refusal's text.

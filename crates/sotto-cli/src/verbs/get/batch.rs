@@ -18,9 +18,7 @@ impl Get {
     /// Makes all lookups over a stack, in as many rounds as necessary.
     pub(super) fn round(&self, screen: Screen, batch: &mut BatchStack, events: &EventLog) -> Result<()> {
         if self.refill {
-            return Err(
-                Failure::usage("hints of a stack are made anew with its tables'").fix("leave --refill out")
-            );
+            return Err(Failure::usage("--refill does not apply to a stack").fix("omit --refill"));
         }
         let (wishes, before) = (self.wishes(), asked(batch));
         let rounds = wishes.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
@@ -61,7 +59,7 @@ fn facts(batch: &BatchStack, rounds: usize, (up, down): (u64, u64), took: Durati
         sum(batch, |stats| stats.keys.up),
     ) {
         (0, 0, 0) => "nothing".to_owned(),
-        (0, cached, 0) => format!("nothing ({} came from the cache)", units::bytes(cached)),
+        (0, cached, 0) => format!("nothing ({} from the cache)", units::bytes(cached)),
         (down, _, 0) => units::bytes(down),
         (down, _, keys) => format!("{}, {} of keys up", units::bytes(down), units::bytes(keys)),
     };
@@ -69,7 +67,7 @@ fn facts(batch: &BatchStack, rounds: usize, (up, down): (u64, u64), took: Durati
     let spared: usize = stack.tables().iter().map(|table| table.session().buckets() - 1).sum();
     let lookups = table_summary::lookups(sizes.lookups(), sizes.lookups().saturating_sub(spared));
     let times = if rounds == 1 { String::new() } else { format!("{} times ", units::count(rounds as u64)) };
-    let seen = format!("{times}{lookups} in {} tables, as for every request", stack.tables().len());
+    let seen = format!("{times}{lookups} in {} tables, as in every request", stack.tables().len());
     grid::facts([
         ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
         ("snapshot", table_summary::snapshot(stack.document().digest())),

@@ -60,8 +60,9 @@ impl FromStr for RowList {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number =
-            |text: &str| text.trim().parse::<u64>().map_err(|_| "rows are numbers: 7, or 7,9,12, or 5..9");
+        let number = |text: &str| {
+            text.trim().parse::<u64>().map_err(|_| "expected row numbers: 7, or 7,9,12, or 5..9")
+        };
         let mut rows = Vec::new();
         for part in text.split(',') {
             let (first, end) = match part.split_once("..") {
@@ -69,10 +70,13 @@ impl FromStr for RowList {
                 None => (number(part)?, number(part)?.saturating_add(1)),
             };
             if end <= first {
-                return Err("a range of rows is from its first to before its last: 5..9 is 5, 6, 7 and 8");
+                return Err(
+                    "the end of a range, which is not part of it, must be larger than its start: 5..9 is \
+                     5, 6, 7 and 8",
+                );
             }
             if end - first > MAX_ROWS - rows.len() as u64 {
-                return Err("a list names at most 65536 rows");
+                return Err("a list has at most 65536 rows");
             }
             rows.extend(first..end);
         }
@@ -94,24 +98,24 @@ pub(super) fn keys(file: &Path) -> Result<Vec<RequestedKey>> {
         let mut text = Vec::new();
         text::open(input)?.take(MAX_BYTES + 1).read_to_end(&mut text).map(|_| text)
     };
-    let refused = |why: String| Failure::input(format!("{} is no list of keys: {why}", file.display()));
+    let refused = |why: String| Failure::input(format!("{} is not a list of keys: {why}", file.display()));
     let text = open().and_then(read).map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidData => refused(e.to_string()),
         _ => failed(e),
     })?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(refused("it has over 16 MiB".to_owned()));
+        return Err(refused("it exceeds 16 MiB".to_owned()));
     }
     let text = String::from_utf8(text).map_err(|_| refused("it is not UTF-8".to_owned()))?;
     if let Some(line) = text.lines().position(|line| line.contains('\0')) {
-        return Err(refused(format!("there is a zero byte in line {}", line + 1)));
+        return Err(refused(format!("line {} has a zero byte", line + 1)));
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty());
     let keys: Vec<_> = lines
         .map(|(at, line)| RequestedKey { text: line.to_owned(), place: KeyPlace::Line(at + 1) })
         .collect();
     if keys.is_empty() {
-        return Err(Failure::input(format!("{} holds no keys", file.display())).fix("give one to a line"));
+        return Err(Failure::input(format!("{} has no keys", file.display())).fix("give one key per line"));
     }
     Ok(keys)
 }

@@ -30,7 +30,7 @@ impl Get {
         let streamed = match (self.row_numbers.first(), self.all_keys.first()) {
             (Some(row), _) => table.stream(*row, &mut out),
             (None, Some(key)) => table.stream_key(&key.text, &mut out),
-            (None, None) => return Err(Failure::usage("no row is named")),
+            (None, None) => return Err(Failure::usage("no row is given")),
         };
         bars.finish();
         let stats = streamed.map_err(exit_mapping::client)?;
@@ -58,7 +58,7 @@ fn facts(table: &Table, stats: &StreamStats, file: &Path) -> String {
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
         ("written", format!("{}, {}", file.display(), units::bytes(stats.row_bytes))),
-        ("rate", format!("{}/s, {} in all", units::bytes(per_second as u64), units::time(stats.time))),
+        ("rate", format!("{}/s, {} in total", units::bytes(per_second as u64), units::time(stats.time))),
         (
             "bytes",
             format!(

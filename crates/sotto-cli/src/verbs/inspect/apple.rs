@@ -35,7 +35,7 @@ pub(super) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {
     screen.say(grid::facts(facts(&opened)))?;
     screen.say(match verify {
         true => "\nverified: every section matches its digest",
-        false => "\nheader and description are good; --verify compares every section with its digest",
+        false => "\nheader and description are valid; --verify compares every section with its digest",
     })?;
     let mut value = reported(&opened);
     if let Some(object) = value.as_object_mut() {

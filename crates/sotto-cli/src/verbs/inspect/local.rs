@@ -22,13 +22,15 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
             open(&dir.table(&name), args.epoch)?
         }
         (Some(_), None) if args.epoch.is_some() => {
-            return Err(Failure::usage("--epoch picks an image of a table; a stack names one epoch of each")
-                .fix("give --table as well, or leave it out"));
+            return Err(Failure::usage(
+                "--epoch does not apply to a stack, which names the epochs of its tables",
+            )
+            .fix("give --table too, or omit --epoch"));
         }
         (Some(dir), None) => return stack::inspect(&dir, args.verify, screen),
         (None, Some(_)) => {
-            let text = "--table picks a table of a server or a stack; a file holds one";
-            return Err(Failure::usage(text).fix("leave it out"));
+            let text = "--table does not apply to a file";
+            return Err(Failure::usage(text).fix("omit --table"));
         }
         (None, None) => open(target, args.epoch)?,
     };
@@ -46,12 +48,12 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
 
 fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
     if !path.exists() {
-        return Err(Failure::missing(format!("there is no file or directory {}", path.display()))
-            .fix("give a table directory, an image file, or an address that starts with http"));
+        return Err(Failure::missing(format!("no such file or directory: {}", path.display()))
+            .fix("give the directory of a table, an image file, or an address that starts with http"));
     }
     if path.is_file() {
         if epoch.is_some() {
-            return Err(Failure::usage("--epoch picks an image of a directory; this is one image"));
+            return Err(Failure::usage("--epoch does not apply to an image file"));
         }
         return match ImageFile::open(path) {
             Err(DbError::Image { problem: ImageProblem::Piece { .. }, .. }) => ImageFile::open_part(path),
@@ -75,13 +77,13 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
         screen.say(text)?;
     }
     if found.piece != FileKind::Whole.to_string() {
-        screen.say(format!("\nthis is {}", found.piece))?;
+        screen.say(format!("\nThis is {}", found.piece))?;
     }
     for part in &found.parts {
         let name = part.path.file_name().unwrap_or_default().to_string_lossy();
         screen.say(match (&part.held, &part.problem) {
             (Some((bytes, digest)), _) => format!("  {name}  {}  {digest}", units::bytes(*bytes)),
-            (None, problem) => format!("  {name}: {}", problem.as_deref().unwrap_or("holds nothing")),
+            (None, problem) => format!("  {name}: {}", problem.as_deref().unwrap_or("empty")),
         })?;
     }
     screen.say("")?;
@@ -97,7 +99,7 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
     }
     screen.say(match verified {
         true => "\nverified: every section matches its digest, and the catalog its signature",
-        false => "\nheader, catalog and signature are good; --verify compares every section with its digest",
+        false => "\nheader, catalog and signature are valid; --verify compares every section with its digest",
     })?;
     let mut value = serde_json::to_value(found)
         .map_err(|error| Failure::internal(format!("cannot serialize a description: {error}")))?;

@@ -18,7 +18,7 @@ use sotto_wire::sizes::MAX_CATALOG_BYTES;
 
 pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.epoch.is_some() {
-        return Err(Failure::usage("--epoch picks an image of a directory; a server shows its newest"));
+        return Err(Failure::usage("--epoch does not apply to a server"));
     }
     let mut server = HttpTransport::new(&args.target, &HttpSettings::default())
         .map_err(|error| exit_mapping::client(error.into()))?;
@@ -61,7 +61,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         } else if !within(name) {
             print(&catalog, scheme.as_ref(), &public_key, screen)?;
             if let Some(role) = role {
-                screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
+                screen.say(format!("server {role} of {}\n", catalog.servers))?;
             }
         }
         let scheme = table_summary::scheme_json(&catalog, scheme.as_ref())?;
@@ -72,7 +72,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     }
     if is_list {
         screen.say(grid::grid(&LIST, rows))?;
-        screen.say("\n--table NAME shows one of them whole")?;
+        screen.say("\n--table NAME shows one table in full")?;
     }
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
@@ -84,8 +84,14 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
 }
 
 /// Columns of a list of tables and stacks.
-const LIST: [(&str, bool); 6] =
-    [("name", false), ("asked by", false), ("rows", true), ("row", true), ("scheme", false), ("epoch", true)];
+const LIST: [(&str, bool); 6] = [
+    ("name", false),
+    ("lookup by", false),
+    ("rows", true),
+    ("row", true),
+    ("scheme", false),
+    ("epoch", true),
+];
 
 /// The line of a table in a list.
 fn table_row(catalog: &Catalog) -> Vec<String> {
@@ -121,9 +127,9 @@ fn stack(server: &mut HttpTransport, name: &str) -> Result<StackInfo> {
         let catalog = SignedCatalog::parse(&fetch(server, Request::get(path, MAX_CATALOG_BYTES))?);
         let catalog = catalog.and_then(|signed| signed.verify(None)).map_err(refuse)?;
         if !shard.is(&catalog) {
-            let text = format!("table {} is not the one that stack {name} names", shard.table);
+            let text = format!("table {} differs from the one that stack {name} names", shard.table);
             return Err(Failure::new(Exit::Peer, text)
-                .fix("try again: a new epoch may be on its way; if it stays so, tell the operator"));
+                .fix("try again, in case of a new epoch; if the error persists, tell the operator"));
         }
         catalogs.push(catalog);
     }
@@ -144,7 +150,7 @@ fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, scree
     if catalog.artifacts.is_empty() {
         return screen.say("");
     }
-    let columns = [("static file", false), ("bytes", true), ("from epoch", true), ("BLAKE3", false)];
+    let columns = [("static file", false), ("bytes", true), ("since epoch", true), ("BLAKE3", false)];
     let rows = catalog.artifacts.iter().map(|entry| {
         let from = entry.from_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
         vec![entry.artifact.name().to_owned(), units::count(entry.bytes), from, entry.digest.to_string()]

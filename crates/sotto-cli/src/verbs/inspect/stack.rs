@@ -107,10 +107,7 @@ impl StackInfo {
                 let lookups = table_summary::lookups(lookups, queries);
                 ("a request", format!("{lookups}: {} up, {} down", units::bytes(up), units::bytes(down)))
             }
-            None => (
-                "a request",
-                "of a layer or a scheme that is not in this build: nothing was checked".to_owned(),
-            ),
+            None => ("a request", "layer or scheme not in this build: not checked".to_owned()),
         });
         if let Some(Request { failure_log2, .. }) = self.request() {
             lines.push(("a request fails", format!("with probability {}", units::at_most(failure_log2))));
@@ -129,7 +126,7 @@ impl StackInfo {
             ("public key", public_key.to_string()),
         ]);
         if let Some(expires) = document.expires {
-            lines.push(("good until", table_summary::until(expires)));
+            lines.push(("expires", table_summary::until(expires)));
         }
         if let Some(text) = &document.attribution {
             lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
@@ -180,7 +177,7 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
         let image = table.open_epoch(shard.epoch).map_err(exit_mapping::db)?;
         if !shard.is(image.catalog()) {
             return Err(crate::failure::Failure::input(format!(
-                "epoch {} of table {} is not the one that the stack names",
+                "epoch {} of table {} differs from the one that the stack names",
                 shard.epoch, shard.table
             ))
             .fix("publish the stack again"));
@@ -202,7 +199,9 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
     seen.print(screen)?;
     screen.say(match verify {
         true => "\nverified: every section of every table and every public file matches its digest",
-        false => "\nthe stack and the catalogs it names are good; --verify reads the rest; --table NAME shows one table",
+        false => {
+            "\nthe stack and its catalogs are valid; --verify checks the rest; --table NAME shows one table"
+        }
     })?;
     let mut report = seen.report();
     if let Some(object) = report.as_object_mut() {

@@ -10,12 +10,12 @@ use std::path::Path;
 
 pub(super) fn inspect(dir: &Path, screen: Screen) -> Result<()> {
     if !dir.is_dir() {
-        return Err(Failure::missing(format!("there is no folder {}", dir.display()))
-            .fix("give the folder that --state of sotto get named"));
+        return Err(Failure::missing(format!("no such folder: {}", dir.display()))
+            .fix("give the folder of `sotto get --state`"));
     }
     let states = look(dir, sotto_registry::find).map_err(exit_mapping::client)?;
     if states.is_empty() {
-        screen.say("no client has a state here")?;
+        screen.say("no client states in this folder")?;
     }
     for state in &states {
         screen.say(facts(state))?;
@@ -35,14 +35,11 @@ fn facts(state: &StateInfo) -> String {
     let generation = metadata.snapshot.map(|snapshot| snapshot.generation.to_string());
     grid::facts([
         ("folder", state.path.display().to_string()),
-        ("table", format!("{} at {}", metadata.table, metadata.origin)),
-        ("signed by", metadata.public_key.clone()),
-        ("scheme", metadata.scheme.clone()),
-        ("epoch", state.epoch.map_or("none: it was not prepared yet".to_owned(), |epoch| epoch.to_string())),
-        (
-            "left",
-            left(state).map_or("not known".to_owned(), |left| format!("{} queries", units::count(left))),
-        ),
+        ("table", format!("{} at {}", about.table, about.origin)),
+        ("signed by", about.public_key.clone()),
+        ("scheme", about.scheme.clone()),
+        ("epoch", state.epoch.map_or("none: not prepared yet".to_owned(), |epoch| epoch.to_string())),
+        ("left", left(state).map_or("unknown".to_owned(), |left| format!("{} queries", units::count(left)))),
         ("unsettled", format!("{} requests", units::count(state.unsettled))),
         ("generation", generation.unwrap_or_else(|| "none".to_owned())),
         ("size", units::bytes(state.bytes)),

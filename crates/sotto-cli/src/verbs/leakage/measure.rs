@@ -133,7 +133,7 @@ impl TableOrStack {
     }
 }
 
-const REFUSED: &str = "refused by the client, after it had asked";
+const REFUSED: &str = "refused by the client, after its request";
 
 fn outcome(granted: &std::result::Result<LookupResult, ClientError>) -> &'static str {
     match granted {
@@ -150,10 +150,10 @@ pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLin
     let opening = notes.take();
     let (catalogs, wanted) = match &first {
         Some(asked) => (asked.catalogs(), wanted(asked.rows(), keys)?),
-        None => return Err(Failure::internal("a client that was opened is gone")),
+        None => return Err(Failure::internal("no open client")),
     };
     let count = wanted.len();
-    let mut outcomes = vec!["not tried"; count];
+    let mut outcomes = vec!["not made"; count];
     let mut seen: Vec<Vec<(usize, Transcript)>> = vec![Vec::new(); count];
     let (mut two, mut hides_count) = (None, false);
     for run in 0..count {
@@ -164,7 +164,7 @@ pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLin
         notes.take();
         for (at, seen) in seen.iter_mut().enumerate() {
             bars.at(
-                "looking things up",
+                "making lookups",
                 (run * count + at) as u64,
                 (count * count) as u64,
                 StageUnit::Count("lookups"),
@@ -226,13 +226,13 @@ fn wanted(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, LookupKind)
             vec![
                 ("the first row".into(), LookupKind::Row(0)),
                 ("the last row".into(), LookupKind::Row(rows.saturating_sub(1))),
-                (format!("row {between}, which chance chose"), LookupKind::Row(between)),
+                (format!("row {between}, chosen at random"), LookupKind::Row(between)),
                 ("a row past the end".into(), LookupKind::Row(rows)),
                 ("a bit of the last row".into(), LookupKind::Bit(rows.saturating_sub(1).saturating_mul(8))),
             ]
         }
         None => vec![
-            ("a key that nobody has".into(), LookupKind::Key(format!("{chance:016x}"))),
+            ("a random key".into(), LookupKind::Key(format!("{chance:016x}"))),
             ("an empty key".into(), LookupKind::Key(String::new())),
         ],
     };

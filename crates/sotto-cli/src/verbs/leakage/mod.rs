@@ -76,10 +76,10 @@ impl Leakage {
         let measured = measure(&place, &self.keys, &bars)?;
         bars.finish();
         let Some(catalog) = measured.catalogs.first() else {
-            return Err(Failure::internal("a table without a catalog was asked"));
+            return Err(Failure::internal("no catalog of the table"));
         };
         let entry = sotto_registry::find(&catalog.scheme)
-            .ok_or_else(|| Failure::internal("a scheme that is not in this build was asked"))?;
+            .ok_or_else(|| Failure::internal("no such scheme in this build"))?;
         let scheme = describe(catalog, entry).map_err(|error| exit_mapping::client(error.into()))?;
         let table = statements::DescribedTable { catalog, scheme: &scheme, entry };
         let parts = statements::parts(&place, &measured, &table);
@@ -106,8 +106,8 @@ impl Leakage {
     fn place(&self) -> Result<LeakageTarget> {
         if !["http://", "https://"].iter().any(|start| self.target.starts_with(start)) {
             if self.table.is_some() || self.stack.is_some() || !self.others.is_empty() {
-                let text = "--table, --stack and --server are for a server's address; a folder says itself what it holds";
-                return Err(Failure::usage(text).fix("leave them out"));
+                let text = "--table, --stack and --server apply to the address of a server only";
+                return Err(Failure::usage(text).fix("omit them"));
             }
             return LeakageTarget::of_files(Path::new(&self.target));
         }
@@ -115,9 +115,9 @@ impl Leakage {
             (Some(table), _) => (table.clone(), false),
             (None, Some(stack)) => (stack.clone(), true),
             (None, None) => {
-                let text = "which table of the server?";
+                let text = "no table of the server is given";
                 return Err(
-                    Failure::usage(text).fix("give --table or --stack; `sotto inspect URL` lists them")
+                    Failure::usage(text).fix("give --table or --stack; `sotto inspect URL` lists both")
                 );
             }
         };
@@ -135,10 +135,10 @@ impl Leakage {
 /// Fails if lookups can be told apart.
 fn verdict(measured: &LeakageReport) -> Result<()> {
     let Some(apart) = measured.apart.iter().max_by_key(|apart| apart.sent) else { return Ok(()) };
-    let text = format!("{} can be told from {} by what is seen", apart.one, apart.other);
+    let text = format!("{} is distinguishable from {} by the requests", apart.one, apart.other);
     Err(match apart.sent {
-        true => Failure::internal(text).fix("the page says what differs; please report it"),
+        true => Failure::internal(text).fix("please report it with the report, which says what differs"),
         false => Failure::new(Exit::Peer, text)
-            .fix("the server's answers differ in size or status: ask its operator why"),
+            .fix("ask the operator why the server's answers differ in size or status"),
     })
 }

@@ -19,10 +19,10 @@ pub(super) fn page(
     let catalog = table.catalog;
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _ = writeln!(out, "# What {} gives away, and to whom\n", place.name);
+    let _ = writeln!(out, "# What {} reveals, and to whom\n", place.name);
     let what = match measured.catalogs.len() {
         1 => format!("Table {}", catalog.table),
-        n => format!("A stack of {n} tables, of which the first is {}", catalog.table),
+        n => format!("A stack of {n} tables, the first of which is {}", catalog.table),
     };
     let _ = writeln!(
         out,
@@ -46,8 +46,8 @@ pub(super) fn page(
 
 fn measurement(measured: &LeakageReport) -> String {
     let mut out = String::from("## What was measured\n\n");
-    let _ = writeln!(out, "{} clients looked up all of these, each in another order:\n", measured.clients);
-    let _ = writeln!(out, "| wanted | what came of it |\n|---|---|");
+    let _ = writeln!(out, "{} clients made all of these lookups, each in another order:\n", measured.clients);
+    let _ = writeln!(out, "| lookup | result |\n|---|---|");
     for tried in &measured.tried {
         let _ = writeln!(out, "| {} | {} |", cell(&tried.what), tried.outcome);
     }
@@ -55,16 +55,14 @@ fn measurement(measured: &LeakageReport) -> String {
     if found == 0 {
         let _ = writeln!(
             out,
-            "\nNothing of this was found, so what is there was not compared with what is not: give a key with --key."
+            "\nNone of these was found, so present keys were not compared with missing ones: give a key with --key."
         );
     }
     let verdict = match measured.apart.is_empty() {
         true => {
-            "\nAt each place in the order the requests, their order and sizes, and the sizes of answers were the same \
-            whatever was \
-             wanted."
+            "\nRequests, their order, their sizes, and the sizes of answers were the same for all lookups."
         }
-        false => "\n**They can be told apart.**",
+        false => "\n**Lookups are distinguishable.**",
     };
     let _ = writeln!(out, "{verdict}");
     for apart in &measured.apart {
@@ -72,11 +70,14 @@ fn measurement(measured: &LeakageReport) -> String {
         let both = [(apart.one.as_str(), &apart.one_seen), (apart.other.as_str(), &apart.other_seen)];
         out.push_str(&exchanges(&both, &measured.catalogs));
     }
-    let _ = writeln!(out, "\nWhat is seen of a client, request by request:\n");
-    let mut all = vec![("coming for the first time", &measured.opening), ("a lookup", &measured.lookup)];
-    all.extend(measured.two.as_ref().map(|two| ("a request for two", two)));
+    let _ = writeln!(out, "\nWhat is visible of a client, request by request:\n");
+    let mut all = vec![("first visit", &measured.opening), ("a lookup", &measured.lookup)];
+    all.extend(measured.two.as_ref().map(|two| ("two lookups", two)));
     out.push_str(&exchanges(&all, &measured.catalogs));
-    let _ = writeln!(out, "\nTimes were not compared, nor headers: all clients send the same.");
+    let _ = writeln!(
+        out,
+        "\nTimes were not compared. Headers were not compared either, since all clients send the same."
+    );
     out
 }
 

@@ -33,15 +33,15 @@ impl LeakageTarget {
     /// Starts each server of a table's or stack's folder, or of an image, on loopback.
     pub(super) fn of_files(path: &Path) -> Result<Self> {
         if !path.exists() {
-            let text = format!("there is no file or folder {}", path.display());
+            let text = format!("no such file or folder: {}", path.display());
             return Err(
-                Failure::missing(text).fix("give a table's folder, a stack's, an image, or an address")
+                Failure::missing(text).fix("give the directory of a table or stack, an image, or an address")
             );
         }
         if let Some(dir) = StackDir::find(path) {
             let (_, stack) = dir.read().map_err(exit_mapping::db)?;
             let first = stack.shards.first().map(|shard| dir.table(&shard.table));
-            let first = first.ok_or_else(|| Failure::internal("a stack without tables"))?;
+            let first = first.ok_or_else(|| Failure::internal("the stack has no tables"))?;
             let image = TableDir::open(&first).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?;
             let config = ServerConfig { stacks: vec![path.to_owned()], ..ServerConfig::on_free_ports() };
             return Self::started(config, stack.stack.to_string(), image.catalog(), Vec::new(), true);

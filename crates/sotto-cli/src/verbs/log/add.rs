@@ -28,14 +28,14 @@ impl Add {
         if let PathKind::Foreign(..) | PathKind::ForeignFile =
             PathKind::of(&self.dir).map_err(exit_mapping::db)?
         {
-            return Err(Failure::usage("tables of Apple's lookups are not signed, and no log has them")
-                .fix("give the directory of a table or a stack"));
+            return Err(Failure::usage("tables of Apple's lookups are not signed and have no log")
+                .fix("give the directory of a table or stack"));
         }
         // A key must not be created here, since it would belong to no publisher.
         let key = self.signing_key.unwrap_or_else(|| self.dir.join(KEY));
         if !key.exists() {
-            return Err(Failure::missing(format!("there is no signing key {}", key.display()))
-                .fix("give the one that signed the table"));
+            return Err(Failure::missing(format!("no such signing key: {}", key.display()))
+                .fix("give the key that signed the table"));
         }
         let log = PublishArgs::into(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
         if log.is_null() {

@@ -30,9 +30,9 @@ impl Attach {
         let attached =
             appender::attach(&self.folder, &notes, &self.witnesses).map_err(|e| exit_mapping::log(&e))?;
         for one in &attached {
-            screen.say(format!("{} has cosigned {} entries at {}", one.witness, one.size, one.time))?;
+            screen.say(format!("{} cosigned {} entries at {}", one.witness, one.size, one.time))?;
         }
-        screen.say("a running `sotto serve` picks it up by itself")?;
+        screen.say("a running `sotto serve` loads it by itself")?;
         let told = |one: &appender::AttachedCosignature| json!({ "witness": one.witness, "entries": one.size, "time": one.time });
         screen.report(&json!({ "attached": attached.iter().map(told).collect::<Vec<_>>() }))
     }

@@ -42,8 +42,8 @@ pub(super) struct Cosign {
 impl Cosign {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let cosigner = key::read(&self.key)?.ok_or_else(|| {
-            Failure::missing(format!("there is no key {}", self.key.display()))
-                .fix("make one: sotto log key --key FILE --name NAME")
+            Failure::missing(format!("no such key: {}", self.key.display()))
+                .fix("create one: sotto log key --key FILE --name NAME")
         })?;
         let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         let memory = Memory::lock(&self.state, &self.publisher)?;
@@ -58,7 +58,7 @@ impl Cosign {
 
         let (size, out) = (checkpoint.size, self.out.display());
         screen.say(format!(
-            "cosigned {size} entries, {} more than before; send {out} to the publisher",
+            "cosigned {size} entries, {} of them new; send {out} to the publisher",
             size - before
         ))?;
         screen.report(&json!({

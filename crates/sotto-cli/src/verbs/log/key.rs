@@ -33,8 +33,8 @@ impl Key {
 
     fn make(&self) -> Result<Cosigner> {
         let Some(name) = &self.name else {
-            return Err(Failure::missing(format!("there is no key {}", self.key.display()))
-                .fix("give --name NAME to make one"));
+            return Err(Failure::missing(format!("no such key: {}", self.key.display()))
+                .fix("give --name NAME to create it"));
         };
         let cosigner = Cosigner::generate(name, &mut encode::rng()?).map_err(|e| exit_mapping::log(&e))?;
         let mut options = OpenOptions::new();

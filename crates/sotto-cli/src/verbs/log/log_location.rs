@@ -49,7 +49,7 @@ impl LogSource for &LogLocation {
         match response.status {
             200 => Ok(Some(response.body)),
             404 => Ok(None),
-            status => Err(failed(format!("the server answered {status}"))),
+            status => Err(failed(format!("the server responds with {status}"))),
         }
     }
 

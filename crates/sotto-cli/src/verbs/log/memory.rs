@@ -78,7 +78,7 @@ impl Memory {
                     _ => kept,
                 };
                 let failure = Failure::new(Exit::Peer, format!("{error} ({kept})"));
-                return Err(failure.fix(format!("show this to others, and {advice}")));
+                return Err(failure.fix(format!("show this to others; {advice}")));
             }
             examined => examined.map_err(failed)?,
         };
@@ -95,7 +95,7 @@ impl Memory {
         };
         let history = LogHistory::parse(&bytes).map_err(|error| self.damaged("history", &error))?;
         if history.publisher() != self.publisher || history.only().is_some() || history.first() > 0 {
-            let error = LogError::Malformed { what: "log history", why: "it is of another log".into() };
+            let error = LogError::Malformed { what: "log history", why: "it belongs to another log".into() };
             return Err(self.damaged("history", &error));
         }
         Ok(history)
@@ -104,7 +104,7 @@ impl Memory {
     fn damaged(&self, extension: &str, error: &LogError) -> Failure {
         let file = self.file.with_extension(extension);
         Failure::new(Exit::Storage, format!("{}: {error}", file.display()))
-            .fix("what was seen last of this log is damaged: find out why before it is moved away")
+            .fix("find out why the stored checkpoint of this log is damaged before you move it away")
     }
 
     fn read(&self, extension: &str, limit: u64) -> Result<Option<Vec<u8>>> {

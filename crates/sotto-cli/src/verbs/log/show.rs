@@ -24,7 +24,7 @@ impl Show {
         for (name, head) in heads {
             if let Some(head) = head {
                 let (names, entries) = (cosigners(head), head.checkpoint.size);
-                let by = if names.is_empty() { "nobody yet".to_owned() } else { names.join(", ") };
+                let by = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
                 lines.push((name, format!("{entries} entries, cosigned by {by}")));
             }
         }
@@ -52,8 +52,7 @@ impl Show {
         }))?;
         // All of it is shown first, as the proof of an error.
         let checked = log.history().map(drop);
-        checked
-            .map_err(|e| exit_mapping::log(&e).fix("show the log to others, and do not trust its publisher"))
+        checked.map_err(|e| exit_mapping::log(&e).fix("show the log to others; do not trust its publisher"))
     }
 }
 

@@ -52,10 +52,9 @@ impl Watch {
 
     fn look(&self, place: &LogLocation, screen: Screen) -> Result<()> {
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let SeenCheckpoint { checkpoint, before, .. } =
-            memory.look(place, "trust nothing of this publisher")?;
+        let SeenCheckpoint { checkpoint, before, .. } = memory.look(place, "do not trust this publisher")?;
         let size = checkpoint.size;
-        screen.say(format!("{size} entries, {} more than before: one chain for each name", size - before))?;
+        screen.say(format!("{size} entries, {} of them new: one chain for each name", size - before))?;
         screen.report(&json!({ "entries": size, "before": before }))
     }
 }

@@ -83,7 +83,7 @@ impl Build {
         let bars = screen.bars();
         let OpenedLog { note, checkpoint, mut log, .. } = self.copy.open(&self.log, &bars)?;
         if checkpoint.size == 0 {
-            return Err(Failure::input("the log is empty: there is nothing to prove"));
+            return Err(Failure::input("the log has no entries"));
         }
         bars.at("choosing a design", 0, 0, StageUnit::Share);
 
@@ -93,7 +93,7 @@ impl Build {
         let lock = root.lock().map_err(exit_mapping::db)?;
         let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose().map_err(exit_mapping::db)?;
         if let Some((_, before)) = before.as_ref().filter(|(_, before)| before.stack != name) {
-            return Err(Failure::usage(format!("the stack here is named {}", before.stack))
+            return Err(Failure::usage(format!("the stack in this directory is named {}", before.stack))
                 .fix("build into another directory"));
         }
         let choice = match &before {
@@ -209,7 +209,7 @@ impl Build {
         }
         let name = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.parse().map_err(|_| {
-            Failure::usage(format!("{name:?} cannot be a stack's name")).fix("give --name: a-z, 0-9 and '-'")
+            Failure::usage(format!("{name:?} is not a name of a stack")).fix("give --name: a-z, 0-9 and '-'")
         })
     }
 
@@ -223,7 +223,8 @@ impl Build {
         watch: &(dyn Fn(sotto_db::Progress) + Sync),
     ) -> Result<Shard> {
         let name: TableName = format!("{stack}-{number}").parse().map_err(|_| {
-            Failure::usage("the stack's name is too long for its tables").fix("give a shorter --name")
+            Failure::usage("the stack's name is too long for the names of its tables")
+                .fix("give a shorter --name")
         })?;
         let folder = TableDir::create(&dir.table(&name)).map_err(exit_mapping::db)?;
         let lock = folder.lock().map_err(exit_mapping::db)?;

@@ -63,7 +63,7 @@ impl DesignArgs {
                 let code = BatchLayout { copies, buckets, spare, seed: seed()? };
                 Ok(DesignChoice { design: ProofLayout::Batch(code), scheme, why })
             }
-            _ => Err(Failure::internal("a layout was chosen that is not built")),
+            _ => Err(Failure::internal("the chosen layout cannot be built")),
         }
     }
 
@@ -73,12 +73,12 @@ impl DesignArgs {
         let height = height(leaves);
         let color = |public: u8| ProofLayout::Color { layers: height - public, public };
         match (self.design.as_deref(), self.public_layers) {
-            (Some("tile" | "tiles" | "pbc"), Some(_)) => Err(Failure::usage(
-                "--public-layers is for --design color: other designs have their public levels",
-            )),
+            (Some("tile" | "tiles" | "pbc"), Some(_)) => {
+                Err(Failure::usage("--public-layers applies to --design color only"))
+            }
             (Some("pbc"), None) => {
                 let batch = Layout::batch(leaves);
-                let long = || Failure::usage(format!("no batch code is for a log of {leaves} entries"));
+                let long = || Failure::usage(format!("no batch code fits a log of {leaves} entries"));
                 batch.map(|layout| vec![vec![layout]]).ok_or_else(long)
             }
             (Some("tile"), None) => one(ProofLayout::Tile { levels: 1 }),
@@ -101,7 +101,7 @@ impl DesignArgs {
             _ => None,
         };
         let Some((mut design, known)) = design else {
-            return Err(Failure::input("the stack here is no log's").fix(fix));
+            return Err(Failure::input("the stack in this directory is not of a log").fix(fix));
         };
         let mut grown = false;
         if let ProofLayout::Color { layers, public } = &mut design {
@@ -112,14 +112,14 @@ impl DesignArgs {
             *public = needed.max(*public);
             if *public > MAX_PUBLIC {
                 let said = format!(
-                    "the log has {leaves} entries: {public} layers would be public, and {MAX_PUBLIC} may be"
+                    "the log has {leaves} entries: {public} layers would be public, at most {MAX_PUBLIC} are allowed"
                 );
                 return Err(Failure::usage(said).fix(fix));
             }
         }
         if !self.is_met_by(design, leaves) {
-            return Err(Failure::usage(format!("the stack is laid out otherwise: {}", title(design))).fix(
-                "build into another directory, or leave --design and --public-layers out to keep what is there",
+            return Err(Failure::usage(format!("the stack has another layout: {}", title(design))).fix(
+                "build into another directory, or omit --design and --public-layers to keep the layout",
             ));
         }
         if let ProofLayout::Batch(code) = &mut design {
@@ -127,16 +127,16 @@ impl DesignArgs {
             code.seed = seed()?;
             code.sizes(leaves).check().map_err(|_| {
                 Failure::usage(format!(
-                    "the log has {leaves} entries and outgrows the buckets of its batch code"
+                    "the log has {leaves} entries, too many for the buckets of its batch code"
                 ))
                 .fix(
-                    "build into another directory, and serve that beside this one until clients have its name; other designs \
-                     grow in place",
+                    "build into another directory, and serve both until clients use the new name; other \
+                     designs grow in place",
                 )
             })?;
         }
         if known > leaves {
-            let text = format!("the stack is of a log of {known} entries, and this one has {leaves}");
+            let text = format!("the stack is of {known} entries, but the log has {leaves}");
             return Err(Failure::input(text).fix(fix));
         }
         let scheme = match self.scheme {
@@ -144,7 +144,7 @@ impl DesignArgs {
             None => its_scheme(dir, before)?,
         };
         let before =
-            if grown { "more of it is public, since the log passed a power of two" } else { "as before" };
+            if grown { "with more public layers, since the log passed a power of two" } else { "unchanged" };
         Ok(DesignChoice { design, scheme, why: format!("{} with {}, {before}", title(design), scheme.id) })
     }
 
@@ -176,13 +176,13 @@ fn seed() -> Result<PublicSeed> {
 /// The scheme of a stack's tables.
 fn its_scheme(dir: &StackDir, stack: &Stack) -> Result<&'static SchemeEntry> {
     let Some(shard) = stack.shards.first() else {
-        return Err(Failure::input("the stack here has no tables"));
+        return Err(Failure::input("the stack in this directory has no tables"));
     };
     let table = TableDir::open(&dir.table(&shard.table)).map_err(exit_mapping::db)?;
     let image = table.open_epoch(shard.epoch).map_err(exit_mapping::db)?;
     let id = &image.catalog().scheme;
     sotto_registry::find(id).ok_or_else(|| {
-        Failure::new(Exit::Params, format!("the stack needs scheme {id:?}, which this build does not carry"))
-            .fix("use a build of sotto that carries it, or give --scheme")
+        Failure::new(Exit::Params, format!("scheme {id:?} of the stack is not in this build"))
+            .fix("use a build of sotto that has the scheme, or give --scheme")
     })
 }

@@ -49,7 +49,7 @@ impl Generate {
                 .map_err(log_args::failed)?;
         }
         let (folder, entries) = (self.folder.display(), units::count(self.entries));
-        screen.say(format!("{folder}: a log of {entries} entries, its public key in {folder}.pub"))?;
+        screen.say(format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub"))?;
         screen.report(&json!({ "folder": self.folder, "entries": self.entries }))
     }
 }

@@ -46,7 +46,7 @@ impl LogArgs {
         let (found, note, checkpoint) = self.head(folder)?;
         let source = DirectorySource(found.folder.clone());
         let tiles = Tile::count(checkpoint.size);
-        let told = |done| bars.at("looking for tiles", done, tiles, StageUnit::Count("tiles"));
+        let told = |done| bars.at("checking for tiles", done, tiles, StageUnit::Count("tiles"));
         let paths = log_folder::missing(&source, found.layout, checkpoint.size, told).map_err(failed)?;
         if let Some(file) = &self.missing {
             let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
@@ -74,8 +74,8 @@ impl LogArgs {
         let more = if lacking > NAMED { ", ..." } else { "" };
         let said = format!("{lacking} of {tiles} tiles are missing in {folder}: {named}{more}");
         let fix = match &self.missing {
-            Some(file) => format!("{} has their paths: fetch each of them from the log", file.display()),
-            None => "fetch them from the log; --missing FILE writes all their paths".to_owned(),
+            Some(file) => format!("fetch the files listed in {} from the log", file.display()),
+            None => "fetch them from the log; --missing FILE lists all of them".to_owned(),
         };
         Failure::missing(said).fix(fix)
     }
@@ -97,7 +97,7 @@ pub(super) fn head(
     let path = &found.checkpoint;
     let note = std::fs::read(path).map_err(|e| {
         Failure::file("reading the log's checkpoint", path, &e)
-            .fix("name the folder that has the log's tiles; --checkpoint FILE if it lies elsewhere")
+            .fix("give the folder of the log's tiles, and --checkpoint FILE if the checkpoint is elsewhere")
     })?;
     let checkpoint = Checkpoint::open(&note, &pinned(key, origin, &note)).map_err(failed)?;
     Ok((found, note, checkpoint))
@@ -109,13 +109,13 @@ pub(super) fn key(text: &str) -> Result<LogKey> {
     match text.parse::<LogKey>() {
         Ok(key) => return Ok(key),
         Err(error) if LogKey::has_form(text) && !path.exists() => {
-            return Err(failed(error).fix("copy the key again, or give a file that holds it"));
+            return Err(failed(error).fix("copy the key again, or give a file that has it"));
         }
         Err(_) => {}
     }
     let held = std::fs::read_to_string(path).map_err(|e| {
         Failure::file("reading the log's key", path, &e)
-            .fix("give the key itself, NAME+ID+BASE64 or NAME+BASE64, or a file that holds it")
+            .fix("give the key itself, NAME+ID+BASE64 or NAME+BASE64, or a file that has it")
     })?;
     held.trim().parse().map_err(failed)
 }
@@ -136,7 +136,7 @@ pub(super) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Ha
     }
     let parse = |text: &str| text.parse::<sotto_catalog::Hex32>().map(|hex| hex.0);
     let leaf = leaf.map(parse).transpose();
-    leaf.map_err(|_| Failure::usage("a leaf hash is 64 hexadecimal digits, in lower case"))
+    leaf.map_err(|_| Failure::usage("--leaf is not 64 hexadecimal digits in lower case"))
 }
 
 /// The failure of a log.

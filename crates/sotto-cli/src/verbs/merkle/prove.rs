@@ -136,18 +136,18 @@ impl LogHead {
         let note = stack.file("checkpoint").map_err(exit_mapping::client)?.to_vec();
         let key = key.clone().for_checkpoint(&note);
         let checkpoint = Checkpoint::open(&note, &key).map_err(|e| {
-            Failure::new(Exit::Peer, format!("the checkpoint that is served: {e}"))
-                .fix("is this the key of the log that was built? If so, tell the operator")
+            Failure::new(Exit::Peer, format!("the served checkpoint is invalid: {e}"))
+                .fix("check that --log-key is the key of this log; if it is, tell the operator")
         })?;
         let (design, leaves) = match stack.document().layers.as_slice() {
             [layer] => ProofLayout::parse(&layer.name, &layer.params).map_err(of_peer)?,
-            _ => return Err(Failure::new(Exit::Peer, "the stack is no log's")),
+            _ => return Err(Failure::new(Exit::Peer, "the stack is not of a log")),
         };
         let hashes =
             |name| Ok::<_, Failure>(stack.file(name).map_err(exit_mapping::client)?.as_chunks().0.to_vec());
         let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
         if leaves != checkpoint.size || peaks.root() != checkpoint.root {
-            let why = "what is served is not the log of its checkpoint";
+            let why = "the served hashes do not match the checkpoint";
             return Err(Failure::new(Exit::Peer, why).fix("tell the operator"));
         }
         let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
@@ -181,7 +181,7 @@ impl LogHead {
             let (leaf, proof) = self.fetch(stack, last, None)?;
             let (then, now) = ((before.size, &before.root), (self.checkpoint.size, &self.checkpoint.root));
             verify(&leaf, last, now.0, &proof, now.1).map_err(|error| {
-                Failure::new(Exit::Peer, format!("what is served of the log does not verify: {error}"))
+                Failure::new(Exit::Peer, format!("the served hashes do not verify: {error}"))
                     .fix("tell the operator")
             })?;
             verify_growth(&leaf, then, now, &proof).map_err(|_| seen.two_logs(&self.note))?;
@@ -203,12 +203,13 @@ fn prove(
     }
     let (leaf, hashes) = head.fetch(stack, index, known)?;
     let LogHead { key, note, lookups, .. } = head;
-    let checkpoint = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
+    let checkpoint = String::from_utf8(note).map_err(|_| Failure::internal("a checkpoint is not UTF-8"))?;
     let proof = InclusionProof { extra: None, index, hashes, checkpoint };
     let checkpoint = proof.verify(&leaf, &key).map_err(|e| {
-        Failure::new(Exit::Peer, format!("the proof does not verify: {e}"))
-            .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask \
-            again for the same entry until you know why")
+        Failure::new(Exit::Peer, format!("the proof does not verify: {e}")).fix(
+            "if --entry or --leaf is given, the log may have another entry there; otherwise tell the \
+                  operator. Do not look up the same entry again until you know why",
+        )
     })?;
     Ok(ProvedEntry { proof, leaf, checkpoint, lookups })
 }
@@ -253,7 +254,7 @@ where
     let asked = if sibling < peaks.leaves() { sibling } else { index };
     let proof = stack.lookup(layer, &asked)?;
     let found = if asked == sibling { proof.first() } else { peaks.hashes().last() };
-    found.copied().ok_or_else(|| Failure::internal("a log of one entry has one peak").into())
+    found.copied().ok_or_else(|| Failure::internal("no peak in a log of one entry").into())
 }
 
 /// Why there is no proof yet.
@@ -266,7 +267,9 @@ enum Outcome {
 impl From<Outcome> for Failure {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::EpochChanged => Failure::new(Exit::Refused, "the log moves on faster than it is asked"),
+            Outcome::EpochChanged => {
+                Failure::new(Exit::Refused, "the epoch changes faster than a lookup takes")
+            }
             Outcome::Failed(failure) => failure,
         }
     }
@@ -284,7 +287,7 @@ impl From<ClientError> for Outcome {
             ClientError::EpochChanged { .. } => Outcome::EpochChanged,
             ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { len, .. })) => {
                 let none = Failure::missing(format!("the log has {len} entries"));
-                Outcome::Failed(none.fix("entries are counted from 0"))
+                Outcome::Failed(none.fix("give a smaller index; entries are counted from 0"))
             }
             error => Outcome::Failed(exit_mapping::client(error)),
         }

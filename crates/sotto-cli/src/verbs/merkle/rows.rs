@@ -121,7 +121,7 @@ impl LogTables {
             told(peaks.leaves());
         }
         if peaks != *log.peaks() {
-            return Err(Failure::internal("the log's right edge came out different from what was checked"));
+            return Err(Failure::internal("the log's peaks differ from the verified ones"));
         }
         let row_bytes = design.row_bytes();
         let tables = tables.into_iter().map(|table| table.finish(row_bytes)).collect::<Result<_>>()?;

@@ -46,11 +46,9 @@ impl SeenCheckpoint {
         let Ok(before) = Checkpoint::open(&before, &key.clone().for_checkpoint(&before)) else {
             return Err(Failure::new(
                 Exit::Storage,
-                format!("{} is no checkpoint of this log", self.file.display()),
+                format!("{} is not a checkpoint of this log", self.file.display()),
             )
-            .fix(
-                "it was damaged or replaced. Without it, what was seen of the log is forgotten: move it away",
-            ));
+            .fix("move this damaged or replaced file away, which forgets the checkpoint seen before"));
         };
         match before.size.cmp(&served.size) {
             Ordering::Equal if before.root == served.root => Ok(CheckpointStatus::Same),
@@ -60,9 +58,11 @@ impl SeenCheckpoint {
                 let (had, has) = (before.size, served.size);
                 Err(Failure::new(
                     Exit::Peer,
-                    format!("the log had {had} entries, and the one that is served has {has}"),
+                    format!("the served log has {has} entries, fewer than the {had} seen before"),
                 )
-                .fix("ask again later, as this copy may lag behind. If it stays so, tell the operator"))
+                .fix(
+                    "try again later, as this copy may lag behind; if the error persists, tell the operator",
+                ))
             }
         }
     }
@@ -78,11 +78,11 @@ impl SeenCheckpoint {
         let other = self.file.with_extension("other");
         let kept = match self.write(&other, note) {
             Ok(()) => format!("{} and {}", self.file.display(), other.display()),
-            Err(error) => format!("{}; the other could not be written: {error}", self.file.display()),
+            Err(error) => format!("{}; the second cannot be written: {error}", self.file.display()),
         };
-        Failure::new(Exit::Peer, "the log that is served does not go on from what was seen of it before").fix(
-            format!("its key signed two logs: do not trust it, and show both checkpoints to others: {kept}"),
-        )
+        Failure::new(Exit::Peer, "the served log does not extend the checkpoint seen before").fix(format!(
+            "do not trust the log, whose key signed two versions, and show both checkpoints to others: {kept}"
+        ))
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>> {

@@ -56,17 +56,17 @@ impl Verify {
 
     fn proof(&self, screen: Screen) -> Result<()> {
         if self.entries {
-            return Err(Failure::usage("--entries is for a log, and this is no folder").fix("leave it out"));
+            return Err(Failure::usage("--entries applies to a folder of a log only").fix("omit --entries"));
         }
         let Some(leaf) = log_args::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
-            return Err(Failure::usage("a proof is of an entry, and none was given")
-                .fix("give --entry FILE, or --leaf HEX with the hash of it"));
+            return Err(Failure::usage("a proof needs the entry that it is for")
+                .fix("give --entry FILE, or --leaf HEX with its hash"));
         };
         let proof = InclusionProof::parse(&bytes(&self.path)?).map_err(log_args::failed)?;
         let key = self.copy.key(proof.checkpoint.as_bytes())?;
         let checkpoint = proof.verify(&leaf, &key).map_err(|error| {
             log_args::failed(error)
-                .fix("is this the entry, and the key of its log? If so, do not believe the proof")
+                .fix("check the entry and the key of its log; if both are right, do not trust the proof")
         })?;
         let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
         screen.say(format!("verified: entry {index} of {}, {size} entries", checkpoint.origin))?;
@@ -81,8 +81,9 @@ impl Verify {
 
     fn log(&self, screen: Screen) -> Result<()> {
         if self.entry.is_some() || self.leaf.is_some() {
-            return Err(Failure::usage("--entry and --leaf are for a proof, and this is a folder")
-                .fix("leave them out, or name a proof"));
+            return Err(
+                Failure::usage("--entry and --leaf apply to a proof only").fix("omit them, or give a proof")
+            );
         }
         let bars = screen.bars();
         let OpenedLog { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
@@ -96,7 +97,7 @@ impl Verify {
         }
         bars.finish();
         let (tiles, root) = (Tile::count(checkpoint.size), Hex32::from(checkpoint.root).to_string());
-        let checked = if self.entries { "all tiles, and all entries" } else { "all tiles" };
+        let checked = if self.entries { "all tiles and entries" } else { "all tiles" };
         screen.say(grid::facts([
             ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
             ("layout", layout.to_string()),

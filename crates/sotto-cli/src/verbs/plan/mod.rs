@@ -76,6 +76,6 @@ impl Plan {
 
 fn write(path: &std::path::Path, plan: &Planned) -> Result<()> {
     let text = serde_json::to_string_pretty(plan)
-        .map_err(|error| Failure::internal(format!("a plan does not serialize: {error}")))?;
+        .map_err(|error| Failure::internal(format!("cannot serialize a plan: {error}")))?;
     std::fs::write(path, text).map_err(|error| Failure::file("writing", path, &error))
 }

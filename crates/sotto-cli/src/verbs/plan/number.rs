@@ -2,7 +2,7 @@
 
 /// Parses a count: digits, a power, or digits with an exponent.
 pub(super) fn count(text: &str) -> Result<u64, String> {
-    let none = || format!("{text:?} is no count: write 1000000, 1e6 or 2^20");
+    let none = || format!("{text:?} is not a count, such as 1000000, 1e6 or 2^20");
     let plain = text.replace('_', "");
     if let Some((base, power)) = plain.split_once('^') {
         let (base, power) = (base.parse::<u64>().ok(), power.parse::<u32>().ok());
@@ -35,7 +35,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let found = UNITS.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?.trim_end(), *size)));
     let (number, size) = found.unwrap_or((text, 1));
     let read = count(number).ok().and_then(|number| number.checked_mul(size));
-    read.ok_or_else(|| format!("{text:?} are no bytes: write 1000, 64MiB or 8GiB"))
+    read.ok_or_else(|| format!("{text:?} is not a number of bytes, such as 1000, 64MiB or 8GiB"))
 }
 
 #[cfg(test)]

@@ -25,15 +25,15 @@ pub(super) fn text(plan: &Plan, times: &str) -> String {
         parts.push(format!("what servers learn\n\n{}", leaks(plan)));
     }
     let beside = plan.baselines.iter().map(|line| (line.name.as_str(), baseline(line)));
-    parts.push(format!("without any scheme\n\n{}", grid::facts(beside)));
+    parts.push(format!("without private lookups\n\n{}", grid::facts(beside)));
     if !plan.refused.is_empty() {
         let why = plan.refused.iter().map(|refused| (refused.scheme, refused.why.clone()));
-        parts.push(format!("what does not fit\n\n{}", grid::facts(why)));
+        parts.push(format!("excluded schemes\n\n{}", grid::facts(why)));
     }
     parts.push(grid::facts([("times", times.to_owned()), ("prices", prices(plan))]));
     parts.push(match plan.offers.first() {
         Some(best) => format!("by {}: {}", plan.workload.aim.name(), named(best)),
-        None => "no scheme fits; the reasons stand above".to_owned(),
+        None => "no scheme fits, for the reasons above".to_owned(),
     });
     parts.join("\n\n")
 }
@@ -48,9 +48,9 @@ fn table(plan: &Plan) -> String {
             format!("{} keys with values of up to {value_bytes} bytes", units::count(*keys))
         }
     };
-    let together = plan.workload.batch.map(|most| format!(", up to {most} in a request")).unwrap_or_default();
+    let together = plan.workload.batch.map(|most| format!(", up to {most} per request")).unwrap_or_default();
     format!(
-        "{what} ({}){together}; {} clients, {} requests a day each, {} a second at peak",
+        "{what} ({}){together}; {} clients with {} requests per day each, {} per second at peak",
         units::bytes(plan.workload.table_bytes()),
         units::count(plan.workload.clients),
         units::count(plan.workload.lookups),
@@ -73,11 +73,11 @@ fn costs(plan: &Plan) -> String {
         ("up", true),
         ("down", true),
         ("once", true),
-        ("an update", true),
+        ("update", true),
         ("server", true),
         ("latency", true),
-        ("at peak", true),
-        ("1 in 100", true),
+        ("peak p50", true),
+        ("peak p99", true),
         ("$/10^6", true),
     ];
     let row = |offer: &Candidate| {
@@ -132,7 +132,7 @@ fn keeps(plan: &Plan) -> String {
     };
     let text = grid::grid(&columns, plan.offers.iter().map(row));
     let states = plan.offers.iter().any(|offer| offer.client_state);
-    if states { format!("{text}\n* a state, which must not be lost or copied") } else { text }
+    if states { format!("{text}\n* state, which must not be lost or copied") } else { text }
 }
 
 fn modeled(plan: &Plan) -> String {
@@ -158,7 +158,7 @@ fn modeled(plan: &Plan) -> String {
         ])
     };
     format!(
-        "modeled, not measured: the table over {} machines\n\n{}",
+        "modeled, not measured: the table cut over {} machines\n\n{}",
         plan.workload.machines,
         grid::grid(&columns, plan.offers.iter().filter_map(row))
     )
@@ -182,19 +182,23 @@ fn leaks(plan: &Plan) -> String {
 
 fn baseline(line: &Baseline) -> String {
     let once = if line.once_bytes > 0 {
-        format!("{} once, {} an update, ", units::bytes(line.once_bytes), units::bytes(line.update_bytes))
+        format!("{} once, {} per update, ", units::bytes(line.once_bytes), units::bytes(line.update_bytes))
     } else {
         format!("{} up, {} down, ", units::bytes(line.up_bytes), units::bytes(line.down_bytes))
     };
     let latency = if line.latency_s > 0.0 { time(line.latency_s) } else { "no time".to_owned() };
-    format!("{once}{latency} a request, $ {} for 10^6; learnt: {}", dollars(line.dollars), line.leaks)
+    format!(
+        "{once}{latency} per request, $ {} per 10^6; servers learn: {}",
+        dollars(line.dollars),
+        line.leaks
+    )
 }
 
 fn prices(plan: &Plan) -> String {
     let (machine, link) = (&plan.workload.machine, &plan.workload.link);
     format!(
-        "$ {} an hour for {} cores and {}; $ {} for 10^9 bytes sent; {} Mbit/s down, {} up, {} ms there and back; clients \
-         as quick as a core of the server",
+        "$ {} per hour for {} cores and {}; $ {} per 10^9 bytes sent; {} Mbit/s down, {} up, {} ms round \
+         trip; clients as fast as a core of the server",
         machine.dollars_hour,
         machine.cores,
         units::bytes(machine.memory_bytes),

@@ -87,14 +87,14 @@ fn trust(name: &str) -> std::result::Result<ServerTrust, String> {
     match name {
         "one-server" => Ok(ServerTrust::OneServer),
         "two-servers" => Ok(ServerTrust::TwoServers),
-        _ => Err("trust is in one-server or two-servers".to_owned()),
+        _ => Err("expected one-server or two-servers".to_owned()),
     }
 }
 
 fn aim(name: &str) -> std::result::Result<RankBy, String> {
     let known = || RankBy::ALL.map(|(name, _)| name).join(", ");
     let found = RankBy::ALL.iter().find(|(known, _)| *known == name);
-    found.map(|(_, aim)| *aim).ok_or_else(|| format!("a plan goes by one of {}", known()))
+    found.map(|(_, aim)| *aim).ok_or_else(|| format!("expected one of {}", known()))
 }
 
 impl WorkloadArgs {
@@ -141,7 +141,7 @@ impl WorkloadArgs {
         if !self.keyed {
             return Ok(TableData::Row { rows, row_bytes: row_bytes as u64, room: self.source.headroom()? });
         }
-        let width = u32::try_from(row_bytes).map_err(|_| Failure::usage("a value has at most 2^30 bytes"))?;
+        let width = u32::try_from(row_bytes).map_err(|_| Failure::usage("--row-bytes exceeds 2^30"))?;
         // Sizes do not depend on the seed, and nothing is hashed.
         let options = BuildOptions::new(KeyForm::Text, PublicSeed([0; 32]));
         let counted = KeyStats { options, keys: rows, shortest: width, longest: width };
@@ -151,7 +151,8 @@ impl WorkloadArgs {
     /// The table as encoding would read it.
     fn read(&self, screen: Screen) -> Result<TableData> {
         let Some(input) = self.source.input() else {
-            return Err(Failure::usage("what is the table?").fix("give a file, or --rows N --row-bytes N"));
+            return Err(Failure::usage("neither a file nor --rows is given")
+                .fix("give a file, or --rows N --row-bytes N"));
         };
         std::fs::metadata(input).map_err(|error| Failure::file("reading", input, &error))?;
         let options = self.source.options(None, BandPolicy::Never)?;

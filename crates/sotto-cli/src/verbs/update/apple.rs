@@ -17,13 +17,15 @@ use std::time::{Duration, Instant};
 
 /// Text that is printed first, since the update takes longer, and clients notice it.
 const ANEW: &str = "\
-not all rows have room: the whole table is made anew, larger, and clients fetch its configuration again";
+the rows do not fit: the whole table is encoded again, larger, and clients fetch its configuration again";
 
 impl Update {
     pub(super) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<()> {
         if self.signing_key.is_some() || self.openly.is_asked() {
-            return Err(Failure::usage("nobody signs a table of Apple's lookups, and no log has it")
-                .fix("leave --signing-key, --expires and --catalog-log out"));
+            return Err(Failure::usage(
+                "--signing-key, --expires and --catalog-log do not apply to a table of Apple's lookups",
+            )
+            .fix("omit them"));
         }
         let began = Instant::now();
         let lock = dir.lock().map_err(exit_mapping::db)?;
@@ -52,7 +54,7 @@ impl Update {
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
         screen.say(grid::facts(lines(&from, &written, made, (anew, began.elapsed()), &stages)))?;
         if removed > 0 {
-            screen.say(format!("old epochs: {removed} removed, {} given back", units::bytes(freed)))?;
+            screen.say(format!("old epochs: {removed} removed, {} freed", units::bytes(freed)))?;
         }
         screen.say(super::NEXT)?;
         screen.report(&json!({
@@ -138,7 +140,7 @@ fn lines(
     stages: &[(String, Duration)],
 ) -> Vec<(&'static str, String)> {
     let told = &written.description;
-    let configuration = if anew { "another: clients fetch it again" } else { "as before" };
+    let configuration = if anew { "new: clients fetch it again" } else { "unchanged" };
     let plaintexts: u64 = told
         .shards
         .iter()
@@ -147,9 +149,9 @@ fn lines(
     let made = format!("{} of {} plaintexts", units::count(made), units::count(plaintexts));
     vec![
         ("use case", told.name.clone()),
-        ("epoch", format!("{}, made from {}", told.epoch, from.epoch)),
+        ("epoch", format!("{}, from {}", told.epoch, from.epoch)),
         ("rows", units::count(told.rows())),
-        ("made anew", made),
+        ("encoded", made),
         ("configuration", configuration.to_owned()),
         ("time", took(time.as_secs_f64(), stages)),
     ]

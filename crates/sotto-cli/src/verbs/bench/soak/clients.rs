@@ -74,8 +74,8 @@ pub(super) fn steady(world: &SoakContext<'_>, client: u64, every: Duration) {
         asked += 1;
         let looked = look_up(world, open, asked ^ (client << 40));
         let moved = !client.is_multiple_of(2) || !asked.is_multiple_of(LOOK);
-        let went =
-            looked && (moved || refresh(world, open).map_err(|e| world.failed("moving on", &e)).is_ok());
+        let went = looked
+            && (moved || refresh(world, open).map_err(|e| world.failed("following an update", &e)).is_ok());
         if !went {
             table = None;
         }

@@ -59,18 +59,19 @@ pub(super) struct Soak {
 /// Runs a soak of a server with a table like the newest epoch in `dir`.
 pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
-    bars.at("encoding a table like it", 0, 0, StageUnit::Share);
+    bars.at("encoding a similar table", 0, 0, StageUnit::Share);
     let catalog =
         TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?.catalog().clone();
     if catalog.servers != 1 {
-        let why = format!("{} asks {} servers, and one is soaked here", catalog.scheme, catalog.servers);
-        return Err(Failure::usage(why).fix("name a table of a scheme with one server"));
+        let why = format!("scheme {} has {} servers, expected 1", catalog.scheme, catalog.servers);
+        return Err(Failure::usage(why).fix("give a table of a scheme with one server"));
     }
     let scratch = match &options.scratch {
         Some(dir) => tempfile::tempdir_in(dir),
         None => tempfile::tempdir(),
     };
-    let scratch = scratch.map_err(|error| Failure::internal(format!("no folder for a table: {error}")))?;
+    let scratch = scratch
+        .map_err(|error| Failure::internal(format!("cannot create a folder for the table: {error}")))?;
     let mut publisher = Publisher::new(scratch.path(), &catalog)?;
     // Two epochs are live from the start, as they are from then on.
     publisher.next()?;
@@ -78,7 +79,7 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     let server = ServerProcess::start(scratch.path(), publisher.dir(), threads)?;
     end_with_this(&server, scratch.path())?;
     server.serves(&catalog.table, publisher.epoch())?;
-    bars.at("as many clients as keep it busy", 0, 0, StageUnit::Share);
+    bars.at("measuring the capacity", 0, 0, StageUnit::Share);
     let span = Duration::from_millis(if options.quick { 300 } else { 5000 });
     let capacity = LoadGenerator::new(&server.url, &catalog.table, catalog.rows)?
         .closed(BUSY, span)?
@@ -119,11 +120,11 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
             bars.at("soaking", began.elapsed().as_secs(), soak.seconds, StageUnit::Count("seconds"));
         }
         world.over.store(true, Ordering::Relaxed);
-        let published = published.join().map_err(|_| Failure::internal("the publisher ended badly"))?;
+        let published = published.join().map_err(|_| Failure::internal("the publisher thread panicked"))?;
         published.map(|()| samples)
     })?;
     let took = began.elapsed();
-    bars.at("waiting for what is left", 0, 0, StageUnit::Share);
+    bars.at("waiting for requests in flight", 0, 0, StageUnit::Share);
     let end = settled(&server, start.descriptors);
     let left = if end.descriptors > start.descriptors { server.open_files() } else { Vec::new() };
     let (kept, log) = (server.kept(), server.said());

@@ -124,27 +124,29 @@ impl Report {
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.lookups == 0 {
-            faults.push("nothing was answered".to_owned());
+            faults.push("no lookup was answered".to_owned());
         }
         if let Some(first) = &self.first_wrong {
-            faults.push(format!("{} answers were wrong; the first: {first}", units::count(self.wrong)));
+            faults.push(format!("{} answers were wrong, the first: {first}", units::count(self.wrong)));
         }
         for (kind, errors) in self.errors.iter().filter(|(_, errors)| !errors.retryable) {
-            faults.push(format!("{} times {kind}; the first: {}", units::count(errors.count), errors.first));
+            faults.push(format!("{} times {kind}, the first: {}", units::count(errors.count), errors.first));
         }
         if self.growth_percent() > self.may_grow_percent {
             faults.push(format!("memory grew by {:.1} %", self.growth_percent()));
         }
         if self.descriptors_end > self.descriptors_start {
             let lost = self.descriptors_end - self.descriptors_start;
-            faults
-                .push(format!("{lost} files or connections stayed open, of {}", self.open_files.join(", ")));
+            faults.push(format!(
+                "{lost} files or connections are still open, of {}",
+                self.open_files.join(", ")
+            ));
         }
         if let Some(first) = self.server_log.first() {
             faults.push(format!("the server warned: {first}"));
         }
         if !self.server_ended_well {
-            faults.push("the server did not end well".to_owned());
+            faults.push("the server did not exit cleanly".to_owned());
         }
         faults
     }
@@ -153,7 +155,7 @@ impl Report {
     pub(in crate::verbs::bench) fn judge(&self) -> Result<()> {
         match self.faults().as_slice() {
             [] => Ok(()),
-            faults => Err(Failure::new(Exit::Findings, faults.join("; ")).fix("see what stands above")),
+            faults => Err(Failure::new(Exit::Findings, faults.join("; ")).fix("see the report above")),
         }
     }
 
@@ -165,14 +167,14 @@ impl Report {
         let counted = |name: &str, count: u64| format!("{} {name}", units::count(count));
         let list = |all: Vec<String>| if all.is_empty() { "none".to_owned() } else { all.join(", ") };
         let retryable = |(kind, of): (&String, &ErrorCount)| {
-            let again = if of.retryable { "" } else { " (asking again does not help)" };
+            let again = if of.retryable { "" } else { " (not retryable)" };
             counted(&format!("{kind}{again}"), of.count)
         };
         let rows = [
             (
                 "load",
                 format!(
-                    "{} lookups a second of {} that it can give; {} answered",
+                    "{} lookups per second at a capacity of {}; {} answered",
                     number(self.offered_per_second),
                     number(self.capacity_per_second),
                     number(self.answered_per_second)
@@ -189,7 +191,7 @@ impl Report {
             (
                 "took",
                 format!(
-                    "median {}, 99 in 100 below {}, the slowest {}",
+                    "median {}, p99 {}, maximum {}",
                     ms(self.median_ms),
                     ms(self.p99_ms),
                     ms(self.slowest_ms)
@@ -199,8 +201,8 @@ impl Report {
             (
                 "epochs",
                 format!(
-                    "{}, each served {} s after its changes came (the slowest {} s); {} with new parameters; \
-                     clients moved {} times",
+                    "{}, each served {} s after its changes (maximum {} s); {} with new parameters; \
+                     clients followed {} times",
                     self.epochs,
                     number(self.published_median_seconds),
                     number(self.published_slowest_seconds),
@@ -208,8 +210,11 @@ impl Report {
                     units::count(self.moved)
                 ),
             ),
-            ("opened", format!("{}, each with its keys if there are any", units::count(self.opened))),
-            ("broken off", list(self.aborted.iter().map(|(place, count)| counted(place, *count)).collect())),
+            ("opened", format!("{}, each with its keys, if any", units::count(self.opened))),
+            (
+                "disconnected",
+                list(self.aborted.iter().map(|(place, count)| counted(place, *count)).collect()),
+            ),
             (
                 "memory",
                 format!(
@@ -224,14 +229,14 @@ impl Report {
             (
                 "open files",
                 format!(
-                    "{} at the start, {} in the end, {} at most",
+                    "{} at the start, {} at the end, {} at most",
                     self.descriptors_start, self.descriptors_end, self.descriptors_peak
                 ),
             ),
             ("kept", format!("{} in the state folder", mib(self.kept_mib))),
         ];
         format!(
-            "A table like {}: {} rows of {} bytes, {}; server on {} thread(s), a process of its own, for {:.0} s.\n\n{}",
+            "A table similar to {}: {} rows of {} bytes, {}; server process with {} thread(s), for {:.0} s.\n\n{}",
             self.table,
             units::count(self.rows),
             self.row_bytes,

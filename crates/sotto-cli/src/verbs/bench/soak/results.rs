@@ -68,8 +68,8 @@ impl SoakContext<'_> {
         let mut book = self.book();
         book.wrong += 1;
         book.first_wrong.get_or_insert_with(|| match other {
-            Some(other) => format!("row {row} of epoch {epoch} was answered as it is at epoch {other}"),
-            None => format!("row {row} of epoch {epoch} was answered with bytes that it never had"),
+            Some(other) => format!("row {row} of epoch {epoch} has the value of epoch {other}"),
+            None => format!("row {row} of epoch {epoch} has bytes of no epoch"),
         });
     }
 

@@ -58,7 +58,7 @@ impl ServerProcess {
             .spawn()
             .map_err(cannot)?;
         let mut first = String::new();
-        let said = child.stdout.take().ok_or_else(|| Failure::internal("the server says nothing"))?;
+        let said = child.stdout.take().ok_or_else(|| Failure::internal("the server prints nothing"))?;
         let mut said = BufReader::new(said);
         let read = said.read_line(&mut first);
         let hello: serde_json::Value = serde_json::from_str(&first).unwrap_or_default();

@@ -85,7 +85,7 @@ impl ClientFiles {
         };
         let keys = LookupKeys::parse(active.keys(), self.user.as_deref());
         self.active = Some(active);
-        keys.ok_or_else(|| Failure::internal("keys are not those that were kept"))
+        keys.ok_or_else(|| Failure::internal("the stored keys are of another configuration"))
     }
 
     /// The keys of the next request: the ones in the keyring, or new ones if those have expired.
@@ -122,22 +122,29 @@ impl ClientFiles {
             let client = learn(&mut ShardHistory::default())?;
             return match client.parts_told() {
                 1 => Ok(client),
-                _ => {
-                    Err(Failure::usage("no folder for what a server was told of keys")
-                        .fix("give --state DIR"))
-                }
+                _ => Err(Failure::usage("no folder for the record of shards revealed to servers")
+                    .fix("give --state DIR")),
             };
         };
         file.change(self.max_wait, |before| {
             let damaged = |why: String| {
-                let what = format!("what a server was told is unreadable in {}: {why}", file.path().display());
-                Failure::new(Exit::Storage, what)
-                    .fix("put back a copy; if there is none, delete it: that server can then be told more of a key")
+                let what = format!(
+                    "the record of shards revealed to servers is unreadable in {}: {why}",
+                    file.path().display()
+                );
+                Failure::new(Exit::Storage, what).fix(
+                    "restore a copy; without one, delete the file, after which that server can learn more of a key",
+                )
             };
             let mut history = match before.as_deref().map(serde_json::from_slice::<ToldFile>) {
                 None => ShardHistory::default(),
                 Some(Ok(read)) if read.format == FORMAT => read.told,
-                Some(Ok(read)) => return Err(damaged(format!("its format is {:?}, expected {FORMAT}", read.format))),
+                Some(Ok(read)) => {
+                    return Err(damaged(format!(
+                        "format is {:?}, expected {FORMAT}",
+                        read.format
+                    )));
+                }
                 Some(Err(error)) => return Err(damaged(error.to_string())),
             };
             let client = learn(&mut history)?;
@@ -175,12 +182,18 @@ fn refused(error: ConfigError) -> Failure {
     let message = error.to_string();
     match error {
         ConfigError::Core(error) => super::core(error),
-        ConfigError::Shards(ShardError::TooMany { parts, .. }) => Failure::new(Exit::Peer, message).fix(format!(
-            "ask the operator for a table in one shard, or accept what it tells with --max-shards {parts}"
-        )),
-        ConfigError::Shards(ShardError::Changed { function, .. }) => Failure::new(Exit::Peer, message).fix(format!(
-            "ask the operator why; --accept-shards {function} accepts it, with --max-shards for both together"
-        )),
+        ConfigError::Shards(ShardError::TooMany { parts, .. }) => {
+            Failure::new(Exit::Peer, message).fix(format!(
+                "ask the operator for a table of one shard, or accept that the shard is revealed with \
+             --max-shards {parts}"
+            ))
+        }
+        ConfigError::Shards(ShardError::Changed { function, .. }) => {
+            Failure::new(Exit::Peer, message).fix(format!(
+                "ask the operator why; --accept-shards {function} accepts the change, with --max-shards for \
+             both mappings together"
+            ))
+        }
         _ => Failure::new(Exit::Peer, message),
     }
 }

@@ -37,10 +37,7 @@ impl Relay {
     /// identify the address by the key, whatever the relay hides.
     pub(super) fn new(relay: &str, url: &str, keys: &Path, settings: &HttpSettings) -> Result<Self> {
         let keys = KeyConfig::read_all(&read(keys)?).unwrap_or_default();
-        let key = keys
-            .into_iter()
-            .next()
-            .ok_or_else(|| no_gateway("what it gives holds no key of X25519".into()))?;
+        let key = keys.into_iter().next().ok_or_else(|| no_gateway("the file has no X25519 key".into()))?;
         let (scheme, rest) = url.trim_end_matches('/').split_once("://").unwrap_or(("https", url));
         let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let sealed = vec![("content-type", REQUEST_TYPE.to_owned())];
@@ -69,15 +66,16 @@ impl Relay {
             fields: headers.iter().map(field).collect(),
             body: Bytes::copy_from_slice(&request.body),
         };
-        let unsealed = |_| Failure::new(Exit::Peer, "nothing can be sealed for the gateway's key");
+        let unsealed = |_| Failure::new(Exit::Peer, "cannot encrypt to the gateway's key");
         let (sealed, pending) = client::seal(&self.key, &inner.to_bytes(), rng).map_err(unsealed)?;
         let most = request.limit.saturating_add(AROUND);
         let answer = self.http.call(&Request::post(String::new(), sealed, most)).map_err(transport)?;
         if !answer.is_success() {
             return Err(refused(&answer));
         }
-        let wrong =
-            |why: &str| Failure::new(Exit::Peer, format!("the relay's answer is not the gateway's: {why}"));
+        let wrong = |why: &str| {
+            Failure::new(Exit::Peer, format!("the relay's response is not from the gateway: {why}"))
+        };
         let plain = pending.open(&answer.body).map_err(|error| wrong(&error.to_string()))?;
         let read = bhttp::Response::read(plain.into(), BhttpLimits::default());
         let read = read.map_err(|error| wrong(&error.to_string()))?;
@@ -96,26 +94,25 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Failure::file("cannot read", file, &error);
     let about = std::fs::metadata(file).map_err(failed)?;
     if about.len() > MAX_KEYS {
-        return Err(no_gateway(format!("{} has more than {MAX_KEYS} bytes", file.display())));
+        return Err(no_gateway(format!("{} exceeds {MAX_KEYS} bytes", file.display())));
     }
     std::fs::read(file).map_err(failed)
 }
 
 fn no_gateway(why: String) -> Failure {
-    Failure::new(Exit::Refused, format!("no keys of a gateway: {why}"))
-        .fix(
-            "get the file of keys from the server's operator, by another way than this machine's, and give it with \
-             --gateway-keys",
-        )
+    Failure::new(Exit::Refused, format!("no keys of the gateway: {why}")).fix(
+        "get the file of keys from the server's operator over another connection than this machine's, \
+             and give it with --gateway-keys",
+    )
 }
 
 /// The failure for a refusal of the relay, or of the gateway if it could not decrypt the request.
 fn refused(answer: &Response) -> Failure {
     let is_key = answer.body.windows(KEY_PROBLEM.len()).any(|part| part == KEY_PROBLEM.as_bytes());
     if is_key {
-        return Failure::new(Exit::Refused, "the gateway does not know the key that was sealed for")
-            .fix("get the file of its keys again: they are renewed from time to time");
+        return Failure::new(Exit::Refused, "the gateway does not know the key in --gateway-keys")
+            .fix("get the file of keys again, since keys are rotated");
     }
-    Failure::new(Exit::Refused, format!("the relay said {}", answer.status))
-        .fix("check --relay, and ask whoever runs it whether it passes requests on to this server")
+    Failure::new(Exit::Refused, format!("the relay responds with {}", answer.status))
+        .fix("check --relay, and ask its operator whether it forwards requests to this server")
 }

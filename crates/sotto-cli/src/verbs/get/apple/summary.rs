@@ -32,11 +32,12 @@ pub(super) fn facts(use_case: &str, client: &Client, sent: &TrafficSummary, is_r
         keys => format!("{} of keys up", units::bytes(keys)),
     };
     let told = match client.parts_told() {
-        1 => "nothing of which row".to_owned(),
-        parts if parts == client.shards() as u64 => format!("which of {parts} shards each key is in"),
-        parts => format!("at most which of {parts} parts of all keys each key is in"),
+        1 => "nothing about the row".to_owned(),
+        parts if parts == client.shards() as u64 => format!("in which of {parts} shards each key is"),
+        parts => format!("at most in which of {parts} parts of all keys each key is"),
     };
-    let relay = is_relayed.then(|| ("relay learns", "who asks, and how many bytes".to_owned()));
+    let relay = is_relayed
+        .then(|| ("relay learns", "the address of this client, and the number of bytes".to_owned()));
     let mut facts = vec![("use case", use_case.to_owned()), ("server learns", told)];
     facts.extend(relay);
     facts.extend(client.is_symmetric().then(|| {
@@ -47,7 +48,7 @@ pub(super) fn facts(use_case: &str, client: &Client, sent: &TrafficSummary, is_r
         ("opened", count)
     }));
     let verified = match client.is_symmetric() {
-        true => "evaluations alone: this protocol has no other proofs",
+        true => "only evaluations: this protocol has no other proofs",
         false => "no: this protocol has no proofs",
     };
     facts.extend([

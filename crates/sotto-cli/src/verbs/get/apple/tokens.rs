@@ -58,9 +58,10 @@ impl Tokens {
         };
         let stored = stored.ok_or_else(|| {
             Failure::new(Exit::Refused, "no stored token is left")
-                .fix("run this with --fetch-tokens, some time before")
+                .fix("fetch tokens with --fetch-tokens, some time before lookups")
         })?;
-        let token = Token::take(&stored.bytes).ok_or_else(|| Failure::internal("a stored token is none"))?;
+        let token =
+            Token::take(&stored.bytes).ok_or_else(|| Failure::internal("a stored token is malformed"))?;
         let said = headers.into_iter().chain([(AUTHORIZATION, header(&token))]).collect();
         let mut connection = line.connection(said)?;
         let response = line.call(Some(&mut connection), request, rng)?;
@@ -69,15 +70,16 @@ impl Tokens {
         }
         self.store.discard(&stored, rng)?;
         let message =
-            format!("the server refused a token, and its batch was deleted (401: {})", why(&response));
-        Err(Failure::new(Exit::Refused, message)
-            .fix("ask again later: this fetches others, and a request right after that tells the issuer whose it is"))
+            format!("the server refuses a token, whose batch is now deleted (401: {})", why(&response));
+        Err(Failure::new(Exit::Refused, message).fix(
+            "try again later, with new tokens: the issuer can link a request right after they are fetched",
+        ))
     }
 
     /// Fetches a batch, whatever is left of the previous one. Returns how many tokens arrived.
     pub(super) fn fetch(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
         if !self.store.is_kept() {
-            return Err(Failure::usage("no folder for tokens").fix("give --cache DIR"));
+            return Err(Failure::usage("no cache folder for tokens").fix("give --cache DIR"));
         }
         let tokens = issued(line, &self.user_token, rng)?;
         self.store.replace(&tokens, rng)?;
@@ -99,7 +101,7 @@ fn issued(line: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng)
     let mut everybody = line.connection(Vec::new())?;
     let directory = ask(line, &mut everybody, &get(DIRECTORY), rng)?;
     let directory = serde_json::from_slice(&directory)
-        .map_err(|error| Failure::new(Exit::Peer, format!("the issuer's directory is no JSON: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Peer, format!("the issuer's directory is not JSON: {error}")))?;
     let mut user = line.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
     let key = ask(line, &mut user, &get(KEY), rng)?;
     let bad = |error: TokenError| Failure::new(Exit::Peer, error.to_string());
@@ -132,10 +134,10 @@ fn ask(
 fn granted(response: Response) -> Result<Vec<u8>> {
     let fix = match response.status {
         200 => return Ok(response.body),
-        401 | 403 => "check --user-token: that issuer does not know it",
-        404 => "leave --user-token out: no tokens are given there",
-        429 => "try again later: this user had as many tokens as one may have",
-        _ => "ask the operator what the server's log says",
+        401 | 403 => "check --user-token, which the issuer does not accept",
+        404 => "omit --user-token, since this server issues no tokens",
+        429 => "try again later, since this user has reached the limit of tokens",
+        _ => "ask the operator for the server's log",
     };
-    Err(Failure::new(Exit::Refused, format!("the issuer of tokens said {}", response.status)).fix(fix))
+    Err(Failure::new(Exit::Refused, format!("the token issuer responds with {}", response.status)).fix(fix))
 }

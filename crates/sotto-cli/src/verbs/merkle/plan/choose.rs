@@ -93,11 +93,11 @@ pub(in crate::verbs::merkle) fn choose(
     offers.sort_by(|x, y| x.price.by(wish.aim).total_cmp(&y.price.by(wish.aim)));
     if offers.is_empty() {
         let why = refused.first().map_or_else(
-            || "no design is left for it".to_owned(),
+            || "no design fits".to_owned(),
             |(layout, scheme, why)| format!("{layout} with {scheme}: {why}"),
         );
         let text = format!("no scheme fits a log of {} leaves ({why})", wish.leaves);
-        return Err(Failure::new(Exit::Params, text).fix("name another --scheme or --design"));
+        return Err(Failure::new(Exit::Params, text).fix("give another --scheme or --design"));
     }
     Ok(LayoutRanking { offers, refused })
 }
@@ -121,7 +121,7 @@ impl LayoutRanking {
         };
         let others: Vec<_> = others.iter().map(named).collect();
         let over = if others.is_empty() { String::new() } else { format!("; over {}", others.join("; ")) };
-        format!("{} a proof by {} (--goal){over}", named(best), wish.aim.name())
+        format!("{} per proof, by {} (--goal){over}", named(best), wish.aim.name())
     }
 }
 

@@ -169,10 +169,10 @@ pub(in crate::verbs::merkle) fn height(leaves: u64) -> u8 {
 /// All layouts, in families of which one is shown.
 pub(in crate::verbs::merkle) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
     if leaves == 0 {
-        return Err(Failure::input("the log is empty: there is nothing to prove"));
+        return Err(Failure::input("the log has no entries"));
     }
     if leaves > MAX_LEAVES {
-        return Err(Failure::usage(format!("{leaves} leaves: a log has at most 2^40")));
+        return Err(Failure::usage(format!("{leaves} leaves exceed the maximum of 2^40")));
     }
     let mut colors = Layout::colors(leaves)?;
     let some = colors.split_off(colors.len().min(1));

@@ -90,18 +90,20 @@ impl Plan {
         screen.say(format!("a log of {} leaves\n", units::count(wish.leaves)))?;
         screen.say(table(&plan))?;
         for (layout, scheme, why) in &plan.refused {
-            screen.say(format!("not with {scheme}: {layout} ({why})"))?;
+            screen.say(format!("excluded: {layout} with {scheme} ({why})"))?;
         }
         screen.say(format!("\n{}", plan.said(&wish)))?;
         let all = wish.leaves.saturating_mul(32);
         screen.say(format!(
-            "all hashes of leaves are {}: whoever fetches them once ({} for each of {} proofs) needs no server",
+            "baseline: all leaf hashes are {}; a client that downloads them once ({} for each of {} \
+             proofs) needs no private lookups",
             units::bytes(all),
             units::bytes(all / lookups.max(1)),
             units::count(lookups)
         ))?;
         screen.say(format!(
-            "times: {} byte products a nanosecond on one core, or {} bytes read from memory; 100 Mbit/s",
+            "times: one core with {} byte products, or {} bytes read from memory, per nanosecond; a link \
+             of 100 Mbit/s",
             work::OPS_PER_NANOSECOND,
             work::OPS_PER_NANOSECOND / work::READ_BYTE
         ))?;
@@ -113,7 +115,7 @@ impl Plan {
             return self.leaves.ok_or_else(|| Failure::usage("neither a log nor --leaves is given"));
         };
         let Some(key) = &self.log_key else {
-            return Err(Failure::usage("a checkpoint is believed by its signature")
+            return Err(Failure::usage("a checkpoint needs the key that verifies it")
                 .fix("give --log-key, or --leaves in place of the log"));
         };
         let (origin, checkpoint) = (self.origin.as_deref(), self.checkpoint.as_deref());
@@ -135,7 +137,7 @@ fn table(plan: &Plans) -> String {
         ("down", true),
         ("server", true),
         ("client", true),
-        ("in all", true),
+        ("total", true),
     ];
     let row = |offer: &Candidate| {
         let Candidate { layout, price } = offer;

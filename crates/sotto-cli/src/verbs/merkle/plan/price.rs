@@ -33,7 +33,7 @@ impl CostGoal {
     pub(in crate::verbs::merkle) fn parse(name: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(|(name, _)| name).join(", ");
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, aim)| *aim).ok_or_else(|| format!("a goal is one of {}", known()))
+        found.map(|(_, aim)| *aim).ok_or_else(|| format!("expected one of {}", known()))
     }
 
     /// The goal of the tables' parameters.
