@@ -8,7 +8,7 @@ use std::io;
 #[non_exhaustive]
 pub enum BenchError {
     /// No scheme of that name is compiled in.
-    #[error("{case}: no scheme is called {scheme}; this build has: {known}")]
+    #[error("{case}: unknown scheme {scheme}; this build has: {known}")]
     UnknownScheme {
         /// Title of the case.
         case: String,
@@ -54,13 +54,13 @@ pub enum BenchError {
         why: String,
     },
     /// A hint that was moved to the next epoch is not that epoch's hint.
-    #[error("{case}: WRONG UPDATE: the patched hint is not the one of the next epoch")]
+    #[error("{case}: WRONG UPDATE: the patched hint differs from that of the next epoch")]
     WrongPatch {
         /// Title of the case.
         case: String,
     },
     /// The generated rows are not the ones the definition was written for.
-    #[error("{case}: the generated rows have digest {got}, the definition expects {want}")]
+    #[error("{case}: the generated rows have digest {got}, expected {want}")]
     OtherRows {
         /// Title of the case.
         case: String,

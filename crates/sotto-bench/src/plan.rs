@@ -99,9 +99,9 @@ impl<'a> PreparedCase<'a> {
         let needed = needed_memory([self]);
         if let Some(available) = available.filter(|free| *free < needed) {
             let (needs, has) = (report::bytes(needed), report::bytes(available));
-            return Some(format!("does not fit: needs {needs} of memory, {has} are available"));
+            return Some(format!("does not fit: needs {needs} of memory, {has} is available"));
         }
-        (self.case.full && !options.full).then(|| "takes minutes: run with --full".to_owned())
+        (self.case.full && !options.full).then(|| "takes minutes: give --full".to_owned())
     }
 
     /// The literal parameters.
@@ -179,7 +179,7 @@ fn check_set(case: &Case, entry: &SchemeEntry, label: &str) -> Result<(), BenchE
     if names.contains(&wanted.as_str()) {
         return Ok(());
     }
-    let why = format!("{} has no set {wanted}; it has: {}", entry.id, names.join(", "));
+    let why = format!("{} has no set {wanted}, but {}", entry.id, names.join(", "));
     Err(BenchError::Params { case: label.to_owned(), why })
 }
 
@@ -211,11 +211,12 @@ fn overwrite(case: &Case, selected: Vec<u8>, label: &str) -> Result<Vec<u8>, Ben
     }
     let refuse = |why: String| BenchError::Params { case: label.to_owned(), why };
     let mut literal: serde_json::Map<String, Value> = serde_json::from_slice(&selected)
-        .map_err(|e| refuse(format!("parameters are no JSON object: {e}")))?;
+        .map_err(|e| refuse(format!("parameters are not a JSON object: {e}")))?;
     let fields = literal.keys().cloned().collect::<Vec<_>>().join(", ");
     for (field, value) in &case.params {
-        let place =
-            literal.get_mut(field).ok_or_else(|| refuse(format!("no field {field}; there are {fields}")))?;
+        let place = literal
+            .get_mut(field)
+            .ok_or_else(|| refuse(format!("unknown field {field}, expected one of {fields}")))?;
         *place = value.clone();
     }
     serde_json::to_vec(&literal).map_err(|e| refuse(e.to_string()))

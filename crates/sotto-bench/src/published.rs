@@ -125,7 +125,7 @@ fn parse(text: &str) -> Result<Vec<PublishedRow>, BenchError> {
     for source in text.source {
         for row in source.row {
             let rows_count = 1u64.checked_shl(row.log2_rows).ok_or_else(|| {
-                refuse(format!("{}: log2_rows is {}, at most 63 is possible", row.scheme, row.log2_rows))
+                refuse(format!("{}: log2_rows is {}, at most 63 is allowed", row.scheme, row.log2_rows))
             })?;
             let bytes = |kb: Option<f64>| kb.map(|kb| (kb * 1000.0) as u64);
             rows.push(PublishedRow {

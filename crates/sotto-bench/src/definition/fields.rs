@@ -29,16 +29,16 @@ impl<'de> Deserialize<'de> for Count {
             fn visit_i64<E: Error>(self, n: i64) -> Result<Count, E> {
                 match u64::try_from(n) {
                     Ok(n) if n > 0 => Ok(Count(n)),
-                    _ => Err(E::custom(format!("{n} is not a count of at least 1"))),
+                    _ => Err(E::custom(format!("expected a count of at least 1, got {n}"))),
                 }
             }
             fn visit_u64<E: Error>(self, n: u64) -> Result<Count, E> {
-                if n > 0 { Ok(Count(n)) } else { Err(E::custom("0 is not a count of at least 1")) }
+                if n > 0 { Ok(Count(n)) } else { Err(E::custom("expected a count of at least 1, got 0")) }
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
                 match Count::of(text) {
                     Some(n) if n > 0 => Ok(Count(n)),
-                    _ => Err(E::custom(format!("{text:?} is not a count such as 1000 or \"2^20\""))),
+                    _ => Err(E::custom(format!("expected a count such as 1000 or \"2^20\", got {text:?}"))),
                 }
             }
         }
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Digest {
         if hex {
             Ok(Digest(text))
         } else {
-            Err(D::Error::custom("a digest is 64 lower-case hexadecimal digits"))
+            Err(D::Error::custom("expected a digest of 64 lower-case hexadecimal digits"))
         }
     }
 }
@@ -73,6 +73,6 @@ impl<'de> Deserialize<'de> for GoalName {
         let found = Goal::ALL.into_iter().find(|goal| goal.name() == text);
         found
             .map(GoalName)
-            .ok_or_else(|| D::Error::custom(format!("{text:?} is no goal; there are {}", known())))
+            .ok_or_else(|| D::Error::custom(format!("unknown goal {text:?}, expected one of {}", known())))
     }
 }

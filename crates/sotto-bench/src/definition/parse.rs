@@ -137,9 +137,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
     }
     let batches = small(text.batch.unwrap_or_else(|| vec![Count(1)]), MAX_BATCH, "batch")?;
     if batches.first() != Some(&1) || !batches.is_sorted_by(|a, b| a < b) {
-        return Err(
-            "batch must start with 1 and ascend: the single query is what batches are compared with".into()
-        );
+        return Err("batch must start with 1, which others are compared with, and ascend".into());
     }
     let one = |n: Option<Count>, default: u64, max, name| -> Result<usize, String> {
         Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
@@ -174,7 +172,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         return Err(format!("the table has more than {MAX_TABLE_BYTES} bytes"));
     }
     if case.changes.is_some_and(|changes| changes > case.stored_rows() / 2) {
-        return Err("changes is more than half of the rows: that is a table to encode afresh".to_owned());
+        return Err("changes is more than half of the rows".to_owned());
     }
     let with = |line: scheme_lines::SchemeLine| Case {
         scheme: line.scheme,
@@ -191,6 +189,6 @@ pub(super) fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usiz
     let fit = |n: Count| usize::try_from(n.0).ok().filter(|_| n.0 <= max);
     counts
         .into_iter()
-        .map(|n| fit(n).ok_or_else(|| format!("{name} is {}, at most {max} is possible", n.0)))
+        .map(|n| fit(n).ok_or_else(|| format!("{name} is {}, at most {max} is allowed", n.0)))
         .collect()
 }

@@ -60,10 +60,10 @@ fn check(text: LineText) -> Result<SchemeLine, String> {
     if let Some(name) = &text.name
         && (name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control))
     {
-        return Err(format!("name is {name:?}: 1 to {MAX_NAME} printable characters are possible"));
+        return Err(format!("name is {name:?}, expected 1 to {MAX_NAME} printable characters"));
     }
     if text.set.is_some() && text.goal.is_some() {
-        return Err("a set is what it is: give either set or goal".to_owned());
+        return Err("give either set or goal".to_owned());
     }
     let goal = text.goal.map(|goal| goal.0).unwrap_or_default();
     Ok(SchemeLine { scheme: text.scheme, name: text.name, set: text.set, goal, params: text.params })

@@ -43,7 +43,7 @@ pub(super) fn check(text: StepsText) -> Result<Steps, String> {
         Threads::Some(Count(n)) => usize::try_from(n)
             .ok()
             .filter(|_| n <= MAX_THREADS)
-            .ok_or_else(|| format!("threads of steps is {n}, at most {MAX_THREADS} is possible")),
+            .ok_or_else(|| format!("threads of steps is {n}, at most {MAX_THREADS} is allowed")),
     };
     let threads = text.threads.map_or(Ok(vec![1]), |threads| threads.into_iter().map(number).collect());
     let mut threads: Vec<usize> = threads?;

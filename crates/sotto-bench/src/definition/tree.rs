@@ -88,10 +88,10 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     }
     let ways = text.ways.unwrap_or_else(|| vec![ProofMethod::Colors, ProofMethod::Buckets]);
     if ways.is_empty() || ways.len() > 2 || ways.first() == ways.get(1) {
-        return Err("ways are \"colors\", \"buckets\", or both".to_owned());
+        return Err("ways must be \"colors\", \"buckets\", or both".to_owned());
     }
     if text.lines.is_some() && text.measure != Measure::Proofs {
-        return Err("only proofs are fetched by schemes: leave lines out".to_owned());
+        return Err("lines apply to proofs only: omit them".to_owned());
     }
     let one = |n: Option<Count>, default: u64, max, name| -> Result<usize, String> {
         Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))

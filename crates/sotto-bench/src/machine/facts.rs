@@ -55,7 +55,7 @@ impl MachineFacts {
             .memory_bytes
             .map_or(String::new(), |b| format!(", {:.0} GiB", b as f64 / (1u64 << 30) as f64));
         let commit = self.commit.as_deref().map_or(String::new(), |c| format!(", commit {c}"));
-        let warning = if self.optimized { "" } else { ", UNOPTIMIZED BUILD: figures mean nothing" };
+        let warning = if self.optimized { "" } else { ", UNOPTIMIZED BUILD: figures are meaningless" };
         format!(
             "{}, {} cores{memory}, {} kernels, {}, sotto {}{commit}, {}{warning}",
             self.cpu, self.cores_count, self.kernels, self.system, self.version, self.date

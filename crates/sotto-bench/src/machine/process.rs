@@ -43,6 +43,6 @@ mod tests {
             }
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
-        panic!("64 MiB are not seen: {seen:?}");
+        panic!("64 MiB are not visible: {seen:?}");
     }
 }

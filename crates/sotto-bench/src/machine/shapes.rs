@@ -131,7 +131,10 @@ impl Shapes {
     /// The processor of the defaults, and their basis.
     pub fn default_of(&self) -> String {
         let (processor, measured) = processor();
-        format!("{processor}, {}", if measured { "measured on one" } else { "by reasoning, not measured" })
+        format!(
+            "{processor}, {}",
+            if measured { "measured on this processor" } else { "estimated, not measured" }
+        )
     }
 
     /// Sets the shapes of the kernels. Unknown names are skipped.

@@ -80,7 +80,7 @@ fn parse(text: &str) -> Result<Vec<PublishedTree>, BenchError> {
                 &row.down_kb,
             ];
             if lists.into_iter().flatten().any(|list| list.len() != row.heights.len()) {
-                return Err(refuse(format!("{}: a figure for each height was expected", row.line)));
+                return Err(refuse(format!("{}: expected a figure for each height", row.line)));
             }
             for (i, height) in row.heights.iter().enumerate() {
                 let shape = PerfectTree::new(row.arity, *height).map_err(|e| refuse(e.to_string()))?;

@@ -62,16 +62,16 @@ impl Conditions<'_> {
     /// The column of the table that applies, or the reason why none does.
     pub(super) fn column(&self) -> Result<usize, String> {
         if !self.optimized {
-            return Err("this is an unoptimized build: `make bench-regression` builds another".to_owned());
+            return Err("the build is unoptimized; use `make bench-regression`".to_owned());
         }
         if self.quick {
-            return Err("too few repetitions: leave --quick out".to_owned());
+            return Err("--quick has too few repetitions; omit it".to_owned());
         }
         if !self.huge_pages {
-            return Err("the system gave no huge pages, on which ratios to a read are others".to_owned());
+            return Err("the system has no huge pages, without which ratios differ".to_owned());
         }
         BACKENDS.iter().position(|backend| *backend == self.backend).ok_or_else(|| {
-            format!("of {} kernels no ratios are known, but of {}", self.backend, BACKENDS.join(" and "))
+            format!("no ratios are known for {} kernels, only for {}", self.backend, BACKENDS.join(" and "))
         })
     }
 }

@@ -30,7 +30,7 @@ impl GuardReport {
         }
         let judged = match &self.not_judged {
             None => format!(
-                "{} of {} hold. was: on {}. A ratio has fallen if it is below the least that is allowed twice.",
+                "{} of {} hold. was: on {}. A ratio has fallen if it is below the minimum twice.",
                 self.ratios.len() - self.fallen().count(),
                 self.ratios.len(),
                 self.expected_on
@@ -38,8 +38,8 @@ impl GuardReport {
             Some(why) => format!("Nothing is judged: {why}."),
         };
         let note = format!(
-            "times: how many times faster than what it is held against, which was measured in turns with it; on one thread. \
-             {judged} Took {} s.",
+            "times: how many times as fast as the figure that it is compared with, which was measured in \
+             turns with it; on one thread. {judged} Took {} s.",
             digits(self.took_s)
         );
         let lines = |text: &str| wrapped(text, WIDTH).join("\n");

@@ -53,12 +53,7 @@ impl MachineReport {
             ]);
         }
         let mut shapes = Table::new();
-        shapes.load_style(ASCII_MARKDOWN).set_header([
-            "kernel",
-            "shape",
-            "default",
-            "ms of each that was tried",
-        ]);
+        shapes.load_style(ASCII_MARKDOWN).set_header(["kernel", "shape", "default", "ms of each shape"]);
         for kernel in &self.shapes.kernels {
             let tried = kernel.tried.iter().map(|trial| format!("{} {}", trial.shape, digits(trial.best_ms)));
             let tried = tried.collect::<Vec<_>>().join(", ");

@@ -50,8 +50,8 @@ impl PlanReport {
         let close = self.predicted.len() - missed.len();
         let missed = if missed.is_empty() { "none".to_owned() } else { missed.join(", ") };
         let said = format!(
-            "A lookup at one server on one thread, in the processor's time: the shortest of several. {close} of {} are \
-             predicted within 25 %, or 0.05 ms. Not so: {missed}.",
+            "A lookup at one server on one thread, in processor time: the minimum of several. {close} of \
+             {} are predicted within 25 %, or 0.05 ms. Others: {missed}.",
             self.predicted.len()
         );
         let said =

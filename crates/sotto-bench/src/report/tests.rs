@@ -35,7 +35,7 @@ fn tables_fit_a_terminal_and_keep_the_tiers_apart() {
             && at("PUBLISHED") < at("NOT RUN")
     );
     assert!(text.find("Spiral").unwrap() > at("PUBLISHED"));
-    for baseline in ["download the table", "ask in the clear"] {
+    for baseline in ["download the table", "plaintext query"] {
         assert!(text.contains(baseline), "{baseline}");
     }
 }

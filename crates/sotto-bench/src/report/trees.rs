@@ -102,11 +102,11 @@ pub struct TreeFigures {
     pub made_ms: Option<f64>,
     /// Milliseconds of making that and of writing the places of all nodes.
     pub setup_ms: Option<f64>,
-    /// Milliseconds of finding a proof's rows in constant time.
+    /// Milliseconds of indexing a proof in constant time.
     pub index_ms: Option<f64>,
     /// Milliseconds of finding a public leaf's rows.
     pub known_index_ms: Option<f64>,
-    /// Milliseconds of the client: finding a proof's rows, and making the queries.
+    /// Milliseconds of the client: indexing a proof, and making the queries.
     pub query_ms: Option<f64>,
     /// Milliseconds of the client: reading the answers, and assembling the proof.
     pub extract_ms: Option<f64>,
@@ -181,25 +181,28 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<f64> {
 pub(super) const QUESTIONS: &[Question] = &[
     Question {
         title: "setup",
-        note: "Where every node of the tree lies, written down, which no table of ours needs. On one thread.",
+        note: "The places of all nodes of the tree as a table, which sotto does not need. On one thread.",
         of: |f| f.setup_ms,
         bytes: false,
     },
     Question {
-        title: "setup, without writing it down",
-        note: "The coloring, or the permutations of a batch code: all that a publisher and a client need.",
+        title: "setup, without that table",
+        note: "The coloring, or the permutations of a batch code, which is all that publishers and clients \
+               need.",
         of: |f| f.made_ms,
         bytes: false,
     },
     Question {
         title: "indexing",
-        note: "Where the rows of one proof lie, by steps that do not depend on the leaf. On one thread.",
+        note: "The places of the rows of one proof, computed in steps that do not depend on the leaf. On \
+               one thread.",
         of: |f| f.index_ms,
         bytes: false,
     },
     Question {
-        title: "indexing, if the leaf is no secret",
-        note: "The same by steps that follow the leaf, as in the published programs.",
+        title: "indexing, if the leaf is public",
+        note: "The places of the rows of one proof, computed in steps that depend on the leaf, as in the \
+               published programs.",
         of: |f| f.known_index_ms,
         bytes: false,
     },
@@ -211,19 +214,19 @@ pub(super) const QUESTIONS: &[Question] = &[
     },
     Question {
         title: "answer extraction",
-        note: "The client, for a proof: reading the answers of all tables, and putting the proof together.",
+        note: "The client, for a proof: recovering the rows of all tables, and assembling the proof.",
         of: |f| f.extract_ms,
         bytes: false,
     },
     Question {
         title: "server time, slowest table",
-        note: "What a proof takes where every table has a machine of its own.",
+        note: "The time of a proof if every table has a machine of its own.",
         of: |f| f.max_server_ms,
         bytes: false,
     },
     Question {
         title: "server time, all tables",
-        note: "What a proof takes on one machine.",
+        note: "The time of a proof on one machine.",
         of: |f| f.total_server_ms,
         bytes: false,
     },

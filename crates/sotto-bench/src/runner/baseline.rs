@@ -30,7 +30,7 @@ pub(super) fn of(
             traffic: Traffic::new(table_bytes, 0, 0, 0),
         },
         Baseline {
-            name: "ask in the clear",
+            name: "plaintext query",
             private: false,
             server_ms: look_up(image, row_bytes as usize, rng),
             traffic: Traffic::new(0, 0, 8, row_bytes),

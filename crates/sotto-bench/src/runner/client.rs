@@ -182,7 +182,7 @@ impl<'a> BenchClient<'a> {
             record.saturating_sub(bucket * of_bucket)
         };
         let places: Vec<u64> = (0..).zip(rows).map(place).collect();
-        let none = || fail("making a query", Misuse::Rule("a scheme that asks buckets").into());
+        let none = || fail("making a query", Misuse::Rule("the scheme has batch queries").into());
         let start = Instant::now();
         let batch = self.client.batch().ok_or_else(none)?;
         let (queries, ticket) =
@@ -205,7 +205,7 @@ impl<'a> BenchClient<'a> {
         let start = Instant::now();
         let batch = self.client.batch().ok_or_else(none)?;
         let records =
-            batch.recover_buckets(ticket, &answers).map_err(|why| fail("reading an answer", why))?;
+            batch.recover_buckets(ticket, &answers).map_err(|why| fail("recovering a record", why))?;
         let mut found = Vec::with_capacity(rows.len());
         for (row, record) in rows.iter().zip(records) {
             let wrong = |why: String| BenchError::WrongAnswer { case: label.clone(), row: *row, why };
@@ -243,7 +243,7 @@ impl<'a> BenchClient<'a> {
         let mut answers = Vec::with_capacity(ask.queries.len());
         for fan in &ask.queries {
             let mut answer = |query: &Vec<u8>| {
-                let steps = self.server.steps().ok_or(Misuse::Rule("a server that says its steps"))?;
+                let steps = self.server.steps().ok_or(Misuse::Rule("the server reports its steps"))?;
                 let (answer, laps) = pool.install(|| {
                     let mut laps = StepTimer::start();
                     let answer = steps.answer(&self.session, query, order, &mut |step| laps.done(step));

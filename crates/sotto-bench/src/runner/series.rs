@@ -25,7 +25,7 @@ pub(super) fn measure(
     for done in 0..lookups {
         if done % 64 == 0 {
             let (done, total) = (done as u64, lookups as u64);
-            watcher(Progress { case: &plan.label, step: "in a row", done, total });
+            watcher(Progress { case: &plan.label, step: "consecutive lookups", done, total });
         }
         let row = rng.next_u64() % plan.packing.rows();
         server.push(asking.pass(&[row], rng)?);

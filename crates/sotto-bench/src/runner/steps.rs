@@ -61,10 +61,10 @@ pub(super) fn measure(
     let known = asking.orders().unwrap_or_default();
     let refuse = |why: String| BenchError::Params { case: plan.label.clone(), why };
     if known.is_empty() {
-        return Err(refuse(format!("{} does not say which step it is at", plan.entry.id)));
+        return Err(refuse(format!("{} does not report its steps", plan.entry.id)));
     }
     if let Some(order) = wanted.orders.iter().find(|order| !known.contains(&order.as_str())) {
-        return Err(refuse(format!("{} has no order {order}; it has {}", plan.entry.id, known.join(", "))));
+        return Err(refuse(format!("{} has no order {order}, but {}", plan.entry.id, known.join(", "))));
     }
     let orders: Vec<&str> = if wanted.orders.is_empty() {
         known.to_vec()

@@ -88,7 +88,7 @@ impl Run<'_> {
     /// Measures proofs by every scheme, from the same tables.
     fn proofs(&mut self, way: ProofMethod) -> Result<(), BenchError> {
         let nodes = Nodes::new(self.shape);
-        let stack = Stack::new(&nodes, way).map_err(|why| self.failed("laying a tree out", why))?;
+        let stack = Stack::new(&nodes, way).map_err(|why| self.failed("laying out a tree", why))?;
         for line in self.lines() {
             match proofs::measure(self, &nodes, &stack, line)? {
                 Ok(found) => self.trees.measured.push(found),
@@ -111,12 +111,12 @@ impl Run<'_> {
     /// plans.
     fn refusal(&self, way: ProofMethod) -> Option<String> {
         if self.case.full && !self.options.full {
-            return Some("takes minutes: run with --full".to_owned());
+            return Some("takes minutes: give --full".to_owned());
         }
         let nodes = self.shape.nodes();
         let needed = match (self.case.measure, way) {
             (Measure::Setup, _) if nodes >= u32::MAX.into() => {
-                return Some("not written down: numbers of nodes have 32 bits".to_owned());
+                return Some("not measured: node numbers have 32 bits".to_owned());
             }
             (Measure::Setup, ProofMethod::Colors) => nodes.saturating_mul(4),
             (Measure::Setup, ProofMethod::Buckets) | (Measure::Index, _) => 0,
@@ -135,7 +135,7 @@ impl Run<'_> {
         let needed = needed.saturating_add(MARGIN_BYTES);
         let available = memory::available().filter(|free| *free < needed)?;
         let (needs, has) = (report::bytes(needed), report::bytes(available));
-        Some(format!("does not fit: needs {needs} of memory, {has} are available"))
+        Some(format!("does not fit: needs {needs} of memory, {has} is available"))
     }
 
     fn repeats(&self) -> usize {

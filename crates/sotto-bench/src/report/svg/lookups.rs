@@ -15,7 +15,8 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> 
     canvas.small(
         24.0,
         top + 40.0,
-        "Black marks: a plain read of the same bytes, in turns with the scan. Per cent: how much of its rate the scan reaches.",
+        "Black marks: a plain read of the same bytes, in turns with the scan. Percent: rate of the scan \
+         relative to the read.",
     );
     let (first, longest) = (top + 58.0, longest(measured));
     let bottom = first + ROW * measured.len() as f64;

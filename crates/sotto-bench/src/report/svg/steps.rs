@@ -77,11 +77,11 @@ pub(super) fn break_evens(canvas: &mut Canvas, measured: &[MeasuredCase], top: f
     if lines.is_empty() {
         return top;
     }
-    canvas.heading(24.0, top + 22.0, "Links on which a lookup is quicker than the table, Mbit/s");
+    canvas.heading(24.0, top + 22.0, "Links on which a lookup is faster than downloading the table, Mbit/s");
     canvas.small(
         24.0,
         top + 40.0,
-        "To the left of a bar's end. Work of client and server, on the threads of each case.",
+        "Left of the end of a bar. Work of client and server, on the threads of each case.",
     );
     let (first, bottom) = (top + 58.0, top + 58.0 + ROW * lines.len() as f64);
     let powers = || lines.iter().map(|(_, rate)| rate.log10());

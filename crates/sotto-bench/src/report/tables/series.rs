@@ -17,7 +17,7 @@ pub(in crate::report) fn prepared(measured: &[MeasuredCase]) -> Table {
             time(series.prepare_ms),
             supplied.map_or_else(dash, |supplied| time(supplied.server_ms)),
             supplied.map_or_else(dash, |supplied| supplied.orders_count.to_string()),
-            if series.budget_count > 0 { series.budget_count.to_string() } else { "any number".to_owned() },
+            if series.budget_count > 0 { series.budget_count.to_string() } else { "unlimited".to_owned() },
         ];
         add(&mut table, named, cells);
     }

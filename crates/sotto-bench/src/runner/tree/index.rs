@@ -21,7 +21,7 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let mut found = run.found(way, way.name().to_owned());
     found.threads_count = 1;
-    let failed = |why| run.failed("finding a proof's rows", why);
+    let failed = |why| run.failed("indexing a proof", why);
     match way {
         ProofMethod::Colors => {
             let coloring = Coloring::new(run.shape);

@@ -187,8 +187,7 @@ fn proof(
 ) -> Result<One, BenchError> {
     let leaf = rng.next_u64() % nodes.shape().leaves();
     let start = Instant::now();
-    let (rows, plan) =
-        stack.plan(nodes, leaf, rng).map_err(|why| run.failed("finding a proof's rows", why))?;
+    let (rows, plan) = stack.plan(nodes, leaf, rng).map_err(|why| run.failed("indexing a proof", why))?;
     let mut one = One { query: start.elapsed(), ..One::default() };
     let visits = stack.visits();
     let mut answers: Vec<Vec<u8>> = vec![Vec::new(); visits.len()];
@@ -212,11 +211,11 @@ fn proof(
         }
     }
     let start = Instant::now();
-    let hashes = stack.assemble(plan, answers).map_err(|why| run.failed("putting a proof together", why))?;
+    let hashes = stack.assemble(plan, answers).map_err(|why| run.failed("assembling a proof", why))?;
     one.extract += start.elapsed();
     if stack::is_right(nodes, leaf, &hashes) {
         return Ok(one);
     }
-    let why = "its proof does not lead to the tree's root".to_owned();
+    let why = "its proof does not verify against the tree's root".to_owned();
     Err(BenchError::WrongAnswer { case: name.to_owned(), row: leaf, why })
 }

@@ -28,7 +28,7 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
             ProofMethod::Colors => colors(run),
             ProofMethod::Buckets => buckets(run),
         }
-        .map_err(|why| run.failed("writing down where nodes lie", why))?;
+        .map_err(|why| run.failed("listing the places of nodes", why))?;
         nodes = count;
         // The first time meets memory that was never touched, and is not counted.
         if done > 0 || repeats == 1 {

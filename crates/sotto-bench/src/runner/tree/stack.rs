@@ -125,20 +125,20 @@ impl Stack {
     pub(super) fn assemble(&self, plan: ProofPlan, rows: Vec<Vec<u8>>) -> Result<Vec<Hash>> {
         let rows = rows.into_iter().map(Row::new);
         let hash =
-            |row: &Row| row.as_slice().try_into().map_err(|_| Misuse::Rule("a hash in every row").into());
+            |row: &Row| row.as_slice().try_into().map_err(|_| Misuse::Rule("every row has a hash").into());
         match (&self.layer, plan) {
             (ProofRows::Siblings(layer), ProofPlan::Siblings(plan)) => layer.assemble(plan, rows.collect()),
             (ProofRows::Path(_), ProofPlan::Path(places)) => {
                 let rows: Vec<Row> = rows.collect();
                 let of = |place: &ColorSlot| {
-                    rows.get(usize::from(place.color)).ok_or(Misuse::Rule("a row of each color"))
+                    rows.get(usize::from(place.color)).ok_or(Misuse::Rule("every color has a row"))
                 };
                 places.iter().map(|place| hash(of(place)?)).collect()
             }
             (ProofRows::Batch(code), ProofPlan::Batch(plan)) => {
                 code.assemble(plan, rows.collect())?.iter().map(hash).collect()
             }
-            _ => Err(Misuse::Rule("a plan of this stack").into()),
+            _ => Err(Misuse::Rule("the plan is of this stack").into()),
         }
     }
 }

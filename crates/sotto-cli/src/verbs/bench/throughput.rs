@@ -166,7 +166,7 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
         for ((server, _, clients), rounds) in ways.iter().zip(&mut rounds) {
             rounds.push(round(
                 server,
-                requests.get(..*clients).expect_or_default("fewer requests than clients"),
+                requests.get(..*clients).expect_or_default("there are requests for all clients"),
                 &first,
                 span,
             )?);

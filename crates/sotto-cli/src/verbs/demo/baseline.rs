@@ -28,7 +28,7 @@ pub(super) fn in_the_clear(
         stream.read_exact(&mut asked)?;
         let start = u32::from_le_bytes(asked) as usize * row_bytes;
         stream.write_all(
-            table.get(start..start + row_bytes).expect_or_default("the demo asks for a row of the table"),
+            table.get(start..start + row_bytes).expect_or_default("the demo looks up a row of the table"),
         )
     })?;
     let began = Instant::now();

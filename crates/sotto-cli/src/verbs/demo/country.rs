@@ -18,8 +18,8 @@ pub(super) const BLOCK: u32 = 256;
 /// Finds the data: at the given path, or in the project.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     super::find(given, DEFAULT, Path::is_file).ok_or_else(|| {
-        Failure::missing(format!("the demo's data is not here: {DEFAULT}"))
-            .fix("run the demo inside the project's checkout, or give --data FILE")
+        Failure::missing(format!("the demo's data is missing: {DEFAULT}"))
+            .fix("run the demo in a checkout of the project, or give --data FILE")
     })
 }
 
@@ -37,8 +37,7 @@ impl Countries {
             let line = line.map_err(|error| Failure::file("reading", path, &error))?;
             let range = parse(&line).filter(|(first, last, _)| first <= last).ok_or_else(|| {
                 let at = format!("{}, line {}", path.display(), i + 1);
-                Failure::input(format!("{at}: `first,last,CC` was expected"))
-                    .fix("use the file that comes with the project")
+                Failure::input(format!("{at}: expected `first,last,CC`")).fix("use the file of the project")
             })?;
             ranges.push(range);
         }
@@ -59,7 +58,7 @@ impl Countries {
             let (start, end) = (*blocks.start() as usize * 2, (*blocks.end() as usize + 1) * 2);
             for row in table
                 .get_mut(start..end)
-                .expect_or_default("blocks of IPv4 addresses are in the table")
+                .expect_or_default("all IPv4 blocks are in the table")
                 .chunks_exact_mut(2)
             {
                 row.copy_from_slice(country);

@@ -48,7 +48,7 @@ pub(super) struct SpentOnLookup {
 impl SpentOnLookup {
     /// The cost of the table's last lookup.
     pub(super) fn last(table: &Table) -> Result<Self> {
-        let missing = || Failure::internal("a lookup over loopback left no times");
+        let missing = || Failure::internal("a lookup over loopback has no times");
         let last = table.last_lookup().ok_or_else(missing)?;
         Ok(SpentOnLookup {
             client: last.query + last.recover,

@@ -32,7 +32,7 @@ pub(super) fn run(clients: Vec<Table>, rows: u64, admin: SocketAddr, span: Durat
         let asking: Vec<_> = asking.collect();
         std::thread::sleep(span);
         over.store(true, Ordering::Relaxed);
-        let gone = |_| Failure::internal("a client of the crowd ended badly");
+        let gone = |_| Failure::internal("a client thread panicked");
         asking.into_iter().map(|thread| thread.join().map_err(gone)?).sum::<Result<u64>>()
     })?;
     let took = began.elapsed().as_secs_f64();

@@ -112,7 +112,7 @@ impl Demo {
         let both = [SchemeRun::new(HINTED, &table, &lookups), SchemeRun::new(KEYED, &keyed, &again)];
         story.side_by_side(&both, &larger)?;
 
-        let example = lookups.first().ok_or_else(|| Failure::internal("no address was looked up"))?;
+        let example = lookups.first().ok_or_else(|| Failure::internal("no address is looked up"))?;
         let ways = others(&plain, example)?;
         let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
         story.compare(&both, &ways, source_bytes)?;
@@ -189,7 +189,7 @@ fn others(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
     let first = Ipv4Addr::from(row * country::BLOCK);
     // Zero bytes stand for an address without a country.
     if value != plain.of(first).unwrap_or_default() {
-        return Err(Failure::internal("asking in the clear gave another answer than the data"));
+        return Err(Failure::internal("the plaintext query and the data give different answers"));
     }
     let download = baseline::download(&table).map_err(failed)?;
     let told = format!("{first}/24");
@@ -208,6 +208,6 @@ fn check(lookups: &[AddressLookup]) -> Result<()> {
     match lookups.iter().find(|lookup| !lookup.right()) {
         None => Ok(()),
         Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.address))
-            .fix("please report it: a lookup fails once in 2^40 at most")),
+            .fix("please report it, since a lookup fails with probability 2^-40 at most")),
     }
 }

@@ -22,11 +22,11 @@ pub(super) struct Narrator {
 impl Narrator {
     pub(super) fn data(self, path: &Path, ranges: usize) -> Result<()> {
         self.screen.say(
-            "Which country is an IPv4 address registered in? Asked without telling anyone the address.\n",
+            "In which country is an IPv4 address registered? Looked up without revealing the address.\n",
         )?;
         self.screen.say(format!(
             "Data       {} ({} ranges)\n           Statistics of the regional internet registries, published by the \
-             Number Resource\n           Organization (nro.net) under CC BY 4.0. Known to have errors.",
+             Number Resource\n           Organization (nro.net) under CC BY 4.0. It has known errors.",
             path.display(),
             units::count(ranges as u64)
         ))
@@ -39,7 +39,7 @@ impl Narrator {
             "Encode     {} rows of {} bytes, one per /24 block of addresses, in {}\n           \
              ({})\n           \
              {}:\n           matrix of {} x {} bytes, image of {}\n           \
-             security {} ({})\n           a lookup comes back wrong with probability {}",
+             security {} ({})\n           a lookup fails with probability {}",
             units::count(done.rows),
             done.row_bytes,
             took,
@@ -57,8 +57,8 @@ impl Narrator {
     pub(super) fn encoded_too(self, done: &EncodeOutcome) -> Result<()> {
         let (summary, scheme) = (&done.summary, &done.scheme);
         self.screen.say(format!(
-            "           and once more, in {}, for {}:\n           \
-             {} records of {} bytes, image of {}; security {}, wrong with probability {}",
+            "           and again, in {}, for {}:\n           \
+             {} records of {} bytes, image of {}; security {}, a lookup fails with probability {}",
             units::time(done.took),
             scheme.title,
             units::count(scheme.records),
@@ -77,7 +77,7 @@ impl Narrator {
     pub(super) fn opened(self, table: &Table) -> Result<()> {
         let stats = table.stats();
         self.screen.say(format!(
-            "Open       catalog {}, hint {} once, in {}; signed by the key that is pinned,\n           {}\n",
+            "Open       catalog {}, hint {} once, in {}; signed by the pinned key,\n           {}\n",
             units::bytes(stats.catalog.down),
             units::bytes(stats.artifacts.down),
             units::time(stats.opening),
@@ -89,7 +89,7 @@ impl Narrator {
         let columns = [
             ("address", false),
             ("answer", false),
-            ("as in the clear", false),
+            ("correct", false),
             ("client ms", true),
             ("server ms", true),
             ("round trip ms", true),
@@ -99,7 +99,7 @@ impl Narrator {
         let rows = lookups.iter().map(|lookup| {
             vec![
                 lookup.address.to_string(),
-                if lookup.answer.is_empty() { "(nobody's)".to_owned() } else { lookup.answer.clone() },
+                if lookup.answer.is_empty() { "(unassigned)".to_owned() } else { lookup.answer.clone() },
                 if lookup.right() { "yes".to_owned() } else { format!("NO: {:?}", lookup.expected) },
                 units::millis(lookup.spent.client),
                 units::millis(lookup.spent.pass),
@@ -111,24 +111,26 @@ impl Narrator {
         self.screen.say(grid::grid(&columns, rows))?;
         for lookup in lookups.iter().filter(|lookup| lookup.mixed) {
             self.screen.say(format!(
-                " {}: its block is split between countries; the table holds that of the block's first address",
+                " {}: its block is split between countries; the table has the country of its first address",
                 lookup.address
             ))?;
         }
         let seen = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len());
-        self.screen.say(format!("\nWhat the server saw of each, the first {seen} bytes:\n"))?;
+        self.screen.say(format!("\nWhat the server sees of each query (first {seen} bytes):\n"))?;
         for lookup in lookups {
             let address = lookup.address.to_string();
             self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.query_prefix)))?;
         }
-        self.screen.say("The same question twice has nothing in common, and all have one size.\n")
+        self.screen.say(
+            "Two queries for the same address have nothing in common, and all queries have the same size.\n",
+        )
     }
 
     pub(super) fn scan(self, lookups: &[AddressLookup], reading: PlainRead) -> Result<()> {
         let pass = median(lookups.iter().map(|lookup| lookup.spent.pass));
         self.screen.say(format!(
-            "The server reads its whole table ({}) for every query, or it would learn which part matters:\n\
-             in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s), {} % of that time.\n",
+            "The server reads the whole table ({}) for every query; otherwise it would learn which part matters:\n\
+             in {}, at {} GB/s. Only reading it takes {} on one thread ({} GB/s), {} % of that time.\n",
             units::bytes(reading.bytes),
             units::time(pass),
             units::digits(reading.rate(pass)),
@@ -141,12 +143,12 @@ impl Narrator {
     pub(super) fn side_by_side(self, both: &[SchemeRun; 2], larger: &LargeTableCost) -> Result<()> {
         let columns = [
             ("scheme", false),
-            ("right", true),
+            ("correct", true),
             ("hint", true),
             ("keys", true),
             ("query", true),
             ("answer", true),
-            ("100th in all", true),
+            ("100 lookups", true),
             ("open ms", true),
             ("client ms", true),
             ("server ms", true),
@@ -159,8 +161,9 @@ impl Narrator {
             row.extend([played.opening(), played.client, played.pass].map(units::millis));
             row
         });
-        self.screen
-            .say("The same addresses by two schemes, from tables with the same rows on the same server:\n")?;
+        self.screen.say(
+            "The same addresses with two schemes, from tables with the same rows on the same server:\n",
+        )?;
         self.screen.say(grid::grid(&columns, rows))?;
         let line = |costs: &Costs| {
             let once = costs.artifact_bytes + costs.keys_bytes;
@@ -169,8 +172,9 @@ impl Narrator {
         let ([hint, each], [keys, keyed_each]) = (line(&larger.hinted), line(&larger.keyed));
         let [hinted, keyed] = both.each_ref().map(|played| played.play.name());
         self.screen.say(format!(
-            "\nA hint is fetched for every epoch and makes answers cheap; keys are sent once and hold for all\n\
-             epochs. By its parameters a table of 1 GiB (2^24 rows of 64 bytes) takes {hint} once and {each}\n\
+            "\nA hint is fetched for every epoch and makes answers cheap; keys are uploaded once and are \
+             valid for\n             all epochs. By its parameters a table of 1 GiB (2^24 rows of 64 \
+             bytes) takes {hint} once and {each}\n\
              per lookup with {hinted}, {keys} once and {keyed_each} per lookup with {keyed}.\n"
         ))
     }
@@ -181,10 +185,10 @@ impl Narrator {
             ("up", true),
             ("down", true),
             ("once", true),
-            ("1st in all", true),
-            ("100th in all", true),
+            ("1 lookup", true),
+            ("100 lookups", true),
             ("ms", true),
-            ("the server learns", false),
+            ("server learns", false),
         ];
         let row = |name: &str, (up, down, once): (u64, u64, u64), time, learns: &str| {
             let each = up + down;
@@ -195,17 +199,17 @@ impl Narrator {
         };
         let private = both.iter().map(|played| {
             let bytes = (played.up, played.down, played.once());
-            row(played.play.name(), bytes, played.trip, "that somebody asks")
+            row(played.play.name(), bytes, played.trip, "that a client makes a lookup")
         });
         let others = [
-            row("download", (0, 0, ways.download.down), ways.download.time, "that somebody has it"),
-            row("in the clear", (ways.clear.up, ways.clear.down, 0), ways.clear.time, &ways.told),
+            row("download", (0, 0, ways.download.down), ways.download.time, "that a client has the table"),
+            row("plaintext", (ways.clear.up, ways.clear.down, 0), ways.clear.time, &ways.told),
         ];
         self.screen.say("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
         self.screen.say(grid::grid(&columns, private.chain(others)))?;
         self.screen.say(format!(
-            "\nThis table compresses to {}: whoever can should download it. Private lookups are for tables\n\
-             one cannot hold or may not have.\n",
+            "\nThis table compresses to {}: if you can, download it. Private lookups are for tables that \
+             are\n             too large to download, or that clients may not have.\n",
             units::bytes(source),
         ))
     }
@@ -214,8 +218,8 @@ impl Narrator {
         let trip =
             median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)).as_secs_f64();
         self.screen.say(format!(
-            "{} clients at once: {} lookups a second, {} queries to a pass over the table on average\n\
-             (one client alone: {} a second). Whoever asks while a pass runs shares the next one.",
+            "{} concurrent clients: {} lookups per second, {} queries per pass over the table on average\n\
+             (one client alone: {} per second). Queries that arrive during a pass share the next pass.",
             crowd.clients,
             units::digits(crowd.per_second),
             units::digits(crowd.batch),

@@ -38,7 +38,7 @@ impl DemoScheme {
     /// The registered scheme.
     pub(super) fn entry(self) -> Result<&'static SchemeEntry> {
         sotto_registry::find(self.scheme)
-            .ok_or_else(|| Failure::new(Exit::Params, format!("this build does not carry {}", self.scheme)))
+            .ok_or_else(|| Failure::new(Exit::Params, format!("scheme {} is not in this build", self.scheme)))
     }
 
     /// The name of the scheme without its version, for output.
@@ -93,7 +93,7 @@ impl DemoTables {
     pub(super) fn new(args: &Demo, data: &Path, screen: Screen) -> Result<Self> {
         let scratch = tempfile::Builder::new().prefix("sotto-demo-").tempdir();
         let scratch = scratch.map_err(|error| {
-            Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
+            Failure::new(Exit::Storage, format!("cannot create a temporary directory: {error}"))
         })?;
         let folder = scratch.path().to_owned();
         // A file that the encoder has just moved is not found, although its folder may still be

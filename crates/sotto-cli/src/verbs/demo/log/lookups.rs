@@ -92,7 +92,7 @@ impl LogServer {
         let mut stack = opened.map_err(exit_mapping::client)?;
         let of = usize::try_from(entry).ok().and_then(|entry| sample.entries.get(entry));
         let leaf =
-            of.ok_or_else(|| Failure::internal("the table of names says an entry that there is not"))?.leaf;
+            of.ok_or_else(|| Failure::internal("the table of names has an entry that does not exist"))?.leaf;
         let began = Instant::now();
         let text = merkle::prove(&mut stack, &self.log_key, entry, leaf)?;
         let took = began.elapsed();
@@ -113,7 +113,7 @@ fn look_up(table: &mut Table, sample: &Sample, name: &str) -> Result<NameLookup>
     let value = table.find(name).map_err(exit_mapping::client)?;
     let number = |value: Vec<u8>| {
         let text = table.catalog().value.show(&value);
-        text.parse().map_err(|_| Failure::internal(format!("{text:?} is no number of an entry")))
+        text.parse().map_err(|_| Failure::internal(format!("{text:?} is not an index of an entry")))
     };
     let entry = value.map(number).transpose()?;
     Ok(NameLookup {

@@ -56,7 +56,7 @@ impl Demo {
         let found = stage.look_up(&sample, &names, screen)?;
         narration::found(screen, &found)?;
         let entry = found.first().and_then(|first| first.entry);
-        let entry = entry.ok_or_else(|| Failure::internal("a name of the sample was not found"))?;
+        let entry = entry.ok_or_else(|| Failure::internal("no entry for a name of the sample"))?;
         let proof = stage.prove(&sample, entry)?;
         narration::proved(screen, &proof)?;
         Ok(LogReport { sample, stage, found, proof })
@@ -80,7 +80,7 @@ impl LogReport {
         match self.found.iter().find(|found| !found.right()) {
             None => Ok(()),
             Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.name))
-                .fix("please report it: a lookup fails once in 2^40 at most")),
+                .fix("please report it, since a lookup fails with probability 2^-40 at most")),
         }
     }
 }

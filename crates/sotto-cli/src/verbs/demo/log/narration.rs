@@ -13,13 +13,13 @@ const LINES: usize = 5;
 pub(super) fn data(screen: Screen, sample: &Sample) -> Result<()> {
     screen.say(
         "\nWhich entry of a Certificate Transparency log has a certificate for a name, and is it really in the log?\n\
-         Asked without telling anyone the name.\n",
+         Looked up without revealing the name.\n",
     )?;
     let root = sample.root.to_string();
     screen.say(format!(
         "Log        {}: the first {} entries of a real log, of 3 May 2025.\n           \
-         Every leaf hash is the one that the log published; root {}...\n           \
-         The sample has no signed head: a key made just now signs it.\n\
+         Every leaf hash matches the published one; root {}...\n           \
+         The sample has no signed checkpoint: a key created just now signs it.\n\
          Names      {} domain names, each with the first entry that has it",
         sample.path.display(),
         units::count(sample.entries.len() as u64),
@@ -31,7 +31,7 @@ pub(super) fn data(screen: Screen, sample: &Sample) -> Result<()> {
 pub(super) fn staged(screen: Screen, stage: &LogServer) -> Result<()> {
     let names = &stage.names.summary;
     screen.say(format!(
-        "Encode     by name: {} rows of {} bytes, two of which a name may lie in, in {}\n           \
+        "Encode     by name: {} rows of {} bytes, of which a lookup fetches two, in {}\n           \
          proofs: {}, {} tables of hashes (a table for each color of the tree), in {}\n\
          Serve      {}\n",
         units::count(names.rows),
@@ -48,14 +48,14 @@ pub(super) fn found(screen: Screen, found: &[NameLookup]) -> Result<()> {
     let columns = [
         ("name", false),
         ("answer", false),
-        ("as in the clear", false),
+        ("correct", false),
         ("client ms", true),
         ("server ms", true),
         ("round trip ms", true),
         ("bytes up", true),
         ("bytes down", true),
     ];
-    let answer = |entry: Option<u64>| entry.map_or("not there".to_owned(), |entry| format!("entry {entry}"));
+    let answer = |entry: Option<u64>| entry.map_or("not found".to_owned(), |entry| format!("entry {entry}"));
     let rows = found.iter().map(|found| {
         vec![
             found.name.clone(),
@@ -69,13 +69,14 @@ pub(super) fn found(screen: Screen, found: &[NameLookup]) -> Result<()> {
         ]
     });
     screen.say(grid::grid(&columns, rows))?;
-    screen.say("\nA name that is not there is asked for like any other, and only the client learns it.\n")
+    screen
+        .say("\nA missing name is looked up like any other, and only the client learns that it is missing.\n")
 }
 
 pub(super) fn proved(screen: Screen, proof: &Proof) -> Result<()> {
     screen.say(format!(
-        "That entry {} is in the log: {} lookups, one in each table, {} up and {} down,\n\
-         {} of hints once, {}. Verified against the key that signed the log:\n",
+        "Proof that entry {} is in the log: {} lookups, one in each table, {} up and {} down,\n\
+         {} of hints once, {}. Verified with the key of the log:\n",
         proof.entry,
         proof.lookups,
         units::bytes(proof.up),
@@ -87,5 +88,5 @@ pub(super) fn proved(screen: Screen, proof: &Proof) -> Result<()> {
     for line in lines.iter().take(LINES) {
         screen.say(format!("   {line}"))?;
     }
-    screen.say(format!("   ... {} lines in all", lines.len()))
+    screen.say(format!("   ... {} lines in total", lines.len()))
 }

@@ -43,8 +43,8 @@ pub(in crate::verbs::demo) struct Sample {
 /// Finds the sample: at the given path, or in the project.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     crate::verbs::demo::find(given, DEFAULT, |path| path.is_dir()).ok_or_else(|| {
-        Failure::missing(format!("the demo's log is not here: {DEFAULT}"))
-            .fix("run the demo inside the project's checkout, or give --log DIR")
+        Failure::missing(format!("the demo's log is missing: {DEFAULT}"))
+            .fix("run the demo in a checkout of the project, or give --log DIR")
     })
 }
 
@@ -56,7 +56,7 @@ impl Sample {
         let root = text
             .trim()
             .parse()
-            .map_err(|_| Failure::input(format!("{}: a hash in hexadecimal was expected", root.display())))?;
+            .map_err(|_| Failure::input(format!("{}: expected a hash in hexadecimal", root.display())))?;
         let mut sample =
             Sample { path: folder.to_owned(), entries: Vec::new(), names: BTreeMap::new(), root };
         for number in 0..MAX_BUNDLES {
@@ -78,8 +78,8 @@ impl Sample {
         for (index, entry) in (first..).zip(BundleEntries::new(LogLayout::StaticCt, bundle, first, &name)) {
             let entry = entry.map_err(|error| Failure::input(error.to_string()))?;
             if expected.next() != Some(&entry.leaf) {
-                let why = format!("{name}: entry {index} is not the one whose hash the log published");
-                return Err(Failure::input(why).fix("use the sample that comes with the project"));
+                let why = format!("{name}: entry {index} does not match the published hash");
+                return Err(Failure::input(why).fix("use the sample of the project"));
             }
             // A wildcard stands for names that it does not contain.
             for name in names::of(entry.content).into_iter().filter(|name| !name.contains('*')) {
@@ -90,7 +90,7 @@ impl Sample {
             self.entries.push(SampleEntry { written: entry.written.to_vec(), leaf: entry.leaf });
         }
         if expected.next().is_some() {
-            return Err(Failure::input(format!("{name}: the log published hashes of more entries")));
+            return Err(Failure::input(format!("{name}: the log has more hashes than entries")));
         }
         Ok(())
     }

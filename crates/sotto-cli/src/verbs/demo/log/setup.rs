@@ -73,7 +73,7 @@ impl LogServer {
             ["--layout", "static-ct", "--design", "color", "--public-layers", "0", "--scheme", "simplepir/1"];
         merkle::build(given.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
         let took = began.elapsed();
-        let missing = || Failure::internal("the stack that was built is not there");
+        let missing = || Failure::internal("the built stack is missing");
         let (signature, stack) =
             StackDir::find(&out).ok_or_else(missing)?.read().map_err(exit_mapping::db)?;
 
@@ -113,12 +113,8 @@ fn signed(sample: &Sample, folder: &Path) -> Result<LogKey> {
     sample.entries.iter().try_for_each(|entry| writer.append(&entry.written)).map_err(failed)?;
     let checkpoint = writer.publish(&signer).map_err(failed)?;
     if Hex32::from(checkpoint.root) != sample.root {
-        let why = format!(
-            "the entries have root {}, and {} was expected",
-            Hex32::from(checkpoint.root),
-            sample.root
-        );
-        return Err(Failure::input(why).fix("use the sample that comes with the project"));
+        let why = format!("the entries have root {}, expected {}", Hex32::from(checkpoint.root), sample.root);
+        return Err(Failure::input(why).fix("use the sample of the project"));
     }
     Ok(signer.public().clone())
 }
