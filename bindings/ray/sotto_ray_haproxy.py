@@ -56,7 +56,7 @@ def bounded(config: str, proxies: list[str]) -> str:
     for found, wanted in (*CHANGES, (FRONTEND, r"\g<0>" + rules(proxies).replace("\\", r"\\"))):
         config, count = re.subn(found, wanted, config, flags=re.MULTILINE)
         if count != 1:
-            raise ValueError(f"Ray Serve's configuration of HAProxy has {found!r} {count} times, and not once: use the Ray that is pinned")
+            raise ValueError(f"Ray Serve's configuration of HAProxy has {found!r} {count} times, expected once: use the pinned version of Ray")
     return config
 
 

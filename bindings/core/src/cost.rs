@@ -143,22 +143,22 @@ impl LookupCost {
             (_, 1) => "for one row of".to_owned(),
             (_, rows) => format!("for {rows} rows of"),
         };
-        let count = if hides_count { ", nor how many of those were" } else { "" };
+        let count = if hides_count { ", nor how many" } else { "" };
         let mut leakage = format!(
-            "{who} saw {requests} {rows} {table}, epoch {}, from this address at this time. It did not see which rows or \
-             keys were wanted{count}, nor whether the table has them",
+            "{who} saw {requests} {rows} {table}, epoch {}, from this address at this time. It did not see \
+             which rows or keys were looked up{count}, nor whether the table has them",
             self.epoch
         );
         if servers > 1 {
-            leakage.push_str(", as long as the servers do not put together what they saw");
+            leakage.push_str(", as long as the servers do not collude");
         }
         leakage.push('.');
         if has_keys {
-            leakage.push_str(" It knows requests under the same keys for one client's.");
+            leakage.push_str(" It can link requests that use the same keys to one client.");
         }
         if self.rows_opened > 0 {
             leakage.push_str(&format!(
-                " It also saw that {} rows were opened, and not which.",
+                " It also saw that {} rows were opened, but not which.",
                 self.rows_opened
             ));
         }

@@ -61,7 +61,7 @@ impl BindingError {
 
     /// The error for a number that no table has a row of.
     pub fn no_row() -> Self {
-        let message = "a row's number is from 0 on, and below the number of rows";
+        let message = "the row number is outside the table";
         BindingError::new(ErrorKind::Row, "misuse", message, "give a row of the table")
     }
 
@@ -74,8 +74,8 @@ impl BindingError {
     fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        let fix = "tell the authors of sotto, and open the table again";
-        BindingError::new(ErrorKind::Machine, "bug", format!("sotto has a bug: {text}"), fix)
+        let fix = "report this, and open the table again";
+        BindingError::new(ErrorKind::Machine, "bug", format!("bug in sotto: {text}"), fix)
     }
 }
 

@@ -88,8 +88,8 @@ impl ParsedOptions {
         let snapshot =
             options.snapshot.as_deref().map(str::parse).transpose().map_err(|error: ParseHexError| {
                 BindingError::misuse(
-                    format!("the snapshot is no digest: {error}"),
-                    "give the one that `sotto inspect` prints",
+                    format!("the snapshot is not a digest: {error}"),
+                    "give the snapshot that `sotto inspect` prints",
                 )
             })?;
         Ok(ParsedOptions {
@@ -130,5 +130,5 @@ impl ParsedOptions {
 fn seconds(what: &str, seconds: f64) -> Result<Duration, BindingError> {
     let fix = "give a number of seconds, such as 60";
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| BindingError::misuse(format!("{what} is no length of time: {seconds}"), fix))
+        .map_err(|_| BindingError::misuse(format!("{what} is not a duration: {seconds}"), fix))
 }

@@ -78,7 +78,7 @@ impl TableInfo {
     /// An error for a stack without tables.
     pub fn stack(batch: &BatchStack) -> Result<Self, BindingError> {
         let (stack, layers) = (batch.stack(), batch.layers());
-        let none = || ClientError::from(Error::from(Misuse::Rule("a stack has a table")));
+        let none = || ClientError::from(Error::from(Misuse::Rule("a stack has at least one table")));
         let table = stack.tables().first().ok_or_else(none)?;
         let (kind, key_form) = match layers {
             BatchAccess::Keys(keys) => ("key", Some(keys.0.keyword().params().form.name())),

@@ -48,8 +48,8 @@ impl TableOrStack {
         batch: usize,
     ) -> Result<(LookupOutcome, LookupCost), BindingError> {
         if !(1..=MAX_OF_A_BATCH).contains(&batch) {
-            let fix = format!("give one of 1 to {MAX_OF_A_BATCH}");
-            return Err(BindingError::misuse(format!("a batch of {batch} is none"), fix));
+            let fix = format!("give a size from 1 to {MAX_OF_A_BATCH}");
+            return Err(BindingError::misuse(format!("a batch of {batch} lookups is not possible"), fix));
         }
         let (mut padded, mut cost) = (lookups.to_vec(), LookupCost::of(lookups.len()));
         let start = Instant::now();

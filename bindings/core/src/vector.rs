@@ -54,7 +54,7 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
     // The secrets are for other clients, which need all of their bytes.
     for (name, secret) in &vector.secrets {
         if bytes.of(secret)?.is_none() {
-            return Err(VectorError::damaged(name, "only requests may be left out"));
+            return Err(VectorError::damaged(name, "only requests may be omitted"));
         }
     }
     let mut tape = ReplayTransport { vector: &vector, bytes, step: 0 };
@@ -72,7 +72,7 @@ pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
         return Err(VectorError::RequestMissing { step: tape.step });
     }
     if scheme != vector.scheme {
-        return Err(VectorError::damaged("the scheme", "the catalog has another"));
+        return Err(VectorError::damaged("the scheme", "differs from that of the catalog"));
     }
     if value != vector.value.0 {
         return Err(VectorError::OtherRow { row: vector.row });
@@ -91,7 +91,7 @@ impl ReplayTransport<'_> {
     fn play(&mut self, server: u8, request: &Request) -> Result<Response, VectorError> {
         let step = self.step;
         let differs = |what| VectorError::OtherRequest { step, what };
-        let exchange = self.vector.exchanges.get(step).ok_or(differs("one more than were recorded"))?;
+        let exchange = self.vector.exchanges.get(step).ok_or(differs("more requests than recorded"))?;
         let parts = [
             ("another server", exchange.server == server),
             ("another method", exchange.method == format::method(request.method)),
@@ -103,9 +103,9 @@ impl ReplayTransport<'_> {
             return Err(differs(what));
         }
         let body = self.bytes.of(&exchange.response)?;
-        let body = body.ok_or(VectorError::damaged("a response", "only requests may be left out"))?;
+        let body = body.ok_or(VectorError::damaged("a response", "only requests may be omitted"))?;
         if body.len() as u64 > request.limit {
-            return Err(VectorError::damaged("a response", "longer than any answer to its request"));
+            return Err(VectorError::damaged("a response", "longer than any answer to the request"));
         }
         self.step += 1;
         Ok(Response::new(exchange.status, body.into_owned()))

@@ -26,16 +26,16 @@ pub(crate) struct Config {
 /// An error of the caller, for an invalid configuration.
 pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     let mut all: Map<String, Value> =
-        serde_json::from_slice(json).map_err(|error| wrong(&format!("it is no JSON object: {error}")))?;
-    let servers: Vec<String> = field(&mut all, "servers")?.ok_or_else(|| wrong("it names no \"servers\""))?;
-    let table = field(&mut all, "table")?.ok_or_else(|| wrong("it names no \"table\""))?;
+        serde_json::from_slice(json).map_err(|error| wrong(&format!("not a JSON object: {error}")))?;
+    let servers: Vec<String> = field(&mut all, "servers")?.ok_or_else(|| wrong("\"servers\" is missing"))?;
+    let table = field(&mut all, "table")?.ok_or_else(|| wrong("\"table\" is missing"))?;
     let batch = field(&mut all, "batch")?.unwrap_or(BATCH);
     if !(1..=MAX_SERVERS).contains(&servers.len()) || servers.iter().any(String::is_empty) {
-        return Err(wrong("\"servers\" are the addresses of 1 to 8 servers"));
+        return Err(wrong("\"servers\" does not have 1 to 8 addresses"));
     }
     let twice = |(i, server): (usize, &String)| servers.iter().skip(i + 1).any(|other| other == server);
     if servers.iter().enumerate().any(twice) {
-        return Err(wrong("one server is named twice: it would see all parts of each question"));
+        return Err(wrong("\"servers\" has one address twice, whose server would learn what is looked up"));
     }
     let options: Options =
         serde_json::from_value(Value::Object(all)).map_err(|error| wrong(&error.to_string()))?;
@@ -43,7 +43,7 @@ pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     // caller says.
     if options.state.is_some() && options.rollback_dir.is_none() {
         return Err(wrong(
-            "a \"state\" needs a \"rollback_dir\": a second folder, whose counter exposes an old copy of it",
+            "\"state\" needs \"rollback_dir\", a second folder for the counter that exposes an old copy of the state",
         ));
     }
     Ok(Config { servers, table, batch, options })
@@ -56,7 +56,7 @@ fn field<T: DeserializeOwned>(all: &mut Map<String, Value>, name: &str) -> Resul
 
 fn wrong(why: &str) -> BindingError {
     BindingError::misuse(
-        format!("the configuration is wrong: {why}"),
+        format!("the configuration is not valid: {why}"),
         "see \"Opening\" in bindings/native/README.md",
     )
 }

@@ -33,8 +33,8 @@ impl ParsedLookup {
         match bytes.map(str::from_utf8) {
             Ok(Ok(key)) => ParsedLookup::Key(key.to_owned()),
             Ok(Err(error)) => ParsedLookup::Invalid(BindingError::misuse(
-                format!("a key is UTF-8: {error}"),
-                "give text that is",
+                format!("a key is not UTF-8: {error}"),
+                "give keys in UTF-8",
             )),
             Err(fault) => ParsedLookup::Invalid(fault),
         }
@@ -45,7 +45,7 @@ impl ParsedLookup {
         let parsed = json.and_then(|json| {
             let fix = "give a list of rows and keys, such as [7, \"ann@example.com\"]";
             let list: Vec<Value> = serde_json::from_slice(json).map_err(|error| {
-                BindingError::misuse(format!("the lookups are no JSON list: {error}"), fix)
+                BindingError::misuse(format!("the lookups are not a JSON list: {error}"), fix)
             })?;
             match list.len() <= MAX {
                 true => Ok(list),
@@ -69,13 +69,13 @@ impl ParsedLookup {
                 None => ParsedLookup::Invalid(BindingError::new(
                     ErrorKind::Row,
                     "misuse",
-                    format!("a row's number is whole, from 0 on, and below the number of rows; not {number}"),
+                    format!("a row number is not a whole number from 0: {number}"),
                     "give a row of the table",
                 )),
             },
             _ => ParsedLookup::Invalid(BindingError::misuse(
-                "a row is a number and a key is text",
-                "give one of them",
+                "a lookup is neither a number nor text",
+                "give a row as a number, or a key as text",
             )),
         }
     }

@@ -67,7 +67,7 @@ pub(crate) fn with<T>(
     what: impl FnOnce(&mut OpenTable) -> Result<T, BindingError>,
 ) -> Result<T, BindingError> {
     let handle = all(|tables| tables.get(&table).map(Arc::clone)).ok_or_else(BindingError::closed)?;
-    let damaged = |_| BindingError::misuse("a lookup of this table ended in a bug", "open it again");
+    let damaged = |_| BindingError::misuse("a bug ended an earlier lookup of this table", "open it again");
     let mut state = handle.state.lock().map_err(damaged)?;
     handle.cancelled.store(false, Ordering::SeqCst);
     what(&mut state).map_err(|fault| unless_cancelled(fault, &handle.cancelled))
@@ -117,7 +117,7 @@ fn unless_cancelled(fault: BindingError, cancelled: &AtomicBool) -> BindingError
     match cancelled.load(Ordering::SeqCst) {
         true => BindingError {
             code: "cancelled".to_owned(),
-            ..BindingError::misuse("the transport has ended the call", "call again")
+            ..BindingError::misuse("the transport ended the call", "call again")
         },
         false => fault,
     }

@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 fn address(text: &str) -> Result<IpAddr, PyFault> {
-    text.parse()
-        .map_err(|_| PyFault::misuse(format!("{text:?} is no IP address"), "give one, such as 192.0.2.7"))
+    text.parse().map_err(|_| {
+        PyFault::misuse(format!("{text:?} is not an IP address"), "give an address such as 192.0.2.7")
+    })
 }
 
 /// Requests under way, and the memory that they take.
@@ -49,7 +50,7 @@ impl RequestAdmission {
 impl RequestPermit {
     fn grow(&self, bytes: u64) -> PyResult<()> {
         let mut permit = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let released = || PyFault::misuse("the permit was released", "take another with `enter`");
+        let released = || PyFault::misuse("the permit is released", "take another permit with `enter`");
         let permit = permit.as_mut().ok_or_else(released)?;
         Ok(permit.grow(bytes).map_err(|problem| refused(&problem))?)
     }

@@ -56,7 +56,7 @@ pub(crate) fn keys_of(table: PyTable, on: &str) -> Result<Vec<PyLookup>, PyFault
     let (batches, schema) = table.into_inner();
     if schema.column_with_name(on).is_none() {
         let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        let message = format!("there is no column {on:?}");
+        let message = format!("no column {on:?}");
         return Err(PyFault::misuse(message, format!("give one of {}", names.join(", "))));
     }
     let mut into = Vec::new();
@@ -67,7 +67,10 @@ pub(crate) fn keys_of(table: PyTable, on: &str) -> Result<Vec<PyLookup>, PyFault
             _ => keys(array.as_ref()),
         };
         let other = || {
-            PyTypeError::new_err(format!("{on:?} holds {}, and no text and no integers", array.data_type()))
+            PyTypeError::new_err(format!(
+                "column {on:?} has type {}, expected text or integers",
+                array.data_type()
+            ))
         };
         into.extend(of_batch.ok_or_else(other)?);
     }

@@ -131,10 +131,10 @@ impl Options {
         let lock = dir.lock()?;
         let is_there = dir.latest()?.is_some() || StackDir::find(out).is_some();
         if is_there && !self.again {
-            let message = format!("{}: there is a table here", out.display());
+            let message = format!("{}: a table exists here", out.display());
             return Err(PyFault::misuse(
                 message,
-                "say again=True to make its next epoch, or give another folder",
+                "give again=True to make its next epoch, or another folder",
             ));
         }
         let read = || sotto_db::ingest(input, source, out, silent);
@@ -190,13 +190,14 @@ impl Options {
 
     /// What is written of the table.
     fn pieces(&self) -> Result<EncodeTarget, PyFault> {
-        let no_part = || PyFault::misuse("there is no such part", "give a number from 0 on, or \"front\"");
+        let no_part =
+            || PyFault::misuse("the part does not exist", "give a number from 0 below parts, or \"front\"");
         if self.batch.is_some() && self.parts.is_some() {
-            return Err(PyFault::misuse("a stack is not cut", "leave batch or parts out"));
+            return Err(PyFault::misuse("batch does not apply with parts", "omit batch or parts"));
         }
         match (self.parts, &self.part) {
             (None, None) => Ok(EncodeTarget::Pieces(PiecesToWrite::Whole)),
-            (None, Some(_)) => Err(PyFault::misuse("a part of how many?", "give parts")),
+            (None, Some(_)) => Err(PyFault::misuse("part needs parts", "give parts")),
             (Some(parts), None) => Ok(EncodeTarget::Pieces(PiecesToWrite::All(parts))),
             (Some(parts), Some(ColumnRef::Name(name))) if name == "front" => {
                 Ok(EncodeTarget::Pieces(PiecesToWrite::Front(parts)))
@@ -219,8 +220,9 @@ impl Options {
     ) -> Result<(String, String), PyFault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
         if let SourceLayout::Keyword(_) = source.layout {
-            let message = "keys lie in rows at random, so that no two readings of a file give the same rows";
-            return Err(PyFault::misuse(message, "cut a table of keys at once: leave part out"));
+            let message =
+                "part does not apply to keyword tables, whose rows differ with each reading of a file";
+            return Err(PyFault::misuse(message, "omit part to make all parts at once"));
         }
         let dir = TableDir::open(out)?;
         let _held = dir.share()?;
@@ -246,7 +248,9 @@ impl Options {
         let column = |named: &Option<ColumnRef>| named.as_ref().map(column);
         if is_raw {
             let fix = "give row_bytes";
-            let row_bytes = self.row_bytes.ok_or_else(|| PyFault::misuse("how wide are the rows?", fix))?;
+            let row_bytes = self
+                .row_bytes
+                .ok_or_else(|| PyFault::misuse("a raw file needs the width of its rows", fix))?;
             let value = if encoding == Encoding::Text { ValueKind::Bytes } else { encoding.kind() };
             return Ok(SourceLayout::Raw { row_bytes, value });
         }
@@ -278,9 +282,9 @@ impl Options {
                 bands,
             }));
         }
-        let fix = "give value, the name of a column or its number from 1 on";
+        let fix = "give value, the name of a column or its number from 1";
         let value =
-            column(&self.value).ok_or_else(|| PyFault::misuse("which column has the values?", fix))?;
+            column(&self.value).ok_or_else(|| PyFault::misuse("no column of values is given", fix))?;
         let Some(start) = column(&self.start) else {
             return Ok(SourceLayout::Index(IndexOptions { value, row: column(&self.row), values }));
         };
@@ -292,8 +296,8 @@ impl Options {
             "u64" => KeyKind::U64,
             other => {
                 return Err(PyFault::misuse(
-                    format!("{other}: keys of ranges are ipv4, u32 or u64"),
-                    "give one",
+                    format!("unknown type of keys {other}"),
+                    "give ipv4, u32 or u64",
                 ));
             }
         };
@@ -326,14 +330,14 @@ fn scheme(id: &str) -> Result<&'static SchemeEntry, PyFault> {
     let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
     let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
-    let none = || PyFault::misuse(format!("there is no scheme {id:?}"), format!("give one of {}", known()));
+    let none = || PyFault::misuse(format!("unknown scheme {id:?}"), format!("give one of {}", known()));
     sotto_registry::find(id).or_else(last).ok_or_else(none)
 }
 
 fn goal(name: Option<&str>) -> Result<Goal, PyFault> {
     let Some(name) = name else { return Ok(Goal::default()) };
     let known = || Goal::ALL.map(Goal::name).join(", ");
-    let none = || PyFault::misuse(format!("there is no goal {name:?}"), format!("give one of {}", known()));
+    let none = || PyFault::misuse(format!("unknown goal {name:?}"), format!("give one of {}", known()));
     Goal::ALL.into_iter().find(|goal| goal.name() == name).ok_or_else(none)
 }
 

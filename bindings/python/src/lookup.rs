@@ -27,9 +27,7 @@ impl PyLookup {
         if let Ok(text) = item.cast::<PyString>() {
             return match text.to_str() {
                 Ok(text) => PyLookup::Key(text.to_owned()),
-                Err(_) => {
-                    wrong("a key holds half a character (a surrogate)", "give text that is valid UTF-8")
-                }
+                Err(_) => wrong("a key has an unpaired surrogate", "give text that is valid UTF-8"),
             };
         }
         if item.is_none() || item.is_instance_of::<PyBool>() {
@@ -65,5 +63,5 @@ fn wrong(message: &str, fix: &str) -> PyLookup {
 
 fn other(item: &Bound<'_, PyAny>) -> PyErr {
     let name = item.get_type().name().map_or_else(|_| "this".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("a row is an int and a key is a str, not {name}"))
+    PyTypeError::new_err(format!("expected a row as int or a key as str, got {name}"))
 }

@@ -36,8 +36,12 @@ fn bad_frame(error: FrameError) -> PyFault {
 }
 
 fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry, PyFault> {
-    let unknown =
-        || PyFault::misuse(format!("scheme {} is not in this build", catalog.scheme), "build with it");
+    let unknown = || {
+        PyFault::misuse(
+            format!("scheme {} is not in this build", catalog.scheme),
+            "use a build that has the scheme",
+        )
+    };
     sotto_registry::find(&catalog.scheme).ok_or_else(unknown)
 }
 
@@ -97,12 +101,16 @@ impl Part {
                 file.verify(&silent)?;
             }
             let FileKind::Part(cut) = file.piece() else {
-                return Err(PyFault::misuse("this is no part", "open the front with sotto.Front"));
+                return Err(PyFault::misuse("the image is not a part", "open a front with sotto.Front"));
             };
             let params = file.catalog().params.to_string();
             let entry = scheme(file.catalog())?;
-            let none =
-                || PyFault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
+            let none = || {
+                PyFault::misuse(
+                    format!("scheme {} does not support parts", entry.id),
+                    "encode the table with another scheme",
+                )
+            };
             let image = ResidentImage::of(file.clone(), Residency::Auto, &CopyBudget::new(None));
             let open = entry.server.parts.ok_or_else(none)?.open;
             let server = open(params.as_bytes(), cut, image.clone()).map_err(core)?;
@@ -116,7 +124,7 @@ impl Part {
                 _ => None,
             };
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let pool = pool.map_err(|error| PyFault::misuse(error.to_string(), "ask for fewer threads"))?;
+            let pool = pool.map_err(|error| PyFault::misuse(error.to_string(), "give fewer threads"))?;
             Ok(Part { server, keyless, pool, part: cut.part(), parts: cut.parts(), file })
         })
     }
@@ -195,12 +203,16 @@ impl Front {
                 file.verify(&silent)?;
             }
             let whole =
-                || PyFault::misuse("this is a whole image, and no front", "encode it with partitions");
+                || PyFault::misuse("the image is complete, not a front", "encode the table with parts");
             let parts = file.piece().parts().ok_or_else(whole)?;
             let (catalog, entry) = (file.catalog(), scheme(file.catalog())?);
             let terms = catalog.terms(entry).map_err(sotto_db::DbError::from)?;
-            let none =
-                || PyFault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
+            let none = || {
+                PyFault::misuse(
+                    format!("scheme {} does not support parts", entry.id),
+                    "encode the table with another scheme",
+                )
+            };
             let join = entry.server.parts.ok_or_else(none)?.join;
             let join = join(catalog.params.to_string().as_bytes(), parts).map_err(core)?;
             let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
@@ -291,7 +303,7 @@ impl Front {
             head.keys(frame, self.sizes.keys_bytes as usize)
         };
         if self.keyless.is_some() {
-            let problem = Problem::new(Code::BadKeys, "this table's scheme has no keys");
+            let problem = Problem::new(Code::BadKeys, "the scheme of this table has no evaluation keys");
             return Err(refused(&problem).into());
         }
         Ok(PyBytes::new(py, read().map_err(bad_frame)?))
@@ -342,7 +354,7 @@ impl Front {
         }
         let frame = answer::encode(&self.pin, &answers);
         let frame =
-            frame.map_err(|error| PyFault::misuse(error.to_string(), "give an answer to each query"))?;
+            frame.map_err(|error| PyFault::misuse(error.to_string(), "give one answer for each query"))?;
         Ok(PyBytes::new(py, &frame))
     }
 }
@@ -356,7 +368,7 @@ pub(crate) fn problem<'py>(
     message: String,
     epoch: Option<u64>,
 ) -> PyResult<(u16, Bound<'py, PyBytes>)> {
-    let unknown = || PyFault::misuse(format!("there is no code {code:?}"), "see spec/wire.md for the codes");
+    let unknown = || PyFault::misuse(format!("unknown code {code:?}"), "see spec/wire.md for the codes");
     let code = Code::from_text(code).ok_or_else(unknown)?;
     let problem = Problem::new(code, message);
     let problem = match epoch {
@@ -372,9 +384,7 @@ fn digest(catalog: &Catalog) -> Result<String, sotto_db::DbError> {
 
 fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, PyFault> {
     let refuse = |error| match error {
-        Error::Peer(_) => {
-            refused(&Problem::new(Code::BadKeys, "these keys are not ones the parameters allow"))
-        }
+        Error::Peer(_) => refused(&Problem::new(Code::BadKeys, "the keys do not fit the parameters")),
         error => core(error),
     };
     Ok(Session(Arc::new(session.map_err(refuse)?)))
@@ -382,6 +392,7 @@ fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, PyFault>
 
 /// The session of a query request: its own, or that of a scheme without keys.
 fn of(given: Option<&Session>, keyless: Option<&Arc<AnySession>>) -> Result<Arc<AnySession>, PyFault> {
-    let missing = || PyFault::misuse("this table's scheme has keys", "give the session that `admit` gives");
+    let missing =
+        || PyFault::misuse("the scheme of this table has evaluation keys", "give the session of `admit`");
     given.map(|session| &session.0).or(keyless).cloned().ok_or_else(missing)
 }

@@ -40,7 +40,7 @@ pub(crate) fn serve(
     let running = work(py, || {
         let address = |text: &str| {
             let fix = "give an address of this machine, such as 127.0.0.1";
-            text.parse::<IpAddr>().map_err(|_| PyFault::misuse(format!("{text} is no IP address"), fix))
+            text.parse::<IpAddr>().map_err(|_| PyFault::misuse(format!("{text} is not an IP address"), fix))
         };
         let tables = dirs.into_iter().map(TableConfig::dir);
         let listen = address(&host)?;
@@ -68,7 +68,7 @@ impl Server {
     fn reload(&self, py: Python<'_>) -> PyResult<bool> {
         work(py, || {
             let running = self.running.lock().ok();
-            let closed = || PyFault::misuse("the server has ended", "start another, with sotto.serve");
+            let closed = || PyFault::misuse("the server has stopped", "start another with sotto.serve");
             Ok(running.as_deref().and_then(Option::as_ref).ok_or_else(closed)?.reload())
         })
     }

@@ -42,7 +42,7 @@ impl Table {
         what: impl FnOnce(&mut TableOrStack) -> Result<T, PyFault> + Send,
     ) -> PyResult<T> {
         work(py, || {
-            let damaged = |_| PyFault::misuse("a lookup of this table ended in a bug", "open it again");
+            let damaged = |_| PyFault::misuse("a bug ended an earlier lookup of this table", "open it again");
             let mut opened = self.opened.lock().map_err(damaged)?;
             let closed = || PyFault::from(sotto_binding::BindingError::closed());
             drop(self.raised.take());

@@ -39,7 +39,8 @@ impl Transport for PyTransport {
                 if is_late { TransportError::Timeout(said) } else { TransportError::Lost(said) }
             })
         });
-        let response = outcome.ok_or_else(|| TransportError::Lost("Python is ending".to_owned()))??;
+        let response =
+            outcome.ok_or_else(|| TransportError::Lost("Python is shutting down".to_owned()))??;
         if response.is_success() && response.body.len() as u64 > request.limit {
             return Err(TransportError::TooLarge { limit: request.limit });
         }

@@ -65,7 +65,7 @@ def test_two_servers(tmp_path: Path) -> None:
         table = sotto.connect([first.url, second.url], "two", encoded.pin)
         assert table.get(700) == bytes([700 % 251] * 32)
         assert table.last is not None
-        assert "Each of 2 servers" in table.last.leakage and "put together" in table.last.leakage
+        assert "Each of 2 servers" in table.last.leakage and "do not collude" in table.last.leakage
         with pytest.raises(sotto.MisuseError):
             sotto.connect(first.url, "two", encoded.pin)
 

@@ -25,7 +25,7 @@ def test_no_such_row(world: World, row: int) -> None:
 
 @pytest.mark.parametrize("item", [1.5, float("nan"), b"bytes", None, [], True, object()])
 def test_wrong_types(world: World, item: Any) -> None:
-    with pytest.raises(TypeError, match="a row is an int and a key is a str"):
+    with pytest.raises(TypeError, match="expected a row as int or a key as str"):
         world.open("squares").get_many([1, item])
 
 

@@ -19,18 +19,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sotto-ray", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, words in (
-        ("up", "start what a cluster file says, and come back when it answers"),
-        ("status", "what is live, what every replica holds, what is wrong"),
-        ("down", "end it; files stay"),
+        ("up", "start the cluster of a file, and wait until it answers"),
+        ("status", "show live epochs, replicas and errors"),
+        ("down", "stop the cluster; files are kept"),
     ):
-        verbs.add_parser(verb, help=words).add_argument("cluster", type=Path, help="a YAML file")
-    verbs.add_parser("environment", help="what `ray start` should find in its environment, on each machine")
-    encoding = verbs.add_parser("encode", help="cut a table into parts, side by side")
+        verbs.add_parser(verb, help=words).add_argument("cluster", type=Path, help="cluster file in YAML")
+    verbs.add_parser("environment", help="print the environment that `ray start` needs on each machine")
+    encoding = verbs.add_parser("encode", help="encode a table in parts, in parallel")
     encoding.add_argument("source", type=Path)
     encoding.add_argument("--out", type=Path, required=True)
     encoding.add_argument("--parts", type=int, required=True)
     encoding.add_argument(
-        "--signing-key", type=Path, required=True, help="a file outside of --out, on this machine; made if it is not there"
+        "--signing-key", type=Path, required=True, help="signing key, on this machine and outside of --out; created if missing"
     )
     encoding.add_argument("--key")
     encoding.add_argument("--value")

@@ -63,7 +63,7 @@ class Deadline:
 async def body(request: Request, limit: int, max_wait_s: float, permit: sotto.RequestPermit) -> bytes:
     """A body that is not longer than any valid one is, and comes in time. Memory is taken for the bytes that come."""
     length = request.headers.get("content-length", "")
-    too_large = Refused("too-large", f"a body has {limit} bytes at most")
+    too_large = Refused("too-large", f"the body exceeds {limit} bytes")
     if length.isdigit() and int(length) > limit:
         raise too_large
     read, deadline, pieces = bytearray(), Deadline(max_wait_s), request.stream().__aiter__()
@@ -75,7 +75,7 @@ async def body(request: Request, limit: int, max_wait_s: float, permit: sotto.Re
         except TimeoutError:
             raise Refused("too-slow", "the body did not arrive in time") from None
         except ClientDisconnect:
-            raise Refused("malformed", "the body broke off") from None
+            raise Refused("malformed", "the body ended early") from None
         if len(read) + len(piece) > limit:
             raise too_large
         # Once here, and once in what is made of it.

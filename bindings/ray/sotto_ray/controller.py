@@ -81,7 +81,7 @@ class Controller:
             digest = self._prepare(newest[0])
         except Exception as error:
             # The old epoch goes on. What was prepared is let go with the next one that is live.
-            self._wrong = f"epoch {newest[0].number} is not taken: {_first_line(error)}"
+            self._wrong = f"epoch {newest[0].number} is refused: {_first_line(error)}"
             return False
         live = [(digest, newest[0]), *self._live[:1]]
         files.private_folder(self._file.parent)
@@ -98,7 +98,7 @@ class Controller:
         private_keys.refuse(self._table)
         front = sotto.Front(epoch.front)
         if len(epoch.parts) != len(self._replicas):
-            raise ValueError(f"it has {len(epoch.parts)} parts, and {len(self._replicas)} are served: start anew")
+            raise ValueError(f"the epoch has {len(epoch.parts)} parts, expected {len(self._replicas)}: start the cluster again")
         digest = front.digest
         preparing = [
             _found(name).prepare.remote(digest, str(path))
@@ -107,7 +107,7 @@ class Controller:
         ]
         ready = ray.get(preparing, timeout=PREPARING_S)
         if set(ready) != {digest}:
-            raise ValueError("parts and front are of different encodings")
+            raise ValueError("parts and front are from different encodings")
         return digest
 
 

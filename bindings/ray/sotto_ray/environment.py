@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
     # Requests come to the ingress by HAProxy, and not by a process of Python's. Ray brings it along, on Linux.
     program = shutil.which(HAPROXY)
     if program is None:
-        raise SettingsError(f"{HAPROXY}, which bounds what clients may take, is not on the path: pip installs it with sotto-ray")
+        raise SettingsError(f"{HAPROXY}, which limits clients, is not on the path: install it with sotto-ray (pip)")
     return {**_EVERYWHERE, "RAY_SERVE_ENABLE_HA_PROXY": "1", "RAY_SERVE_HAPROXY_BINARY_PATH": program}
 
 

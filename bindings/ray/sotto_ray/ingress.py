@@ -66,18 +66,18 @@ class Ingress:
         self._query_requests = metrics.Counter("sotto_query_requests", "Query requests by outcome", tag_keys=labels)
         self._lookups = metrics.Counter("sotto_lookups", "Queries in passes")
         self._passes = metrics.Counter("sotto_passes", "Passes over the table")
-        self._hedges = metrics.Counter("sotto_hedges", "Parts that were late, and asked at another replica")
+        self._hedges = metrics.Counter("sotto_hedges", "Late parts that another replica was asked for")
         self._failures = metrics.Counter("sotto_part_failures", "Replicas that failed in a pass")
-        self._seconds = metrics.Counter("sotto_core_seconds", "Seconds of cores that passes took")
-        self._dollars = metrics.Counter("sotto_dollars", "What these cores cost")
-        self._epoch = metrics.Gauge("sotto_live_epoch", "The newest epoch that is live")
+        self._seconds = metrics.Counter("sotto_core_seconds", "Core-seconds of passes")
+        self._dollars = metrics.Counter("sotto_dollars", "Cost of these core-seconds, in dollars")
+        self._epoch = metrics.Gauge("sotto_live_epoch", "Newest live epoch")
         edges = [0.001 * 2**step for step in range(16)]
         self._answer_s = metrics.Histogram("sotto_answer_seconds", "Time from a query request to its answer", boundaries=edges)
         self._follower: asyncio.Task[None] | None = None
         if sys.platform == "linux" and not names_peers():
             logging.getLogger("ray.serve").warning(
-                "requests do not come by sotto-ray-haproxy: clients are not told apart behind a proxy, and Ray Serve reads bodies ahead; "
-                "start Ray with what `sotto ray environment` says"
+                "requests do not come through sotto-ray-haproxy: clients cannot be distinguished, and Ray Serve buffers bodies; "
+                "start Ray with the environment of `sotto ray environment`"
             )
         self._pass.set_max_batch_size(cluster.batch)
         self._pass.set_batch_wait_timeout_s(cluster.batch_wait_ms / 1e3)
@@ -155,7 +155,7 @@ class Ingress:
         if (method, path) == ("POST", f"{table}/keys"):
             return await self._register(request, peer, permit)
         if method not in ("GET", "HEAD"):
-            raise Refused("wrong-method" if path == table else "no-such-route", "this path does not take that method")
+            raise Refused("wrong-method" if path == table else "no-such-route", "the path does not support this method")
         if path == "/v1/tables":
             return JSONResponse({"tables": [newest.table], "stacks": [], "roles": {}})
         if path == table:
@@ -163,8 +163,8 @@ class Ingress:
         if path.startswith("/v1/artifacts/"):
             return self._artifact(path.rpartition("/")[2], request.headers.get("range"), permit)
         if path.startswith("/v1/tables/"):
-            raise Refused("no-such-table", "there is no table of that name")
-        raise Refused("no-such-route", "there is nothing at this path")
+            raise Refused("no-such-table", "no such table")
+        raise Refused("no-such-route", "no such path")
 
     async def _body(self, request: Request, limit: int, permit: sotto.RequestPermit) -> bytes:
         return await bounds.body(request, limit, self._cluster.max_wait_s, permit)
@@ -175,7 +175,7 @@ class Ingress:
         else:
             named = [front for front in self._fronts if str(front.epoch) == epoch]
             if not named:
-                raise Refused("epoch-expired", "that epoch is not served any more", self._fronts[0].epoch)
+                raise Refused("epoch-expired", "the epoch is no longer served", self._fronts[0].epoch)
             front = named[0]
         return Response(front.catalog, media_type=OCTETS, headers={"cache-control": "no-cache"})
 
@@ -184,12 +184,12 @@ class Ingress:
             for name, _, size in front.artifacts:
                 if name == digest:
                     return _static((front, digest, size), asked, permit, self._cluster.max_wait_s)
-        raise Refused("no-such-artifact", "no live epoch has it")
+        raise Refused("no-such-artifact", "no live epoch has this artifact")
 
     async def _register(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
         wait = await self._keys.may_register.remote(peer)
         if wait is not None:
-            message = f"as many keys were registered from one address as may be in a minute; the next may come in {wait} s"
+            message = f"too many registrations per minute from one address; the next is possible in {wait} s"
             raise Refused("busy", message, after_s=wait)
         frame = await self._body(request, max(front.keys_bytes for front in self._fronts) or 1, permit)
         front, keys = self._of(lambda front: front.keys(frame))
@@ -251,7 +251,7 @@ class Ingress:
             if found is None:
                 kept = await self._keys.get.remote(front.table, front.params, session)
                 if kept is None:
-                    raise Refused("session-expired", "nobody keeps these keys")
+                    raise Refused("session-expired", "the session is unknown or expired")
                 client, keys = kept
                 found = await asyncio.to_thread(front.admit, keys)
                 # An epoch that went meanwhile has no sizes any more.
@@ -273,7 +273,7 @@ class Ingress:
                     each = await self._parts.partials(digest, pairs, until)
                 except UnknownSession as unknown:
                     for at in [at for at in left if queries[at].session == unknown.session]:
-                        made[at] = Refused("session-expired", "nobody keeps these keys")
+                        made[at] = Refused("session-expired", "the session is unknown or expired")
                         left.remove(at)
                     continue
                 except Unavailable as error:
@@ -281,7 +281,7 @@ class Ingress:
                     break
                 for at, partials in zip(left, each):
                     bad = any(partial is None for partial in partials)
-                    made[at] = Refused("bad-query", "this is no query of this table") if bad else partials
+                    made[at] = Refused("bad-query", "the query does not fit this table") if bad else partials
                 self._lookups.inc(len(left))
                 break
             self._passes.inc()
@@ -324,13 +324,13 @@ def _range(asked: str, size: int) -> tuple[int, int]:
     first, dash, last = asked.removeprefix("bytes=").strip().partition("-")
     whole = first + last
     if not asked.startswith("bytes=") or not dash or not (whole.isascii() and whole.isdigit()) or len(whole) > 40:
-        raise Refused("bad-range", "ask for one range inside the artifact")
+        raise Refused("bad-range", "the range is not one range inside the artifact")
     if first:
         start, end = int(first), min(int(last) + 1, size) if last else size
     else:
         start, end = max(0, size - int(last)), size
     if start >= end:
-        raise Refused("bad-range", "ask for one range inside the artifact")
+        raise Refused("bad-range", "the range is not one range inside the artifact")
     return start, end
 
 

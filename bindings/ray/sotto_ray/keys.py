@@ -47,7 +47,7 @@ class Keys:
         session = self._store.put(table, params, peer, keys)
         kept = self.get(table, params, session)
         if kept is None:
-            raise sotto.StorageError("keys are gone as soon as they are stored", "storage", "raise stored_mib")
+            raise sotto.StorageError("keys are evicted as soon as they are stored", "storage", "raise stored_mib")
         return session, kept[0]
 
     def get(self, table: str, params: bytes, session: bytes) -> tuple[bytes, bytes] | None:

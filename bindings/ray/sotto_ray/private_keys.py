@@ -49,8 +49,8 @@ def refuse(*folders: Path) -> None:
     for folder in folders:
         for key in find(folder):
             raise SettingsError(
-                f"{key} is a private key, in a folder that every machine of the cluster reads: move it to where the publisher alone "
-                "reads it; if others could read it there, make another with `sotto rotate-key`"
+                f"{key} is a private key in a folder that every machine of the cluster reads: move it to where only the publisher "
+                "can read it; if others could read it, replace it with `sotto rotate-key`"
             )
 
 
@@ -64,7 +64,7 @@ def check_signing_key(key: Path, table: Path) -> Path:
         raise SettingsError(f"{key} is in {table}, which every machine of the cluster reads: give --signing-key a path elsewhere")
     mount, kind = _mount(place)
     if kind in NETWORK_FILESYSTEMS and _mount(folder)[0] == mount:
-        raise SettingsError(f"{key} is on {mount}, which other machines mount, as the table is: give --signing-key a path on this machine")
+        raise SettingsError(f"{key} is on {mount}, which other machines mount too: give --signing-key a path on this machine")
     return place
 
 

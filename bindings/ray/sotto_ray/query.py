@@ -73,7 +73,7 @@ class Replicas:
                     asked.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
                 left = until - time.monotonic()
                 if left <= 0:
-                    raise Unavailable("a part has not answered in time")
+                    raise Unavailable("a part did not answer in time")
                 wait = min(left, self.late_s()) if untried and not hedged else left
                 done, _ = await asyncio.wait(asked, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
                 if not done and untried and not hedged:
@@ -86,7 +86,7 @@ class Replicas:
                     if error is None:
                         partials, seconds = task.result()
                         if len(partials) != len(queries):
-                            raise Unavailable("a part answered something else")
+                            raise Unavailable("a part gave a malformed answer")
                         self.times.append(time.monotonic() - began)
                         self.counts.seconds += seconds
                         return partials
@@ -108,7 +108,7 @@ class Replicas:
                 return told
             except (RayError, PartNotLoaded, asyncio.TimeoutError):
                 continue
-        raise Unavailable("no replica of a part is there")
+        raise Unavailable("a part has no replica")
 
 
 async def _answer(actor: Any, digest: str, queries: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:

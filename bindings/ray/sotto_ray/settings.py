@@ -72,7 +72,7 @@ class Cluster:
         except (OSError, yaml.YAMLError) as error:
             raise SettingsError(f"{file}: {error}") from error
         if not isinstance(text, dict):
-            raise SettingsError(f"{file}: a list of settings is wanted, such as `table: tables/people`")
+            raise SettingsError(f"{file}: expected settings, such as `table: tables/people`")
         return Cluster.of(text, Path(file).parent)
 
     @staticmethod
@@ -81,7 +81,7 @@ class Cluster:
         known = {field.name: field for field in fields(Cluster)}
         unknown = sorted(set(map(str, text)) - set(known))
         if unknown:
-            raise SettingsError(f"there is no setting {unknown[0]!r}: there are {', '.join(known)}")
+            raise SettingsError(f"unknown setting {unknown[0]!r}, expected one of {', '.join(known)}")
         missing = [name for name in ("table", "state") if name not in text]
         if missing:
             raise SettingsError(f"{missing[0]!r} is missing: give a folder")
@@ -94,13 +94,13 @@ class Cluster:
 def _value(name: str, kind: str, value: Any, folder: Path) -> Any:
     if kind in ("Path", "str"):
         if not isinstance(value, str) or not value:
-            raise SettingsError(f"{name!r} is a text, not {value!r}")
+            raise SettingsError(f"{name!r} is {value!r}, expected text")
         return (folder / value).resolve() if kind == "Path" else value
     whole = isinstance(value, int) and not isinstance(value, bool)
     if kind == "int" and not whole or kind == "float" and not (whole or isinstance(value, float)):
-        raise SettingsError(f"{name!r} is a number, not {value!r}")
+        raise SettingsError(f"{name!r} is {value!r}, expected a number")
     unbounded = ("max_waiting_per_network", "sessions_per_network", "registrations_per_minute")
     may_be_zero = name in ("port", "batch_wait_ms", "reload_every_s", "dollars_per_core_hour", *unbounded)
     if value < 0 or value == 0 and not may_be_zero or value != value or value > 10**9:
-        raise SettingsError(f"{name!r} is {value!r}, and has to be {'0 or more' if may_be_zero else 'more than 0'}")
+        raise SettingsError(f"{name!r} is {value!r}, expected {'0 or more' if may_be_zero else 'more than 0'}")
     return float(value) if kind == "float" else value

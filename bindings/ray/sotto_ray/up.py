@@ -62,7 +62,7 @@ def prepare(cluster: Cluster) -> Any:
     private_keys.refuse(cluster.table)
     epochs = files.whole(cluster.table)
     if not epochs:
-        raise SettingsError(f"{cluster.table} has no epoch in parts: `sotto encode --parts N`, or `sotto-ray encode`")
+        raise SettingsError(f"{cluster.table} has no epoch in parts: encode one with `sotto encode --parts N` or `sotto-ray encode`")
     name, count = _name(cluster), len(epochs[-1].parts)
     parts = [[f"{name}/part-{number}/{replica}" for replica in range(cluster.replicas)] for number in range(count)]
     lasting = {"lifetime": "detached", "namespace": NAMESPACE, "get_if_exists": True}
@@ -104,12 +104,12 @@ def _group(name: str, bundles: int, cpus: int) -> Any:
         pass
     group = placement_group([{"CPU": cpus}] * bundles, strategy="SPREAD", name=name, lifetime="detached")
     if not group.wait(PLACING_S):
-        raise SettingsError(f"there is no room for {bundles} parts of {cpus} cores: add machines, or ask for fewer")
+        raise SettingsError(f"the cluster has no room for {bundles} parts of {cpus} cores: add machines, or use fewer cores")
     return group
 
 
 def status(cluster: Cluster) -> dict[str, Any]:
-    """How it stands: what is live, what every replica holds, what is wrong."""
+    """Live epochs, replicas and errors of a cluster."""
     connect()
     name = _name(cluster)
     try:

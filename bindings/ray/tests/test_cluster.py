@@ -227,4 +227,4 @@ def test_what_is_wrong_is_said(tmp_path: Path, local: None, capsys: pytest.Captu
         up(cluster(tmp_path))
     (tmp_path / "c.yaml").write_text("table: people\nstate: s\nparts: 3\n")
     assert main(["up", str(tmp_path / "c.yaml")]) == 2
-    assert "there is no setting 'parts'" in capsys.readouterr().err
+    assert "unknown setting 'parts'" in capsys.readouterr().err

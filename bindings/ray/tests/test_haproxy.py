@@ -141,7 +141,7 @@ def test_a_configuration_that_is_another_one_is_not_taken(tmp_path: Path) -> Non
     made = front.bounded(rays, [])
     assert "mode 666" not in made and "*:8404" not in made and "timeout client 60s" in made
     for line in ("    timeout client 3600s\n", "    bind 127.0.0.1:8300\n", "mode 666 ", "  bind *:8404\n", "    bind :9101\n"):
-        with pytest.raises(ValueError, match="use the Ray that is pinned"):
+        with pytest.raises(ValueError, match="use the pinned version of Ray"):
             front.bounded(rays.replace(line, ""), [])
     assert front.networks("10.0.0.0/8, 2001:db8::/32,") == ["10.0.0.0/8", "2001:db8::/32"]
     for wrong in ("10.0.0.1/8", "everybody", "10.0.0.0/8 }\n    bind :1"):

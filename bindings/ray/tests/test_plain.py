@@ -33,10 +33,10 @@ def test_settings_are_read_and_mistakes_named(tmp_path: Path) -> None:
         ("table: t\nstate: s\nreplica: 2", "replica"),
         ("table: t", "'state' is missing"),
         ("table: t\nstate: s\nreplicas: 0", "more than 0"),
-        ("table: t\nstate: s\nreplicas: two", "is a number"),
-        ("table: t\nstate: s\nreplicas: true", "is a number"),
-        ("table: 7\nstate: s", "is a text"),
-        ("- a list", "a list of settings"),
+        ("table: t\nstate: s\nreplicas: two", "expected a number"),
+        ("table: t\nstate: s\nreplicas: true", "expected a number"),
+        ("table: 7\nstate: s", "expected text"),
+        ("- a list", "expected settings"),
         ("{", "cluster.yaml"),
     ):
         file.write_text(text)

@@ -17,7 +17,7 @@ export class SottoError extends Error {
 
 /** The table cannot be served with its parameters: they are not secure, or fail too often. */
 export class ParamsError extends SottoError {}
-/** The call was wrong: what it says can be mended here. */
+/** The call was wrong: its message says what to correct. */
 export class MisuseError extends SottoError {}
 /** The table has no row of this number. */
 export class RowError extends MisuseError {}

@@ -52,7 +52,7 @@ export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD));
 export async function load(family) {
   const builds = BUILDS[family];
   if (!builds) {
-    throw fault("misuse", "unknown-family", `there is no family ${family}`, `give one of ${Object.keys(BUILDS).join(", ")}`);
+    throw fault("misuse", "unknown-family", `unknown family ${family}`, `give one of ${Object.keys(BUILDS).join(", ")}`);
   }
   const module = await builds[hasSimd() ? 1 : 0]();
   await module.default();

@@ -23,7 +23,7 @@ export class FilePoolExhausted extends Error {
 }
 
 const failed = (name, message) => Object.assign(new Error(message), { name });
-const missing = (name) => failed("NotFoundError", `there is no file ${name}`);
+const missing = (name) => failed("NotFoundError", `no such file: ${name}`);
 
 export class FilePool {
   #folder;
@@ -155,7 +155,7 @@ export class FilePool {
     let written = 0;
     while (written < bytes.length) {
       const more = handle.write(bytes.subarray(written), { at: BODY + at + written });
-      if (!more) throw failed("QuotaExceededError", "nothing more can be written");
+      if (!more) throw failed("QuotaExceededError", "the storage is full");
       written += more;
     }
   }
@@ -218,7 +218,7 @@ function writeHead(handle, side, number, name) {
   bytes.set(text, HEAD);
   view.setUint32(4, crc32(bytes.subarray(8)), true);
   const written = handle.write(bytes, { at: side * APART });
-  if (written < bytes.length) throw failed("QuotaExceededError", "nothing more can be written");
+  if (written < bytes.length) throw failed("QuotaExceededError", "the storage is full");
 }
 
 /** CRC-32 as in PNG: against writes that were torn, not against anybody. */

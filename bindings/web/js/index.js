@@ -18,7 +18,7 @@ export async function connect(urls, table, options = {}) {
 /** Replays a recorded lookup (`spec/vectors`) in a worker of its own: whether this browser makes the recorded bytes. Gives the row. */
 export async function selfTest(vector, { signal } = {}) {
   const isBytes = vector instanceof Uint8Array || vector instanceof ArrayBuffer;
-  if (!isBytes) throw wrong("a vector is bytes", "give one of spec/vectors: its text, and behind it the bytes of the file beside it");
+  if (!isBytes) throw wrong("a vector is not bytes", "give a vector of spec/vectors: its text, followed by the bytes of the file beside it");
   const worker = new WorkerClient();
   try {
     const { row } = await worker.call("selfTest", { vector: new Uint8Array(vector) }, signal);
@@ -39,7 +39,7 @@ export class Table {
   #closed = false;
 
   constructor(secret, spec, options) {
-    if (secret !== SECRET) throw new MisuseError("a table is made by connect()", { code: "misuse", fault: "misuse" });
+    if (secret !== SECRET) throw new MisuseError("a table is not created with connect()", { code: "misuse", fault: "misuse" });
     this.#spec = spec;
     this.#worker = new WorkerClient(options);
   }
@@ -68,7 +68,7 @@ export class Table {
   async getMany(lookups, { batch = 16, signal } = {}) {
     const parsed = Array.from(lookups, parse);
     if (!Number.isSafeInteger(batch) || batch < 1 || batch > 65536) {
-      throw wrong(`a batch of ${String(batch)} is none`, "give one of 1 to 65536");
+      throw wrong(`a batch of ${String(batch)} lookups is not possible`, "give a size from 1 to 65536");
     }
     const { values, cost } = await this.#call("lookUp", { lookups: parsed.map(({ lookup }) => lookup), batch }, signal);
     this.#last = Object.freeze({ ...cost, query_prefix: Uint8Array.from(cost.query_prefix) });
@@ -116,9 +116,9 @@ function parse(lookup) {
   const key = lookup?.key;
   if (typeof key === "string") {
     if (isWellFormed(key)) return { lookup: { key } };
-    return { lookup: null, error: wrong("a key holds half a character (a surrogate)", "give whole characters") };
+    return { lookup: null, error: wrong("a key has an unpaired surrogate", "give valid text") };
   }
-  const error = wrong(`a row is a number and a key is { key: text }, not ${typeof lookup}`, "give one of the two");
+  const error = wrong(`expected a row as a number or { key: text }, got ${typeof lookup}`, "give one of the two");
   return { lookup: null, error };
 }
 
@@ -126,7 +126,7 @@ function row(number) {
   const isWhole = typeof number === "bigint" || Number.isSafeInteger(number);
   if (isWhole && number >= 0 && BigInt(number) < ROWS_LIMIT) return { lookup: { row: String(number) } };
   const about = { code: "misuse", fix: "give a row of the table", fault: "row" };
-  return { lookup: null, error: new RowError("a row's number is whole, from 0 on, and below the number of rows", about) };
+  return { lookup: null, error: new RowError("the row number is not a whole number of a row in the table", about) };
 }
 
 const isWellFormed = (text) => text.isWellFormed?.() ?? !/\p{Surrogate}/u.test(text);
@@ -139,16 +139,16 @@ const OPTIONS = new Set([
 /** What was said, as the worker takes it. */
 function specOf(urls, table, options) {
   const other = Object.keys(options).find((name) => !OPTIONS.has(name));
-  if (other) throw wrong(`there is no option ${other}`, `options are ${[...OPTIONS].join(", ")}`);
+  if (other) throw wrong(`unknown option ${other}`, `options are ${[...OPTIONS].join(", ")}`);
   const { timeout, maxWait } = { ...DEFAULTS, ...options };
   for (const [name, seconds] of Object.entries({ timeout, maxWait })) {
     if (!(typeof seconds === "number" && seconds >= 0 && seconds < 1e6)) {
-      throw wrong(`${name} is no length of time: ${String(seconds)}`, "give a number of seconds, such as 60");
+      throw wrong(`${name} is not a duration: ${String(seconds)}`, "give a number of seconds, such as 60");
     }
   }
-  if (typeof table !== "string") throw wrong("a table's name is text", "give a name of a-z, 0-9 and '-'");
+  if (typeof table !== "string") throw wrong("a table's name is not text", "give a name of a-z, 0-9 and '-'");
   if (options.state !== undefined && options.state !== "memory") {
-    throw wrong("a state is kept in the browser's storage, or in 'memory'", "leave it out, or say 'memory'");
+    throw wrong("state is neither omitted nor 'memory'", "omit it, or give 'memory'");
   }
   const base = globalThis.location?.href;
   const all = (Array.isArray(urls) ? urls : [urls]).map((url) => addressOf(url, base));

@@ -133,7 +133,7 @@ export class Storage {
 
   #pool(name) {
     const pool = this.#pools?.[name.slice(0, name.indexOf("/"))];
-    if (!pool) throw Object.assign(new Error(`there is no place for ${name}`), { name: "NotFoundError" });
+    if (!pool) throw Object.assign(new Error(`no storage for ${name}`), { name: "NotFoundError" });
     return pool;
   }
 

@@ -101,7 +101,7 @@ async function opened(spec) {
       ranOut = storage?.takeRanOut() ?? false;
       if (ranOut) continue;
       if (kept.cache && isCache(error)) {
-        say("event", `nothing is kept: ${error.message}`);
+        say("event", `nothing is stored: ${error.message}`);
         delete kept.cache;
         withoutCache = true;
         continue;
@@ -129,7 +129,7 @@ async function ready(spec) {
   needed();
   storage = storage === undefined ? await place(spec) : storage;
   if (storage && !(await storage.take(spec.options.max_wait * 1000, () => say("event", WAITING)))) {
-    throw fault("storage", "state-busy", "another tab has this table, and does not give it up", "close the other tab");
+    throw fault("storage", "state-busy", "another tab has this table open", "close the other tab");
   }
   if (wasm) return;
   host = new Host(spec.urls, spec.timeout, storage, say);
@@ -139,7 +139,7 @@ async function ready(spec) {
 
 function needed() {
   if (typeof WebAssembly !== "object") {
-    throw fault("machine", "no-webassembly", "WebAssembly is off in this browser", "turn it on, or use another browser");
+    throw fault("machine", "no-webassembly", "WebAssembly is off in this browser", "enable it, or use another browser");
   }
 }
 
@@ -149,7 +149,7 @@ const WAITING = "waiting for another tab that has this table open";
 async function place(spec) {
   if (spec.keep === false) return null;
   if (!canKeep()) {
-    say("event", "nothing is kept: this browser, or this page, has no file system (OPFS) or no locks");
+    say("event", "nothing is stored: this browser or page has no file system (OPFS) or no locks");
     return null;
   }
   try {
@@ -158,7 +158,7 @@ async function place(spec) {
     return made;
   } catch (error) {
     if (!["NotAllowedError", "SecurityError", "QuotaExceededError", "UnknownError"].includes(error.name)) throw error;
-    say("event", `nothing is kept: ${error.message}`);
+    say("event", `nothing is stored: ${error.message}`);
     return null;
   }
 }
@@ -167,8 +167,8 @@ const noPlace = ({ message }) =>
   fault(
     "storage",
     "state-needed",
-    `${message}, and nothing is kept for this page`,
-    "use a window that keeps files (not a private one), with room; or let the state be lost with the page: state: 'memory'",
+    `${message}, so nothing can be stored for this page`,
+    "use a window with storage (not a private one) and free space, or give state: 'memory', which is lost with the page",
   );
 
 /** Which of the builds has the table's scheme, by its catalog, which the client verifies for itself afterwards. */
@@ -227,11 +227,11 @@ function faultOf(error) {
   if (error.kind && error.code) return error;
   if (isTrap(error)) {
     const why = host?.panicked ?? error.message;
-    return fault("machine", "bug", `the client has stopped: ${why}`, "tell the authors of sotto; the next call starts anew");
+    return fault("machine", "bug", `the client has stopped: ${why}`, "report this; the next call starts a new client");
   }
   if (error.name === "QuotaExceededError") {
-    return fault("storage", "state-full", `no room: ${error.message}`, "free some space; nothing was asked, and nothing is lost");
+    return fault("storage", "state-full", `the storage is full: ${error.message}`, "free some space; no request was sent, and nothing is lost");
   }
-  const fix = "reload the page; tell the authors of sotto if it stays so";
+  const fix = "reload the page, and report this if it persists";
   return fault("machine", "worker-failed", `${error.name}: ${error.message}`, fix);
 }

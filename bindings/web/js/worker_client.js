@@ -30,7 +30,7 @@ export class WorkerClient {
       const { reject } = this.#waiting.get(id) ?? {};
       this.#waiting.delete(id);
       reject?.(signal.reason);
-      this.end(fault("misuse", "aborted", "another call of this table was given up", "call again"));
+      this.end(fault("misuse", "aborted", "another call of this table was aborted", "call again"));
     };
     try {
       return await new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ export class WorkerClient {
     // It could not be loaded, or something in it was not caught.
     worker.onerror = (event) => {
       event.preventDefault?.();
-      if (worker === this.#worker) this.end(noWorker(event.message ?? "its file cannot be loaded"));
+      if (worker === this.#worker) this.end(noWorker(event.message ?? "cannot load its file"));
     };
     return worker;
   }
@@ -82,6 +82,6 @@ const noWorker = (why) =>
   fault(
     "machine",
     "worker-failed",
-    `the worker cannot run: ${why}`,
-    "serve the package's js and pkg folders from the page's own origin, and let its content security policy load workers there",
+    `cannot run the worker: ${why}`,
+    "serve the package's js and pkg folders from the page's own origin, and allow workers from there in the content security policy",
   );

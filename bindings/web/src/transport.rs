@@ -19,7 +19,7 @@ impl Transport for WorkerTransport {
         };
         let range = request.range.clone().unwrap_or_default();
         let (first, end) = (range.start as f64, range.end as f64);
-        let none = || Err(TransportError::Protocol("no worker sends requests here".to_owned()));
+        let none = || Err(TransportError::Protocol("no worker for requests".to_owned()));
         let outcome = with(None, |host| {
             Some(host.request(
                 self.server,
@@ -55,12 +55,12 @@ impl WorkerTransport {
     /// purpose.
     fn failure(&self, error: &Thrown, limit: u64) -> TransportError {
         match error.name().as_str() {
-            "TimeoutError" => TransportError::Timeout("the browser gave up".to_owned()),
+            "TimeoutError" => TransportError::Timeout("the browser timed out".to_owned()),
             "TooLarge" => TransportError::TooLarge { limit },
-            "Redirected" => TransportError::Protocol(format!("it leads to {}", error.message())),
+            "Redirected" => TransportError::Protocol(format!("redirected to {}", error.message())),
             "NetworkError" => TransportError::Connect {
                 origin: self.origin.clone(),
-                why: "the browser says no more; a server of another origin has to let this page ask (--allow-origin)"
+                why: "the browser gives no reason; a server of another origin must allow this page (--allow-origin)"
                     .to_owned(),
             },
             other => TransportError::Protocol(format!("{other}: {}", error.message())),

@@ -69,7 +69,7 @@ test("a scheme with keys, which are registered once", async () => {
 test("a scheme of two servers", async () => {
   await asked(shared, [0, `${elsewhere.origin}/1`]);
   const two = await call(open, "get", shared.name, 9);
-  assert.match(two.last.leakage, /Each of 2 servers .* as long as the servers do not put together/);
+  assert.match(two.last.leakage, /Each of 2 servers .* as long as the servers do not collude/);
 });
 
 test("what can be no row is asked for all the same", async () => {

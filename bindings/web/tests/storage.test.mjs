@@ -149,7 +149,7 @@ test("where storage is full, a scheme without a state goes on, and one with it s
   await full(40_000);
   await call(open, "connect", hint.name, { pin: hint.pin });
   const told = await call(open, "told");
-  assert.ok(told.some((event) => event.startsWith("nothing is kept")), JSON.stringify(told));
+  assert.ok(told.some((event) => event.startsWith("nothing is stored")), JSON.stringify(told));
   await asked(open, hint, 7);
   const refused = await call(open, "connect", spent.name, { pin: spent.pin });
   assert.equal(refused.error, "StorageError", JSON.stringify(refused));

@@ -8,13 +8,13 @@ use sotto_client::ClientError;
 #[non_exhaustive]
 pub enum VectorError {
     /// The bytes are no vector.
-    #[error("these bytes are no vector: {why}")]
+    #[error("not a vector: {why}")]
     NotAVector {
         /// Why they are not.
         why: String,
     },
     /// The vector has another version.
-    #[error("this is a vector of the format {format:?}, and this build reads {}", super::FORMAT)]
+    #[error("the vector has format {format:?}, expected {}", super::FORMAT)]
     Version {
         /// Format that the vector names.
         format: String,
@@ -28,13 +28,13 @@ pub enum VectorError {
         why: &'static str,
     },
     /// The scheme is not part of this build.
-    #[error("the vector is of scheme {id}, which this build does not have")]
+    #[error("scheme {id} of the vector is not in this build")]
     UnknownScheme {
         /// Id of the scheme.
         id: String,
     },
     /// This build makes another request than the recorded one.
-    #[error("request {step} is not the recorded one: {what}")]
+    #[error("request {step} differs from the recorded one: {what}")]
     OtherRequest {
         /// Number of the request, counted from 0.
         step: usize,
@@ -42,7 +42,7 @@ pub enum VectorError {
         what: &'static str,
     },
     /// This build ends before the recorded lookup does.
-    #[error("request {step} of the recorded lookup is not made")]
+    #[error("request {step} of the recorded lookup is missing")]
     RequestMissing {
         /// Number of the missing request, counted from 0.
         step: usize,
@@ -56,7 +56,7 @@ pub enum VectorError {
         error: Box<ClientError>,
     },
     /// This build recovers another row.
-    #[error("row {row} is read otherwise than it was recorded")]
+    #[error("row {row} differs from the recorded one")]
     OtherRow {
         /// Index of the row.
         row: u64,
@@ -93,13 +93,13 @@ impl VectorError {
     pub fn fix(&self) -> &'static str {
         match self {
             VectorError::NotAVector { .. } | VectorError::Damaged { .. } => {
-                "take the file from spec/vectors of the release again, with the .bin beside it"
+                "copy the file again from spec/vectors of the release, with the .bin beside it"
             }
-            VectorError::Version { .. } => "take the vectors of the release that this build is of",
-            VectorError::UnknownScheme { .. } => "leave this vector out, or take a build that has the scheme",
+            VectorError::Version { .. } => "use the vectors of the same release as this build",
+            VectorError::UnknownScheme { .. } => "omit this vector, or use a build that has the scheme",
             _ => {
-                "do not look anything up with this build on this machine: it was built wrongly, or the machine computes wrongly; \
-                 report it with the vector's name, the processor and how it was built"
+                "make no lookups with this build on this machine, since the build or the machine computes \
+                 wrong results; report it with the name of the vector, the processor and the build commands"
             }
         }
     }

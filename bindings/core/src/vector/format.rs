@@ -122,10 +122,10 @@ impl Vector {
         let (text, behind) = file.split_at_checked(end).unwrap_or((file, &[]));
         let not_one = |why: String| VectorError::NotAVector { why };
         if text.len() > MAX_TEXT {
-            return Err(not_one(format!("its text is longer than {MAX_TEXT} bytes")));
+            return Err(not_one(format!("the text exceeds {MAX_TEXT} bytes")));
         }
         if !behind.is_empty() && !behind.starts_with(MARK) {
-            return Err(not_one("what lies behind its text does not begin as it should".into()));
+            return Err(not_one("no marker after the text".into()));
         }
         // Fields of every version, so that a later one is reported by its name.
         #[derive(Deserialize)]
@@ -169,9 +169,9 @@ impl<'a> TrailingBytes<'a> {
             None => self.place(at, named.bytes).map(Cow::Borrowed),
             Some(pieces) => self.together(at, pieces).map(Cow::Owned),
         };
-        let bytes = bytes.ok_or_else(|| VectorError::damaged(what(), "they are not there"))?;
+        let bytes = bytes.ok_or_else(|| VectorError::damaged(what(), "missing"))?;
         if bytes.len() as u64 != named.bytes || named.blake3 != blake3::hash(&bytes).into() {
-            return Err(VectorError::damaged(what(), "they have another digest"));
+            return Err(VectorError::damaged(what(), "the digest does not match"));
         }
         Ok(Some(bytes))
     }

@@ -241,7 +241,7 @@ pub unsafe extern "C" fn sotto_self_test(
 unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, BindingError>) -> i32 {
     let outcome = guarded(|| match reply::is_inside() {
         // The caller of the callback may hold a lock.
-        true => Err(BindingError::misuse("a callback has called the library", "return from it first")),
+        true => Err(BindingError::misuse("a callback calls the library", "return from the callback first")),
         false => work(),
     });
     // SAFETY: the caller promises it.
@@ -287,7 +287,7 @@ unsafe fn fill(
 
 fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, BindingError> {
     let failed = |error: serde_json::Error| {
-        BindingError::new(ErrorKind::Machine, "bug", error.to_string(), "tell the authors")
+        BindingError::new(ErrorKind::Machine, "bug", error.to_string(), "report this")
     };
     serde_json::to_vec(value).map(Some).map_err(failed)
 }
@@ -299,8 +299,8 @@ fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, BindingError> {
 unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Result<&'a [u8], BindingError> {
     if len > most {
         return Err(BindingError::misuse(
-            format!("{what} has {len} bytes, and {most} are the most"),
-            "give fewer",
+            format!("{what} has {len} bytes, at most {most} are allowed"),
+            "give fewer bytes",
         ));
     }
     match (data.is_null(), len) {
@@ -312,5 +312,5 @@ unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Res
 }
 
 fn null(what: &str) -> BindingError {
-    BindingError::misuse(format!("{what} is a null pointer"), "give one that points somewhere")
+    BindingError::misuse(format!("{what} is a null pointer"), "give a valid pointer")
 }

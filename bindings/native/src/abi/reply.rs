@@ -130,12 +130,14 @@ impl CallbackFns for Callbacks {
         match status {
             SOTTO_OK if is_too_large => Err(TransportError::TooLarge { limit: request.limit }.into()),
             SOTTO_OK if response.status == 0 => {
-                Err(TransportError::Protocol("the transport gave no status".to_owned()).into())
+                Err(TransportError::Protocol("the transport returned no status".to_owned()).into())
             }
             SOTTO_OK => Ok(response),
             SOTTO_CANCELLED => Err(CallbackError::Cancelled),
             SOTTO_TIMEOUT => Err(TransportError::Timeout(said).into()),
-            _ if said.is_empty() => Err(TransportError::Lost(format!("the transport gave {status}")).into()),
+            _ if said.is_empty() => {
+                Err(TransportError::Lost(format!("the transport returned status {status}")).into())
+            }
             _ => Err(TransportError::Lost(said).into()),
         }
     }

@@ -60,7 +60,7 @@ def connect(
     transports = _transports(transport)
     if any(is_async(each) for each in transports):
         raise MisuseError(
-            "the transport has to be awaited", "misuse", "await sotto.aconnect(...) instead of sotto.connect(...)"
+            "the transport is asynchronous", "misuse", "await sotto.aconnect(...) instead of sotto.connect(...)"
         )
     rust = _open(_urls(url), table, transports, _options(locals()), progress_fn(progress))
     return Table(rust, batch)
@@ -134,7 +134,7 @@ def _open(
 ) -> _sotto.Table:
     if transports and len(urls) != len(transports):
         raise MisuseError(
-            f"{len(urls)} addresses and {len(transports)} transports", "misuse", "give a transport for each address"
+            f"{len(transports)} transports for {len(urls)} addresses", "misuse", "give one transport for each address"
         )
     return _sotto.connect(urls, table, transports, options, progress)
 

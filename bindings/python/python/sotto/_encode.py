@@ -129,7 +129,7 @@ def encode(
     if isinstance(data, (str, PathLike)):
         return _encode(fspath(data), out, options)
     if encoding is not None or format is not None or header is not None:
-        raise MisuseError("format, header and encoding are of files", "misuse", "leave them out: Python's types say it")
+        raise MisuseError("format, header and encoding apply to files only", "misuse", "omit them: the types tell the encoding")
     with tempfile.TemporaryDirectory(prefix="sotto-") as folder:
         file = AnyPath(folder) / "data.jsonl"
         options.update(_written(data, file, options))
@@ -147,12 +147,12 @@ def _written(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, 
     if _frames.kind(data):
         return _write_frame(data, file, options)
     if any(options[column] is not None for column in ("key", "value", "row", "start", "end")):
-        raise MisuseError("only files and data frames have columns", "misuse", "leave them out, or give one of those")
+        raise MisuseError("columns apply to files and data frames only", "misuse", "omit them, or give a file or data frame")
     if isinstance(data, Mapping):
         return _write(file, {"key": iter(data.keys()), "value": iter(data.values())})
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         return _write(file, {"value": iter(data)})
-    raise TypeError(f"a table is made from a file, a data frame, a mapping or rows, not from {type(data).__name__}")
+    raise TypeError(f"expected a file, a data frame, a mapping or rows, got {type(data).__name__}")
 
 
 def _write_frame(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:
@@ -165,10 +165,10 @@ def _write_frame(data: object, file: AnyPath, options: dict[str, Any]) -> dict[s
         if names.count(name) > 1:
             raise MisuseError(f"several columns are named {name!r}", "misuse", "rename all but one")
         if name not in names:
-            raise MisuseError(f"there is no column {name!r}", "misuse", f"give one of {', '.join(map(str, names))}")
+            raise MisuseError(f"no column {name!r}", "misuse", f"give one of {', '.join(map(str, names))}")
         wanted[column] = iter(_frames.cells(data, name))
     if not wanted:
-        raise MisuseError("which columns are the table's?", "misuse", "give value=..., and key=... if it is asked by key")
+        raise MisuseError("no column is given", "misuse", "give value=..., and key=... for a keyword table")
     return _write(file, wanted)
 
 
@@ -182,11 +182,11 @@ def _write(file: AnyPath, columns: dict[str, Iterator[Any]]) -> dict[str, Any]:
             try:
                 lines.write(json.dumps(line, ensure_ascii=False) + "\n")
             except UnicodeEncodeError:
-                raise MisuseError("there is half a character (a surrogate)", "bad-data", "give text that is valid UTF-8") from None
+                raise MisuseError("a text has an unpaired surrogate", "bad-data", "give text that is valid UTF-8") from None
             except TypeError as error:
-                raise MisuseError(str(error), "bad-data", "keys are text") from None
+                raise MisuseError(str(error), "bad-data", "give keys as text") from None
     if len(kinds) > 1:
-        raise MisuseError(f"values are of several kinds: {', '.join(sorted(kinds))}", "bad-data", "give values of one kind")
+        raise MisuseError(f"values have several types: {', '.join(sorted(kinds))}", "bad-data", "give values of one type")
     named = {column: column for column in columns}
     return {**named, "format": "jsonl", "encoding": kinds.pop() if kinds else "text"}
 
@@ -198,4 +198,4 @@ def _value(value: Any, kinds: set[str]) -> Any:
     if isinstance(value, str):
         kinds.add("text")
         return value
-    raise MisuseError(f"a value is bytes or str, not {type(value).__name__}", "bad-data", "write it as one of these")
+    raise MisuseError(f"expected a value as bytes or str, got {type(value).__name__}", "bad-data", "convert it to one of these")

@@ -26,7 +26,7 @@ class ParamsError(Error):
 
 
 class MisuseError(Error, ValueError):
-    """The call was wrong: what it says can be mended here."""
+    """The call was wrong: its message says what to correct."""
 
 
 class RowError(MisuseError, IndexError):

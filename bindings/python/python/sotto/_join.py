@@ -42,20 +42,20 @@ def _prepare(data: Any, table: Table, on: str, into: str | None) -> tuple[object
     into = table.name if into is None else into
     kind = _frames.kind(data)
     if kind == "polars" and hasattr(data, "collect"):
-        raise TypeError("a data frame is needed, not a lazy one: collect() it first")
+        raise TypeError("expected a data frame, got a lazy one: collect() it first")
     if kind and not hasattr(data, "columns"):
-        raise TypeError(f"a data frame is needed, not {type(data).__name__}")
+        raise TypeError(f"expected a data frame, got {type(data).__name__}")
     if not kind:
         if not hasattr(data, "__arrow_c_stream__"):
             raise TypeError(
-                f"{type(data).__name__} gives no Arrow data: use polars, pandas or pyarrow, or table.get_many for a list"
+                f"{type(data).__name__} has no Arrow data: use polars, pandas or pyarrow, or table.get_many for a list"
             )
         return data, into
     names = _frames.columns(data)
     if on not in names:
-        raise MisuseError(f"there is no column {on!r}", "misuse", f"give one of {', '.join(map(str, names))}")
+        raise MisuseError(f"no column {on!r}", "misuse", f"give one of {', '.join(map(str, names))}")
     if into in names:
-        raise MisuseError(f"there is a column {into!r} already", "misuse", "give the new one another name, with into=...")
+        raise MisuseError(f"column {into!r} exists already", "misuse", "give the new column another name, with into=...")
     # pandas needs pyarrow to give Arrow data, so its keys come as a list.
     return (_frames.cells(data, on) if kind == "pandas" else data.select([on])), into
 

@@ -17,7 +17,7 @@ _WORDS = {
     "hint": "fetching the hint",
     "rows": "streaming rows",
     "next-client": "streaming rows for the next hints",
-    "keys": "sending keys",
+    "keys": "uploading keys",
     "hints": "waiting for hints",
     "row": "fetching the row",
 }
@@ -33,9 +33,9 @@ def progress_fn(progress: Progress) -> ProgressFn | None:
         from tqdm.auto import tqdm
     except ImportError:
         raise MisuseError(
-            "progress=True draws bars with tqdm, which is not installed",
+            "progress=True needs tqdm, which is not installed",
             "misuse",
-            "pip install tqdm, or give a function (stage, done, total)",
+            "install tqdm, or give a function (stage, done, total)",
         ) from None
     return _Bars(tqdm)
 

@@ -75,7 +75,7 @@ class Table:
     def _refuse_waiting(self) -> None:
         if self._async_transport is not None:
             raise MisuseError(
-                "this table's transport is asynchronous, and cannot be waited for here",
+                "this table's transport is asynchronous",
                 "misuse",
                 "await aget and aget_many, or connect without a transport",
             )
@@ -194,13 +194,13 @@ class Table:
 
     def __repr__(self) -> str:
         about = self.about
-        asked = f"asked by {about.key_form} key" if about.key_form else "asked by row"
+        asked = f"looked up by {about.key_form} key" if about.key_form else "looked up by row"
         return f"<sotto.Table {about.name!r}, epoch {about.epoch}, {about.rows} rows, {asked}, {about.scheme}>"
 
 
 def _lookup(row: Any, key: Any) -> Any:
     if (row is None) == (key is None):
-        raise TypeError("get() takes a row, or key=...: one of them")
+        raise TypeError("get() takes either a row or key=...")
     return row if key is None else _key(key)
 
 
@@ -216,5 +216,5 @@ def _key(key: Any) -> Any:
 
 def _lookups(lookups: Iterable[int | str]) -> list[Any]:
     if isinstance(lookups, (str, bytes)):
-        raise TypeError(f"get_many() takes rows or keys, not one {type(lookups).__name__}: put it into a list")
+        raise TypeError(f"get_many() takes several rows or keys, got one {type(lookups).__name__}: put it into a list")
     return list(lookups)

@@ -187,15 +187,13 @@ pub(super) const QUESTIONS: &[Question] = &[
     },
     Question {
         title: "setup, without that table",
-        note: "The coloring, or the permutations of a batch code, which is all that publishers and clients \
-               need.",
+        note: "The coloring, or the permutations of a batch code, which is all that publishers and clients need.",
         of: |f| f.made_ms,
         bytes: false,
     },
     Question {
         title: "indexing",
-        note: "The places of the rows of one proof, computed in steps that do not depend on the leaf. On \
-               one thread.",
+        note: "The places of the rows of one proof, computed in steps that do not depend on the leaf. On one thread.",
         of: |f| f.index_ms,
         bytes: false,
     },

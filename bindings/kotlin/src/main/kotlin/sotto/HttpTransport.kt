@@ -31,12 +31,12 @@ class HttpTransport(
         val address = try {
             URI(url.trimEnd('/') + request.path)
         } catch (error: java.net.URISyntaxException) {
-            throw IOException("$url is no address of a server: ${error.message}", error)
+            throw IOException("$url is not an address of a server: ${error.message}", error)
         }
         val builder = try {
             HttpRequest.newBuilder(address)
         } catch (error: IllegalArgumentException) {
-            throw IOException("$url is no address of a server: ${error.message}", error)
+            throw IOException("$url is not an address of a server: ${error.message}", error)
         }
         builder.setHeader("user-agent", "sotto")
         request.headers.forEach { (name, value) -> builder.setHeader(name, value) }
@@ -59,7 +59,7 @@ class HttpTransport(
             throw IOException("no response from $url: ${error.cause?.message ?: error.cause}", error.cause)
         } catch (error: TimeoutException) {
             sent.cancel(true)
-            throw TimeoutException("no whole response from $url within $timeout")
+            throw TimeoutException("no complete response from $url within $timeout")
         } catch (error: InterruptedException) {
             sent.cancel(true)
             throw error
