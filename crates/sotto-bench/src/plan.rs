@@ -179,7 +179,7 @@ fn check_set(case: &Case, entry: &SchemeEntry, label: &str) -> Result<(), BenchE
     if names.contains(&wanted.as_str()) {
         return Ok(());
     }
-    let why = format!("{} has no set {wanted}, but {}", entry.id, names.join(", "));
+    let why = format!("{} has no set {wanted}, only {}", entry.id, names.join(", "));
     Err(BenchError::Params { case: label.to_owned(), why })
 }
 

@@ -64,7 +64,7 @@ pub(super) fn measure(
         return Err(refuse(format!("{} does not report its steps", plan.entry.id)));
     }
     if let Some(order) = wanted.orders.iter().find(|order| !known.contains(&order.as_str())) {
-        return Err(refuse(format!("{} has no order {order}, but {}", plan.entry.id, known.join(", "))));
+        return Err(refuse(format!("{} has no order {order}, only {}", plan.entry.id, known.join(", "))));
     }
     let orders: Vec<&str> = if wanted.orders.is_empty() {
         known.to_vec()

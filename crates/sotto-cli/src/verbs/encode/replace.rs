@@ -184,11 +184,10 @@ pub(super) fn check_set(scheme: &SchemeEntry, set: Option<&str>) -> Result<()> {
     Err(match names.as_slice() {
         [] => Failure::new(Exit::Params, format!("{id} has no named parameter sets, so no {set:?}"))
             .fix("omit --set"),
-        names => {
-            Failure::new(Exit::Params, format!("{id} has no parameter set {set:?}, but {}", names.join(", ")))
-                .fix(format!(
-                    "give one of these, or omit --set; `sotto schemes {id}` describes each"
-                ))
-        }
+        names => Failure::new(
+            Exit::Params,
+            format!("{id} has no parameter set {set:?}, only {}", names.join(", ")),
+        )
+        .fix(format!("give one of these, or omit --set; `sotto schemes {id}` describes each")),
     })
 }

@@ -35,9 +35,9 @@ fn facts(state: &StateInfo) -> String {
     let generation = metadata.snapshot.map(|snapshot| snapshot.generation.to_string());
     grid::facts([
         ("folder", state.path.display().to_string()),
-        ("table", format!("{} at {}", about.table, about.origin)),
-        ("signed by", about.public_key.clone()),
-        ("scheme", about.scheme.clone()),
+        ("table", format!("{} at {}", metadata.table, metadata.origin)),
+        ("signed by", metadata.public_key.clone()),
+        ("scheme", metadata.scheme.clone()),
         ("epoch", state.epoch.map_or("none: not prepared yet".to_owned(), |epoch| epoch.to_string())),
         ("left", left(state).map_or("unknown".to_owned(), |left| format!("{} queries", units::count(left)))),
         ("unsettled", format!("{} requests", units::count(state.unsettled))),
