@@ -14,49 +14,51 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// It was done.
+// Success.
 #define SOTTO_OK 0
 
-// It was done, and the table does not have the key.
+// Success; the table does not have the key.
 #define SOTTO_ABSENT 1
 
-// It was done, and the table has moved on.
+// Success; the table has a newer epoch.
 #define SOTTO_NEWER 2
 
-// By the call's fault.
+// The call is wrong.
 #define SOTTO_MISUSE -1
 
-// By the call's fault: the table has no such row.
+// The call is wrong: the table has no such row.
 #define SOTTO_ROW -2
 
 // The table's parameters are refused.
 #define SOTTO_PARAMS -3
 
-// By the server's or the publisher's fault: another signature, another snapshot, damaged answers.
+// The server or the publisher is at fault: another signature, another snapshot, damaged answers.
 #define SOTTO_PEER -4
 
-// By what lies in between; also what a transport gives that could not connect, or lost its connection.
+// The network failed. A transport returns this if it cannot connect, or loses its connection.
 #define SOTTO_NETWORK -5
 
-// Nothing came in time; also what a transport gives then.
+// No response came in time. A transport returns this after its timeout.
 #define SOTTO_TIMEOUT -6
 
-// By this machine's disk.
+// The disk of this machine failed.
 #define SOTTO_STORAGE -7
 
-// By nobody knows whose. Do not ask for the same row again at once, and tell nobody: a server learns from that.
+// An answer is unreadable, and the fault unknown. Do not repeat the lookup at once, and do not
+// report it: a server learns from that.
 #define SOTTO_UNREADABLE -8
 
-// By this machine, or sotto itself.
+// This machine, or sotto itself, failed.
 #define SOTTO_MACHINE -9
 
-// What a transport gives to end the call.
+// A transport returns this to cancel the call.
 #define SOTTO_CANCELLED -10
 
-// Where a transport puts what came back. Valid during the callback, for one thread.
+// Receives the response from a transport. Valid during the callback, for one thread.
 typedef struct SottoReply SottoReply;
 
-// A request that is to be sent as it is, with these headers and none that tell who asks. Valid during the callback.
+// A request to send unchanged, with these headers and none that identify the client. Valid during
+// the callback.
 typedef struct {
   // Which server, counted from 0 in the order of `servers`.
   uint32_t server;
@@ -72,28 +74,29 @@ typedef struct {
   const uint8_t *body;
   // Its bytes; 0 for a GET.
   size_t body_len;
-  // Most bytes of a success's body. More is refused, so nobody needs to read on.
+  // Maximum bytes of the body of a success. A larger one is refused, so reading can stop there.
   uint64_t limit;
 } SottoRequest;
 
-// Sends a request, waits for the response and puts it into `reply`: `SOTTO_OK`, also for a refusal. `SOTTO_NETWORK` or
-// `SOTTO_TIMEOUT` if none came; `SOTTO_CANCELLED` ends the call that is being made.
+// Sends a request, waits for the response and puts it into `reply`. Returns `SOTTO_OK`, also for a
+// refusal; `SOTTO_NETWORK` or `SOTTO_TIMEOUT` without a response; or `SOTTO_CANCELLED` to cancel
+// the call.
 //
 // It follows no redirect, which would take the query to somebody else: a response of 3xx is a response. It sends no cookie and
 // keeps none, and adds no header of its own that differs between callers (`User-Agent`, `Accept-Language`, `Authorization`,
 // `Referer`): each would tie lookups to a person. It caches nothing.
 typedef int32_t (*SottoTransport)(void *context, const SottoRequest *request, SottoReply *reply);
 
-// Is told how far an opening is: what is done (`catalog`, `hint`, `rows`, `keys`, `ready`, ...), bytes that are there, and
-// bytes in all, or 0 if that is not known.
+// Receives the progress of an opening: its stage (`catalog`, `hint`, `rows`, `keys`, `ready`,
+// ...), bytes done, and bytes in total, or 0 if unknown.
 typedef void (*SottoProgress)(void *context, const char *stage, uint64_t done, uint64_t total);
 
-// An open table: a number that `sotto_open` gave. 0 is none.
+// The number of an open table, from `sotto_open`. 0 is no table.
 typedef uint64_t SottoTable;
 
-// What went wrong. Texts end in a zero byte; free them with `sotto_error_free`.
+// An error. Texts end in a zero byte; free them with `sotto_error_free`.
 typedef struct {
-  // Whose fault it was: one of the negative `SOTTO_`; 0 if nothing went wrong, and then the texts are null.
+  // One of the negative `SOTTO_` constants; 0 if there is no error, and then the texts are null.
   int32_t status;
   // A stable name for programs.
   char *code;
@@ -120,14 +123,16 @@ extern "C" {
 // The library's version.
 const char *sotto_version(void);
 
-// Opens a table, or a stack: fetches its catalog, and once what its scheme needs. `config` is a JSON object with `servers`,
-// `table` and options; the README lists them.
+// Opens a table or a stack: fetches its catalog, and what its scheme needs once. `config` is a
+// JSON object with `servers`, `table` and options; the README lists them.
 //
-// `transport` sends every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
-// may be null. Both are given `context`, and may be called by threads of the library's, where a table has several servers by
-// several at once; each must return, and throw nothing.
+// `transport` sends every request, during this call and during lookups, and never after
+// `sotto_close`. `progress` may be null. Both receive `context`, and may be called by threads of
+// the library, for a table of several servers by several at once; each must return, and throw
+// nothing.
 //
-// Gives `SOTTO_OK` and the table, or what went wrong, which is negative and, where `error` is not null, told there.
+// Returns `SOTTO_OK`, with the number in `table`; or a negative status, with details in `error`
+// unless it is null.
 //
 // # Safety
 // `config` points to `config_len` bytes, `table` and `error` (or null) to one each. What `context` points to lives until the
@@ -140,7 +145,8 @@ int32_t sotto_open(const uint8_t *config,
                    SottoTable *table,
                    SottoError *error);
 
-// Closes a table. Waits for whoever is asking it; from then on its callbacks are not called, and its number is an error.
+// Closes a table. Waits for calls in progress; afterwards its callbacks are not called, and its
+// number is invalid.
 //
 // # Safety
 // `error` points to one, or is null.
@@ -166,8 +172,8 @@ int32_t sotto_get_key(SottoTable table, const uint8_t *key, size_t key_len, Sott
 // `lookups` points to `lookups_len` bytes, `values` to one, and `error` to one or is null.
 int32_t sotto_get_many(SottoTable table, const uint8_t *lookups, size_t lookups_len, SottoBuffer *values, SottoError *error);
 
-// One of the values that `sotto_get_many` gave: `SOTTO_OK`, and where its bytes lie within `values`; `SOTTO_ABSENT` for a key
-// that the table does not have; `SOTTO_MISUSE` if there are not so many.
+// One of the values of `sotto_get_many`: `SOTTO_OK`, and the place of its bytes within `values`;
+// `SOTTO_ABSENT` for a key that the table does not have; `SOTTO_MISUSE` if there are fewer values.
 //
 // # Safety
 // `values` points to one that `sotto_get_many` filled and nobody freed; `data` and `len` point to one each.

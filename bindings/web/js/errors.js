@@ -1,4 +1,4 @@
-// What can go wrong, by whose fault it was. The names are those of the other languages.
+// Errors, by whose fault they are. The names are those of the other languages.
 
 /** Something went wrong. `code` is a stable name for programs, `fix` says what to do, `fault` says whose it was. */
 export class SottoError extends Error {
@@ -21,15 +21,15 @@ export class ParamsError extends SottoError {}
 export class MisuseError extends SottoError {}
 /** The table has no row of this number. */
 export class RowError extends MisuseError {}
-/** What the server sent is not what the publisher signed, or no answer at all. */
+/** The server sent what the publisher did not sign, or no valid answer. */
 export class PeerError extends SottoError {}
 /** The server cannot be reached, or is busy, or is changing its table. Trying again later may help. */
 export class NetworkError extends SottoError {}
-/** No whole response came within the time limit. */
+/** No complete response came within the time limit. */
 export class TimeoutError extends NetworkError {}
-/** The browser's storage, or what is kept in it. */
+/** The browser's storage failed, or files in it are damaged. */
 export class StorageError extends SottoError {}
-/** The answer could not be read. Do not ask for the same row again at once, and tell nobody. */
+/** The answer could not be read. Do not repeat the lookup at once, and do not report it. */
 export class UnreadableError extends SottoError {}
 
 const CLASSES = {

@@ -81,7 +81,7 @@ export interface LookupCost {
 }
 
 export interface CallOptions {
-  /** Gives up the call, by ending the worker. The next call starts another. */
+  /** Aborts the call by terminating the worker. The next call starts another. */
   signal?: AbortSignal;
 }
 
@@ -92,7 +92,7 @@ export class Table implements AsyncDisposable {
   readonly last: LookupCost | undefined;
   get(row: number | bigint, options?: CallOptions): Promise<Uint8Array>;
   get(lookup: { readonly key: string }, options?: CallOptions): Promise<Uint8Array | null>;
-  /** `batch` is what rounds are filled up to a multiple of: 16 unless said otherwise. */
+  /** Rounds are padded to a multiple of `batch`, which is 16 by default. */
   getMany(lookups: Iterable<Lookup>, options?: CallOptions & { batch?: number }): Promise<(Uint8Array | null)[]>;
   refresh(options?: CallOptions): Promise<boolean>;
   close(): Promise<void>;
@@ -102,12 +102,12 @@ export class Table implements AsyncDisposable {
 export function connect(urls: Urls, table: string, options?: Options): Promise<Table>;
 
 /**
- * Replays a recorded lookup in a worker of its own: whether this browser makes the recorded bytes. Gives the row, and sends nothing.
- * A vector is one of `spec/vectors`: its text, and behind it the bytes of the file beside it, if there is one.
+ * Replays a recorded lookup in a worker, to check that this browser computes the recorded bytes. Returns the row, and sends nothing.
+ * A vector is one of `spec/vectors`: its text, followed by the bytes of the file beside it, if there is one.
  */
 export function selfTest(vector: Uint8Array | ArrayBuffer, options?: CallOptions): Promise<Uint8Array>;
 
-/** By whose fault it was. */
+/** Whose fault an error is. */
 export type Fault =
   | "misuse" | "row" | "params" | "peer" | "network" | "timeout" | "storage" | "unreadable" | "machine";
 

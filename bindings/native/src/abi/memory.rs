@@ -5,31 +5,32 @@ use std::ffi::{CString, c_char};
 use std::ptr::null_mut;
 use std::slice;
 
-/// It was done.
+/// Success.
 pub const SOTTO_OK: i32 = 0;
-/// It was done, and the table does not have the key.
+/// Success; the table does not have the key.
 pub const SOTTO_ABSENT: i32 = 1;
-/// It was done, and the table has moved on.
+/// Success; the table has a newer epoch.
 pub const SOTTO_NEWER: i32 = 2;
-/// By the call's fault.
+/// The call is wrong.
 pub const SOTTO_MISUSE: i32 = -1;
-/// By the call's fault: the table has no such row.
+/// The call is wrong: the table has no such row.
 pub const SOTTO_ROW: i32 = -2;
 /// The table's parameters are refused.
 pub const SOTTO_PARAMS: i32 = -3;
-/// By the server's or the publisher's fault: another signature, another snapshot, damaged answers.
+/// The server or the publisher is at fault: another signature, another snapshot, damaged answers.
 pub const SOTTO_PEER: i32 = -4;
-/// By what lies in between; also what a transport gives that could not connect, or lost its connection.
+/// The network failed. A transport returns this if it cannot connect, or loses its connection.
 pub const SOTTO_NETWORK: i32 = -5;
-/// Nothing came in time; also what a transport gives then.
+/// No response came in time. A transport returns this after its timeout.
 pub const SOTTO_TIMEOUT: i32 = -6;
-/// By this machine's disk.
+/// The disk of this machine failed.
 pub const SOTTO_STORAGE: i32 = -7;
-/// By nobody knows whose. Do not ask for the same row again at once, and tell nobody: a server learns from that.
+/// An answer is unreadable, and the fault unknown. Do not repeat the lookup at once, and do not
+/// report it: a server learns from that.
 pub const SOTTO_UNREADABLE: i32 = -8;
-/// By this machine, or sotto itself.
+/// This machine, or sotto itself, failed.
 pub const SOTTO_MACHINE: i32 = -9;
-/// What a transport gives to end the call.
+/// A transport returns this to cancel the call.
 pub const SOTTO_CANCELLED: i32 = -10;
 
 /// Bytes that the library owns. Leave them as they are, and free them with `sotto_free`.
@@ -67,10 +68,10 @@ impl SottoBuffer {
     }
 }
 
-/// What went wrong. Texts end in a zero byte; free them with `sotto_error_free`.
+/// An error. Texts end in a zero byte; free them with `sotto_error_free`.
 #[repr(C)]
 pub struct SottoError {
-    /// Whose fault it was: one of the negative `SOTTO_`; 0 if nothing went wrong, and then the texts are null.
+    /// One of the negative `SOTTO_` constants; 0 if there is no error, and then the texts are null.
     pub status: i32,
     /// A stable name for programs.
     pub code: *mut c_char,

@@ -23,7 +23,7 @@ use std::ffi::{c_char, c_void};
 use std::slice;
 use std::sync::Arc;
 
-/// An open table: a number that `sotto_open` gave. 0 is none.
+/// The number of an open table, from `sotto_open`. 0 is no table.
 pub type SottoTable = u64;
 
 /// Maximum bytes of a configuration, of a key, of a list of rows and keys, and of a recorded
@@ -39,14 +39,16 @@ pub extern "C" fn sotto_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Opens a table, or a stack: fetches its catalog, and once what its scheme needs. `config` is a JSON object with `servers`,
-/// `table` and options; the README lists them.
+/// Opens a table or a stack: fetches its catalog, and what its scheme needs once. `config` is a
+/// JSON object with `servers`, `table` and options; the README lists them.
 ///
-/// `transport` sends every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
-/// may be null. Both are given `context`, and may be called by threads of the library's, where a table has several servers by
-/// several at once; each must return, and throw nothing.
+/// `transport` sends every request, during this call and during lookups, and never after
+/// `sotto_close`. `progress` may be null. Both receive `context`, and may be called by threads of
+/// the library, for a table of several servers by several at once; each must return, and throw
+/// nothing.
 ///
-/// Gives `SOTTO_OK` and the table, or what went wrong, which is negative and, where `error` is not null, told there.
+/// Returns `SOTTO_OK`, with the number in `table`; or a negative status, with details in `error`
+/// unless it is null.
 ///
 /// # Safety
 /// `config` points to `config_len` bytes, `table` and `error` (or null) to one each. What `context` points to lives until the
@@ -76,7 +78,8 @@ pub unsafe extern "C" fn sotto_open(
     unsafe { enter(error, work) }
 }
 
-/// Closes a table. Waits for whoever is asking it; from then on its callbacks are not called, and its number is an error.
+/// Closes a table. Waits for calls in progress; afterwards its callbacks are not called, and its
+/// number is invalid.
 ///
 /// # Safety
 /// `error` points to one, or is null.
@@ -138,8 +141,8 @@ pub unsafe extern "C" fn sotto_get_many(
     unsafe { fill(table, values, error, work) }
 }
 
-/// One of the values that `sotto_get_many` gave: `SOTTO_OK`, and where its bytes lie within `values`; `SOTTO_ABSENT` for a key
-/// that the table does not have; `SOTTO_MISUSE` if there are not so many.
+/// One of the values of `sotto_get_many`: `SOTTO_OK`, and the place of its bytes within `values`;
+/// `SOTTO_ABSENT` for a key that the table does not have; `SOTTO_MISUSE` if there are fewer values.
 ///
 /// # Safety
 /// `values` points to one that `sotto_get_many` filled and nobody freed; `data` and `len` point to one each.

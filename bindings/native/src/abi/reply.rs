@@ -14,7 +14,8 @@ use std::time::Duration;
 const MAX_REFUSAL: u64 = 64 << 10;
 const MAX_TEXT: usize = 4 << 10;
 
-/// A request that is to be sent as it is, with these headers and none that tell who asks. Valid during the callback.
+/// A request to send unchanged, with these headers and none that identify the client. Valid during
+/// the callback.
 #[repr(C)]
 pub struct SottoRequest {
     /// Which server, counted from 0 in the order of `servers`.
@@ -31,11 +32,11 @@ pub struct SottoRequest {
     pub body: *const u8,
     /// Its bytes; 0 for a GET.
     pub body_len: usize,
-    /// Most bytes of a success's body. More is refused, so nobody needs to read on.
+    /// Maximum bytes of the body of a success. A larger one is refused, so reading can stop there.
     pub limit: u64,
 }
 
-/// Where a transport puts what came back. Valid during the callback, for one thread.
+/// Receives the response from a transport. Valid during the callback, for one thread.
 pub struct SottoReply {
     response: Response,
     most: u64,
@@ -43,8 +44,9 @@ pub struct SottoReply {
     said: String,
 }
 
-/// Sends a request, waits for the response and puts it into `reply`: `SOTTO_OK`, also for a refusal. `SOTTO_NETWORK` or
-/// `SOTTO_TIMEOUT` if none came; `SOTTO_CANCELLED` ends the call that is being made.
+/// Sends a request, waits for the response and puts it into `reply`. Returns `SOTTO_OK`, also for a
+/// refusal; `SOTTO_NETWORK` or `SOTTO_TIMEOUT` without a response; or `SOTTO_CANCELLED` to cancel
+/// the call.
 ///
 /// It follows no redirect, which would take the query to somebody else: a response of 3xx is a response. It sends no cookie and
 /// keeps none, and adds no header of its own that differs between callers (`User-Agent`, `Accept-Language`, `Authorization`,
@@ -53,8 +55,8 @@ pub type SottoTransport = Option<
     unsafe extern "C" fn(context: *mut c_void, request: *const SottoRequest, reply: *mut SottoReply) -> i32,
 >;
 
-/// Is told how far an opening is: what is done (`catalog`, `hint`, `rows`, `keys`, `ready`, ...), bytes that are there, and
-/// bytes in all, or 0 if that is not known.
+/// Receives the progress of an opening: its stage (`catalog`, `hint`, `rows`, `keys`, `ready`,
+/// ...), bytes done, and bytes in total, or 0 if unknown.
 pub type SottoProgress =
     Option<unsafe extern "C" fn(context: *mut c_void, stage: *const c_char, done: u64, total: u64)>;
 

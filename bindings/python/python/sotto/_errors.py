@@ -34,7 +34,7 @@ class RowError(MisuseError, IndexError):
 
 
 class PeerError(Error):
-    """What the server sent is not what the publisher signed, or no answer at all. Its operator or the publisher can mend it."""
+    """The server sent what the publisher did not sign, or no valid answer. Its operator or the publisher can fix it."""
 
 
 class NetworkError(Error, ConnectionError):
@@ -42,13 +42,13 @@ class NetworkError(Error, ConnectionError):
 
 
 class TimeoutError(NetworkError, builtins.TimeoutError):
-    """No whole response came within the time limit."""
+    """No complete response came within the time limit."""
 
 
 class StorageError(Error, OSError):
-    """This machine's disk, or what is kept on it."""
+    """This machine's disk failed, or files on it are damaged."""
 
 
 class UnreadableError(Error):
-    """The answer could not be read. Do not ask for the same row again at once, and tell nobody: a server that damages answers learns
+    """The answer could not be read. Do not repeat the lookup at once, and do not report it: a server that damages answers learns
     from how clients react to them."""

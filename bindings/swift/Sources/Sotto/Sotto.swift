@@ -54,7 +54,7 @@ public typealias Transport = @Sendable (Request) throws -> Response
 public struct SottoFault: Error, CustomStringConvertible {
     public enum Kind: Int32 {
         case misuse = -1, row = -2, params = -3, peer = -4, network = -5, timeout = -6, storage = -7
-        /// Do not ask for the same row again at once, and tell nobody: a server learns from that.
+        /// Do not repeat the lookup at once, and do not report it: a server learns from that.
         case unreadable = -8
         case machine = -9
     }

@@ -68,7 +68,7 @@ fn facts(entry: &SchemeEntry) -> Vec<(&'static str, String)> {
         ("server keeps", format!("{}, for each client", metadata.server_keeps)),
     ];
     if metadata.is_baseline {
-        facts.push(("baseline", "to be compared with; another scheme serves the purpose better".to_owned()));
+        facts.push(("baseline", "for comparison; another scheme is better for deployment".to_owned()));
     }
     facts
 }

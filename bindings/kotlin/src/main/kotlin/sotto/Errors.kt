@@ -8,33 +8,33 @@ open class SottoException(message: String, val code: String, val fix: String, ca
     override fun toString() = if (fix.isEmpty()) "${super.toString()}" else "${super.toString()} (fix: $fix)"
 }
 
-/** By the call's fault. */
+/** The call is wrong. */
 open class MisuseException(message: String, code: String, fix: String, cause: Throwable? = null) :
     SottoException(message, code, fix, cause)
 
-/** By the call's fault: the table has no such row. */
+/** The call is wrong: the table has no such row. */
 class RowException(message: String, code: String, fix: String, cause: Throwable? = null) : MisuseException(message, code, fix, cause)
 
 /** The table's parameters are refused. */
 class ParamsException(message: String, code: String, fix: String, cause: Throwable? = null) :
     SottoException(message, code, fix, cause)
 
-/** By the server's or the publisher's fault: another signature, another snapshot, damaged answers. */
+/** The server or the publisher is at fault: another signature, another snapshot, damaged answers. */
 class PeerException(message: String, code: String, fix: String, cause: Throwable? = null) : SottoException(message, code, fix, cause)
 
-/** By what lies in between, or the moment. */
+/** The network failed, or the server is busy. */
 open class NetworkException(message: String, code: String, fix: String, cause: Throwable? = null) :
     SottoException(message, code, fix, cause)
 
-/** Nothing came in time. */
+/** No response came in time. */
 class TimeoutException(message: String, code: String, fix: String, cause: Throwable? = null) :
     NetworkException(message, code, fix, cause)
 
-/** By this machine's disk. */
+/** The disk of this machine failed. */
 class StorageException(message: String, code: String, fix: String, cause: Throwable? = null) :
     SottoException(message, code, fix, cause)
 
-/** By nobody knows whose: do not ask for the same row again at once, and tell nobody. A server learns from that. */
+/** An answer is unreadable, and the fault unknown. Do not repeat the lookup at once, and do not report it: a server learns from that. */
 class UnreadableException(message: String, code: String, fix: String, cause: Throwable? = null) :
     SottoException(message, code, fix, cause)
 

@@ -59,7 +59,7 @@ object Sotto {
         transport: Transport = HttpTransport(url),
     ): Table = connect(listOf(url), table, pin, options, listOf(transport))
 
-    /** The same for a scheme of several servers, in the order of their roles. Their operators must not put together what they see. */
+    /** Opens a table of a scheme with several servers, in the order of their roles. Their operators must not collude. */
     fun connect(
         urls: List<String>,
         table: String,

@@ -83,7 +83,7 @@ class Table private constructor(private val number: Long, private val transports
             return status
         }
 
-        /** Text that is half a character becomes bytes that the library refuses, once it has asked. */
+        /** Text with an unpaired surrogate becomes bytes that the library refuses after the request. */
         private fun utf8(text: String): ByteArray = try {
             val encoded = Charsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text))
             ByteArray(encoded.remaining()).also { encoded.get(it) }
