@@ -1,40 +1,40 @@
-/** Where the servers are: one address, or one for each server the table's scheme asks, server 0 first. */
+/** Addresses of servers: one, or one for each server of the table's scheme, server 0 first. */
 export type Urls = string | URL | readonly (string | URL)[];
 
 /** A row by its number, or the value of a key. */
 export type Lookup = number | bigint | { readonly key: string };
 
 export interface Options {
-  /** The publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and no other afterwards. */
+  /** The publisher's key, as `sotto encode` prints it. Without it the first key seen is trusted, and no other afterwards. */
   pin?: string;
-  /** `"memory"` lets the state of a scheme with hints be lost with the page. Otherwise it is kept, or refused. */
+  /** `"memory"` keeps the state of a scheme with hints in the page only. By default it is stored, or the table is refused. */
   state?: "memory";
-  /** `false` keeps nothing in the browser's storage. */
+  /** `false` stores nothing in the browser. */
   keep?: boolean;
   /** Registers keys for this opening alone, where a scheme has keys. */
   freshKeys?: boolean;
   /** Refuses a table whose rows cannot be verified one by one. */
   requireRowProofs?: boolean;
-  /** Seconds one request may take: 60 unless said otherwise. */
+  /** Time limit of a request in seconds, 60 by default. */
   timeout?: number;
-  /** Seconds to wait for a busy server, or for another tab: 120 unless said otherwise. */
+  /** Seconds to wait for a busy server, or for another tab, 120 by default. */
   maxWait?: number;
-  /** Which build to load, to spare the look at the catalog that finds it. */
+  /** The build to load; without it the catalog is fetched first to find it. */
   family?: "linear" | "silent" | "cube" | "slots" | "hints" | "split";
-  /** Whether several servers may be asked without TLS. */
+  /** Allows queries to several servers without TLS. */
   insecurePlaintext?: boolean;
-  /** Hears how far an opening is. */
+  /** Receives the progress of an opening. */
   onProgress?: (progress: Progress) => void;
-  /** Hears what happens: a wait, a state that went along, storage that is not there. */
+  /** Receives events: waits, updates of the state, missing storage. */
   onEvent?: (text: string) => void;
-  /** Gives up the opening. */
+  /** Aborts the opening. */
   signal?: AbortSignal;
 }
 
 export interface Progress {
   readonly stage: "catalog" | "waiting" | "rows" | "hint" | "next-client" | "keys" | "hints" | "row" | "ready";
   readonly done: number;
-  /** 0 if it is not known. */
+  /** 0 if unknown. */
   readonly total: number;
 }
 
