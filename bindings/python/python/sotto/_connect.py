@@ -41,19 +41,19 @@ def connect(
 ) -> Table:
     """Opens a table, or a stack: fetches its catalog and what its scheme needs once.
 
-    `url`: the server's address; those of all servers, in the order of their roles, for a scheme of several.
-    `pin`: the publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and with a `cache` no other
+    `url`: the server's address; for a scheme of several servers all addresses, in the order of their roles.
+    `pin`: the publisher's key, as `sotto encode` prints it. Without it the first key seen is trusted, and with a `cache` no other
         afterwards.
-    `snapshot`: the only epoch that is asked, by the digest of its catalog (`Table.snapshot`, `sotto inspect`): any other is refused, and
-        the table never moves on by itself.
-    `batch`: what `get_many` fills its rounds up to.
-    `cache`: a folder that keeps hints and keys from run to run. Without it each opening fetches them anew.
-    `state`: a folder for hints that are used up by asking, which must not be copied; `in_memory`: they are lost with the process.
-    `require_row_proofs`: refuses a table whose rows cannot be verified one by one. Where they can, they are in any case.
-    `fresh_keys`: registers keys for this opening alone, so that the server cannot tie it to another by its keys.
-    `timeout`: the longest one request may take, in seconds; `max_wait`: how long a busy server is waited for.
-    `trust_root`: a PEM file whose certificates are trusted instead of the web's.
-    `transport`: sends requests instead of sotto's own connections, a function for each server:
+    `snapshot`: the only epoch to accept, by the digest of its catalog (`Table.snapshot`, `sotto inspect`); the table then follows no
+        updates.
+    `batch`: the number of lookups to whose multiples `get_many` pads its rounds.
+    `cache`: a folder that stores hints and keys. Without it each opening fetches them again.
+    `state`: a folder for hints that queries spend, which must not be copied; `in_memory`: they are lost with the process.
+    `require_row_proofs`: refuses a table without row proofs. Where a table has them, they are always verified.
+    `fresh_keys`: registers keys for this opening alone, so that the server cannot link it to others by its keys.
+    `timeout`: the time limit of a request; `max_wait`: the time to wait for a busy server; both in seconds.
+    `trust_root`: a PEM file of the root certificates to trust, in place of the web's.
+    `transport`: sends requests in place of sotto's own connections, a function for each server:
         `transport(method, path, headers, body) -> (status, headers, body)`. `url` then only names the server for the cache.
     `progress`: `True` for bars of tqdm, or a function `(stage, done, total)`.
     """

@@ -78,24 +78,24 @@ def encode(
     `data` is
       * a path: a file of CSV, JSON lines or Parquet, whose columns `key` and `value` name; or of raw rows (`format="raw"`),
       * a data frame of polars, pandas or pyarrow, likewise,
-      * a mapping of keys to values: a table that is asked by key,
-      * rows, as `bytes` or `str`: a table that is asked by row number.
+      * a mapping of keys to values, for a keyword table,
+      * rows, as `bytes` or `str`, for an index table.
 
-    With `key` the table is asked by key, in the spelling `key_form` says: text, domain, email, ip, md5 (also NTLM), sha1, sha256,
-    phone. With `start` and `end` it is asked by any of a range of keys of `key_type`: u64, u32 or ipv4; with `start`
-    alone by single keys, or by addresses of prefixes (192.0.2.0/24). Otherwise it is asked by row number.
-    `header`: whether the first line of a CSV file names its columns; it does if one is asked for by name.
+    With `key` the table is looked up by key, normalized to `key_form`: text, domain, email, ip, md5 (also NTLM), sha1, sha256,
+    phone. With `start` and `end` it is looked up by any key of a range, of `key_type` u64, u32 or ipv4; with `start`
+    alone by single keys, or by addresses of prefixes (192.0.2.0/24). Otherwise it is looked up by row number.
+    `header`: whether the first line of a CSV file names its columns; implied if a column is given by name.
     `encoding`: how values of a file are written: text, hex, base64, u8, u16, u32, u64, raw.
-    `row_bytes`: the longest value there may be; `headroom`: how many more rows or keys updates may add.
-    `batch`: makes a stack of several tables, one round of which brings up to so many rows, or the values of so many keys (up to
-    4096, or 2048 if each lies in two rows). A large one wants a scheme that has all buckets in one table: vbpir, pirana, fastpir,
-    sealpir.
-    `parts`: cuts the table into so many parts and a front, which `sotto.Part` and `sotto.Front` open. `part`: makes this one
-    alone: `"front"` first, and then each part by its number, from 0 on, of the same data with the same arguments, several at once.
-    One that is there and whole is left as it is.
+    `row_bytes`: maximum bytes of a value; `headroom`: number of rows or keys that updates can add.
+    `batch`: makes a stack of several tables, one round of which returns up to `batch` rows, or values of keys (up to 4096, or
+    2048 if a key may lie in two rows). For large rounds choose a scheme that holds all buckets in one table: vbpir, pirana,
+    fastpir, sealpir.
+    `parts`: cuts the table into parts and a front, which `sotto.Part` and `sotto.Front` open. `part`: makes only one of them:
+    `"front"` first, and then each part by its number, from 0, of the same data with the same arguments, several in parallel.
+    A complete part is left as it is.
     `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
-    `row_proofs`: whether rows prove themselves; `None` if that adds at most a tenth.
-    `again`: makes the next epoch of the table that is there.
+    `row_proofs`: whether rows have proofs; `None`: if they add at most a tenth.
+    `again`: makes the next epoch of an existing table.
     """
     out = AnyPath(fspath(out))
     options: dict[str, Any] = {

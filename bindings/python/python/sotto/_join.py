@@ -12,18 +12,18 @@ from ._table import Table
 Frame = TypeVar("Frame")
 
 ROUND = 64
-"""Keys are looked up in multiples of so many, unless said otherwise."""
+"""Default number of keys to whose multiples rounds are padded."""
 
 
 def join(data: Frame, table: Table, on: str, *, into: str | None = None, batch: int = ROUND) -> Frame:
-    """The same data with a column more: for each key in column `on` its value in the table, or nothing.
+    """Adds a column to data: for each key in column `on` its value in the table, or null.
 
-    `data` is a data frame of polars or pandas, or a table of pyarrow, and so is the result. Of anything else that gives Arrow data
-    (`__arrow_c_stream__`), such as a relation of DuckDB, the result is the new column alone.
+    `data` is a data frame of polars or pandas, or a table of pyarrow, and so is the result. For any other data with an Arrow
+    stream (`__arrow_c_stream__`), such as a relation of DuckDB, the result is only the new column.
 
-    Keys are asked for in rounds that are filled up to a multiple of `batch`, one for each row of the data: also for those that are
-    missing, or twice there, or no key of the table. So the server sees how many batches of rows the data has, and nothing of what is
-    in them. `table.last` says what it cost, and what the server saw. `into`: the new column's name, that of the table unless given.
+    Each row of the data takes a lookup, also a row with a null, a duplicate or an invalid key, and rounds are padded to a multiple of
+    `batch`. So the server sees how many batches of rows the data has, and nothing about their content. `table.last` has the cost, and
+    what the server saw. `into`: name of the new column, by default the table's.
     """
     table._refuse_waiting()
     keys, name = _prepare(data, table, on, into)
@@ -78,9 +78,9 @@ def _finish(data: Any, column: _sotto.Column, into: str) -> Any:
 
 
 def register_duckdb(connection: Any, table: Table, name: str = "sotto", *, batch: int = ROUND) -> None:
-    """Makes a function of DuckDB that looks keys up: `SELECT email, sotto(email) FROM people`. It needs pyarrow.
+    """Registers a DuckDB function that looks keys up: `SELECT email, sotto(email) FROM people`. It needs pyarrow.
 
-    DuckDB calls it with some thousand rows at a time, each of which is a round of its own.
+    DuckDB calls it with a few thousand rows at a time, and each call is a round of its own.
     """
     import pyarrow
 

@@ -9,7 +9,7 @@ __version__: str
 
 @final
 class TableInfo:
-    """What an open table says of itself, as it is now."""
+    """Properties of an open table in its current epoch."""
 
     @property
     def name(self) -> str: ...
@@ -46,17 +46,17 @@ class TableInfo:
 
 @final
 class LookupCost:
-    """What a lookup cost. Bytes are those of bodies, to and from all servers; times are in seconds."""
+    """Cost of a lookup. Bytes are those of bodies, to and from all servers; times are in seconds."""
 
     @property
     def epoch(self) -> int:
-        """The epoch that was asked."""
+        """Epoch of the lookup."""
     @property
     def requested(self) -> int:
-        """How many rows or keys were requested."""
+        """Number of requested rows or keys."""
     @property
     def padded_lookups(self) -> int:
-        """How many rows were looked up, padding included."""
+        """Number of lookups, padding included."""
     @property
     def rounds(self) -> int:
         """Requests, to each server."""

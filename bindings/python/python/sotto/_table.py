@@ -17,14 +17,14 @@ from ._transport import AsyncTransport
 T = TypeVar("T")
 
 BATCH = 16
-"""Rows or keys are asked for in multiples of so many, unless said otherwise."""
+"""Default number of lookups to whose multiples rounds are padded."""
 
 
 class Table:
-    """An open table: `sotto.connect` gives one.
+    """An open table, from `sotto.connect`.
 
-    Lookups of one table are made one after the other, whichever threads ask; those of several tables are made side by side. Work is
-    done without the interpreter's lock.
+    Lookups of one table are made one after the other, whichever threads call; those of several tables run in parallel. Work is done
+    without the interpreter's lock.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Table:
         return self._look_up([_lookup(row, key)], 1)[0]
 
     def get_many(self, lookups: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
-        """Several rows, or the values of several keys, in as few rounds as they fit in.
+        """Several rows, or the values of several keys, in as few rounds as possible.
 
-        It is filled up to a multiple of `batch`, so the server sees how many batches there were, and not how many were requested. What
-        does not fit one request takes several. A stack hides the number by itself.
+        Lookups are padded to a multiple of `batch`, so the server sees the number of batches, and not that of lookups. What does not
+        fit into one request takes several. A stack hides the number by itself.
         """
         return self._look_up(_lookups(lookups), self._batch if batch is None else batch)
 
@@ -103,7 +103,7 @@ class Table:
         return await self._run(self._rust.refresh)
 
     async def _run(self, call: Callable[[], T]) -> T:
-        """Runs it in a thread of this table's, while the loop goes on and carries its requests."""
+        """Runs a call in a thread of this table, while the event loop carries its requests."""
         loop = asyncio.get_running_loop()
         if self._async_transport is not None:
             self._async_transport.loop = loop
@@ -120,17 +120,17 @@ class Table:
 
     @property
     def about(self) -> _sotto.TableInfo:
-        """What the table is, as it is now."""
+        """Properties of the table in its current epoch."""
         return self._rust.about()
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the table."""
         return self.about.name
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.about.rows
 
     @property
@@ -145,7 +145,7 @@ class Table:
 
     @property
     def epoch(self) -> int:
-        """Which epoch of it is asked."""
+        """Epoch that lookups use."""
         return self.about.epoch
 
     @property
@@ -155,31 +155,31 @@ class Table:
 
     @property
     def key_form(self) -> str | None:
-        """How its keys are spelled, such as `email`; `None` if it is asked by row number."""
+        """Form of keys, such as `email`; `None` if it is looked up by row number."""
         return self.about.key_form
 
     @property
     def signer(self) -> str:
-        """The key that signed it: what to pin."""
+        """Public key of the publisher, which `connect(pin=...)` takes."""
         return self.about.signer
 
     @property
     def trust(self) -> str:
-        """Why that key is believed: `pinned`, `remembered` or `first-use`."""
+        """Why that key is trusted: `pinned`, `remembered` or `first-use`."""
         return self.about.trust
 
     @property
     def verified(self) -> bool:
-        """Whether each row is compared with what was signed."""
+        """Whether each row is verified against the signed root."""
         return self.about.verified
 
     def refresh(self) -> bool:
-        """Looks for a newer epoch, and gives whether there was one. Lookups do that by themselves when the old one ends."""
+        """Checks for a newer epoch, and returns whether there is one. Lookups do so by themselves when the old one expires."""
         self._refuse_waiting()
         return self._rust.refresh()
 
     def close(self) -> None:
-        """Closes it. Python does that by itself once nobody has it any more."""
+        """Closes the table, which also happens when it is garbage-collected."""
         self._rust.close()
         if self._worker is not None:
             self._worker.shutdown(wait=False)
