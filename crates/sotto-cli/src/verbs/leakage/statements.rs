@@ -108,7 +108,8 @@ fn hidden(table: &DescribedTable<'_>) -> Vec<String> {
 fn listener(place: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
     let mut out = vec![
         "Over https: which server, when, and how many bytes each way. These are the same for all lookups \
-         in a table (see the measurements), but differ between tables, so an observer who knows the tables can tell which one is used."
+         in a table (see the measurements), but differ between tables, so an observer who knows the tables can \
+         tell which one is used."
             .into(),
     ];
     out.push(match table.entry.query_servers {
