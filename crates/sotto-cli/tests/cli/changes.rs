@@ -157,7 +157,7 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
     encode(&["--value", "phone", "--scheme", "ypir-sp", "--set", "small", "--replace"])
         .fails(4, &["ypir-sp/1 has no parameter set", "omit --set"]);
     encode(&["--value", "phone", "--scheme", "fspiral", "--set", "tiny", "--replace"])
-        .fails(4, &["it has default,", "small", "sotto schemes"]);
+        .fails(4, &["only default,", "small", "sotto schemes"]);
 }
 
 #[test]
