@@ -231,7 +231,7 @@ fn people_read_what_was_decided_and_what_to_type_next() {
     assert!(encoded.stdout.contains("with probability at most 2^-191.3"), "{}", encoded.stdout);
     let often =
         sotto(&["encode", &source, "--value", "1", "--out", &dir, "--lookups", &u64::MAX.to_string()]);
-    assert!(often.stdout.contains("16384 PiB in all"), "{}", often.stdout);
+    assert!(often.stdout.contains("16384 PiB in total"), "{}", often.stdout);
     let server = Served::start(&[&dir]);
     let got = sotto(&["get", "--server", &server.url, "--table", "w", "--no-cache", "--row", "1"]);
     assert_eq!(got.code, 0, "{}", got.stderr);

@@ -80,7 +80,7 @@ fn a_server_is_asked_as_a_folder_is() {
         assert_eq!(there["measured"][seen], here["measured"][seen], "{seen}");
     }
     assert_eq!(here["parts"][0], there["parts"][0]);
-    sotto(&["leakage", &server.url]).fails(2, &["which table"]);
+    sotto(&["leakage", &server.url]).fails(2, &["no table of the server"]);
     sotto(&["leakage", &server.url, "--table", "other"]).fails(7, &["no table of that name"]);
     sotto(&["leakage", &table, "--table", "rows"]).fails(2, &["apply to the address of a server only"]);
     sotto(&["leakage", &folder.text("nothing")]).fails(7, &["no such file"]);

@@ -181,7 +181,7 @@ fn plans_are_made_without_a_log_and_refused_with_a_reason() {
     }
     let one = plan(&["--leaves", "5000", "--scheme", "dpf", "--json"]).json();
     assert_eq!(one["chosen"]["scheme"], "dpf/1");
-    plan(&["--leaves", "0"]).fails(3, &["empty"]);
+    plan(&["--leaves", "0"]).fails(3, &["no entries"]);
     plan(&["--leaves", "1099511627777"]).fails(2, &["2^40"]);
     plan(&["--leaves", "1099511627776", "--scheme", "simplepir"])
         .fails(4, &["no scheme fits", "2^19 records"]);
