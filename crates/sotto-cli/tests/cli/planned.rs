@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     sotto(&["plan", "--rows", "0", "--row-bytes", "8"]).fails(2, &["number of rows"]);
     sotto(&["plan", "--rows", "2^50", "--row-bytes", "8"]).fails(2, &["number of rows"]);
     sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--changed-share", "7"]).fails(2, &["share"]);
-    sotto(&["plan", "--rows", "many", "--row-bytes", "8"]).fails(2, &["no count"]);
+    sotto(&["plan", "--rows", "many", "--row-bytes", "8"]).fails(2, &["not a count"]);
     sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--rank-by", "luck"]).fails(2, &["dollars"]);
     sotto(&["plan", "--rows", "9", "--row-bytes", "8", "--scheme", "none"]).fails(2, &["simplepir"]);
     sotto(&["plan", &folder.text("none.csv"), "--value", "1"]).fails(7, &["none.csv"]);
@@ -113,6 +113,6 @@ fn what_makes_no_sense_is_refused_by_name() {
     encode(&file, &["--scheme", "dpf"]).fails(2, &["--scheme", "--plan"]);
     encode(&file, &["--key", "phone"]).fails(2, &["lookups by"]);
     let text = std::fs::read_to_string(&file).unwrap().replace("\"simplepir/1\"", "\"simplepir/9\"");
-    encode(&folder.write("other.json", text), &[]).fails(4, &["simplepir/9", "plan again"]);
+    encode(&folder.write("other.json", text), &[]).fails(4, &["simplepir/9", "make the plan again"]);
     assert!(!folder.at("refused").exists());
 }

@@ -197,7 +197,7 @@ fn no_token_is_issued_between_lookups_of_a_batch() {
         world.get(&[&ANN[..], &["--no-cache"]].concat()).says("Ann");
         assert_eq!(paths(), [DIRECTORY, KEY, &batch, "/config", "/key", "/queries"]);
     }
-    world.get(&["--no-cache", "--fetch-tokens"]).fails(2, &["no folder", "--cache"]);
+    world.get(&["--no-cache", "--fetch-tokens"]).fails(2, &["no cache folder", "--cache"]);
     let tokens = world.issuer.with(|seen| std::mem::take(&mut seen.tokens));
     assert_eq!(tokens.iter().collect::<BTreeSet<_>>().len(), tokens.len(), "none is sent twice");
 }
