@@ -187,7 +187,8 @@ fn tokens_are_brought_where_a_server_wants_them() {
     let asked = ["get", "--apple", &served.url, "--use-case", "callers", "--key", "+15550000001"];
     let usual = [&asked[..], &kept].concat();
     sotto(&usual).fails(6, &["401", "--user-token"]);
-    sotto(&[&usual[..], &["--user-token", "mallory"]].concat()).fails(6, &["the token issuer responds with 401"]);
+    sotto(&[&usual[..], &["--user-token", "mallory"]].concat())
+        .fails(6, &["the token issuer responds with 401"]);
     // A token for each request: configuration, keys, lookups.
     sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).says("Ann");
     sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).fails(6, &["429", "the limit of tokens"]);
