@@ -28,7 +28,7 @@ fn what_is_wrong_is_said() {
     };
     let text = std::fs::read_to_string(vectors().join("dpf-1.json")).unwrap();
     run(&text).says("as recorded");
-    run("{}").fails(3, &["no vector", "spec/vectors"]);
+    run("{}").fails(3, &["not a vector", "spec/vectors"]);
     run(&text.replace("\"scheme\": \"dpf/1\"", "\"scheme\": \"dpf/9\"")).fails(4, &["dpf/9"]);
     let seed = text.split("\"seed\": \"").nth(1).unwrap().split('"').next().unwrap();
     let other = seed.chars().rev().collect::<String>();

@@ -98,5 +98,5 @@ fn a_copy_that_is_damaged_is_named() {
     let tile = Path::new(&log).join("tile/0/001");
     std::fs::write(&tile, [1; 8192]).unwrap();
     verify(&log, &public, &[]).fails(3, &["tile/0/001"]);
-    verify(&log, &public, &["--leaf", "00"]).fails(2, &["for a proof"]);
+    verify(&log, &public, &["--leaf", "00"]).fails(2, &["apply to a proof"]);
 }

@@ -86,7 +86,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     let server = Served::start(&[&words]);
     scene.get(&server, "cache").fails(5, &["0 of 1 witnesses", "have its log cosigned"]);
     // The witness looks from afar, at what clients see.
-    scene.cosign(&server.url, "state").says("cosigned 1 entries, 1 more");
+    scene.cosign(&server.url, "state").says("cosigned 1 entries, 1 of them new");
     scene.attach("log");
     server.reload();
     assert!(scene.row(&server, "cache").contains("row 7"));
@@ -97,7 +97,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     assert_eq!(updated["log"]["entries"], 2);
     server.reload();
     scene.get(&server, "cache").fails(5, &["0 of 1 witnesses", "epoch 2"]);
-    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 more");
+    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 of them new");
     scene.attach("log");
     server.reload();
     assert!(scene.row(&server, "cache").contains("changed"));
