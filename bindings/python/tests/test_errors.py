@@ -54,7 +54,7 @@ def test_what_cannot_be_is_asked_for_all_the_same(world: World) -> None:
 
 
 def test_which_way_a_table_is_asked(world: World) -> None:
-    with pytest.raises(sotto.MisuseError, match="asked by key"):
+    with pytest.raises(sotto.MisuseError, match="keyword table"):
         world.open("words").get(3)
     with pytest.raises(TypeError):
         world.open("words").get()  # type: ignore[call-overload]

@@ -146,7 +146,7 @@ def test_next_epoch(tmp_path: Path) -> None:
         assert second.epoch == 2 and second.pin == first.pin
         still = server.connect("moving", first.pin, snapshot=table.snapshot)
         assert server.reload()
-        with pytest.raises(sotto.PeerError, match="the one asked for is"):
+        with pytest.raises(sotto.PeerError, match="expected snapshot"):
             still.refresh()
         assert table.refresh() and table.epoch == 2
         assert table.get_many(["a", "b"]) == [b"2", b"3"]

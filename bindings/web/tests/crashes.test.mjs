@@ -47,7 +47,7 @@ test("no hint is used twice, whenever the worker is killed", async () => {
   assert.ok(killed > KILLS / 3, `${killed} of ${KILLS} were killed`);
   for (const row of [7, 7, 4095]) assert.deepEqual((await call(open, "get", spent.name, row)).row, [...squares(row + 1)[row]]);
   const told = await call(open, "told");
-  assert.deepEqual(told.filter((event) => event.includes("thrown away")), []);
+  assert.deepEqual(told.filter((event) => event.includes("was discarded")), []);
   assert.deepEqual(usedTwice(readsOf(page)), []);
   const again = told.filter((event) => event.includes("sent again"));
   assert.ok(again.length > 0, "some were killed between the disk and the answer");

@@ -42,7 +42,7 @@ pub enum ClientError {
     #[error(transparent)]
     TableName(#[from] TableNameError),
     /// The catalog arrived damaged twice, and differently each time.
-    #[error("the table's catalog was damaged on its way, twice: {why}")]
+    #[error("the table's catalog arrived damaged twice: {why}")]
     CatalogDamaged {
         /// Fault of the second one.
         why: String,
@@ -62,7 +62,10 @@ pub enum ClientError {
     Refused(Problem),
     /// The table has moved to another epoch since it was opened: open it again, and make a new
     /// query.
-    #[error("epoch {asked} of the table is over{}", newest.map(|n| format!(", the newest is {n}")).unwrap_or_default())]
+    #[error(
+        "epoch {asked} of the table is no longer current{}",
+        newest.map(|n| format!("; the newest is epoch {n}")).unwrap_or_default()
+    )]
     EpochChanged {
         /// Epoch of the session.
         asked: Epoch,
@@ -71,7 +74,7 @@ pub enum ClientError {
     },
     /// The client's state cannot be brought from its epoch to a later one: it has to be prepared
     /// again, from the rows.
-    #[error("no way leads from epoch {from} of the table to epoch {to}: {why}")]
+    #[error("no delta chain from epoch {from} to epoch {to}: {why}")]
     NoDeltaChain {
         /// Epoch of the state.
         from: Epoch,
@@ -81,13 +84,13 @@ pub enum ClientError {
         why: &'static str,
     },
     /// The client could not follow the table and was discarded.
-    #[error("the client of epoch {epoch} could not follow the table, and was discarded")]
+    #[error("the client of epoch {epoch} could not be advanced to the next epoch and was discarded")]
     ClientDiscarded {
         /// Epoch of the discarded client.
         epoch: Epoch,
     },
     /// The catalog is older than one seen before.
-    #[error("the server offers epoch {offered} of the table, epoch {seen} was seen before")]
+    #[error("the server offers epoch {offered} of the table, but epoch {seen} was seen before")]
     Rollback {
         /// Newest epoch seen.
         seen: Epoch,
@@ -109,7 +112,7 @@ pub enum ClientError {
     /// The catalog is signed by the key that the caller pins, but this client knows the table under
     /// another key.
     #[error(
-        "the table is signed by {found}, the key remembered is {known}, and no statement leads from that to the other"
+        "the table is signed by {found}, the remembered key is {known}, and no key succession links them"
     )]
     OtherSigner {
         /// Key that signed the last catalog seen.
@@ -119,7 +122,7 @@ pub enum ClientError {
     },
     /// The catalog differs from one of the same epoch that was seen before, under the same key.
     #[error(
-        "there are two catalogs of epoch {epoch}, both signed by the key of the table{}",
+        "two different catalogs of epoch {epoch} are signed by the key of the table{}",
         kept.as_ref().map(|kept| format!(": {kept}")).unwrap_or_default()
     )]
     Equivocation {
@@ -129,9 +132,7 @@ pub enum ClientError {
         kept: Option<String>,
     },
     /// The snapshot differs from the one that the caller named.
-    #[error(
-        "the server shows epoch {epoch} of {table}, which is snapshot {found}; the one asked for is {wanted}"
-    )]
+    #[error("expected snapshot {wanted} of {table}, got {found} (epoch {epoch})")]
     OtherSnapshot {
         /// Name of the table or stack.
         table: TableName,
@@ -143,7 +144,7 @@ pub enum ClientError {
         wanted: Hex32,
     },
     /// The catalog has expired.
-    #[error("the table's catalog, epoch {epoch}, is {} hours past its time", ago / 3600)]
+    #[error("the table's catalog of epoch {epoch} expired {} hours ago", ago / 3600)]
     Expired {
         /// Epoch of the catalog.
         epoch: Epoch,
@@ -154,7 +155,7 @@ pub enum ClientError {
     #[error(transparent)]
     Witness(#[from] WitnessError),
     /// The catalog is that of another table.
-    #[error("the catalog is that of table {found}, {asked} was asked for")]
+    #[error("expected the catalog of table {asked}, got that of {found}")]
     WrongTable {
         /// Table that was requested.
         asked: TableName,
@@ -162,13 +163,13 @@ pub enum ClientError {
         found: TableName,
     },
     /// The scheme is not part of this build.
-    #[error("the table needs scheme {id:?}, which this build does not carry")]
+    #[error("the table uses scheme {id:?}, which this build does not include")]
     UnknownScheme {
         /// Id of the scheme.
         id: String,
     },
     /// The scheme needs another number of servers than there are.
-    #[error("the table's scheme {id:?} asks {servers} server(s), and the address(es) of {given} were given")]
+    #[error("expected {servers} server address(es) for scheme {id:?}, got {given}")]
     ServerCount {
         /// Id of the scheme.
         id: String,
@@ -179,7 +180,7 @@ pub enum ClientError {
     },
     /// Two servers of a table are one endpoint.
     #[error(
-        "{first} and {second} are one endpoint ({why}): it would see both halves of every question, and what is asked"
+        "{first} and {second} are one endpoint ({why}), which would see all queries of a lookup and learn the row"
     )]
     SameEndpoint {
         /// First address.
@@ -190,21 +191,19 @@ pub enum ClientError {
         why: String,
     },
     /// One of several servers would be reached without TLS.
-    #[error(
-        "{url} is not https: whoever listens on the way to all servers of a table sees each part of a question, and what is asked"
-    )]
+    #[error("{url} is not https, and an eavesdropper on the connections to all servers learns the row")]
     InsecurePlaintext {
         /// Address of that server.
         url: String,
     },
     /// The caller requires row proofs, and the table has none.
-    #[error("rows of table {table} cannot be verified: its publisher has put no proofs into it")]
+    #[error("table {table} has no row proofs, so its rows cannot be verified")]
     NoRowProofs {
         /// Name of the table.
         table: TableName,
     },
     /// The answers are not the rows that the publisher has signed.
-    #[error("what came is not the row of table {table} that its publisher has signed for epoch {epoch}")]
+    #[error("row does not match the publisher's signed root (table {table}, epoch {epoch})")]
     RowProofInvalid {
         /// Name of the table.
         table: TableName,
@@ -212,7 +211,7 @@ pub enum ClientError {
         epoch: Epoch,
     },
     /// A server shows another catalog than the first one.
-    #[error("server {server} shows another catalog for epoch {epoch} of the table than server 0")]
+    #[error("servers 0 and {server} show different catalogs of epoch {epoch}")]
     CatalogsDiffer {
         /// Number of the server, counted from 0.
         server: u8,
@@ -220,9 +219,7 @@ pub enum ClientError {
         epoch: Epoch,
     },
     /// A server no longer serves the newest epoch that another server has reached.
-    #[error(
-        "server {server} does not serve epoch {epoch} of the table, the newest that another of its servers has"
-    )]
+    #[error("server {server} does not serve epoch {epoch} of the table, the newest of another server")]
     NoCommonEpoch {
         /// Number of the server, counted from 0.
         server: u8,
@@ -246,7 +243,7 @@ pub enum ClientError {
         bytes: u64,
     },
     /// The request has more rows than one request may have.
-    #[error("{rows} rows in one request, this table takes 1 to {most}")]
+    #[error("expected 1 to {most} rows in one request, got {rows}")]
     TooManyRows {
         /// Number of rows in the request.
         rows: usize,
@@ -260,7 +257,7 @@ pub enum ClientError {
         why: &'static str,
     },
     /// A stack and its tables do not reach one common epoch.
-    #[error("stack {stack} and its tables are not of one epoch")]
+    #[error("stack {stack} and its tables are at different epochs")]
     StackInconsistent {
         /// Name of the stack.
         stack: TableName,
@@ -269,13 +266,13 @@ pub enum ClientError {
     #[error("the row cannot be written: {0}")]
     Output(std::io::Error),
     /// The scheme's clients have durable state, and the caller named no folder for it.
-    #[error("a client of {scheme} has a state that must not be lost, and nobody said where to keep it")]
+    #[error("scheme {scheme} needs a durable client state, and no folder is given for it")]
     StateNeeded {
         /// Id of the scheme.
         scheme: String,
     },
     /// The operating system provides no randomness.
-    #[error("the operating system gives no randomness, and no query can be made without")]
+    #[error("the operating system provides no randomness, which every query needs")]
     NoEntropy,
     /// An error of the cache.
     #[cfg(feature = "cache")]

@@ -108,14 +108,19 @@ impl ResolvedLookups {
         let mut rows = rows.into_iter();
         let read = |place: Result<LookupPlace, CatalogError>| {
             let mut of_lookup: Vec<_> = rows.by_ref().take(each).collect();
-            let mut row = || of_lookup.pop().ok_or(Error::from(Misuse::Rule("each wish has its rows")));
+            let mut row = || {
+                of_lookup.pop().ok_or(Error::from(Misuse::Rule(
+                    "fewer rows were recovered than the \
+                 lookups need",
+                )))
+            };
             Ok(match place? {
                 LookupPlace::Row(at) => LookupResult { row: Some(at), value: Some(form.value(row()?)?) },
                 LookupPlace::Bit(bit) => {
                     LookupResult { row: Some(bit.row()), value: Some(vec![bit.of(&row()?).into()]) }
                 }
                 LookupPlace::Slots(_, plan) => {
-                    let rule = Misuse::Rule("slots are of a table that is asked by key");
+                    let rule = Misuse::Rule("a key was planned for a table without keys");
                     let keyword = self.keyword.as_ref().ok_or(Error::from(rule))?;
                     let value = keyword.assemble(plan, of_lookup.into_iter().map(Row::new).collect())?;
                     LookupResult { row: None, value: value.map(|value| value.to_vec()) }
@@ -143,12 +148,12 @@ pub(crate) fn key(params: &Params, text: &str) -> Result<Key, CatalogError> {
 
 /// The error for rows and bits of a table that is queried by key.
 pub(crate) fn by_key() -> CatalogError {
-    refused("the table is asked by key, and its rows mean nothing by themselves: ask by key".to_owned())
+    refused("this is a keyword table, whose rows have no meaning of their own: look up a key".to_owned())
 }
 
 /// The error for keys of a table that is queried by row.
 pub(crate) fn by_row() -> CatalogError {
-    refused("the table is asked by row, and not by key".to_owned())
+    refused("this is an index table: look up a row number, not a key".to_owned())
 }
 
 fn refused(why: String) -> CatalogError {

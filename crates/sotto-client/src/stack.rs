@@ -174,7 +174,7 @@ impl Stack {
             StackTable { count: session.buckets(), rows: session.bucket_rows() }
         });
         let other = || {
-            let why = "its tables have other rows than its layer says".to_owned();
+            let why = "number of rows in the tables differs from the layer's".to_owned();
             Error::from(PeerMisbehaved::Malformed { what: "stack", why })
         };
         Ok(QueryAssignment::new(parts.collect(), &layer.shards(), &layer.visits()).ok_or_else(other)?)
@@ -221,7 +221,7 @@ impl Stack {
             Ok((rows, plan)) => (rows, Ok(plan)),
             Err(gone) => (vec![0; assignment.visits()], Err(gone)),
         };
-        let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));
+        let broken = || Error::from(Misuse::Rule("the layer planned fewer rows than it has visits"));
         let answers = self.query_tables(&assignment.assign(&rows, rng).ok_or_else(broken)?);
         // This error precedes all others: a row that a later epoch lacks must not keep the caller
         // from repeating the lookup.

@@ -329,7 +329,7 @@ impl Table {
 
 /// The only result of one lookup.
 fn one<T>(mut all: Vec<T>) -> Result<T> {
-    all.pop().ok_or_else(|| Error::from(Misuse::Rule("something comes of each wish")).into())
+    all.pop().ok_or_else(|| Error::from(Misuse::Rule("fewer results than lookups")).into())
 }
 
 fn value(result: LookupResult) -> Result<Vec<u8>> {

@@ -66,24 +66,24 @@ impl EquivocationProof {
         let key = self.publisher;
         let two = |what: &str, name: &str, epoch: u64| {
             format!(
-                "{key} has signed two different {what} of {name}, epoch {epoch}, of which there is only one: whoever has that \
-                 key shows different people different data. Each file is the signed text with its key and signature; verify \
-                 both, and compare them."
+                "{key} has signed two different {what} of {name}, epoch {epoch}, although there can be only one: \
+                 the holder of the key shows different data to different people. Each file is the signed text with \
+                 its key and signature; verify both, and compare them."
             )
         };
         match &self.kind {
             EvidenceKind::Catalogs { name, epoch } => two("catalogs", name, *epoch),
             EvidenceKind::Stacks { name, epoch } => two("stacks", name, *epoch),
             EvidenceKind::Logs { first, other } if first == other => format!(
-                "{key} has signed two different checkpoints of its log at {first} entries, of which there is only one: whoever \
-                 has that key shows different people different logs. Each file is a signed note; verify both under the log's \
-                 key, and compare their third lines."
+                "{key} has signed two different checkpoints of its log at {first} entries, although there can be \
+                 only one: the holder of the key shows different logs to different people. Each file is a signed \
+                 note; verify both under the log's key, and compare their third lines."
             ),
             EvidenceKind::Logs { first, other } => format!(
-                "{key} has signed checkpoints of its log at {first} and at {other} entries, and this client was shown that the \
-                 longer does not go on from the shorter. Each file is a signed note. That both are signed anybody can verify; \
-                 that they contradict each other whoever has the tiles of the longer one: its first entries have another root \
-                 than the shorter one says."
+                "{key} has signed checkpoints of its log at {first} and at {other} entries, and this client was \
+                 shown that the longer does not extend the shorter. Each file is a signed note. Anybody can verify \
+                 both signatures; anybody with the tiles of the longer log can verify that its first entries have \
+                 another root than the shorter checkpoint says."
             ),
         }
     }

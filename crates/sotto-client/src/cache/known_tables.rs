@@ -69,7 +69,7 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
 pub(super) fn read(path: &Path) -> Result<Option<KnownTable>, CacheError> {
     let Some(bytes) = files::read(path).map_err(|e| CacheError::at(path, e))? else { return Ok(None) };
     let damaged = |why: String| CacheError::Memory { path: path.to_owned(), why };
-    let json = checked(&bytes).ok_or_else(|| damaged("its checksum is wrong or missing".to_owned()))?;
+    let json = checked(&bytes).ok_or_else(|| damaged("checksum wrong or missing".to_owned()))?;
     let known: KnownTable = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
     match known.key() {
         Ok(_) => Ok(Some(known)),

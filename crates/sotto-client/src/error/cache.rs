@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum CacheError {
     /// The disk has no space left. What was downloaded before is kept and valid.
-    #[error("no room for the cache at {}: {source}", path.display())]
+    #[error("no disk space for the cache at {}: {source}", path.display())]
     Full {
         /// The file that could not grow.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum CacheError {
         source: io::Error,
     },
     /// The cache entry of a table cannot be read.
-    #[error("what is remembered in {} is damaged: {why}", path.display())]
+    #[error("cache entry {} is damaged: {why}", path.display())]
     Memory {
         /// Path of the entry's file.
         path: PathBuf,
@@ -46,8 +46,8 @@ pub enum CacheError {
 pub(crate) const NOT_PRIVATE: &str = "not-private";
 
 /// Fix for a folder that others can write in.
-pub(crate) const FIX_NOT_PRIVATE: &str = "chmod go-w that folder, if it is yours (chown it, if it should be); or choose another, \
-     which is then made for you alone";
+pub(crate) const FIX_NOT_PRIVATE: &str = "make the folder yours and remove write access for others (chown, chmod \
+     go-w), or choose a new folder, which is created for you alone";
 
 /// Whether the disk is full. An exceeded quota or file size limit counts as full.
 pub(crate) fn is_full(error: &io::Error) -> bool {
@@ -79,13 +79,13 @@ impl CacheError {
     pub fn fix(&self) -> &'static str {
         match self {
             CacheError::Full { .. } => {
-                "free some space or choose another cache directory; the download then goes on where it stopped"
+                "free some space or choose another cache directory; the download continues where it stopped"
             }
             CacheError::NotPrivate { .. } => FIX_NOT_PRIVATE,
             CacheError::Io { .. } => "check that the cache directory can be written, or choose another",
             CacheError::Memory { .. } => {
-                "give the table's key as a pin, and the file is made anew; \
-                 without a pin forget the table (sotto forget), and the key that comes next is believed"
+                "pin the table's key, and the file is written again; or forget the table (sotto forget), and the \
+                 next key seen is trusted"
             }
         }
     }

@@ -59,77 +59,80 @@ impl ClientError {
             ClientError::Core(error) => core_fix(error),
             ClientError::Catalog(error) => catalog_fix(error),
             ClientError::Frame(_) => {
-                "tell the operator; do not ask for the same row again until you know why: a server can learn \
+                "tell the operator; do not look up the same row again until the cause is known: a server can learn \
                  from how clients react to wrong answers"
             }
             ClientError::Oprf(_) => {
-                "tell the publisher, and do not ask for the same row again: a server can learn from how clients react \
-                to wrong answers"
+                "tell the publisher, and do not look up the same row again: a server can learn from how clients \
+                 react to wrong answers"
             }
             ClientError::Transport(error) => error.fix(),
             ClientError::TableName(_) => "give the table's name as its publisher spells it",
             ClientError::CatalogDamaged { .. } => {
-                "check the network, and any proxy in between; if it stays so, tell the operator"
+                "check the network and any proxy; if it happens again, tell the operator"
             }
             ClientError::Refused(problem) => &problem.fix,
             ClientError::EpochChanged { .. } => "open the table again and make a new query",
             ClientError::NoDeltaChain { .. } => {
-                "nothing: the client is prepared anew; if this happens often, ask the operator to keep more deltas"
+                "wait until the client is prepared again; if this happens often, ask the operator to keep more deltas"
             }
             ClientError::ClientDiscarded { .. } => "open the table again",
             ClientError::StackInconsistent { .. } => {
-                "open the stack again in a while: its publisher is writing a new epoch; if it stays so, ask the operator"
+                "open the stack again later: its publisher is writing a new epoch; if it happens again, ask the \
+                 operator"
             }
             ClientError::NoRowProofs { .. } => {
-                "ask its publisher to encode it with --row-proofs, or look it up without"
+                "ask the publisher to encode the table with --row-proofs, or look it up without proofs"
             }
             ClientError::RowProofInvalid { .. } => {
-                "tell nobody at once, and do not ask for the same row again: a server can learn from how clients react to wrong \
-                 answers. Later, tell the publisher that this server changes rows"
+                "do not react at once, and do not look up the same row again: a server can learn from how clients \
+                 react to wrong answers. Later, tell the publisher that this server changes rows"
             }
             ClientError::Rollback { .. } => {
-                "an old copy of the table is being served: ask the operator, and if this is meant, have the cache forget the \
-                 table (sotto forget, Builder::forget)"
+                "ask the operator why an old copy of the table is served; if that is intended, forget the table in \
+                 the cache (sotto forget, TableBuilder::forget)"
             }
             ClientError::RetiredKey { .. } => {
-                "an old copy of the table is being served, or somebody has its old key: pin the new key, and ask the operator. \
-                 If the table was made anew on purpose, have the cache forget it (sotto forget, Builder::forget)"
+                "pin the new key, and ask the operator: an old copy of the table is served, or somebody has the old \
+                 key. If the table was created again on purpose, forget it in the cache (sotto forget, \
+                 TableBuilder::forget)"
             }
             ClientError::OtherSigner { .. } => {
-                "ask the publisher whether the table was made anew with another key; if so, have the cache forget it (sotto \
-                 forget, Builder::forget), and pin the new key"
+                "ask the publisher whether the table was created again with another key; if so, forget it in the \
+                 cache (sotto forget, TableBuilder::forget), and pin the new key"
             }
             ClientError::Equivocation { .. } => {
-                "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
-                 show both catalogs to others. If the table was made anew on purpose, have the cache forget it (sotto forget)"
+                "do not trust the publisher, and show both catalogs to others: it shows different tables to \
+                 different people, or somebody else has its key. If the table was created again on purpose, forget \
+                 it in the cache (sotto forget)"
             }
             ClientError::OtherSnapshot { .. } => {
-                "the server has moved on, is behind, or shows you another table than the one you know: ask its operator; to go \
-                 on with another snapshot, name it, with a digest from somebody you trust"
+                "ask the operator whether the server is ahead, behind, or shows another table; to continue with \
+                 another snapshot, name it, with a digest from somebody you trust"
             }
             ClientError::Expired { .. } => {
-                "somebody keeps an old table alive, or its publisher is late, or this machine's clock is wrong: check the clock, \
-                 then ask the publisher"
+                "check this machine's clock, then ask the publisher: it is late, or somebody serves an old table"
             }
             ClientError::Witness(error) => error.fix(),
             ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
-            ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",
+            ClientError::UnknownScheme { .. } => "use a build of sotto that includes the scheme",
             ClientError::ServerCount { .. } => {
-                "give the address of each server its scheme asks, server 0 first; several must be run by parties that do \
-                 not share what they see"
+                "give the address of each server that the scheme needs, server 0 first; several must be run by \
+                 parties that do not share what they see"
             }
             ClientError::SameEndpoint { .. } => {
                 "give the addresses of servers run by parties that do not share what they see"
             }
             ClientError::InsecurePlaintext { .. } => {
-                "give https:// addresses; if the way to one server at least is safe from whoever listens on the others, \
-                 say --insecure-plaintext"
+                "give https:// addresses; if the connection to at least one server is safe from whoever listens on \
+                 the others, pass --insecure-plaintext"
             }
             ClientError::CatalogsDiffer { .. } => {
                 "tell the operators: all servers of the table have to serve the same image"
             }
             ClientError::NoCommonEpoch { .. } => {
-                "try again; if it stays so, tell the operators: one server is behind the others by several epochs"
+                "try again; if it happens again, tell the operators: one server is behind the others by several \
+                 epochs"
             }
             ClientError::Server { error, .. } => match error.as_ref() {
                 ClientError::Refused(problem) if problem.code == Code::WrongServer => {
@@ -139,14 +142,14 @@ impl ClientError {
             },
             ClientError::MissingArtifact { .. } => "tell the publisher to encode the table afresh",
             ClientError::TooManyRows { .. } => {
-                "make several requests; how many is visible to the server either way"
+                "make several requests; the server sees the number of rows either way"
             }
-            ClientError::CannotStream { .. } => "look the row up whole",
-            ClientError::Output(_) => "check the disk, or where the row is to go",
+            ClientError::CannotStream { .. } => "look up the whole row",
+            ClientError::Output(_) => "check the disk or the output",
             ClientError::StateNeeded { .. } => {
-                "give a folder for the state; or say that it may live in memory, and be lost with the process"
+                "give a folder for the state, or choose to keep it in memory, where it is lost with the process"
             }
-            ClientError::NoEntropy => "mend the system's random device",
+            ClientError::NoEntropy => "repair the system's random device",
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.fix(),
             #[cfg(feature = "cache")]

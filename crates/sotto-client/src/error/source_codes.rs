@@ -21,12 +21,17 @@ pub(super) fn core_fix(error: &Error) -> &'static str {
     match error {
         Error::Params(_) => "do not use the table: its publisher must encode it with sound parameters",
         Error::Misuse(_) => "correct the call",
-        Error::Peer(_) => "tell the operator: what the server sends is damaged or made up",
+        Error::Peer(_) => "tell the operator: the server sends damaged or forged bytes",
         Error::Exhausted(_) => "open the table again",
-        Error::Unreadable => "open the table again; do not ask for the same row at once, and tell nobody",
-        Error::BatchCodeFailure => "ask for some of the rows when you next ask for others, and not at once",
+        Error::Unreadable => {
+            "open the table again; do not look up the same row at once, and report nothing to the \
+             server"
+        }
+        Error::BatchCodeFailure => {
+            "look up some of these rows in the next request that is due, and not at once"
+        }
         Error::Storage(_) => "check the disk",
-        _ => "tell the authors of sotto",
+        _ => "report this to the authors of sotto",
     }
 }
 
@@ -61,7 +66,7 @@ pub(super) fn catalog_fix(error: &CatalogError) -> &'static str {
         | CatalogError::UnknownLayer { .. }
         | CatalogError::WrongScheme { .. } => "upgrade sotto",
         CatalogError::BadSignature | CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => {
-            "check the address; get the publisher's key by another way than this server, and pin it"
+            "check the address; get the publisher's key from another source than this server, and pin it"
         }
         CatalogError::KeyText { .. } => "give the key as it was printed: sotto-pk: and 64 hexadecimal digits",
         CatalogError::NoSuchRow { .. } => "give a row or key of the table",

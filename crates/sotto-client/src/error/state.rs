@@ -18,7 +18,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// The disk has no space left.
-    #[error("no room for the state in {}: {source}", path.display())]
+    #[error("no disk space for the state in {}: {source}", path.display())]
     Full {
         /// File that could not grow.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// The state belongs to something else.
-    #[error("the state in {} is of another {what}: {found}, and {wanted} is wanted", path.display())]
+    #[error("the state in {} has another {what}: {found} instead of {wanted}", path.display())]
     WrongState {
         /// Folder of the state.
         path: PathBuf,
@@ -62,13 +62,13 @@ pub enum StateError {
         why: String,
     },
     /// An earlier write failed, so memory and disk may differ.
-    #[error("the state could not be written, and nothing more is asked with it")]
+    #[error("the state could not be written, so no more queries are made with it")]
     Broken,
     /// The build does not include the database of states (feature `state`).
-    #[error("this build keeps no state on disk")]
+    #[error("this build cannot keep a state on disk")]
     NotBuilt,
     /// There is no folder for the rollback counter, which tells an old copy from the newest.
-    #[error("no folder for the anchor: neither XDG_STATE_HOME nor HOME is set")]
+    #[error("no folder for the rollback counter: neither XDG_STATE_HOME nor HOME is set")]
     NoAnchor,
 }
 
@@ -102,22 +102,22 @@ impl StateError {
     pub fn fix(&self) -> &'static str {
         match self {
             StateError::Busy { .. } => {
-                "wait for the other process or end it; a second client needs a folder of its own, and prepares by itself"
+                "wait for the other process or end it; a second client needs its own folder and its own preparation"
             }
-            StateError::Full { .. } => "free some space; nothing was asked, and nothing is lost",
+            StateError::Full { .. } => {
+                "free some space and try again; no query was sent, and nothing is lost"
+            }
             StateError::NotPrivate { .. } => FIX_NOT_PRIVATE,
             StateError::Io { .. } => "check that the folder can be read and written",
             StateError::WrongState { .. } => {
-                "give another folder, or delete this one: its hints are of no use for anything else"
+                "give another folder, or delete this one: its hints fit no other table"
             }
             StateError::Unusable { .. } => {
-                "delete the folder; the rows are then streamed once more, and the budget is new"
+                "delete the folder; the client then streams the rows again, and has a new budget"
             }
-            StateError::Broken => "mend the disk and open the table again",
-            StateError::NotBuilt => {
-                "build sotto-client with its feature `state`, or let the state be in memory alone"
-            }
-            StateError::NoAnchor => "say where to keep the anchor",
+            StateError::Broken => "repair the disk and open the table again",
+            StateError::NotBuilt => "build sotto-client with feature `state`, or keep the state in memory",
+            StateError::NoAnchor => "name a folder for the rollback counter (--rollback-dir)",
         }
     }
 }
@@ -163,18 +163,19 @@ impl fmt::Display for StateLoss {
         match self {
             StateLoss::FilesMoved { what } => write!(
                 f,
-                "the files were moved, cloned or restored ({what} differs), and another copy may have asked with the same hints"
+                "the files were moved, cloned or restored ({what} differs), so another copy may have used the same \
+                 hints"
             ),
             StateLoss::NoAnchor => {
-                f.write_str("its anchor is gone, so nothing tells whether this is an old copy")
+                f.write_str("the rollback counter is missing, so an old copy cannot be told from the newest")
             }
             StateLoss::RolledBack { state, anchor } => write!(
                 f,
-                "an old copy was restored: it knows of {state} requests, and {anchor} were anchored"
+                "an old copy was restored: it counts {state} requests, the rollback counter {anchor}"
             ),
-            StateLoss::Damaged { why } => write!(f, "it is damaged: {why}"),
+            StateLoss::Damaged { why } => write!(f, "damaged: {why}"),
             StateLoss::TooOld { from, to, why } => {
-                write!(f, "the table moved from epoch {from} to {to}, and {why}")
+                write!(f, "the table moved from epoch {from} to {to}: {why}")
             }
         }
     }

@@ -26,10 +26,10 @@ pub enum TransportError {
     #[error("the connection broke: {0}")]
     Lost(String),
     /// The time limit has passed.
-    #[error("no whole response within the time limit ({0})")]
+    #[error("no complete response within the time limit ({0})")]
     Timeout(String),
     /// The response is larger than any valid one.
-    #[error("the response is larger than the {limit} bytes it can have")]
+    #[error("the response is larger than {limit} bytes, its maximum")]
     TooLarge {
         /// Maximum bytes of a valid response.
         limit: u64,
@@ -38,7 +38,7 @@ pub enum TransportError {
     #[error("TLS: {0}")]
     Tls(String),
     /// The server's name has no address.
-    #[error("cannot connect to {origin}: the host's name is not known")]
+    #[error("cannot connect to {origin}: unknown host")]
     UnknownHost {
         /// Origin of the server.
         origin: String,
@@ -50,7 +50,7 @@ pub enum TransportError {
         origin: String,
     },
     /// The response is not the server's, or was changed on its way.
-    #[error("{origin} answers with {found}")]
+    #[error("{origin} sent {found}")]
     Intermediary {
         /// Origin of the server.
         origin: String,
@@ -86,19 +86,21 @@ impl TransportError {
                 "give an address such as https://lookup.example or http://127.0.0.1:8080"
             }
             TransportError::Connect { .. } => "check the address, and that the server runs",
-            TransportError::Lost(_) => "try again; what was downloaded so far is kept if there is a cache",
+            TransportError::Lost(_) => "try again; with a cache, the download continues where it stopped",
             TransportError::Timeout(_) => "try again, or allow more time",
             TransportError::TooLarge { .. } | TransportError::Protocol(_) => {
                 "check that the address is a sotto server's; tell its operator"
             }
             TransportError::UnknownHost { .. } => {
-                "check the spelling of the address, and that this machine can look names up"
+                "check the spelling of the address, and that this machine can resolve names"
             }
             TransportError::NotTls { .. } => {
-                "give the address with http:// if it is meant to be asked without TLS; otherwise ask its operator"
+                "give an http:// address if the server is meant to be used without TLS; otherwise ask its operator"
             }
             TransportError::Intermediary { found, .. } => found.fix(),
-            TransportError::Tls(_) => "check the server's certificate, or name the root that signed it",
+            TransportError::Tls(_) => {
+                "check the server's certificate, or name the root certificate that signed it"
+            }
         }
     }
 
@@ -144,13 +146,13 @@ impl Intermediary {
                 "check that the address is a sotto server's; open any page in a browser first if this network has a login page"
             }
             Intermediary::WantsLogin { status: 407 } => {
-                "log in at the proxy: its user and password belong in HTTPS_PROXY, as http://user:password@proxy:port"
+                "give the proxy's user and password in HTTPS_PROXY, as http://user:password@proxy:port"
             }
             Intermediary::WantsLogin { .. } => {
                 "ask the operator to let lookups through without a login: clients send no credentials"
             }
             Intermediary::Redirects { .. } => {
-                "give the address that it leads to, if you trust it: clients follow no redirects"
+                "give the address that the redirect names, if you trust it: clients follow no redirects"
             }
             Intermediary::Encodes { .. } => {
                 "ask the operator to turn compression off for the server's paths: clients accept no content coding"
@@ -163,15 +165,15 @@ impl fmt::Display for Intermediary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Intermediary::WantsLogin { status } => {
-                write!(f, "status {status}: something in front of the server wants a login")
+                write!(f, "status {status}: something in front of the server requires a login")
             }
             Intermediary::Redirects { status, location } => {
-                write!(f, "status {status}: the address leads to {location}")
+                write!(f, "status {status}: a redirect to {location}")
             }
             Intermediary::Encodes { coding } => {
-                write!(f, "packed responses ({coding}): something in front of the server packs them")
+                write!(f, "compressed responses ({coding}), made by something in front of the server")
             }
-            Intermediary::ShowsPage => f.write_str("an HTML page, and not an answer of a sotto server"),
+            Intermediary::ShowsPage => f.write_str("an HTML page instead of a sotto response"),
         }
     }
 }

@@ -7,16 +7,14 @@ use sotto_catalog::PublicKey;
 #[non_exhaustive]
 pub enum WitnessError {
     /// The catalog is in no log that the server has.
-    #[error(
-        "{what} is in no log of its publisher that the server has: it may have been made for this client alone"
-    )]
+    #[error("{what} is not in its publisher's log on the server")]
     NotLogged {
         /// Name and epoch of the table or stack.
         what: String,
     },
     /// The proof does not lead from the catalog to the checkpoint, or the checkpoint is not the
     /// publisher's.
-    #[error("the proof that {what} is in its publisher's log does not hold: {why}")]
+    #[error("invalid proof that {what} is in its publisher's log: {why}")]
     Proof {
         /// Name and epoch of the table or stack.
         what: String,
@@ -25,8 +23,8 @@ pub enum WitnessError {
     },
     /// Too few witnesses have cosigned, or too long ago.
     #[error(
-        "{fresh} of {needed} witnesses have lately cosigned the log that {what} is in{}",
-        stale.map(|age| format!(": the last word of another is {} hours old", age / 3600)).unwrap_or_default()
+        "expected recent cosignatures of {needed} witnesses on the log that lists {what}, got {fresh}{}",
+        stale.map(|age| format!("; the newest older one is {} hours old", age / 3600)).unwrap_or_default()
     )]
     NotWitnessed {
         /// Name and epoch of the table or stack.
@@ -42,7 +40,7 @@ pub enum WitnessError {
     },
     /// The publisher's key has signed two logs, neither of which extends the other.
     #[error(
-        "the log of the table's publisher does not go on from what was seen of it: its first {size} entries are others{}",
+        "the publisher's log does not extend the one seen before: its first {size} entries differ{}",
         kept.as_ref().map(|kept| format!(" ({kept})")).unwrap_or_default()
     )]
     Fork {
@@ -56,7 +54,7 @@ pub enum WitnessError {
         kept: Option<String>,
     },
     /// Two entries of a log contradict each other.
-    #[error("the log that {what} is in contradicts itself: {why}")]
+    #[error("the log that lists {what} contradicts itself: {why}")]
     Conflict {
         /// Name and epoch of the table or stack.
         what: String,
@@ -64,19 +62,19 @@ pub enum WitnessError {
         why: String,
     },
     /// The log's files do not show whether it extends the one seen before.
-    #[error("the server does not show that the publisher's log goes on from what was seen of it: {why}")]
+    #[error("the server does not show that the publisher's log extends the one seen before: {why}")]
     Unfollowed {
         /// What is missing or wrong.
         why: String,
     },
     /// The stored memory of the log is damaged.
-    #[error("what was kept of the publisher's log cannot be read: {why}")]
+    #[error("the stored history of the publisher's log cannot be read: {why}")]
     Kept {
         /// Description of the fault.
         why: String,
     },
     /// More witnesses are required than were named.
-    #[error("{needed} witnesses are needed, and {given} were given")]
+    #[error("expected at least {needed} witnesses, got {given}")]
     Count {
         /// Number of required witnesses.
         needed: usize,
@@ -84,16 +82,16 @@ pub enum WitnessError {
         given: usize,
     },
     /// No witness is required, although some are named.
-    #[error("the number of witnesses that are needed is 0, and {given} were given")]
+    #[error("{given} witnesses are named, and none is required")]
     NoneNeeded {
         /// Number of named witnesses.
         given: usize,
     },
     /// The caller has not set the time, which cosignatures are compared with.
-    #[error("the age of cosignatures cannot be told without a clock")]
+    #[error("the age of cosignatures cannot be checked without a clock")]
     NoClock,
     /// The build does not include witnesses (feature `witness`).
-    #[error("this build cannot ask witnesses")]
+    #[error("this build cannot check witnesses")]
     NotBuilt,
 }
 
@@ -119,33 +117,35 @@ impl WitnessError {
     pub fn fix(&self) -> &'static str {
         match self {
             WitnessError::NotLogged { .. } => {
-                "do not use the table before its publisher says why: ask whether it has a log (sotto encode --catalog-log), and \
-                 the operator whether that is served (sotto serve --catalog-log)"
+                "do not use the table, which may have been made for this client alone; ask the publisher whether it \
+                 has a log (sotto encode --catalog-log), and the operator whether the log is served (sotto serve \
+                 --catalog-log)"
             }
             WitnessError::Proof { .. } => "do not use the table: tell the operator and the publisher",
             WitnessError::NotWitnessed { is_old: true, .. } => {
-                "somebody may keep an old table alive: try again later, then ask the publisher why no witness has looked since"
+                "try again later, then ask the publisher why no witness has cosigned since: somebody may be serving \
+                 an old table"
             }
             WitnessError::NotWitnessed { .. } => {
                 "try again later if the table was just published; then ask the publisher to have its log cosigned, and check \
                  the witnesses' keys"
             }
             WitnessError::Fork { .. } => {
-                "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
-                 show both checkpoints to others (sotto audit evidence)"
+                "do not trust the publisher, and show both checkpoints to others (sotto audit evidence): it shows \
+                 different tables to different people, or somebody else has its key"
             }
             WitnessError::Conflict { .. } => {
-                "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
-                 show the log to others (sotto log watch)"
+                "do not trust the publisher, and show the log to others (sotto log watch): it shows different \
+                 tables to different people, or somebody else has its key"
             }
             WitnessError::Unfollowed { .. } => {
-                "try again later; if it stays so, do not use the table, and tell the operator"
+                "try again later; if it happens again, do not use the table, and tell the operator"
             }
-            WitnessError::Kept { .. } => "move the file away; what was seen of the log is then forgotten",
-            WitnessError::Count { .. } => "name more witnesses, or ask for fewer",
-            WitnessError::NoneNeeded { .. } => "ask for one at least, or name no witness",
-            WitnessError::NoClock => "say what time it is when the table is opened",
-            WitnessError::NotBuilt => "build sotto-client with its feature `witness`",
+            WitnessError::Kept { .. } => "move the file away; the client then forgets the log that it saw",
+            WitnessError::Count { .. } => "name more witnesses, or require fewer",
+            WitnessError::NoneNeeded { .. } => "require at least one witness, or name none",
+            WitnessError::NoClock => "set the time when opening the table",
+            WitnessError::NotBuilt => "build sotto-client with feature `witness`",
         }
     }
 }

@@ -187,7 +187,7 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
 
     pub(super) fn take_cached(&mut self, cached: Option<Vec<u8>>) -> Result<()> {
         let (DownloadStep::Recall, Some(entry)) = (&self.step, self.todo.front()) else {
-            return Err(Error::from(Misuse::Rule("nothing was to be recalled")).into());
+            return Err(Error::from(Misuse::Rule("saved bytes received while none were expected")).into());
         };
         let delta = self.deltas.pop_front();
         match (cached.filter(|cached| cached.len() as u64 == entry.bytes), delta) {
@@ -219,7 +219,7 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
             return self.settle();
         }
         let DownloadStep::Whole(assembler) = &self.step else {
-            return Err(Error::from(Misuse::Rule("no response was awaited")).into());
+            return Err(Error::from(Misuse::Rule("response received while none was expected")).into());
         };
         let (body, what) = (body?, assembler.entry().artifact.name());
         let want = assembler.next_range().map_or(0, |range| range.end - range.start);
@@ -252,7 +252,7 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
                 Ok(taken)
             }
             DownloadStep::Recall | DownloadStep::Done => {
-                Err(Error::from(Misuse::Rule("no bytes were awaited")).into())
+                Err(Error::from(Misuse::Rule("bytes received while none were expected")).into())
             }
         }
     }

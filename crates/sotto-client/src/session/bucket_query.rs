@@ -45,7 +45,7 @@ impl Session {
         self.ensure_usable()?;
         let QueryTargets { rows, ones } = targets;
         if !rows.len().is_multiple_of(each) {
-            return Err(Error::from(Misuse::Rule("a row of each bucket is asked for")).into());
+            return Err(Error::from(Misuse::Rule("the rows of a request are not one for each bucket")).into());
         }
         let (depths, most) = (self.packing().records_per_row(), self.max_rows());
         let lookups = rows.len() / each;
@@ -83,7 +83,7 @@ impl Session {
         match (records.as_slice(), ones) {
             ([record], None) => return Ok(self.client.query(*record, rng)?),
             ([record], Some(ones)) => {
-                let rule = Misuse::Rule("sums of rows are of a scheme that adds records up");
+                let rule = Misuse::Rule("the scheme cannot sum records");
                 let sum = self.client.sum().ok_or(Error::from(rule))?;
                 return Ok(sum.ask_sum(*record, *ones, rng)?);
             }
@@ -143,5 +143,5 @@ impl Session {
 }
 
 fn no_buckets() -> Error {
-    Misuse::Rule("a table of several buckets is of a scheme that asks for a record of each").into()
+    Misuse::Rule("the table has several buckets, and its scheme has no batch queries").into()
 }

@@ -81,7 +81,7 @@ impl DeltaChain {
         config.remembered = None;
         let mut chain = DeltaChain { config, from, to, epochs: VecDeque::new(), bytes: 0, delta: None };
         if chain.to.pin(0).digest != from.params || chain.to.key != from.key {
-            return Err(chain.none("its parameters or its publisher changed"));
+            return Err(chain.none("the parameters or the publisher changed"));
         }
         chain.arrive()?;
         Ok(chain)
@@ -112,7 +112,7 @@ impl DeltaChain {
         let asked = Some(self.from.epoch);
         let body = match accepted(response, asked) {
             Err(ClientError::EpochChanged { .. }) => {
-                return Err(self.none("the server has dropped a part of it"));
+                return Err(self.none("the server no longer has all deltas"));
             }
             outcome => outcome?,
         };
@@ -155,7 +155,10 @@ impl DeltaChain {
         };
         assembler.finish()?;
         self.start();
-        let version = table.state_version().ok_or(Error::from(Misuse::Rule("a way leads over rows")))?;
+        let version = table.state_version().ok_or(Error::from(Misuse::Rule(
+            "an epoch of the delta chain has no \
+             state version",
+        )))?;
         self.from = version;
         Ok(Some(DeltaStep { version, delta, table }))
     }
@@ -194,7 +197,7 @@ impl DeltaChain {
     fn append(&mut self, table: VerifiedTable) -> Result<()> {
         let before = self.last();
         if table.pin(0).digest != before.params {
-            return Err(self.none("the parameters changed on the way"));
+            return Err(self.none("the parameters changed in between"));
         }
         let leads = |entry: &&ArtifactEntry| {
             entry.artifact == Artifact::RowsDelta
@@ -202,16 +205,16 @@ impl DeltaChain {
                 && entry.from_digest == Some(before.rows)
         };
         let Some(entry) = table.catalog.artifacts.iter().find(leads).cloned() else {
-            return Err(self.none("an epoch was encoded afresh"));
+            return Err(self.none("an epoch in between has no delta"));
         };
         // The signer may be careless, but the memory is the client's. Deltas as large as what they
         // save are not worth fetching.
         self.bytes = self.bytes.saturating_add(entry.bytes);
         if self.bytes >= table.bytes_to_start_over() {
-            return Err(self.none("the changes are as large as what a fresh start takes"));
+            return Err(self.none("the deltas are as large as a new preparation"));
         }
         if self.epochs.len() >= MAX_EPOCHS {
-            return Err(self.none("there are too many epochs in between"));
+            return Err(self.none("too many epochs in between"));
         }
         self.epochs.push_back((table, entry));
         Ok(())
@@ -240,7 +243,9 @@ impl Session {
     pub fn apply_delta_step(&mut self, step: DeltaStep) -> Result<()> {
         let next = self.state_version().map(|version| version.epoch_after());
         if next != Some(step.version.epoch) {
-            return Err(Error::from(Misuse::Rule("a stretch begins where the state is")).into());
+            return Err(
+                Error::from(Misuse::Rule("delta step does not begin at the epoch of the state")).into()
+            );
         }
         self.apply_delta(&step.delta)?;
         let (trust, mut known) = (self.table.trust, self.table.known.clone());
@@ -252,8 +257,10 @@ impl Session {
     /// Applies a delta to the client's state. A client that fails may be left in an intermediate
     /// state, and is discarded.
     pub(crate) fn apply_delta(&mut self, delta: &[u8]) -> Result<()> {
-        let state =
-            self.client.state().ok_or(Error::from(Misuse::Rule("a client that follows has a state")))?;
+        let state = self
+            .client
+            .state()
+            .ok_or(Error::from(Misuse::Rule("a delta was applied to a client without a state")))?;
         let followed = state.follow(delta);
         self.discarded |= followed.is_err();
         Ok(followed?)

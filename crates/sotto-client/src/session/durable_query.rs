@@ -51,7 +51,7 @@ impl Session {
     }
 
     fn state(&mut self) -> Result<&mut dyn AnyState> {
-        let rule = Misuse::Rule("a client that is kept has a state");
+        let rule = Misuse::Rule("the client has no durable state");
         Ok(self.client.state().ok_or(Error::from(rule))?)
     }
 

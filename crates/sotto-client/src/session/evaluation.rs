@@ -124,7 +124,10 @@ impl Session {
         let outputs = blinded.finish(&elements, &proof, &key)?;
         let masked = masked?;
         if masked.len() != outputs.len() {
-            return Err(Error::from(Misuse::Rule("an evaluation for each row that was fetched")).into());
+            return Err(Error::from(Misuse::Rule(
+                "number of evaluations differs from the number of fetched rows",
+            ))
+            .into());
         }
         // All rows are opened, even after one that does not open.
         let opened: Vec<_> = masked
@@ -139,7 +142,7 @@ impl Session {
     }
 
     fn masked_or_misuse(&self) -> Result<SymmetricLayer> {
-        let rule = Misuse::Rule("evaluations are for tables whose rows are masked");
+        let rule = Misuse::Rule("evaluation requested for a table without row masks");
         self.masked()?.ok_or_else(|| Error::from(rule).into())
     }
 }
@@ -147,6 +150,6 @@ impl Session {
 /// Shows nothing of the rows.
 impl fmt::Debug for EvaluationRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Evaluation({} of epoch {})", self.count, self.pin.epoch)
+        write!(f, "EvaluationRequest({} of epoch {})", self.count, self.pin.epoch)
     }
 }

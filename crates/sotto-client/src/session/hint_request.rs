@@ -78,6 +78,6 @@ impl Session {
 /// Shows nothing of what hints are made from.
 impl fmt::Debug for HintRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Order(server {}, epoch {})", self.server, self.pin.epoch)
+        write!(f, "HintRequest(server {}, epoch {})", self.server, self.pin.epoch)
     }
 }

@@ -34,7 +34,7 @@ impl Session {
         let id = accepted(response, Some(self.epoch())).and_then(session_id);
         let id = id.map_err(|error| error.of_server(server, self.servers()))?;
         let place = self.ids.get_mut(usize::from(server));
-        *place.ok_or(Error::from(Misuse::Rule("a table has as many servers as its scheme asks")))? = id;
+        *place.ok_or(Error::from(Misuse::Rule("fewer transports than the scheme has servers")))? = id;
         Ok(())
     }
 

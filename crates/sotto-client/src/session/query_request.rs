@@ -307,11 +307,11 @@ impl Session {
         self.ensure_usable()?;
         if responses.len() != self.ids.len() {
             return Err(
-                Error::from(Misuse::Rule("there is one response from each server that is asked")).into()
+                Error::from(Misuse::Rule("number of responses differs from the number of servers")).into()
             );
         }
         let each = usize::try_from(self.sizes().answer_bytes)
-            .map_err(|_| Error::from(Misuse::Rule("an answer fits in memory")))?;
+            .map_err(|_| Error::from(Misuse::Rule("answer does not fit in memory")))?;
         let mut bodies = Vec::with_capacity(responses.len());
         let mut refused = None;
         for (server, response) in (0..).zip(responses) {
@@ -337,7 +337,7 @@ impl Session {
 /// Shows nothing of the requested rows.
 impl fmt::Debug for QueryRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ask({} queries of epoch {})", self.count, self.pin.epoch)
+        write!(f, "QueryRequest({} queries of epoch {})", self.count, self.pin.epoch)
     }
 }
 

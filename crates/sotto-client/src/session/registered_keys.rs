@@ -125,7 +125,7 @@ pub(super) fn digest(client: &dyn AnyClient) -> Hex32 {
 /// Shows nothing of the seed.
 impl fmt::Debug for RegisteredKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Registered(keys at {} servers)", self.sessions.len())
+        write!(f, "RegisteredKeys(at {} servers)", self.sessions.len())
     }
 }
 

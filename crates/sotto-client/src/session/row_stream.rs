@@ -93,19 +93,19 @@ impl Session {
     pub fn stream_units(&self) -> Result<UnitLayout> {
         let cannot = |why| Err(ClientError::CannotStream { why });
         if self.servers() > 1 {
-            return cannot("its scheme asks several servers, and reads their answers together");
+            return cannot("the scheme has several servers, whose answers are read together");
         }
         let Some(units) = self.scheme().units else {
-            return cannot("its scheme answers whole records only");
+            return cannot("the scheme answers whole records only");
         };
         if self.masked()?.is_some() {
-            return cannot("it is symmetric, and a row is unmasked whole");
+            return cannot("the table is symmetric, and a row is unmasked as a whole");
         }
         if self.packing().rows_per_record() > 1 {
-            return cannot("its rows are narrow: several of them share a record, which comes whole");
+            return cannot("several rows share a record, which is answered whole");
         }
         if self.packing().records_per_row() > 1 {
-            return cannot("its rows are split over several records, each with a query of its own");
+            return cannot("a row spans several records, each with its own query");
         }
         Ok(units(&self.table.params)?)
     }
@@ -120,11 +120,12 @@ impl Session {
         let units = self.stream_units()?;
         let records = self.packing().records_of(row);
         let [record] = records.as_slice() else {
-            return Err(Error::from(Misuse::Rule("a row that is streamed is one record")).into());
+            return Err(Error::from(Misuse::Rule("a streamed row spans several records")).into());
         };
         let (mut queries, secret) = self.client.query(*record, rng)?;
-        let query =
-            queries.pop().ok_or(Error::from(Misuse::Rule("a scheme that streams asks one server")))?;
+        let query = queries
+            .pop()
+            .ok_or(Error::from(Misuse::Rule("a streaming scheme made queries for several servers")))?;
         let pin = self.table.pin(0);
         let row_bytes = self.packing().row_bytes();
         let request = self.stream_request(&query, 0, &units);
@@ -266,6 +267,10 @@ impl Session {
 /// Shows nothing of the requested row.
 impl fmt::Debug for StreamRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Streaming({} of {} units of epoch {})", self.received, self.units.count, self.pin.epoch)
+        write!(
+            f,
+            "StreamRequest({} of {} units of epoch {})",
+            self.received, self.units.count, self.pin.epoch
+        )
     }
 }

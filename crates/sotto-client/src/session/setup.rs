@@ -370,5 +370,5 @@ impl Session {
 }
 
 fn out_of_order() -> ClientError {
-    Error::from(Misuse::Rule("the opening was told something else than its next step asks for")).into()
+    Error::from(Misuse::Rule("session setup received another input than its next step expects")).into()
 }

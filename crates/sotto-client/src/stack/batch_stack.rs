@@ -50,7 +50,7 @@ impl BatchStack {
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         let lookups: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
         let results = self.get_all(&lookups)?;
-        let rule = || Error::from(Misuse::Rule("a row has a value"));
+        let rule = || Error::from(Misuse::Rule("lookup by row returned no value"));
         results.into_iter().map(|result| Ok(result.value.ok_or_else(rule)?)).collect()
     }
 
@@ -137,7 +137,7 @@ impl BatchStack {
                 let mut values = self.stack.round(layer, &valid)?.into_iter();
                 let mut result = |place: Result<(), CatalogError>| {
                     place?;
-                    let none = || Error::from(Misuse::Rule("something comes of each key"));
+                    let none = || Error::from(Misuse::Rule("the layer returned fewer values than keys"));
                     let value = values.next().ok_or_else(none)?;
                     Ok(LookupResult { row: None, value: value.map(|value| value.to_vec()) })
                 };
@@ -151,7 +151,7 @@ impl BatchStack {
 /// The catalog that one table with all rows would have. The layout of rows is that of any table;
 /// the number of rows and the form of keys come from the stack.
 fn whole(stack: &Stack, kind: &TableKind, code: &BatchCode) -> Result<Catalog> {
-    let none = || Error::from(Misuse::Rule("a stack has a table"));
+    let none = || Error::from(Misuse::Rule("the stack has no table"));
     let one = stack.tables().first().ok_or_else(none)?.catalog();
     let (table, kind, rows) = (stack.document().stack.clone(), kind.clone(), code.sizes().rows);
     Ok(Catalog { table, kind, rows, ..one.clone() })

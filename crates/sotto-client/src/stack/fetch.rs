@@ -18,7 +18,7 @@ use sotto_wire::routes;
 use std::collections::BTreeMap;
 
 /// Error for a stack without servers.
-const NO_SERVER: Misuse = Misuse::Rule("a stack has a server");
+const NO_SERVER: Misuse = Misuse::Rule("no server address given for the stack");
 
 /// A stack as fetched and verified.
 pub(super) struct FetchedStack {
@@ -98,7 +98,7 @@ impl StackBuilder {
             let request = Request::get(routes::artifact(&file.digest.to_string()), file.bytes);
             let bytes = self.call(&request)?;
             if !file.is(&bytes) {
-                return Err(Error::from(PeerMisbehaved::Digest("a public file")).into());
+                return Err(Error::from(PeerMisbehaved::Digest("public file")).into());
             }
             Ok(bytes)
         };
@@ -137,7 +137,7 @@ impl StackBuilder {
     pub(super) fn remembered(&mut self) -> Result<Option<KnownSigner>> {
         let Some(cache) = self.cache()? else { return Ok(None) };
         if self.pin.is_some() && cache.forget_damaged(&self.origin, &self.known_as())? {
-            self.events.notify(TableEvent::Repaired("what the cache remembered of the stack"));
+            self.events.notify(TableEvent::Repaired("the cache entry of the stack"));
         }
         let known = cache.known(&self.origin, &self.known_as())?;
         Ok(known.map(|known| known.signer()).transpose()?)

@@ -111,7 +111,7 @@ impl StateDb {
             .and_then(JournalMarks::decode);
         match metadata.zip(marks) {
             Some((metadata, marks)) => Ok(Some((metadata.to_vec(), marks))),
-            None => Err(StateDbError::Damaged("it is the file of another program, or damaged".to_owned())),
+            None => Err(StateDbError::Damaged("the file is damaged, or of another program".to_owned())),
         }
     }
 
@@ -201,7 +201,7 @@ impl StateDb {
 fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, StateDbError> {
     match silence_panics(|| catch_unwind(AssertUnwindSafe(operation))) {
         Ok(outcome) => outcome.map_err(StateDbError::from),
-        Err(_) => Err(StateDbError::Damaged("its pages are damaged".to_owned())),
+        Err(_) => Err(StateDbError::Damaged("database pages are damaged".to_owned())),
     }
 }
 

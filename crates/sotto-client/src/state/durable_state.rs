@@ -206,7 +206,9 @@ impl DurableState {
     /// [`StateError`]. Then nothing may be sent, and no more queries may be made with this client.
     pub(crate) fn commit(&mut self, entry: &JournalEntry, epoch: Epoch) -> Result<CommittedRequest> {
         if self.at().is_none_or(|at| at.epoch != epoch) {
-            return Err(Error::from(Misuse::Rule("a client asks servers of its own epoch")).into());
+            return Err(
+                Error::from(Misuse::Rule("request committed for another epoch than the state's")).into()
+            );
         }
         let id = self.marks.requests.0;
         let mut marks = self.appended(&entry.journal);

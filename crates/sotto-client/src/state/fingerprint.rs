@@ -37,8 +37,8 @@ impl FileFingerprint {
         match () {
             () if *machine != now.machine => Some("the machine"),
             () if *device != now.device => Some("the device"),
-            () if *inode != now.inode => Some("the file's number"),
-            () if *born != now.born => Some("the file's birth"),
+            () if *inode != now.inode => Some("the inode"),
+            () if *born != now.born => Some("the file's creation time"),
             () => None,
         }
     }

@@ -84,12 +84,11 @@ impl PreparationBinding {
     /// Why a preparation is not this state's next client, if it is not.
     fn refuses(&self, header: &PreparationHeader) -> Option<String> {
         match () {
-            () if header.id != self.id => Some("it is of another state".to_owned()),
-            () if header.clients != self.clients => Some(format!(
-                "it was begun after {} clients, and there were {}",
-                header.clients, self.clients
-            )),
-            () if header.params != self.params => Some("it is of other parameters".to_owned()),
+            () if header.id != self.id => Some("of another state".to_owned()),
+            () if header.clients != self.clients => {
+                Some(format!("begun after {} clients, expected {}", header.clients, self.clients))
+            }
+            () if header.params != self.params => Some("of other parameters".to_owned()),
             () => None,
         }
     }
@@ -197,7 +196,7 @@ fn read(
 ) -> Result<PreparationOnDisk> {
     let Some(mut from) = disk.read(FILE)?.map(HashingIo::new) else { return Ok(PreparationOnDisk::Nothing) };
     let Some(header) = head_of(&mut from)? else {
-        return Ok(PreparationOnDisk::Unusable("it has no head".to_owned()));
+        return Ok(PreparationOnDisk::Unusable("no header".to_owned()));
     };
     if let Some(why) = binding.refuses(&header) {
         return Ok(PreparationOnDisk::Unusable(why));
@@ -207,10 +206,10 @@ fn read(
         Err(Error::Storage(error)) if error.kind() != ErrorKind::UnexpectedEof => {
             return Err(Error::Storage(error));
         }
-        Err(error) => return Ok(PreparationOnDisk::Unusable(format!("it is damaged: {error}"))),
+        Err(error) => return Ok(PreparationOnDisk::Unusable(format!("damaged: {error}"))),
     };
     if !is_sealed(&mut from)? {
-        return Ok(PreparationOnDisk::Unusable("it does not match its digest".to_owned()));
+        return Ok(PreparationOnDisk::Unusable("does not match its digest".to_owned()));
     }
     let PreparationHeader { epoch, params, rows, .. } = header;
     Ok(PreparationOnDisk::Partial(SavedPreparation { epoch, params: ParamsDigest(params.0), rows, prepare }))
@@ -228,9 +227,9 @@ pub(crate) fn sweep(disk: &dyn Disk, binding: Option<&PreparationBinding>) -> io
     disk.remove(HALF)?;
     let why = match (disk.read(FILE)?, binding) {
         (None, _) => return Ok(None),
-        (Some(_), None) => "its state is no more".to_owned(),
+        (Some(_), None) => "the state was deleted".to_owned(),
         (Some(mut from), Some(binding)) => match head_of(&mut from)? {
-            None => "it has no head".to_owned(),
+            None => "no header".to_owned(),
             Some(header) => match binding.refuses(&header) {
                 None => return Ok(None),
                 Some(why) => why,

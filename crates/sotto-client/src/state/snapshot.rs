@@ -78,14 +78,14 @@ pub(crate) fn write(
     RowsVersion { epoch, rows }: RowsVersion,
     params: Hex32,
 ) -> Result<Snapshot> {
-    let state = client.state().ok_or(Misuse::Rule("a client without a state is not written down"))?;
+    let state = client.state().ok_or(Misuse::Rule("snapshot of a client without a durable state"))?;
     let head = SnapshotHeader { generation, epoch, params };
     let mut sum = None;
     disk.write(&name(generation), &mut |out| {
         sum = Some(write_with_digest(out, &head.encode(), &mut |out| state.save(out))?);
         Ok(())
     })?;
-    let FileDigest { bytes, digest } = sum.ok_or(Misuse::Rule("a disk writes what it is given"))?;
+    let FileDigest { bytes, digest } = sum.ok_or(Misuse::Rule("the disk did not write the snapshot"))?;
     Ok(Snapshot { generation, epoch, rows, bytes, digest: Hex32::from(digest) })
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn read(
     };
     let head = SnapshotHeader { generation: snapshot.generation, epoch: snapshot.epoch, params };
     if head_of(&mut from).map_err(failed)? != Some(head) {
-        return Err(ReadError::Damaged(format!("{file} has another head")));
+        return Err(ReadError::Damaged(format!("{file} has another header")));
     }
     let client = match (entry.load)(literal, &mut from) {
         Ok(client) => client,

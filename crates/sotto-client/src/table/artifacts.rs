@@ -27,9 +27,7 @@ impl Driver {
             self.stats.cached_bytes += taken;
             // An interrupted download ends in half a chunk; a complete file does not.
             if slot.is_whole() && taken == 0 {
-                self.state_guard
-                    .events
-                    .notify(TableEvent::Repaired("what the cache held of the table's hint"));
+                self.state_guard.events.notify(TableEvent::Repaired("the cached hint of the table"));
             }
             if taken > 0 {
                 self.notify(stage, fetch.range.start + taken, fetch.bytes);

@@ -31,7 +31,7 @@ impl Driver {
                     .notify(TableEvent::StateAdvanced { from: first.epoch, to: newest.epoch });
                 Ok(None)
             }
-            Ok(_) => Ok(too_old("there are other rows under the same epoch".to_owned())),
+            Ok(_) => Ok(too_old("the rows of the epoch differ".to_owned())),
             Err(ClientError::NoDeltaChain { why, .. }) => Ok(too_old(why.to_owned())),
             Err(error) => Err(error),
         }
@@ -39,7 +39,7 @@ impl Driver {
 
     /// Advances a client epoch by epoch, and returns the version that it reached.
     fn catch_up_from(&mut self, session: &mut Session, from: RowsVersion) -> Result<RowsVersion> {
-        let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
+        let rule = || Error::from(Misuse::Rule("the client has no durable state"));
         let config = self.state_guard.config.as_ref().ok_or_else(rule)?;
         let mut chain = session.delta_chain_from(config, from.epoch, from.rows)?;
         let mut reached = from;
@@ -53,7 +53,7 @@ impl Driver {
                 return Err(ClientError::NoDeltaChain {
                     from: from.epoch,
                     to,
-                    why: "what changed cannot be read",
+                    why: "the delta cannot be read",
                 });
             }
             reached = RowsVersion { epoch: to, rows: step.version.rows };

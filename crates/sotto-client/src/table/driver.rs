@@ -33,7 +33,7 @@ impl Driver {
         if let (Some(cache), Some(_)) = (&self.cache, config.pin)
             && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
         {
-            self.state_guard.events.notify(TableEvent::Repaired("what the cache remembered of the table"));
+            self.state_guard.events.notify(TableEvent::Repaired("the cache entry of the table"));
         }
         if let Some(known) = self.known(config.table.as_str())? {
             config.remembered = Some(known.signer()?);

@@ -93,38 +93,35 @@ impl fmt::Display for TableEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TableEvent::StateReset(lost) => {
-                write!(f, "the state was thrown away and is made anew: {lost}")
+                write!(f, "the state was discarded and is prepared again: {lost}")
             }
-            TableEvent::Resent(1) => f.write_str("an unfinished request was sent again, with the same bytes"),
+            TableEvent::Resent(1) => f.write_str("an unfinished request was sent again with the same bytes"),
             TableEvent::Resent(n) => {
-                write!(f, "{n} unfinished requests were sent again, with the same bytes")
+                write!(f, "{n} unfinished requests were sent again with the same bytes")
             }
-            TableEvent::HintsRenewed(budget) => write!(f, "hints were made anew: {budget}"),
+            TableEvent::HintsRenewed(budget) => write!(f, "hints were renewed: {budget}"),
             TableEvent::PreparationResumed(epoch) => {
-                write!(f, "hints that were half made go on where they were, at epoch {epoch}")
+                write!(f, "an interrupted preparation continues at epoch {epoch}")
             }
             TableEvent::PreparationRestarted(why) => {
-                write!(f, "hints that were half made were thrown away: {why}")
+                write!(f, "an interrupted preparation was discarded: {why}")
             }
             TableEvent::PreparationInterrupted(why) => {
-                write!(f, "making hints in the background broke off, and goes on: {why}")
+                write!(f, "background preparation was interrupted and will continue: {why}")
             }
             TableEvent::StateAdvanced { from, to } => {
-                write!(f, "the state went along from epoch {from} to {to}")
+                write!(f, "the state was advanced from epoch {from} to {to}")
             }
             TableEvent::Waiting(wait, limit) => {
                 write!(f, "waiting for {}, up to {} s", wait.what(), limit.as_secs())
             }
             TableEvent::KeysRotated => {
-                f.write_str("keys were used for long enough, and others are used from now on")
+                f.write_str("the evaluation keys reached their age or query limit and were renewed")
             }
             TableEvent::SignerChanged(SignerChange { from, to, .. }) => {
-                write!(
-                    f,
-                    "the publisher signs with another key, and the old one says so: pin {to} in place of {from}"
-                )
+                write!(f, "the publisher changed keys, as the old key states: pin {to} in place of {from}")
             }
-            TableEvent::Repaired(what) => write!(f, "{what} was damaged, and was fetched again"),
+            TableEvent::Repaired(what) => write!(f, "{what} was damaged and was fetched again"),
         }
     }
 }

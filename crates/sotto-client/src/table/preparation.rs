@@ -196,7 +196,7 @@ impl Table {
             Box::new(RateLimitedTransport { inner, limiter }) as Box<dyn Transport>
         };
         let mut transports = transports()?.into_iter().map(limited);
-        let none = || Error::from(Misuse::Rule("a table has as many servers as its scheme asks"));
+        let none = || Error::from(Misuse::Rule("fewer transports than the scheme has servers"));
         let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
         let next_files =
             next_files.or_else(|| self.driver.state_guard.state().map(DurableState::lease_preparation));

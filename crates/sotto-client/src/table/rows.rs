@@ -109,7 +109,7 @@ impl FetchedBody {
                 let body = if is_whole { self.body } else { response.body };
                 return setup.feed(&Response { body, ..response }, rng).map(|()| None);
             }
-            Ok(_) => TransportError::Lost("it ended before the whole part was there".to_owned()),
+            Ok(_) => TransportError::Lost("the response ended within a part".to_owned()),
             Err(error) if error.is_loss() || matches!(error, TransportError::Timeout(_)) => error,
             Err(error) => return Err(error.into()),
         };
@@ -298,8 +298,10 @@ mod fetcher {
         }
 
         fn receive(&mut self) -> Result<FetchedBody> {
-            let request =
-                self.requested.take().ok_or(Error::from(Misuse::Rule("a part that comes was ordered")))?;
+            let request = self
+                .requested
+                .take()
+                .ok_or(Error::from(Misuse::Rule("a part was read before it was requested")))?;
             let mut body = Vec::new();
             let outcome = self.transport.call_in_pieces(&request, &mut |bytes| {
                 body.extend_from_slice(bytes);

@@ -41,7 +41,7 @@ impl Servers {
                 Some(transport) => transport.call(request),
                 None => {
                     return Err(
-                        Error::from(Misuse::Rule("a table has as many servers as its scheme asks")).into()
+                        Error::from(Misuse::Rule("fewer transports than the scheme has servers")).into()
                     );
                 }
             },

@@ -118,7 +118,7 @@ impl Driver {
     pub(super) fn catch_up_or_restart(&mut self, session: &mut Session) -> Result<()> {
         let Some(loss) = self.catch_up(session)? else { return Ok(()) };
         let Some(again) = self.state_guard.config.clone().map(SessionSetup::new) else { return Ok(()) };
-        let rule = Error::from(Misuse::Rule("there is a state to throw away"));
+        let rule = Error::from(Misuse::Rule("no state to discard"));
         // Until the next client is ready: its preparation may fail.
         session.discard();
         let state = self.state_guard.state.take().ok_or(rule)?;

@@ -164,5 +164,5 @@ impl Driver {
 
 /// The error for a response that ends early, which a complete stream ignores.
 fn ended_early() -> ClientError {
-    TransportError::Lost("it ended before the whole row was there".to_owned()).into()
+    TransportError::Lost("the response ended within the row".to_owned()).into()
 }

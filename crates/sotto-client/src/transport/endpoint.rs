@@ -20,7 +20,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 pub fn check(urls: &[String], plaintext: bool) -> Result<(), ClientError> {
     let bad = |url: &String| TransportError::Address {
         url: url.clone(),
-        why: "it has to start with http:// or https://, and its port is a number below 65536".to_owned(),
+        why: "expected http:// or https:// at its start, and a port below 65536".to_owned(),
     };
     let mut servers = Vec::new();
     for url in urls {

@@ -90,14 +90,14 @@ impl HttpTransport {
         let rest = base
             .strip_prefix("https://")
             .or_else(|| base.strip_prefix("http://"))
-            .ok_or_else(|| bad("it has to start with http:// or https://"))?;
+            .ok_or_else(|| bad("expected http:// or https:// at its start"))?;
         if rest.is_empty() || rest.starts_with('/') {
-            return Err(bad("it names no host"));
+            return Err(bad("no host name"));
         }
         if rest.contains(['?', '#', '@']) || rest.contains(char::is_whitespace) {
-            return Err(bad("it may hold a host, a port and a path, and nothing else"));
+            return Err(bad("expected a host, a port and a path, and nothing else"));
         }
-        let endpoint = Endpoint::of(&base).ok_or_else(|| bad("its port is no number below 65536"))?;
+        let endpoint = Endpoint::of(&base).ok_or_else(|| bad("expected a port below 65536"))?;
         let roots = match &settings.roots {
             None => RootCerts::WebPki,
             Some(pem) => RootCerts::Specific(Arc::new(certificates(pem)?)),

@@ -77,14 +77,14 @@ mod tests {
     #[test]
     fn each_intermediary_has_its_sentence_and_its_remedy() {
         let cases = [
-            (401, [None, None, None], "wants a login", "without a login"),
-            (407, [Some("text/html"), None, None], "wants a login", "HTTPS_PROXY"),
-            (511, [None, None, None], "wants a login", "browser"),
+            (401, [None, None, None], "requires a login", "without a login"),
+            (407, [Some("text/html"), None, None], "requires a login", "HTTPS_PROXY"),
+            (511, [None, None, None], "requires a login", "browser"),
             (
                 301,
                 [None, None, Some("https://a.example/\u{1b}x")],
-                "leads to https://a.example/x",
-                "leads to",
+                "a redirect to https://a.example/x",
+                "redirect",
             ),
             (200, [Some("application/octet-stream"), Some("gzip"), None], "(gzip)", "compression"),
             (200, [Some("Text/HTML; charset=utf-8"), None, None], "HTML", "sotto server"),

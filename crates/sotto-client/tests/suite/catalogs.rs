@@ -69,7 +69,7 @@ fn a_catalog_that_was_damaged_on_its_way_is_fetched_once_more() {
         let mut table = pin.into_iter().fold(builder, |builder, pin| builder.pin(pin)).open().unwrap();
         assert_eq!(table.get(7).unwrap(), crate::common::value(7, 2));
         let said: Vec<_> = heard.try_iter().map(|event: TableEvent| event.to_string()).collect();
-        assert_eq!(said, ["the table's catalog was damaged, and was fetched again"]);
+        assert_eq!(said, ["the table's catalog was damaged and was fetched again"]);
     }
     damaged(2);
     let error = open(&server).map(drop).unwrap_err();

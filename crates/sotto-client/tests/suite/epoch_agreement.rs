@@ -29,7 +29,7 @@ fn catalogs_that_differ_are_refused_before_anything_else() {
     };
     let (code, said) = refused(|world| world.catalog.created += 1);
     assert_eq!(code, "catalogs-differ");
-    assert!(said.contains("server 1") && said.contains("epoch 1"), "{said}");
+    assert!(said.contains("servers 0 and 1") && said.contains("epoch 1"), "{said}");
     let (code, said) = refused(|world| world.key = SigningKey::generate(&mut rng::seeded("another")));
     assert_eq!(code, "wrong-key");
     assert!(said.starts_with("server 1: "), "{said}");

@@ -106,11 +106,11 @@ fn what_is_not_http_is_named() {
 fn what_stands_in_front_of_a_server_is_named() {
     let redirect = "location: http://127.0.0.1:1/elsewhere\r\n";
     for (status, headers, says) in [
-        (302, redirect, "leads to http://127.0.0.1:1/elsewhere"),
-        (401, "www-authenticate: Basic\r\n", "wants a login"),
-        (407, "proxy-authenticate: Basic\r\n", "wants a login"),
+        (302, redirect, "a redirect to http://127.0.0.1:1/elsewhere"),
+        (401, "www-authenticate: Basic\r\n", "requires a login"),
+        (407, "proxy-authenticate: Basic\r\n", "requires a login"),
         (200, "content-type: text/html\r\n", "HTML"),
-        (200, "content-encoding: gzip\r\n", "answers with packed responses (gzip)"),
+        (200, "content-encoding: gzip\r\n", "sent compressed responses (gzip)"),
     ] {
         let url = http(move |_, _| http_response(status, headers, b"x"));
         let error = Table::connect(&url, "squares").open().map(|_| ()).unwrap_err();

@@ -39,7 +39,7 @@ fn the_snapshot_that_was_named_is_opened_and_no_other() {
     assert_eq!((error.code(), error.fault()), ("other-snapshot", Fault::Server));
     let said = error.to_string();
     assert!(said.contains(&right.to_string()) && said.contains(&wrong.to_string()), "{said}");
-    assert!(error.fix().contains("ask its operator"), "{}", error.fix());
+    assert!(error.fix().contains("ask the operator"), "{}", error.fix());
     // The same rows, signed again a second later, are another snapshot.
     server.with(|world| world.catalog.created += 1);
     assert_eq!(refused(&server, server.table().snapshot(right).open()).code(), "other-snapshot");

@@ -270,7 +270,7 @@ fn what_cannot_be_streamed_is_not_asked_for() {
     for (server, why) in [
         (server(3, 4096), "whole records"),
         (server_of("simplepir/1", 300, 8), "whole records"),
-        (streams(8), "narrow"),
+        (streams(8), "share a record"),
     ] {
         let mut table = server.table().open().unwrap();
         server.heard();

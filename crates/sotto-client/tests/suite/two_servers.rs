@@ -71,7 +71,7 @@ fn a_table_has_as_many_servers_as_its_scheme_asks() {
     let [first, second] = pair(10, 2);
     let error = table_of(&[&first]).open().map(drop).unwrap_err();
     assert_eq!((error.code(), error.fault()), ("server-count", Fault::Caller));
-    assert!(error.to_string().contains("asks 2 server(s)"), "{error}");
+    assert!(error.to_string().contains("expected 2 server address(es)"), "{error}");
     let error = table_of(&[&first, &second, &second]).open().map(drop).unwrap_err();
     assert_eq!(error.code(), "server-count");
     let (one, other) = (server(10, 2), server(10, 2));
@@ -189,7 +189,7 @@ fn one_endpoint_is_not_two_servers() {
     for same in [format!("{address}/"), format!("{address}/b"), format!("http://LOCALHOST:{port}")] {
         let (code, fault, said) = refused(&[&address, &same]);
         assert_eq!((code, fault), ("same-endpoint", Fault::Caller), "{same}");
-        assert!(said.contains("both halves"), "{said}");
+        assert!(said.contains("learn the row"), "{said}");
     }
     let (code, ..) = refused(&["http://[::1]:1", "http://127.0.0.1:1", "http://[::1]:1"]);
     assert_eq!(code, "same-endpoint", "any two of them");

@@ -126,7 +126,7 @@ impl LogCheck {
             return Err(refuse(LogError::Conflict {
                 index: found.index,
                 subject: logged.subject(),
-                why: "it is not what was asked for".into(),
+                why: "the server sent another entry than the requested one".into(),
             }));
         }
         let checkpoint = found.verify(&logged.leaf(), &self.key).map_err(refuse)?;
@@ -201,7 +201,10 @@ impl LogCheck {
         let mut history = self.history.clone().unwrap_or_else(begun);
         let new = found.size.saturating_sub(history.size());
         if is_first && new / TILE_WIDTH >= MAX_BUNDLES {
-            let why = format!("it has {new} entries more, and {} are read at once", MAX_BUNDLES * TILE_WIDTH);
+            let why = format!(
+                "it has {new} new entries, more than the {} that are read at once",
+                MAX_BUNDLES * TILE_WIDTH
+            );
             return Err(WitnessError::Unfollowed { why }.into());
         }
         // A server that is behind another one has nothing new.
@@ -235,7 +238,10 @@ impl LogCheck {
     /// Requests a file next.
     fn request_file(&mut self, path: String) -> Result<()> {
         if self.files.len() >= MAX_FILES {
-            return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
+            return Err(WitnessError::Unfollowed {
+                why: "the check needs too many files of the log".to_owned(),
+            }
+            .into());
         }
         self.missing_file = Some(path);
         Ok(())

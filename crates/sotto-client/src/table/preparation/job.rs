@@ -126,7 +126,7 @@ impl PreparationJob {
                 PreparationStart::Whole(mut session) => match self.advance_to_newest(&mut session) {
                     Ok(()) => return self.write_client(*session),
                     Err(ClientError::NoDeltaChain { from, to, why }) => {
-                        self.forget(format!("the table moved from epoch {from} to {to}, and {why}"))?;
+                        self.forget(format!("the table moved from epoch {from} to {to}: {why}"))?;
                         return Err(ClientError::EpochChanged { asked: from, newest: Some(to) });
                     }
                     // The changes cannot be read, and the client may be in an intermediate state.
@@ -198,7 +198,7 @@ impl PreparationJob {
     fn check(&self, setup: &SessionSetup) -> Result<()> {
         match setup.catalog() {
             Some(new) if self.reader.is_some() && new.params_digest != self.params => {
-                let why = "its parameters changed";
+                let why = "the parameters changed";
                 Err(ClientError::NoDeltaChain { from: self.epoch, to: new.epoch, why })
             }
             _ => Ok(()),
@@ -213,7 +213,7 @@ impl PreparationJob {
             progress.notify(Progress { stage: Stage::NextClient, done: part.done, total: part.total });
             // A client that lacks nothing is completed.
             if signal.is_stopped() && setup.checkpoint().is_some() {
-                return Err(TransportError::Lost("nobody wants it any more".to_owned()).into());
+                return Err(TransportError::Lost("preparation stopped".to_owned()).into());
             }
             timer.as_mut().map_or(Ok(()), |timer| timer.absorbed(setup, part))
         });
@@ -243,7 +243,7 @@ impl PreparationJob {
         }
         let (from, to) = (session.epoch(), newest.catalog().map_or(session.epoch(), |new| new.epoch));
         if self.reader.is_none() {
-            let why = "its parameters changed";
+            let why = "the parameters changed";
             let goes_on = newest.is_continued();
             return if goes_on {
                 session.advance_to(newest)
@@ -267,7 +267,7 @@ impl PreparationJob {
             }
         }
         if newest.catalog() != Some(session.catalog()) {
-            let why = "there are other rows under the same epoch";
+            let why = "the rows of the epoch differ";
             return Err(ClientError::NoDeltaChain { from, to, why });
         }
         Ok(())
