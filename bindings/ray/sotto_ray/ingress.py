@@ -64,7 +64,7 @@ class Ingress:
         self._admitting = asyncio.Lock()
         labels = ("outcome",)
         self._query_requests = metrics.Counter("sotto_query_requests", "Query requests by outcome", tag_keys=labels)
-        self._lookups = metrics.Counter("sotto_lookups", "Queries in passes")
+        self._lookups = metrics.Counter("sotto_lookups", "Queries answered in passes")
         self._passes = metrics.Counter("sotto_passes", "Passes over the table")
         self._hedges = metrics.Counter("sotto_hedges", "Late parts that another replica was asked for")
         self._failures = metrics.Counter("sotto_part_failures", "Replicas that failed in a pass")

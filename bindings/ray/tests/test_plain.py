@@ -188,7 +188,7 @@ def test_a_request_counts_for_the_network_that_it_comes_from(monkeypatch: pytest
     assert bounds.peer(request([], headers={"x-sotto-peer": "nobody"})[0]) == "0.0.0.0"
     admission = sotto.RequestAdmission(10, 2, 1 << 20)
     held = [admission.enter("2001:db8::1"), admission.enter("2001:db8::2")]
-    with pytest.raises(sotto.PeerError, match="one address") as raised:
+    with pytest.raises(sotto.PeerError, match="this address") as raised:
         admission.enter("2001:db8::3")
     assert raised.value.code == "busy"
     held.append(admission.enter("2001:db8:1::1"))

@@ -27,7 +27,7 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .route("/drain", post(|service| drain(service, true)))
         .route("/backup", post(backup))
         .route("/undrain", post(|service| drain(service, false)))
-        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
+        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "no route at this path") })
         .layer(middleware::from_fn_with_state(service.clone(), guard::guard))
         .with_state(service)
 }
@@ -40,7 +40,7 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
         return Refusal::of(Code::ShuttingDown).into_response();
     }
     if service.is_drained() {
-        return Refusal::new(Code::ShuttingDown, "drained by its operator").into_response();
+        return Refusal::new(Code::ShuttingDown, "the server is drained by its operator").into_response();
     }
     let (mut text, mut wait) = ("ready\n".to_owned(), 0);
     for table in service.tables.all() {
@@ -49,7 +49,7 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
             TableStatus::Live(_) => {}
             TableStatus::Reading(_, percent) => {
                 wait = wait.max(table.seconds_left());
-                text.push_str(&format!("not yet: {name}: {percent} % of its image is read through\n"));
+                text.push_str(&format!("not yet: {name}: {percent} % of its image verified\n"));
             }
             TableStatus::Refused(why) => text.push_str(&format!("not served: {name}: {why}\n")),
         }
@@ -70,8 +70,8 @@ async fn metrics(State(service): State<Arc<Service>>) -> Response {
 /// Makes the server report that it is not ready while it still answers requests, or ends that.
 async fn drain(State(service): State<Arc<Service>>, drained: bool) -> &'static str {
     service.drain(drained);
-    tracing::info!(drained, "asked by the operator");
-    if drained { "drained: /readyz says no, and what comes is answered\n" } else { "ready again\n" }
+    tracing::info!(drained, "draining was switched by the operator");
+    if drained { "drained: /readyz fails, and requests are still answered\n" } else { "ready again\n" }
 }
 
 /// Checks for new epochs now, and reports the result for each table and each use case.
@@ -108,16 +108,16 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
 async fn backup(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
     let copied = tokio::task::spawn_blocking(move || {
         let Ok(_turn) = service.copying.try_lock() else {
-            return Err(Refusal::new(Code::Busy, "a copy is being made").after(1));
+            return Err(Refusal::new(Code::Busy, "another backup is in progress").after(1));
         };
         crate::backup::copy(&service).map_err(|error| {
-            tracing::error!(%error, "the state was not copied");
+            tracing::error!(%error, "the state could not be backed up");
             let code = if matches!(error, BackupError::NoState) { Code::NoSuchRoute } else { Code::Internal };
             Refusal::from(Problem::new(code, error.to_string()))
         })
     });
     let BackupSummary { folder, files } = copied.await.map_err(|_| Refusal::of(Code::Internal))??;
-    tracing::info!(files = files.len(), "the state was copied");
+    tracing::info!(files = files.len(), "the state was backed up");
     let files = files.into_iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes }));
     let files: Vec<_> = files.collect();
     Ok(Json(serde_json::json!({ "folder": folder, "files": files })).into_response())

@@ -21,7 +21,7 @@ const BEFORE: &str = "backup.before";
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
     /// The server has no state folder: everything is in memory.
-    #[error("there is no state folder: what this server knows ends with it; give it --state DIR")]
+    #[error("no state folder, so the server keeps its state in memory only; give one with --state DIR")]
     NoState,
     /// A database cannot be copied.
     #[error("{file}: {error}")]

@@ -130,7 +130,7 @@ impl BodyReader {
         let frame = timeout_at(self.until, self.body.frame()).await;
         let frame = frame.map_err(|_| Refusal::new(Code::TooSlow, "the body did not arrive in time"))?;
         let Some(frame) = frame else { return Ok(false) };
-        let frame = frame.map_err(|_| Refusal::new(Code::Malformed, "the body broke off"))?;
+        let frame = frame.map_err(|_| Refusal::new(Code::Malformed, "the body ended early"))?;
         if let Ok(data) = frame.into_data() {
             if (self.read.len() + data.len()) as u64 > self.limit {
                 return Err(too_large(self.limit));
@@ -158,5 +158,5 @@ impl BodyReader {
 }
 
 fn too_large(limit: u64) -> Refusal {
-    sotto_wire::Problem::new(Code::TooLarge, format!("no valid body has more than {limit} bytes")).into()
+    sotto_wire::Problem::new(Code::TooLarge, format!("expected a body of at most {limit} bytes")).into()
 }

@@ -267,7 +267,7 @@ impl ServerConfig {
             match kind.other_title() {
                 Some(title) if table.role.is_some() => {
                     return Err(StartError::Settings(format!(
-                        "{}: this is {title}, which has no role of its own: leave `role` out",
+                        "{}: {title} has no server role: leave `role` out",
                         path.display()
                     )));
                 }
@@ -293,17 +293,16 @@ impl ServerConfig {
     pub(crate) fn check(&self) -> Result<(), String> {
         for table in &self.tables {
             if table.dir.is_some() == table.path.is_some() {
-                return Err("each of [[tables]] has either dir or path".into());
+                return Err("an entry of [[tables]] must have either dir or path".into());
             }
         }
         if self.tls.is_some() && self.self_signed.is_some() {
-            return Err(
-                "there is a certificate in tls, and self_signed makes one: take one of the two".into()
-            );
+            return Err("tls has both a certificate and self_signed: give one of the two".into());
         }
         if let Some(other) = self.allow_origins.iter().find(|origin| !is_origin(origin)) {
             return Err(format!(
-                "allow_origins: {other} is no origin: give one as https://www.example.com, in lower case and without a path, or *"
+                "allow_origins: {other} is not an origin: give one such as https://www.example.com, in lower case \
+                 and without a path, or *"
             ));
         }
         let least_one = [

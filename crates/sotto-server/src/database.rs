@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 64;
 const COPY_CACHE_BYTES: usize = 32 << 20;
 
 const CHECK: &str = "check the directory and its permissions, or give another with --state";
-const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
+const OTHER: &str = "stop that server, or give this one its own directory with --state";
 
 /// An operation on a database failed.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ impl DatabaseFile {
 
     /// The error for a file of another format.
     pub(crate) fn foreign(&self) -> StartError {
-        self.failed("it is the file of another program".into(), self.remedy)
+        self.failed("the file belongs to another program".into(), self.remedy)
     }
 
     fn failed(&self, why: String, fix: &'static str) -> StartError {
@@ -115,8 +115,8 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
 
 /// Makes the state folder, or refuses an existing one that is not private.
 pub(crate) fn state_folder(path: &Path) -> Result<(), StartError> {
-    let fix = "chmod go-w that folder, if it is the server's (chown it, if it should be); or name one inside it, which is then \
-               made for the server alone";
+    let fix = "make the folder the server's and remove write access for others (chown, chmod go-w), or name a new \
+         folder inside it, which is created for the server alone";
     let refused = |error: io::Error| StartError::State { path: path.to_owned(), why: error.to_string(), fix };
     create_private(path).map_err(refused)
 }

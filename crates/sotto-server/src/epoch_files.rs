@@ -82,7 +82,8 @@ impl ImageOptions {
             return Ok(((entry.server.open)(params.as_bytes(), image.clone())?, vec![image]));
         };
         let images: Vec<_> = open_parts(image)?.iter().map(resident).collect();
-        let none = || SourceError::Inconsistent("it is in parts, and its scheme does not cut tables".into());
+        let none =
+            || SourceError::Inconsistent("the table is in parts, which its scheme does not support".into());
         let cuts = entry.server.parts.ok_or_else(none)?;
         let count = u32::try_from(images.len()).map_err(|_| none())?;
         let open = |(cut, image): (PartIndex, &Arc<ResidentImage>)| {
@@ -192,13 +193,13 @@ pub(crate) fn sources(
         match (table.dir.clone(), table.path.clone()) {
             (Some(dir), None) => Ok(Box::new(DirSource { dir, options })),
             (None, Some(path)) => Ok(Box::new(FileSource { path, options })),
-            _ => Err(StartError::Settings("each of [[tables]] has either dir or path".into())),
+            _ => Err(StartError::Settings("an entry of [[tables]] must have either dir or path".into())),
         }
     };
     let mut sources = config.tables.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     for path in &config.stacks {
         let settings = |why: String| StartError::Settings(format!("{}: {why}", path.display()));
-        let stack = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
+        let stack = StackDir::find(path).ok_or_else(|| settings("no stack is published here".into()))?;
         let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
         for shard in read.shards {
             let options = ImageOptions::of(config, &TableConfig::default(), copies, &pools);

@@ -117,23 +117,19 @@ pub(crate) struct TableMetrics {
 impl TableMetrics {
     pub(crate) fn register(r: &mut Registry) -> Self {
         TableMetrics {
-            live: register(r, "live_epoch", "Number of a live epoch"),
+            live: register(r, "live_epoch", "Number of each live epoch"),
             up: register(
                 r,
                 "table_up",
-                "Whether a table is answered about: 1, or 0 where its image is damaged or still read",
+                "1 if a table is served, 0 if its image is damaged or still being verified",
             ),
             bytes: register(
                 r,
                 "table_bytes",
-                "Bytes that answers of live epochs are made from, by medium and kind of pages",
+                "Bytes of data that live epochs are answered from, by medium and page size",
             ),
-            role: register(r, "server_role", "Which of its scheme's servers this is, from 0"),
-            load_failures: register(
-                r,
-                "epoch_load_failures",
-                "Reloads that found an epoch that is not valid",
-            ),
+            role: register(r, "server_role", "Role of this server in the table's scheme, counted from 0"),
+            load_failures: register(r, "epoch_load_failures", "Reloads that found an invalid epoch"),
         }
     }
 

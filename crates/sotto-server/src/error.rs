@@ -5,11 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-const FIRST: &str = "another server runs there. Stop it, or give this one another address, with --listen ADDRESS or `listen` in \
-                     its file";
+const FIRST: &str = "stop the server that runs there, or give this one another address, with --listen ADDRESS or \
+     `listen` in its file";
 
-const SECOND: &str = "another server has its health and metrics there. Stop it, or give this one another address for its own, \
-                      with --admin-listen 127.0.0.1:0 (any free port) or `admin_listen` in its file";
+const SECOND: &str = "stop the server whose health and metrics are there, or give this one another admin address, \
+     with --admin-listen 127.0.0.1:0 (any free port) or `admin_listen` in its file";
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum StartError {
     #[error("the configuration is wrong: {0}")]
     Settings(String),
     /// The address is in use.
-    #[error("{address} is in use already: {}", if *key == "admin_listen" { SECOND } else { FIRST })]
+    #[error("{address} is already in use: {}", if *key == "admin_listen" { SECOND } else { FIRST })]
     InUse {
         /// Address that is in use.
         address: SocketAddr,
@@ -81,7 +81,7 @@ pub enum StartError {
         why: String,
     },
     /// The web page cannot be served.
-    #[error("the page, {file}: {why}", file = file.display())]
+    #[error("static site, {file}: {why}", file = file.display())]
     Page {
         /// Path of the file or folder.
         file: PathBuf,
@@ -99,7 +99,7 @@ pub enum StartError {
         fix: &'static str,
     },
     /// The operating system provides no randomness.
-    #[error("the operating system gives no randomness, and session ids must not be guessed")]
+    #[error("the operating system provides no randomness, which session ids need")]
     Entropy,
     /// Threads cannot be started.
     #[error("cannot start threads: {0}")]

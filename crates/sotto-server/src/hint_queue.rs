@@ -59,8 +59,8 @@ impl HintMetrics {
     /// Registers all but `abandoned`, which others count too.
     pub(crate) fn register(r: &mut Registry, abandoned: Counter) -> Self {
         HintMetrics {
-            requests: register(r, "hint_requests", "Orders of hints begun"),
-            open: register(r, "open_hint_requests", "Orders of hints that wait or are being filled"),
+            requests: register(r, "hint_requests", "Hint requests started"),
+            open: register(r, "open_hint_requests", "Hint requests queued or in progress"),
             abandoned,
         }
     }
@@ -171,7 +171,7 @@ impl Worker {
         match made {
             Ok(Ok(response)) if response.len() == supplier.supply_bytes() => Ok(response),
             Ok(Ok(_)) => {
-                tracing::error!(table = ?live, "the scheme gave a supply of the wrong size");
+                tracing::error!(table = ?live, "the scheme returned hints of the wrong size");
                 Err(Code::Internal)
             }
             Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
@@ -180,7 +180,7 @@ impl Worker {
                 Err(Code::Internal)
             }
             Err(_) => {
-                tracing::error!(table = ?live, "the scheme panicked; its order is refused");
+                tracing::error!(table = ?live, "the scheme panicked; the hint request is refused");
                 Err(Code::Internal)
             }
         }

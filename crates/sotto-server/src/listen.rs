@@ -153,7 +153,8 @@ impl PortServer {
                         open.spawn(async move {
                             tokio::select! {
                                 () = connection => {}
-                                () = guard.state.wait_for_eviction() => tracing::debug!("an idle connection gave way"),
+                                () = guard.state.wait_for_eviction() => tracing::debug!("an idle connection was \
+                                     closed to make room"),
                             }
                         });
                     }
@@ -195,7 +196,7 @@ impl PortServer {
         async move {
             // An answer is one write; waiting to fill a packet would only add to its latency.
             if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "no TCP_NODELAY");
+                tracing::debug!(%error, "TCP_NODELAY could not be set");
             }
             let stream = WriteTimeout::new(stream, rate);
             match tls {
@@ -302,7 +303,7 @@ impl Connection {
                 connection.as_mut().graceful_shutdown();
                 tokio::select! {
                     ended = connection.as_mut() => ended,
-                    () = self.finished() => return tracing::debug!("a connection that was to end is cut off"),
+                    () = self.finished() => return tracing::debug!("a draining connection is cut off"),
                 }
             }
         };

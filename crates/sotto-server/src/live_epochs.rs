@@ -68,7 +68,7 @@ impl LiveEpochs {
         let Some(live) = self.find(pin.epoch) else {
             let (code, when) = match pin.epoch > newest {
                 true => (Code::EpochAhead, "not served yet"),
-                false => (Code::StaleEpoch, "not served any more"),
+                false => (Code::StaleEpoch, "no longer served"),
             };
             return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
         };

@@ -48,7 +48,7 @@ impl ServedLogs {
             let log = PublisherLog::open(folder).map_err(|e| settings(e.to_string()))?;
             let publisher = log.publisher();
             if logs.iter().any(|other| other.publisher == publisher) {
-                return Err(settings(format!("there is another log of {publisher}")));
+                return Err(settings(format!("another log of publisher {publisher} is configured")));
             }
             let (refused, live) = (Mutex::new(None), ArcSwap::from_pointee(LiveLog::new(log)));
             logs.push(ServedLog { publisher, live, refused });
@@ -68,7 +68,8 @@ impl ServedLogs {
             let refused = logged.refresh().err().map(|error| error.to_string());
             let mut last = logged.refused.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
-                tracing::error!(publisher = %logged.publisher, error, "a log is refused; the old one stays");
+                tracing::error!(publisher = %logged.publisher, error, "a new log is refused; the previous one is \
+                     still served");
             }
             *last = refused;
         }
@@ -80,7 +81,7 @@ impl ServedLog {
         if let Some(log) = self.live.load().log.again()? {
             let (entries, witnessed) =
                 (log.entries().len(), log.witnessed().map(|head| head.checkpoint.size));
-            tracing::info!(publisher = %self.publisher, entries, ?witnessed, "a log went on");
+            tracing::info!(publisher = %self.publisher, entries, ?witnessed, "a log was extended");
             self.live.store(Arc::new(LiveLog::new(log)));
         }
         Ok(())

@@ -48,7 +48,7 @@ pub(crate) enum BodyMemory {
 impl MemoryBudget {
     /// Registers the gauge of the memory that is held.
     pub(crate) fn gauge(registry: &mut Registry) -> Gauge {
-        register(registry, "request_memory_bytes", "Memory for requests and answers that is taken, in bytes")
+        register(registry, "request_memory_bytes", "Memory in use for requests and answers, in bytes")
     }
 
     pub(crate) fn new(total: u64, gauge: Gauge) -> Arc<Self> {
@@ -102,14 +102,14 @@ impl MemoryPermit {
         }
         let mut used = budget.used();
         let Some(free) = budget.total.checked_sub(used.all.saturating_add(bytes)) else {
-            return Err(Refusal::new(Code::Busy, "requests take as much memory as there is for them"));
+            return Err(Refusal::new(Code::Busy, "the memory for requests is used up"));
         };
         let fits = |network: Network| {
             let held = used.by_network.get(&network).copied().unwrap_or(0);
             held.saturating_add(bytes) <= free.saturating_mul(network.share())
         };
         if bytes > 0 && !self.peer.networks().all(fits) {
-            let why = "requests of one address take as much memory as there is for them";
+            let why = "the memory for requests of this address is used up";
             return Err(Refusal::new(Code::Busy, why));
         }
         used.all += bytes;

@@ -115,23 +115,28 @@ impl RequestMetrics {
         let seconds = || Histogram::new(exponential_buckets(0.000_5, 2.0, 17));
         RequestMetrics {
             requests: register(r, "requests", "Requests by route and outcome"),
-            query_requests: register(r, "query_requests", "Asks answered"),
-            row_streams: register(r, "row_streams", "Streams begun"),
-            evaluations: register(r, "evaluations", "Evaluations of symmetric tables"),
+            query_requests: register(r, "query_requests", "Query requests answered"),
+            row_streams: register(r, "row_streams", "Row streams started"),
+            evaluations: register(r, "evaluations", "Evaluations for symmetric tables"),
             query_wait: register_as(
                 r,
                 "query_wait_seconds",
-                "How long an ask waited for its pass",
+                "Time that a query request waited for its pass",
                 seconds(),
             ),
-            answer: register_as(r, "answer_seconds", "From the last byte of an ask to its answer", seconds()),
+            answer: register_as(
+                r,
+                "answer_seconds",
+                "Time from the last byte of a query request to its answer",
+                seconds(),
+            ),
             abandoned: register(
                 r,
                 "abandoned_requests",
-                "Asks and streams dropped because their client hung up, or did not read",
+                "Query requests and row streams dropped because the client disconnected or did not read",
             ),
-            bytes_in: register(r, "request_bytes", "Bytes of frames read"),
-            bytes_out: register(r, "response_bytes", "Bytes of responses, as announced"),
+            bytes_in: register(r, "request_bytes", "Bytes of request frames read"),
+            bytes_out: register(r, "response_bytes", "Bytes of responses, as announced to clients"),
         }
     }
 

@@ -49,7 +49,7 @@ impl Gateway {
             Some(dir) => read(rotation, &dir.join(FILE))?,
             None => {
                 tracing::warn!(
-                    "keys of the gateway are in memory alone: after a restart clients have to fetch new ones"
+                    "gateway keys are in memory only: after a restart, clients must fetch new ones"
                 );
                 GatewayKeys::new(rotation)
             }
@@ -69,7 +69,7 @@ impl Gateway {
     /// Renews keys that are due. Blocks on the disk.
     pub(crate) fn renew_keys(&self) {
         if let Err(error) = self.turn() {
-            tracing::error!(%error, "keys of the gateway could not be renewed; the old ones go on");
+            tracing::error!(%error, "gateway keys could not be renewed; the previous ones stay in use");
         }
     }
 
@@ -119,7 +119,7 @@ fn read(rotation: RotationSchedule, path: &Path) -> Result<GatewayKeys, StartErr
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(GatewayKeys::new(rotation)),
         Err(error) => return Err(broken(path, error.to_string())),
     };
-    GatewayKeys::read(rotation, &text).ok_or_else(|| broken(path, "it is no file of a gateway's keys".into()))
+    GatewayKeys::read(rotation, &text).ok_or_else(|| broken(path, "not a file of gateway keys".into()))
 }
 
 /// Writes the key file, which appears whole, for this user alone.

@@ -28,7 +28,7 @@ impl std::fmt::Display for OpeningProgress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let OpeningProgress { name, number, count, percent } = self;
         write!(f, "opening {name} ({number} of {count})")?;
-        percent.map_or(Ok(()), |percent| write!(f, ", {percent} % of its image is read through"))
+        percent.map_or(Ok(()), |percent| write!(f, ", {percent} % of its image verified"))
     }
 }
 
@@ -59,7 +59,7 @@ impl Opening {
     /// Routes for clients, which tell them to try again.
     pub(crate) fn public() -> Router {
         let not_yet =
-            || async { Refusal::new(Code::NotReady, "the server opens its tables").after(RETRY_AFTER) };
+            || async { Refusal::new(Code::NotReady, "the server is opening its tables").after(RETRY_AFTER) };
         Router::new().fallback(not_yet)
     }
 

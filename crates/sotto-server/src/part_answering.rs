@@ -40,8 +40,9 @@ impl PartPools {
             rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build()
         };
         let made = (0..count).map(pool).collect::<Result<Arc<[_]>, _>>();
-        let made =
-            made.map_err(|error| SourceError::Unreadable(format!("no threads for its parts: {error}")))?;
+        let made = made.map_err(|error| {
+            SourceError::Unreadable(format!("cannot start threads for the parts: {error}"))
+        })?;
         pools.insert(count, made.clone());
         Ok(made)
     }
@@ -70,7 +71,8 @@ impl JoinedParts {
         pools: &PartPools,
         answer_bytes: u64,
     ) -> Result<Self, SourceError> {
-        let none = || SourceError::Inconsistent("it is in parts, and its scheme does not cut tables".into());
+        let none =
+            || SourceError::Inconsistent("the table is in parts, which its scheme does not support".into());
         let count = u32::try_from(parts.len()).map_err(|_| none())?;
         let join = (scheme.server.parts.ok_or_else(none)?.join)(params, count)?;
         let answer_bytes = usize::try_from(answer_bytes).map_err(|_| none())?;
@@ -127,7 +129,7 @@ impl AnyServer for JoinedParts {
         let work = self.parts.chunks(each).zip(made.chunks_mut(each)).collect();
         at_once(&self.pools, work, queries);
         let mut made: Vec<_> = made.into_iter().map(Vec::into_iter).collect();
-        let fewer = || Err(Misuse::Rule("a part has a partial for each query").into());
+        let fewer = || Err(Misuse::Rule("a part has fewer partial answers than queries").into());
         let mut of_each = || made.iter_mut().map(|part| part.next().unwrap_or_else(fewer)).collect();
         let partials: Vec<Partials> = queries.iter().map(|_| of_each()).collect();
         queries

@@ -36,7 +36,7 @@ impl PastEpoch {
             Ok(image) => image,
             Err(sotto_db::DbError::NoEpoch { .. }) => return None,
             Err(error) => {
-                tracing::warn!(%epoch, %error, "the way over an old epoch is not served");
+                tracing::warn!(%epoch, %error, "the delta of an old epoch is not served");
                 return None;
             }
         };

@@ -26,11 +26,11 @@ impl Refusal {
     pub(crate) fn of(code: Code) -> Self {
         let message = match code {
             Code::Busy => "the queue is full",
-            Code::Deadline => "the ask waited too long and was dropped",
-            Code::NotReady => "the table's image is lost, and its operator has to put it back",
+            Code::Deadline => "the request waited too long in the queue and was dropped",
+            Code::NotReady => "the table's image is lost until the operator restores it",
             Code::ShuttingDown => "the server is shutting down",
-            Code::BadQuery => "a query is not one these parameters allow",
-            Code::BadElement => "an element is none of the group, or its identity",
+            Code::BadQuery => "invalid query for these parameters",
+            Code::BadElement => "an element is not in the group, or is its identity",
             Code::Internal => "the server failed",
             _ => "the request was refused",
         };

@@ -81,8 +81,8 @@ impl RouteRefusal {
         let refused = match failed {
             IssuerError::Refused(refused) => refused,
             IssuerError::Broken(error) => {
-                tracing::error!(%error, "nothing was given and nothing was spent");
-                let why = "the ledger of tokens cannot be written\n".to_owned();
+                tracing::error!(%error, "no token was issued, and none was spent");
+                let why = "the token ledger cannot be written\n".to_owned();
                 return RouteRefusal::theirs(503, why, Code::Busy.text())
                     .saying(header::RETRY_AFTER, NOT_WRITTEN);
             }

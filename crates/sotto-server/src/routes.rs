@@ -63,9 +63,9 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .merge(apple::routes(&service))
         .merge(tokens::routes(&service))
         .merge(page::routes(&service.page))
-        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
+        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "no route at this path") })
         .method_not_allowed_fallback(|| async {
-            Refusal::new(Code::WrongMethod, "this path does not take that method")
+            Refusal::new(Code::WrongMethod, "the route at this path takes another method")
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
         .layer(middleware::from_fn_with_state(service.clone(), origins::allow))

@@ -162,7 +162,7 @@ impl Scheduler {
         self.close();
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if worker.is_some_and(|worker| worker.join().is_err()) {
-            tracing::error!("the batch worker ended in a panic");
+            tracing::error!("a scheduler worker panicked");
         }
     }
 }

@@ -95,28 +95,26 @@ impl ServedTable {
     pub(crate) fn live(&self) -> Result<Arc<LiveEpochs>, Refusal> {
         self.live_now().ok_or_else(|| match self.reading.left() {
             Some(seconds) => {
-                Refusal::new(Code::NotReady, "the table's image is read through before it is served")
+                Refusal::new(Code::NotReady, "the table's image is being verified before it is served")
                     .after(seconds)
             }
-            None => Refusal::new(
-                Code::NotReady,
-                "the table's image is damaged, and its operator has to put a good one there",
-            )
-            .after(REFUSED_AGAIN),
+            None => {
+                Refusal::new(Code::NotReady, "the table's image is damaged until the operator replaces it")
+                    .after(REFUSED_AGAIN)
+            }
         })
     }
 
     /// The status of the table, for the operator.
     pub(crate) fn status(&self) -> TableStatus {
-        let refused =
-            || locked(&self.refused).clone().unwrap_or_else(|| "there is no epoch of it".to_owned());
+        let refused = || locked(&self.refused).clone().unwrap_or_else(|| "no epoch of the table".to_owned());
         match (self.live_now(), self.reading.at()) {
             (Some(live), _) if live.newest().check().is_ok() => TableStatus::Live(live.newest().clone()),
             (_, Some((table, percent))) => TableStatus::Reading(table, percent),
             (Some(_), None) => TableStatus::Refused(
                 locked(&self.refused)
                     .clone()
-                    .unwrap_or_else(|| "its image was written to or cut short".to_owned()),
+                    .unwrap_or_else(|| "the image was written to or truncated".to_owned()),
             ),
             (None, None) => TableStatus::Refused(refused()),
         }

@@ -175,7 +175,7 @@ fn named_sources(
 ) -> Result<Vec<Box<dyn EpochSource>>, StartError> {
     if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
         let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
-        return Err(StartError::Settings(format!("no table is named; {fix}")));
+        return Err(StartError::Settings(format!("no tables are configured; {fix}")));
     }
     crate::epoch_files::sources(config, copies)
 }
@@ -243,7 +243,7 @@ impl RunningServer {
         if let Some(runtime) = &self.runtime {
             runtime.block_on(signal())?;
         }
-        tracing::info!("asked to end; finishing what is in flight");
+        tracing::info!("shutting down after the requests in flight");
         Ok(self.shutdown())
     }
 

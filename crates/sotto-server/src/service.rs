@@ -107,9 +107,9 @@ impl Service {
         let limits = SchedulerLimits::of(config);
         let scheduler = Scheduler::start(limits, config.threads, budget.clone(), metrics.scheduler.clone())?;
         let hint_time = nanos(Duration::from_secs(config.hint_seconds_per_client));
-        let made = "as much was made for one address as may be in an hour";
+        let made = "the hourly limit of time for hints for this address is reached";
         let hint_quota = Arc::new(ClientQuota::new(Rate::per(hint_time, HOUR), made, count_store));
-        let evaluated = "as many evaluations were made for one address as may be in an hour";
+        let evaluated = "the hourly limit of evaluations for this address is reached";
         let evaluations =
             ClientQuota::open(Rate::per(config.evaluations_per_client, HOUR), evaluated, count_store, now)?;
         let hint_queue = HintQueue::start(
@@ -119,9 +119,14 @@ impl Service {
             budget.clone(),
             metrics.hints.clone(),
         )?;
-        let streams =
-            ["as many streams are open as may be", "as many streams are open as one address may have"];
-        let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
+        let streams = [
+            "the limit of open row streams is reached",
+            "the limit of open row streams for this address is reached",
+        ];
+        let hints = [
+            "the limit of open hint requests is reached",
+            "the limit of open hint requests for this address is reached",
+        ];
         let capacity = |all, per_client| Capacity { all, per_client };
         Ok(Service {
             tables,
@@ -289,7 +294,7 @@ impl Service {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("sotto-check".into()).spawn(read) {
-            tracing::error!(%error, "no thread to read images on; they are looked for again later");
+            tracing::error!(%error, "cannot start a thread to verify images; trying again later");
             waiting.iter().for_each(|table| table.put_off());
         }
     }

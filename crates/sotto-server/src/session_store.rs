@@ -255,8 +255,8 @@ impl SessionStore {
     }
 }
 
-const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again by \
-themselves";
+const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys \
+     again";
 
 #[cfg(test)]
 mod tests;

@@ -138,7 +138,7 @@ impl<S> Sessions<S> {
         let clock = Clock::starting(clock::nanos(Duration::from_secs(now)).max(written));
         let count_store = CountStore { hasher, clock, store, metrics: metrics.clone() };
         let minute = Duration::from_secs(60);
-        let message = "as many keys were registered from one address as may be in a minute";
+        let message = "the limit of key registrations per minute for this address is reached";
         let registrations = ClientQuota::new(
             Rate::per(u64::from(config.registrations_per_minute), minute),
             message,

@@ -20,14 +20,14 @@ pub enum SourceError {
     #[error("the catalog is refused: {0}")]
     Catalog(#[from] CatalogError),
     /// The scheme refuses the epoch.
-    #[error("the scheme refuses it: {0}")]
+    #[error("the scheme refuses the image: {0}")]
     Scheme(#[from] sotto_core::Error),
     /// The scheme is not part of this build.
-    #[error("its scheme is {0}, which this build does not have; build with it, or encode with another")]
+    #[error("scheme {0} is not in this build; build with it, or encode with another scheme")]
     UnknownScheme(String),
     /// The scheme has no server of this role.
     #[error(
-        "its scheme {scheme} asks {servers} server(s), counted from 0, and this one is set up as server {role}; set `role` for it"
+        "scheme {scheme} has {servers} server(s), counted from 0, and `role` is {role}; set `role` to one of them"
     )]
     Role {
         /// Id of the scheme.
@@ -39,10 +39,10 @@ pub enum SourceError {
     },
     /// The table is symmetric, and the key that evaluates for its clients is missing, or is another
     /// one.
-    #[error("it is symmetric, and the key that opens its rows is needed: {0}")]
+    #[error("the table is symmetric and needs its OPRF key: {0}")]
     OprfKey(String),
     /// The parts of the epoch contradict each other.
-    #[error("the image contradicts itself: {0}; encode it again")]
+    #[error("the image is inconsistent: {0}; encode it again")]
     Inconsistent(String),
 }
 

@@ -47,7 +47,7 @@ impl ServedStacks {
         let mut stacks = ServedStacks(Vec::new());
         for path in dirs {
             let settings = |why: String| StartError::Settings(format!("{}: {why}", path.display()));
-            let dir = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
+            let dir = StackDir::find(path).ok_or_else(|| settings("no stack is published here".into()))?;
             let (_, stack) = dir.read().map_err(|e| settings(e.to_string()))?;
             let stacked = StackFolder {
                 name: stack.stack,
@@ -60,12 +60,12 @@ impl ServedStacks {
             let waits = stack.shards.iter().any(|shard| !tables.is_settled(shard.table.as_str()));
             match stacked.reload(tables) {
                 Err(why) if waits => {
-                    tracing::warn!(stack = %stacked.name, why, "a stack waits for its tables")
+                    tracing::warn!(stack = %stacked.name, why, "a stack is not served yet: its tables are not ready")
                 }
                 outcome => outcome.map_err(settings)?,
             }
             if stacks.0.iter().any(|other| other.name == stacked.name) {
-                return Err(settings(format!("there is another stack named {}", stacked.name)));
+                return Err(settings(format!("another stack named {} is configured", stacked.name)));
             }
             stacks.0.push(stacked);
         }
@@ -81,7 +81,7 @@ impl ServedStacks {
         let stacked =
             stacked.ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no stack of that name"))?;
         stacked.live.load_full().ok_or_else(|| {
-            Problem::new(Code::NotReady, "a table of this stack is damaged, or its image is read through yet")
+            Problem::new(Code::NotReady, "a table of this stack is damaged or still being verified")
         })
     }
 
@@ -108,7 +108,8 @@ impl ServedStacks {
             let refused = stacked.reload(tables).err();
             let mut last = stacked.refused.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
-                tracing::error!(stack = %stacked.name, error, "a stack is refused; the old one stays");
+                tracing::error!(stack = %stacked.name, error, "a new stack is refused; the previous one is still \
+                     served");
             }
             *last = refused;
         }
@@ -124,7 +125,7 @@ impl StackFolder {
             return Ok(());
         }
         if stack.stack != self.name {
-            return Err(format!("it holds stack {} now, and {} was served", stack.stack, self.name));
+            return Err(format!("the folder holds stack {}, expected {}", stack.stack, self.name));
         }
         for shard in &stack.shards {
             let live = tables.get(shard.table.as_str()).ok().and_then(|table| table.live_now());

@@ -65,7 +65,7 @@ impl StaticSite {
         let mut left = MAX_BYTES;
         page.read(folder, "", MAX_DEPTH, &mut left)?;
         let index = page.0.iter().find(|leaf| leaf.path == INDEX).cloned();
-        let index = index.ok_or_else(|| wrong(folder, "there is no index.html in it"))?;
+        let index = index.ok_or_else(|| wrong(folder, "no index.html in the folder"))?;
         page.0.push(SiteFile { path: "/".into(), ..index });
         Ok(page)
     }
@@ -81,8 +81,13 @@ impl StaticSite {
             let entry = entry.map_err(failed)?;
             let (file, kind) = (entry.path(), entry.file_type().map_err(failed)?);
             let name = entry.file_name().into_string().ok().filter(|name| is_plain(name));
-            let name =
-                name.ok_or_else(|| wrong(&file, "a page's names have letters, digits, '-', '_' and '.'"))?;
+            let name = name.ok_or_else(|| {
+                wrong(
+                    &file,
+                    "a file name has other characters than letters, digits, '-', '_' \
+                     and '.'",
+                )
+            })?;
             let path = format!("{under}/{name}");
             match kind {
                 kind if kind.is_dir() && depth > 0 && path != "/v1" => {
@@ -90,7 +95,11 @@ impl StaticSite {
                 }
                 kind if FileType::is_file(&kind) => self.add(&file, path, left)?,
                 _ => {
-                    return Err(wrong(&file, "a page has files, and folders of files that are not named v1"));
+                    return Err(wrong(
+                        &file,
+                        "expected a file, or a folder that is not deeper than allowed and not \
+                         named v1",
+                    ));
                 }
             }
         }
@@ -99,16 +108,16 @@ impl StaticSite {
 
     fn add(&mut self, file: &Path, path: String, left: &mut u64) -> Result<(), StartError> {
         let Some((_, kind)) = KINDS.iter().find(|(end, _)| path.ends_with(end)) else {
-            tracing::warn!(file = %file.display(), "not served: no kind of file that a page has");
+            tracing::warn!(file = %file.display(), "a file is not served: unknown file type");
             return Ok(());
         };
         if self.0.len() >= MAX_FILES {
-            return Err(wrong(file, format!("a page has at most {MAX_FILES} files")));
+            return Err(wrong(file, format!("expected at most {MAX_FILES} files")));
         }
         let length = std::fs::metadata(file).map_err(|error| wrong(file, error))?.len();
         *left = left
             .checked_sub(length)
-            .ok_or_else(|| wrong(file, format!("a page has at most {} MiB", MAX_BYTES >> 20)))?;
+            .ok_or_else(|| wrong(file, format!("expected at most {} MiB of files", MAX_BYTES >> 20)))?;
         let bytes = std::fs::read(file).map_err(|error| wrong(file, error))?;
         let etag = format!("\"{}\"", blake3::hash(&bytes));
         self.0.push(SiteFile { path, kind, bytes: bytes.into(), etag });

@@ -113,7 +113,9 @@ impl TableEpoch {
             let bytes = image.section(Section::Public(entry.artifact)).map(|bytes| bytes.len() as u64);
             if bytes != Some(entry.bytes) {
                 let name = entry.artifact.name();
-                return Err(SourceError::Inconsistent(format!("its {name} is missing or of another size")));
+                return Err(SourceError::Inconsistent(format!(
+                    "artifact {name} is missing or has another size"
+                )));
             }
         }
         let sizes = MessageSizes::new(&report.costs, packing.records_per_row());
@@ -196,11 +198,11 @@ impl TableEpoch {
     pub(crate) fn decide_placement(&self) -> Result<(), SourceError> {
         let Some(of) = &self.file else { return Ok(()) };
         let before = of.residence();
-        let no_memory = |error| SourceError::Unreadable(format!("no memory for a copy: {error}"));
+        let no_memory = |error| SourceError::Unreadable(format!("not enough memory for a copy: {error}"));
         of.settle().map_err(no_memory)?;
         if let Some(now) = of.residence().filter(|now| before != Some(*now)) {
             let (table, epoch, bytes) = (&self.catalog.table, self.catalog.epoch, now.bytes);
-            tracing::info!(%table, %epoch, bytes, "answered from what lies {now}");
+            tracing::info!(%table, %epoch, bytes, "answering from the table {now}");
         }
         Ok(())
     }
@@ -221,7 +223,8 @@ impl TableEpoch {
         of.check().map_err(|error| {
             if of.tells_loss() {
                 let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
-                tracing::error!(%table, %epoch, %error, "an image is lost while it is served; nothing is answered from it");
+                tracing::error!(%table, %epoch, %error, "an image was lost while served; its epoch is no longer \
+                     answered");
             }
             Code::NotReady
         })
@@ -271,7 +274,7 @@ impl TableEpoch {
         if self.is_queried {
             return Ok(());
         }
-        let message = format!("server {} of this table is not asked for rows", self.pin.server);
+        let message = format!("server {} of this table takes no queries", self.pin.server);
         Err(Problem::new(Code::WrongServer, message))
     }
 
@@ -287,7 +290,9 @@ impl TableEpoch {
     pub(crate) fn evaluator(&self) -> Result<&Arc<SecretKey>, Problem> {
         let other = || match self.pin.server {
             Self::EVALUATOR => Problem::new(Code::NotSymmetric, "this epoch of the table is not masked"),
-            role => Problem::new(Code::WrongServer, format!("server {role} of this table evaluates nothing")),
+            role => {
+                Problem::new(Code::WrongServer, format!("server {role} of this table makes no evaluations"))
+            }
         };
         self.oprf.as_ref().ok_or_else(other)
     }
@@ -336,9 +341,9 @@ impl TableEpoch {
 pub(crate) fn warn_of_end(name: &TableName, epoch: Epoch, expires: Option<u64>) {
     let (Some(expires), now) = (expires, clock::of_day().as_secs()) else { return };
     match expires.checked_sub(now) {
-        None | Some(0) => tracing::warn!(%name, %epoch, "its catalog is past its time: clients refuse it"),
+        None | Some(0) => tracing::warn!(%name, %epoch, "the catalog has expired: clients refuse it"),
         Some(left) if left < SOON => {
-            tracing::warn!(%name, %epoch, hours = left / 3600, "its catalog's time ends soon: publish the next epoch");
+            tracing::warn!(%name, %epoch, hours = left / 3600, "the catalog expires soon: publish the next epoch");
         }
         Some(_) => {}
     }
@@ -346,18 +351,18 @@ pub(crate) fn warn_of_end(name: &TableName, epoch: Epoch, expires: Option<u64>) 
 
 /// The key, if it is the one whose public half the catalog names.
 fn fitting(key: Option<SecretKey>, masked: &SymmetricLayer) -> Result<SecretKey, SourceError> {
-    let key = key.ok_or_else(|| SourceError::OprfKey("it was not given".to_owned()))?;
+    let key = key.ok_or_else(|| SourceError::OprfKey("no key given".to_owned()))?;
     match key.public() == masked.key {
         true => Ok(key),
         false => Err(SourceError::OprfKey(
-            "the one here is of other masks; bring back the one of this table".to_owned(),
+            "the key is that of other masks; restore the key of this table".to_owned(),
         )),
     }
 }
 
 impl std::fmt::Debug for TableEpoch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LiveTable({} epoch {}", self.catalog.table, self.catalog.epoch)?;
+        write!(f, "TableEpoch({} epoch {}", self.catalog.table, self.catalog.epoch)?;
         match self.catalog.servers {
             1 => write!(f, ")"),
             servers => write!(f, ", server {} of {servers})", self.pin.server),

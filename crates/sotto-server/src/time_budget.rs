@@ -42,12 +42,12 @@ impl BudgetMetrics {
             scan_seconds: register(
                 r,
                 "scan_seconds",
-                "Time of passes, units and hints, as charged to clients",
+                "Time of passes, units and hints, as charged to the clients' budgets",
             ),
             refusals: register(
                 r,
                 "budget_refusals",
-                "Refusals for want of such time: a client's, or that of all",
+                "Requests refused because a scan time budget is used up, of one client or of all",
             ),
         }
     }
@@ -76,8 +76,8 @@ impl TimeBudget {
             amount: percent.saturating_mul(nanos(SECOND) / 100),
             period: SECOND,
         };
-        let own = "as much was read for one address as may be for now";
-        let all = "as much was read for all clients as may be for now";
+        let own = "the scan time budget of this address is used up";
+        let all = "the scan time budget of all clients is used up";
         TimeBudget {
             own: ClientQuota::new(
                 rate(config.percent_per_client, config.burst_seconds_per_client),

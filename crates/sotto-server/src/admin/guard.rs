@@ -30,7 +30,7 @@ fn why_not(method: &Method, uri: &Uri, headers: &HeaderMap, hosts: &AdminHosts) 
     let host = uri.authority().map(|authority| authority.as_str()).or(text(header::HOST));
     if let Some(host) = host.filter(|host| !hosts.allows(host)) {
         let fix = "use an address or localhost, or add the name to admin_hosts";
-        return Some(format!("the request names the host {host}, which is not this address: {fix}"));
+        return Some(format!("the request names host {host}, which is not this server: {fix}"));
     }
     if let Some(origin) = text(header::ORIGIN) {
         let own = origin.split_once("://").map(|(_, authority)| authority);
@@ -44,7 +44,7 @@ fn why_not(method: &Method, uri: &Uri, headers: &HeaderMap, hosts: &AdminHosts) 
     }
     let changes = !matches!(*method, Method::GET | Method::HEAD);
     (changes && !headers.contains_key(ADMIN_HEADER)).then(|| {
-        format!("the request changes something and has no header {ADMIN_HEADER}: send {ADMIN_HEADER}: 1")
+        format!("the request has no header {ADMIN_HEADER}, which changes need: send {ADMIN_HEADER}: 1")
     })
 }
 

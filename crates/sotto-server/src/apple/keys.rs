@@ -120,7 +120,7 @@ impl KeyStore for PeerKeyStore<'_> {
             SessionPlace::Disk => {
                 let sent = sessions.keys(&session)?;
                 let Some(stored) = read(&sent) else {
-                    tracing::warn!("stored keys are not read any more; they are dropped");
+                    tracing::warn!("stored keys are no longer readable and are dropped");
                     sessions.drop_session(&session);
                     return None;
                 };

@@ -35,22 +35,31 @@ impl AppleMetrics {
             open: register(
                 r,
                 "apple_open_requests",
-                "Apple's requests for lookups that wait or are answered",
+                "Lookup requests of Apple's protocol queued or in progress",
             ),
-            lookups: register(r, "apple_lookups", "Apple's lookups, by what became of them"),
-            evaluations: register(r, "apple_evaluations", "Evaluations of Apple's symmetric tables"),
+            lookups: register(r, "apple_lookups", "Lookups of Apple's protocol, by outcome"),
+            evaluations: register(
+                r,
+                "apple_evaluations",
+                "Evaluations for Apple's symmetric tables, by outcome",
+            ),
             seconds: register_as(
                 r,
                 "apple_lookup_seconds",
-                "How long an answer took to make",
+                "Time to compute an answer",
                 Family::new_with_constructor(seconds),
             ),
             bytes_in: register(r, "apple_query_bytes", "Bytes of queries"),
             bytes_out: register(r, "apple_answer_bytes", "Bytes of answers"),
-            configurations: register(r, "apple_configurations", "Configurations that are answered"),
-            keys: register(r, "apple_keys", "Users' keys that fit a use case"),
-            keys_in_memory: register(r, "apple_keys_in_memory", "Those that are in memory"),
-            key_bytes: register(r, "apple_key_bytes", "Bytes of users' keys"),
+            configurations: register(r, "apple_configurations", "Configurations being served"),
+            keys: register(r, "apple_keys", "Users' evaluation keys that fit a use case"),
+            keys_in_memory: register(
+                r,
+                "apple_keys_in_memory",
+                "Users' evaluation keys of a use case that are in \
+                 memory",
+            ),
+            key_bytes: register(r, "apple_key_bytes", "Bytes of users' evaluation keys, by medium"),
         }
     }
 

@@ -52,7 +52,7 @@ impl ReportLog {
             file.lock().unwrap_or_else(PoisonError::into_inner).append(format!("{line}\n").as_bytes());
         match appended {
             Ok(true) => {}
-            Ok(false) => tracing::warn!("the file of reports is full: a report is dropped"),
+            Ok(false) => tracing::warn!("the reports file is full; a report is dropped"),
             Err(error) => tracing::error!(%error, "a report could not be written and is dropped"),
         }
     }

@@ -60,12 +60,16 @@ impl Files {
         // Answers are computed from the file until then.
         let settle = move || match image.decide_placement() {
             Ok(residence) => {
-                tracing::info!(use_case = name, bytes = residence.bytes, %residence, "where it lies")
+                tracing::info!(use_case = name, bytes = residence.bytes, %residence, "a use case is answered from \
+                     the table")
             }
-            Err(error) => tracing::error!(use_case = name, %error, "it stays where its file is mapped"),
+            Err(error) => {
+                tracing::error!(use_case = name, %error, "a table cannot be copied; answering from the \
+                 mapped file")
+            }
         };
         if let Err(error) = std::thread::Builder::new().name("sotto-check".into()).spawn(settle) {
-            tracing::error!(%error, "no thread to copy a table on; it stays where its file is mapped");
+            tracing::error!(%error, "cannot start a thread to copy a table; answering from the mapped file");
         }
         Ok(UseCaseEpoch { name: opened.name, digest: opened.digest, use_case: Arc::new(use_case) })
     }
@@ -89,7 +93,7 @@ impl UseCaseSource for Files {
             match self.open(&dir.image_path(epoch), known) {
                 Ok(opened) => found.push(opened),
                 Err(error) if found.is_empty() => return Err(error),
-                Err(error) => tracing::warn!(%error, "an older table of a use case is not served"),
+                Err(error) => tracing::warn!(%error, "an older epoch of a use case is not served"),
             }
         }
         Ok(found)

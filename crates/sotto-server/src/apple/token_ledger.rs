@@ -106,7 +106,7 @@ impl TokenLedger {
             }
         }
         drop(turn);
-        entry.done.get().cloned().unwrap_or_else(|| Err(LedgerError("nobody wrote it".into())))
+        entry.done.get().cloned().unwrap_or_else(|| Err(LedgerError("the entry was not written".into())))
     }
 
     fn lines(&self, all: &[Arc<QueuedWrite>]) -> Result<Vec<bool>, redb::Error> {
@@ -297,8 +297,8 @@ fn parse(serial: KeySerial, bytes: &[u8]) -> Option<StoredKey> {
     Some(StoredKey { serial, tier, from: u64::from_le_bytes(*from), der: Zeroizing::new(der.to_vec()) })
 }
 
-const DELETE: &str = "delete the file, or give another directory with --state: phones then fetch new tokens, and those \
-that were spent count as new until their keys are renewed";
+const DELETE: &str = "delete the file, or give another directory with --state: phones then fetch new tokens, and \
+     spent tokens count as unspent until their keys are renewed";
 
 #[cfg(test)]
 mod tests {

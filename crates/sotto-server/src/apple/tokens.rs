@@ -83,7 +83,7 @@ impl Tokens {
             Some(book) => book.clone(),
             None => {
                 tracing::warn!(
-                    "tokens are in memory alone: after a restart spent ones are forgotten, and all keys are new"
+                    "tokens are in memory only: a restart forgets spent tokens and renews all keys"
                 );
                 Arc::new(MemoryLedger::default())
             }
@@ -92,7 +92,7 @@ impl Tokens {
         let ring = IssuerKeys::open(config.rotation(), &*ledger).map_err(broken)?;
         let mut rng = system_rng().map_err(|error| wrong(error.to_string()))?;
         let ring = ring.turned(users.tiers(), now(), &*ledger, &mut rng).map_err(broken)?;
-        tracing::info!(users = users.len(), tiers = users.tiers().len(), "tokens are asked for");
+        tracing::info!(users = users.len(), tiers = users.tiers().len(), "tokens are required");
         let pass = Issuer {
             ring,
             users,
@@ -103,7 +103,7 @@ impl Tokens {
         let (pass, users, read) = (ArcSwap::from_pointee(pass), config.users.clone(), Mutex::new(written));
         let threads = LowPriorityPool::waiting(THREADS, "tokens")?;
         let signers = LowPriorityPool::waiting(SIGNERS, "issue")?;
-        let words = "as many user tokens of one address were wrong as may be in an hour";
+        let words = "the hourly limit of wrong user tokens for this address is reached";
         let failures = ClientQuota::new(Rate::per(config.failures_per_client, HOUR), words, count_store);
         let spent = AtomicU64::new(0);
         Ok(Tokens { pass, ledger, book, users, read, threads, signers, failures, spent })
@@ -218,12 +218,12 @@ impl Tokens {
             match turned {
                 Ok(ring) => next.ring = ring,
                 Err(error) => {
-                    tracing::error!(%error, "keys of tokens could not be renewed; the old ones go on")
+                    tracing::error!(%error, "token keys could not be renewed; the previous ones stay in use")
                 }
             }
         }
         if let Some(users) = users {
-            tracing::info!(users = users.len(), "users were read again");
+            tracing::info!(users = users.len(), "the users file was reloaded");
             next.users = users;
         }
         self.pass.store(Arc::new(next));
@@ -239,7 +239,9 @@ impl Tokens {
         *last = written;
         let users = read(&self.users);
         users
-            .inspect_err(|why| tracing::warn!(why, "the file of users is not taken; those there were go on"))
+            .inspect_err(|why| {
+                tracing::warn!(why, "the users file is refused; the previous users stay in use")
+            })
             .ok()
     }
 }

@@ -76,7 +76,12 @@ impl SourceState {
     fn reload(&mut self, service: &mut Service, kept: usize) -> ReloadOutcome {
         let use_case = self.name.clone();
         let refused = |why: String| {
-            tracing::error!(use_case = self.name, why, "what was found of a use case is not served");
+            tracing::error!(
+                use_case = self.name,
+                why,
+                "a new epoch of a use case is refused; the previous one is \
+                 still served"
+            );
             ReloadOutcome { use_case: self.name.clone(), changed: false, refused: Some(why) }
         };
         let found = match self.source.open_newest(1 + kept, &self.live) {
@@ -84,16 +89,16 @@ impl SourceState {
             Err(error) => return refused(format!("{}: {error}", self.source.name())),
         };
         let Some(newest) = found.first() else {
-            return refused(format!("{}: there is no table any more", self.source.name()));
+            return refused(format!("{}: no table is left", self.source.name()));
         };
         if newest.name != self.name {
-            return refused(format!("{}: it is of use case {} now", self.source.name(), newest.name));
+            return refused(format!("{}: the table is now of use case {}", self.source.name(), newest.name));
         }
         if self.live.first().is_some_and(|live| live.digest == newest.digest) {
             return ReloadOutcome { use_case, changed: false, refused: None };
         }
         put(service, &self.name, &found, kept);
-        tracing::info!(use_case, "a newer table is live");
+        tracing::info!(use_case, "a newer epoch is live");
         self.live = found;
         ReloadOutcome { use_case, changed: true, refused: None }
     }

@@ -41,13 +41,11 @@ impl OhttpConfig {
     /// Checks the rules that the types do not express.
     pub(super) fn check(&self) -> Result<(), String> {
         if cfg!(not(feature = "ohttp")) {
-            return Err(
-                "[ohttp] is set, and this program was built without: build it with --features ohttp".into()
-            );
+            return Err("[ohttp] is set, but this build has no OHTTP: build with --features ohttp".into());
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
         if !self.path.starts_with('/') || !self.path.bytes().all(is_plain) {
-            return Err(format!("ohttp.path: {} is no path: give one as /gateway", self.path));
+            return Err(format!("ohttp.path: {} is not a path: give one such as /gateway", self.path));
         }
         let numbers = [
             ("renew_days", self.renew_days),

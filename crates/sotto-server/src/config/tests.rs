@@ -43,7 +43,7 @@ fn keys_can_be_set() {
     assert_eq!((config.batch.max_wait_us, config.batch.max_queries), (300, 8));
     assert_eq!((config.sessions.ttl_seconds, config.sessions.sessions_per_client), (60, 4));
     let both = "self_signed = []\ntables = [{ dir = \"a\" }]\n[tls]\ncert = \"c\"\nkey = \"k\"\n";
-    assert!(ServerConfig::parse(both).unwrap_err().contains("take one of the two"));
+    assert!(ServerConfig::parse(both).unwrap_err().contains("give one of the two"));
 }
 
 #[test]

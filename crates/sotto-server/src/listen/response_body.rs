@@ -207,7 +207,7 @@ impl<F: Future<Output = ()>> Future for TimedStream<F> {
             sleep.as_mut().reset(at);
         }
         ready!(sleep.as_mut().poll(context));
-        tracing::debug!("a response that was not read in time is given up");
+        tracing::debug!("a response was not read in time and is dropped");
         Poll::Ready(())
     }
 }

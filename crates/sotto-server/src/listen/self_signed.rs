@@ -37,7 +37,7 @@ impl SelfSignedCertificate {
             return SelfSignedCertificate::of(read(&files.cert)?, read(&files.key)?, Some(files.clone()));
         }
         let wrong = |error: rcgen::Error| {
-            let fix = "give names and addresses as clients write them, with commas in between";
+            let fix = "give names and addresses as clients write them, separated by commas";
             StartError::Settings(format!(
                 "no certificate can be made for {}: {error}; {fix}",
                 names.join(", ")
@@ -83,6 +83,6 @@ impl SelfSignedCertificate {
 
 fn lost(path: &Path, error: &io::Error) -> StartError {
     let fix =
-        "delete own-cert.pem and own-key.pem there for a new certificate, which clients have to be given";
+        "delete own-cert.pem and own-key.pem there to have a new certificate made, and give it to clients";
     StartError::State { path: path.to_owned(), why: error.to_string(), fix }
 }

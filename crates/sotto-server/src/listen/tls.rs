@@ -23,7 +23,7 @@ pub(crate) fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, StartError> {
         .collect::<Result<Vec<_>, _>>()
         .map_err(|e| in_cert(&e))?;
     if chain.is_empty() {
-        return Err(in_cert(&"there is no certificate in it; it should be PEM, -----BEGIN CERTIFICATE-----"));
+        return Err(in_cert(&"no certificate in PEM form (-----BEGIN CERTIFICATE-----)"));
     }
     if is_of_authority(&chain) {
         return Err(in_cert(&AUTHORITY));
@@ -33,18 +33,17 @@ pub(crate) fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, StartError> {
 }
 
 /// Error text for a certificate as `openssl req -x509` makes it, and the fix.
-const AUTHORITY: &str = "it is the certificate of an authority (CA:TRUE), which signs others and is refused by \
-clients as that of a \
-                         server. openssl makes one of a server with `openssl req -x509 -newkey rsa:2048 -nodes -days 365 \
-                         -keyout key.pem -out cert.pem -subj /CN=localhost -addext basicConstraints=critical,CA:FALSE \
-                         -addext subjectAltName=DNS:localhost,IP:127.0.0.1`; or let `sotto serve --self-signed` make one";
+const AUTHORITY: &str = "this is the certificate of an authority (CA:TRUE), which clients refuse for a server; make \
+     a server certificate with `openssl req -x509 -newkey rsa:2048 -nodes -days 365 -keyout key.pem -out cert.pem \
+     -subj /CN=localhost -addext basicConstraints=critical,CA:FALSE -addext \
+     subjectAltName=DNS:localhost,IP:127.0.0.1`, or let `sotto serve --self-signed` make one";
 
 /// The acceptor for a self-signed certificate of the server.
 ///
 /// # Errors
 /// [`StartError::Settings`], which does not happen for a certificate that the server has made.
 pub(crate) fn own(own: &SelfSignedCertificate) -> Result<TlsAcceptor, StartError> {
-    let wrong = |e: &dyn std::fmt::Display| StartError::Settings(format!("the certificate made here: {e}"));
+    let wrong = |e: &dyn std::fmt::Display| StartError::Settings(format!("the self-signed certificate: {e}"));
     let (cert, key) = own.parts();
     let chain = vec![CertificateDer::from_pem_slice(cert).map_err(|e| wrong(&e))?];
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| wrong(&e))?;

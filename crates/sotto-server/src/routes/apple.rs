@@ -127,7 +127,7 @@ async fn low_priority<T: Send + 'static>(
         Ok((done, received))
     });
     done.await.unwrap_or_else(|| {
-        tracing::error!("a request of Apple's protocol made the server panic; it is refused");
+        tracing::error!("a request of Apple's protocol caused a panic and is refused");
         Err(Code::Internal.into())
     })
 }

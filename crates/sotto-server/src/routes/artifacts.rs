@@ -86,7 +86,7 @@ fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
         mapped.or_else(|| service.stacks.file(&digest).map(of_stack))
     });
     let found = found.ok_or_else(|| {
-        Refusal::new(Code::NoSuchArtifact, "no epoch that is served has an artifact of that digest")
+        Refusal::new(Code::NoSuchArtifact, "no served epoch has an artifact with this digest")
     })?;
     match found.file.as_ref().is_some_and(|file| file.check().is_err()) {
         true => Err(Code::NotReady.into()),
@@ -95,7 +95,7 @@ fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
 }
 
 fn outside(len: u64) -> Response<Body> {
-    let refusal = Refusal::new(Code::BadRange, "the artifact does not have these bytes");
+    let refusal = Refusal::new(Code::BadRange, "the range is outside the artifact");
     let mut response = axum::response::IntoResponse::into_response(refusal);
     put(&mut response, header::CONTENT_RANGE, &format!("bytes */{len}"));
     response
@@ -171,7 +171,7 @@ impl http_body::Body for PieceBody {
             return Poll::Ready(None);
         }
         if self.retired.is_over(Instant::now(), self.grace) {
-            return Poll::Ready(Some(Err(io::Error::other("the epoch is not served any more"))));
+            return Poll::Ready(Some(Err(io::Error::other("the epoch is no longer served"))));
         }
         let PieceBody { bytes, file, readers, reading, .. } = &mut *self;
         let begin = || Box::pin(read(bytes.split_to(next), file.clone(), readers.clone())) as Pin<Box<_>>;

@@ -114,7 +114,7 @@ pub(super) async fn log_file(
 }
 
 fn log(service: &Service, key: &str) -> Result<Arc<LiveLog>, Refusal> {
-    let none = || Refusal::new(Code::NotLogged, "no log of that publisher's catalogs is served here");
+    let none = || Refusal::new(Code::NotLogged, "no log of this publisher is served here");
     service.logs.get(key).ok_or_else(none)
 }
 

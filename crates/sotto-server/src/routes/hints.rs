@@ -28,7 +28,7 @@ pub(super) async fn request(
     let pin = *job.live.pin();
     // A worker that drops the sender has failed, or was told to end.
     let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(Code::Internal))?;
-    tracing::debug!(table = name, epoch = %pin.epoch, "an order is filled");
+    tracing::debug!(table = name, epoch = %pin.epoch, "a hint request is answered");
     Ok(holding(octets(hints::encode_response(&pin, &response)), memory))
 }
 
@@ -43,7 +43,7 @@ async fn read(
     service.check_working()?;
     let head = hints::HintRequestHead::parse(reader.head(hints::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
-    let none = || Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table");
+    let none = || Refusal::new(Code::WrongServer, "this server is not the hint server of the table");
     let bytes = live.hint_request_bytes().ok_or_else(none)?;
     let response_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
     let now = Instant::now();

@@ -38,7 +38,7 @@ pub(super) async fn register(
         admit(&admitting, &live, peer, &frame)
     });
     let id = admitted.await.unwrap_or_else(|| {
-        tracing::error!(table = name, "the scheme panicked on keys; they are refused");
+        tracing::error!(table = name, "the scheme panicked while admitting keys; they are refused");
         Err(Code::Internal.into())
     })?;
     Ok(octets(id.0.to_vec()))
@@ -56,7 +56,7 @@ async fn read(
     let live = table.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     if live.default_session().is_some() {
-        return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
+        return Err(Refusal::new(Code::BadKeys, "the table's scheme has no evaluation keys"));
     }
     let (frame, memory) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
     Ok((live, frame, memory))
@@ -67,7 +67,7 @@ fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Resu
         frame.get(keys::HEAD_BYTES..).expect_or_default("a frame's length was checked when it was read");
     let session = with_yield_hook(service.scheduler.wait_until_idle(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
-        Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
+        Error::Peer(_) => Refusal::new(Code::BadKeys, "invalid keys for these parameters"),
         error => {
             tracing::error!(table = ?live, %error, "the scheme could not admit keys");
             Code::Internal.into()
@@ -82,7 +82,7 @@ fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Resu
         session_bytes: live.server().session_bytes() as u64,
     };
     service.sessions.insert(new, sessions::now()).map_err(|error| {
-        tracing::error!(%error, "no session id could be drawn");
+        tracing::error!(%error, "no randomness for a session id");
         Code::Internal.into()
     })
 }

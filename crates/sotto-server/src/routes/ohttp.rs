@@ -53,9 +53,9 @@ struct GatewayLayer {
 pub(super) fn around(service: &Arc<Service>, within: Router) -> Router {
     let Some(gateway) = &service.ohttp else { return within };
     let layer = GatewayLayer { service: service.clone(), within: within.clone() };
-    let methods = get(keys)
-        .post(take)
-        .fallback(|| async { Refusal::new(Code::WrongMethod, "this path does not take that method") });
+    let methods = get(keys).post(take).fallback(|| async {
+        Refusal::new(Code::WrongMethod, "the route at this path takes another method")
+    });
     Router::new().route(&gateway.path, methods).with_state(layer).fallback_service(within)
 }
 
@@ -129,7 +129,7 @@ async fn carried(
         true => answer(layer, peer, opened.plain.into()).await,
         false => {
             service.metrics.requests.request("ohttp-inside", "replayed");
-            let why = "this request came before: seal each try anew";
+            let why = "this request was received before: seal each retry again";
             read_again(Refusal::new(Code::Malformed, why).into_response(), layer, peer).await
         }
     };
@@ -175,9 +175,9 @@ async fn answer(layer: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermi
                 Ok(response) => response,
                 Err(never) => match never {},
             },
-            None => wrong("the request inside has no method, path or field that HTTP has"),
+            None => wrong("the inner request has an invalid method, path or field"),
         },
-        Err(_) => wrong("what is inside is no binary HTTP request"),
+        Err(_) => wrong("the inner request is not binary HTTP"),
     };
     read_again(response, layer, peer).await
 }
@@ -230,7 +230,10 @@ async fn all_of(
 ) -> Result<(Bytes, BodyMemory), Refusal> {
     let max = layer.gateway()?.max_response_bytes;
     let too_long = || {
-        Refusal::new(Code::TooLarge, "the response is longer than this gateway gives: ask for a range of it")
+        Refusal::new(
+            Code::TooLarge,
+            "the response is longer than this gateway's limit: request a range of it",
+        )
     };
     let announced = body.size_hint().exact();
     if announced.is_some_and(|bytes| bytes > max) {

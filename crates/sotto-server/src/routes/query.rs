@@ -122,7 +122,7 @@ pub(super) async fn load_session(
                 Some(session)
             }
             Err(error) => {
-                tracing::error!(table = ?live, %error, "stored keys are not admitted any more");
+                tracing::error!(table = ?live, %error, "stored keys are no longer admitted");
                 sessions.drop_session(&id);
                 None
             }
@@ -132,5 +132,5 @@ pub(super) async fn load_session(
 }
 
 fn expired() -> Refusal {
-    Refusal::new(Code::SessionExpired, "the session is not held, or was never made")
+    Refusal::new(Code::SessionExpired, "the session is unknown or was evicted")
 }

@@ -31,7 +31,7 @@ pub(super) async fn stream(
     // nobody waits.
     let (units, memory) = service.scheduler.submit_stream(job)?.await.unwrap_or(Err(Code::Internal))?;
     service.metrics.requests.stream(&name);
-    tracing::debug!(table = name, %epoch, units = count, "a stream begins");
+    tracing::debug!(table = name, %epoch, units = count, "a row stream starts");
     Ok(holding(octets(Body::new(units)), memory))
 }
 

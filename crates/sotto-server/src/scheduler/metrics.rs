@@ -29,13 +29,18 @@ impl SchedulerMetrics {
     pub(crate) fn register(r: &mut Registry, abandoned: Counter) -> Self {
         let sizes = Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]);
         SchedulerMetrics {
-            queries: register(r, "queries", "Queries in passes"),
+            queries: register(r, "queries", "Queries answered in passes"),
             passes: register(r, "passes", "Passes over a table"),
-            stream_units: register(r, "stream_units", "Units made for streams"),
-            open_streams: register(r, "open_streams", "Streams that are open"),
-            evictions: register(r, "queue_evictions", "Asks of who had most that gave way in a full queue"),
-            batch: register_as(r, "batch_queries", "Queries in one pass", sizes),
-            queue_depth: register(r, "queue_depth", "Asks that wait for a pass"),
+            stream_units: register(r, "stream_units", "Units computed for row streams"),
+            open_streams: register(r, "open_streams", "Open row streams"),
+            evictions: register(
+                r,
+                "queue_evictions",
+                "Queued query requests evicted from the network with the most \
+                 queued queries",
+            ),
+            batch: register_as(r, "batch_queries", "Queries per pass", sizes),
+            queue_depth: register(r, "queue_depth", "Query requests waiting for a pass"),
             abandoned,
         }
     }

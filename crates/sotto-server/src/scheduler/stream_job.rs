@@ -170,7 +170,7 @@ impl http_body::Body for UnitBody {
             }
             // Breaks the connection, so that the client does not take an incomplete stream for a
             // complete one.
-            Poll::Ready(None) => Poll::Ready(Some(Err(io::Error::other("the stream was given up")))),
+            Poll::Ready(None) => Poll::Ready(Some(Err(io::Error::other("the row stream was dropped")))),
         }
     }
 

@@ -53,7 +53,7 @@ impl Worker {
             Ok(StepOutcome::Continues) => self.queue.put_job_back(InterleavedJob::Steps(job)),
             Ok(StepOutcome::Done) => {}
             Err(_) => {
-                tracing::error!("a step panicked; its work is refused");
+                tracing::error!("a step panicked; its job is refused");
                 job.steps.refuse(Code::Internal);
             }
         }
@@ -81,7 +81,7 @@ impl Worker {
             StreamStage::Running { prepared, next, out } => {
                 let Ok(unit) = self.guarded(&live, || scheme.unit(prepared, *next)) else { return };
                 if unit.len() as u64 != scheme.units().answer_bytes {
-                    return tracing::error!(table = ?live, "the scheme gave a unit of the wrong size");
+                    return tracing::error!(table = ?live, "the scheme returned a unit of the wrong size");
                 }
                 // Counted first, so that a client that has read a stream finds its units in the
                 // metrics.
@@ -116,7 +116,7 @@ impl Worker {
                 Err(Code::Internal)
             }
             Err(_) => {
-                tracing::error!(table = ?live, "the scheme panicked; its stream ends");
+                tracing::error!(table = ?live, "the scheme panicked; the row stream ends");
                 Err(Code::Internal)
             }
         }
@@ -152,7 +152,8 @@ impl Worker {
     fn answer(&self, live: &TableEpoch, queries: &[(&AnySession, &[u8])]) -> Answers {
         let answer = || self.pool.install(|| live.server().answer_many(queries));
         catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
-            tracing::error!(table = ?live, queries = queries.len(), "the scheme panicked; its asks are refused");
+            tracing::error!(table = ?live, queries = queries.len(), "the scheme panicked; the queries of the pass \
+                 are refused");
             Vec::new()
         })
     }
@@ -168,7 +169,7 @@ impl Worker {
                 Ok(answer) if answer.len() == answer_bytes => one.answers.push(answer),
                 Err(Error::Peer(_)) => return reply(one, Err(Code::BadQuery.into())),
                 Ok(_) => {
-                    tracing::error!(table = ?one.job.live, "the scheme gave an answer of the wrong size");
+                    tracing::error!(table = ?one.job.live, "the scheme returned an answer of the wrong size");
                     return reply(one, Err(Code::Internal.into()));
                 }
                 Err(error) => {

@@ -44,14 +44,14 @@ impl ImageCheck {
     pub(super) fn read(&self, live: &Arc<TableEpoch>, go_on: &dyn Fn() -> bool) -> Result<bool, SourceError> {
         let bytes = self.begin(live.clone());
         let (table, epoch) = (&live.catalog().table, live.pin().epoch);
-        tracing::info!(%table, %epoch, bytes, "an image is read through before it is served");
+        tracing::info!(%table, %epoch, bytes, "an image is being verified before it is served");
         let (began, reported) = (Instant::now(), AtomicU64::new(0));
         let watch = |at: sotto_db::Progress| {
             self.done.store(at.done, Relaxed);
             let turn = began.elapsed().as_secs() / REPORT_EVERY.as_secs();
             if reported.swap(turn, Relaxed) < turn {
                 let percent = at.done.saturating_mul(100) / at.total.max(1);
-                tracing::info!(%table, %epoch, percent, "an image is read through before it is served");
+                tracing::info!(%table, %epoch, percent, "an image is being verified before it is served");
             }
         };
         live.read_through(&watch, go_on)

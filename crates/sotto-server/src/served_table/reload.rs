@@ -218,12 +218,12 @@ impl ServedTable {
         let table = self.source.open(epoch)?;
         let catalog = table.catalog();
         if catalog.epoch != epoch {
-            let why = format!("it holds epoch {}, and stands where epoch {epoch} should", catalog.epoch);
+            let why = format!("the file holds epoch {}, expected epoch {epoch}", catalog.epoch);
             return Err(SourceError::Inconsistent(why));
         }
         let name = self.name.get_or_init(|| catalog.table.clone());
         if *name != catalog.table {
-            let why = format!("it holds table {}, among epochs of {name}", catalog.table);
+            let why = format!("the file holds table {}, expected {name}", catalog.table);
             return Err(SourceError::Inconsistent(why));
         }
         Ok(Arc::new(table))
@@ -263,7 +263,7 @@ impl ServedTable {
     fn log(&self, memory: &mut ReloadState, texts: Vec<String>) {
         let served = match self.live_now() {
             Some(live) => format!("epoch {} is served", live.newest().pin().epoch),
-            None => "nothing of the table is served".to_owned(),
+            None => "no epoch is served".to_owned(),
         };
         for error in texts.iter().filter(|text| !memory.logged.contains(text)) {
             tracing::error!(table = self.name(), error, "an epoch is refused; {served}");

@@ -78,6 +78,6 @@ impl CountStore {
 
     pub(crate) fn failed(&self, error: &DatabaseError) {
         self.metrics.store_failures.inc();
-        tracing::error!(%error, "the store of what outlives a restart failed; keys and counts go on in memory");
+        tracing::error!(%error, "the state database failed; keys and counts stay in memory only");
     }
 }

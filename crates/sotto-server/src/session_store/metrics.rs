@@ -51,11 +51,11 @@ pub(crate) struct SessionMetrics {
 impl SessionMetrics {
     pub(crate) fn register(r: &mut Registry) -> Self {
         SessionMetrics {
-            sessions: register(r, "sessions", "Sessions held, in memory or on disk"),
+            sessions: register(r, "sessions", "Sessions in memory or on disk"),
             in_memory: register(r, "sessions_in_memory", "Sessions whose keys are in memory"),
-            bytes: register(r, "session_bytes", "Bytes of held keys"),
-            evictions: register(r, "session_evictions", "Sessions let go, or out of memory"),
-            readmitted: register(r, "session_readmissions", "Sessions brought back from the disk"),
+            bytes: register(r, "session_bytes", "Bytes of evaluation keys of sessions, by medium"),
+            evictions: register(r, "session_evictions", "Sessions evicted, by reason"),
+            readmitted: register(r, "session_readmissions", "Sessions loaded from disk back into memory"),
             store_failures: register(r, "session_store_failures", "Failed operations on stored keys"),
         }
     }

@@ -59,8 +59,10 @@ impl RequestAdmission {
     /// Admits at most `requests` requests at once, `per_network` of one network (0: any number),
     /// and `bytes` bytes for all of them.
     pub fn new(requests: usize, per_network: usize, bytes: u64) -> Self {
-        let counted =
-            ["as many requests are under way as may", "as many requests of one address are under way as may"];
+        let counted = [
+            "the limit of requests in progress is reached",
+            "the limit of requests in progress for this address is reached",
+        ];
         let capacity = Capacity { all: requests.max(1), per_client: per_network };
         RequestAdmission {
             requests: ConcurrencyLimit::new(capacity, Gauge::default(), counted),

@@ -163,7 +163,7 @@ fn so_much_work_for_one_client_and_no_more() {
     hint_server.assert_answered(&waiting.join().unwrap(), 1);
     let refused = hint_server.request(2);
     assert_refused(&refused, Code::Busy);
-    assert!(refused.text().contains("in an hour"), "{}", refused.text());
+    assert!(refused.text().contains("hourly limit"), "{}", refused.text());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn hints_are_charged_like_passes() {
     hint_server.assert_answered(&waiting.join().unwrap(), 1);
     let refused = hint_server.request(2);
     assert_refused(&refused, Code::Busy);
-    assert!(refused.text().contains("was read for one address"), "{}", refused.text());
+    assert!(refused.text().contains("scan time budget of this address"), "{}", refused.text());
     let frame = frame(&hint_server.single.pin(), SessionId::NONE, &[3]);
     assert_refused(&post(hint_server.running.public, &routes::query("single"), &frame), Code::Busy);
 }

@@ -55,7 +55,7 @@ fn pages_of_those_that_are_named_may_and_no_others() {
     assert_eq!(
         request(world.at, "GET", routes::TABLES, &[], &[]).header("vary"),
         Some("origin"),
-        "no origin"
+        "not an origin"
     );
 }
 
@@ -72,7 +72,7 @@ fn what_is_no_origin_is_refused() {
         ["https://page.example/", "page.example", "https://", "HTTPS://page.example", "https://a b", ""]
     {
         let why = ServerConfig::parse(&format!("allow_origins = [\"{other}\"]")).unwrap_err();
-        assert!(why.contains("is no origin"), "{other}: {why}");
+        assert!(why.contains("is not an origin"), "{other}: {why}");
     }
     assert!(
         ServerConfig::parse("allow_origins = [\"https://page.example\", \"http://[::1]:80\", \"*\"]").is_ok()

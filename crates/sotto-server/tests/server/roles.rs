@@ -63,7 +63,7 @@ fn a_role_the_scheme_does_not_have_is_refused() {
         let error = TableEpoch::new(made(scheme, role).parts(), role).unwrap_err();
         assert!(matches!(error, SourceError::Role { .. }));
         let said = error.to_string();
-        assert!(said.contains(scheme.id.0) && said.contains(&format!("as server {role}")), "{said}");
+        assert!(said.contains(scheme.id.0) && said.contains(&format!("`role` is {role}")), "{said}");
     }
 }
 

@@ -259,7 +259,7 @@ fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
 fn a_table_of_another_server_is_not_opened() {
     let made = EncodedTable::clear(1, &Probe::new());
     let wrong = TableEpoch::new(made.parts(), 1);
-    assert!(wrong.unwrap_err().to_string().contains("as server 1; set `role`"));
+    assert!(wrong.unwrap_err().to_string().contains("`role` is 1; set `role`"));
     let mut parts = made.parts();
     parts.catalog.artifacts[0].bytes += 1;
     let wrong = TableEpoch::new(parts, 0);

@@ -124,7 +124,7 @@ fn what_no_client_can_have_is_refused_with_what_to_do() {
     let world = wide_world(&ServerConfig { request_memory_mib: 1, ..config() });
     let refused = world.query(&records(1024));
     assert_refused(&refused, Code::TooLarge);
-    assert!(refused.text().contains("ask for less at once"), "{}", refused.text());
+    assert!(refused.text().contains("send fewer queries in one request"), "{}", refused.text());
     assert_eq!(world.query(&records(500)).status, 200);
     assert!(world.probe.batches() == [500], "no pass was made for what there is no room for");
 }

@@ -105,7 +105,7 @@ fn newer_rows_open_as_before_and_a_table_without_its_key_is_not_served() {
         StartError::Table { error, .. } => error.to_string(),
         other => panic!("{other}"),
     };
-    assert!(refused(&config).contains("bring the file back"));
+    assert!(refused(&config).contains("restore the file"));
     let lock = TableDir::open(&folder).unwrap().lock().unwrap();
     let other = sotto_oprf::p384::SecretKey::generate(&mut seeded("other")).unwrap().to_file();
     lock.keep_oprf_text(&other).unwrap();
