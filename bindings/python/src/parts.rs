@@ -323,7 +323,7 @@ impl Front {
         self.pin.check(&head.pin).map_err(bad_frame)?;
         if head.count > self.sizes.max_queries {
             let most = self.sizes.max_queries;
-            let message = format!("{} queries in one request, at most {most} are allowed", head.count);
+            let message = format!("expected at most {most} queries in one request, got {}", head.count);
             return Err(refused(&Problem::new(Code::TooLarge, message)).into());
         }
         let queries = head.queries(frame, self.sizes.query_bytes as usize).map_err(bad_frame)?;

@@ -154,7 +154,7 @@ def test_what_is_odd_about_data_is_noted_or_refused(tmp_path: Path) -> None:
     notes = sotto.encode(tmp_path / "set.csv", tmp_path / "set", key=1).notes
     assert len(notes) == 2 and notes[0].startswith("1 keys were in the file before")
     (tmp_path / "twice.csv").write_text("k,v,v\na,1,2\n")
-    with pytest.raises(sotto.MisuseError, match="columns 2 and 3 have this name"):
+    with pytest.raises(sotto.MisuseError, match="columns 2 and 3 have the same name"):
         sotto.encode(tmp_path / "twice.csv", tmp_path / "twice", key="k", value="v")
     with pytest.raises(sotto.MisuseError, match="UTF-16"):
         (tmp_path / "wide.csv").write_text("aria\n", encoding="utf-16")

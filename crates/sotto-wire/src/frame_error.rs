@@ -17,19 +17,19 @@ pub enum FrameError {
     #[error("the frame does not start with its magic")]
     Magic,
     /// This build does not support the frame's version.
-    #[error("frame version {0}, this build speaks {VERSION}")]
+    #[error("expected frame version {VERSION}, got {0}")]
     Version(u8),
     /// A reserved field is not zero.
     #[error("a reserved field is not zero")]
     Reserved,
     /// The frame has no items, or more than it can count.
-    #[error("{got} items in a frame, 1 to 65535 are possible")]
+    #[error("expected 1 to 65535 items in a frame, got {got}")]
     Count {
         /// Number of items.
         got: u64,
     },
     /// The payload's size differs from what the count and the parameters require.
-    #[error("{got} bytes where the parameters say {want}")]
+    #[error("expected {want} bytes, got {got}")]
     Length {
         /// Bytes of the payload.
         got: u64,
@@ -37,13 +37,13 @@ pub enum FrameError {
         want: u64,
     },
     /// The frame requests no units, or units that a record does not have.
-    #[error("the frame asks for no units, or for some past the {len} of a record")]
+    #[error("the frame requests no units, or units past the {len} of a record")]
     Units {
         /// Number of units of a record.
         len: u64,
     },
     /// The frame is of another epoch.
-    #[error("the frame is of epoch {got}, expected {want}")]
+    #[error("expected a frame of epoch {want}, got epoch {got}")]
     Epoch {
         /// Epoch in the frame.
         got: Epoch,
@@ -54,7 +54,7 @@ pub enum FrameError {
     #[error("the frame is of another scheme or other parameters")]
     Params,
     /// The frame names another server.
-    #[error("the frame names server {got}, expected {want}")]
+    #[error("expected a frame for server {want}, got server {got}")]
     Server {
         /// Role in the frame.
         got: u8,

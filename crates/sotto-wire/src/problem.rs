@@ -39,7 +39,7 @@ codes! {
         "send a frame of exactly the size the catalog's parameters say (spec/wire.md)";
     /// The server does not support the frame's version.
     WrongVersion = 400 "wrong-version",
-        "use a client of this server's version";
+        "use a client of the server's version";
     /// The frame is for another of the scheme's servers.
     WrongServer = 400 "wrong-server",
         "send each query to the server it was made for";
@@ -63,10 +63,10 @@ codes! {
         "fetch the catalog again: artifacts of old epochs are dropped";
     /// The table's scheme answers only whole records.
     CannotStream = 404 "cannot-stream",
-        "ask for the whole record instead";
+        "request the whole record instead";
     /// The table is not symmetric.
     NotSymmetric = 404 "not-symmetric",
-        "read the rows as they are: this epoch of the table is not masked";
+        "read the rows without evaluations: this epoch of the table is not masked";
     /// The server has no log of this publisher, or no log that contains the requested catalog.
     NotLogged = 404 "not-logged",
         "ask the publisher why the catalog is not in the log, and the operator whether the log is served";
@@ -78,7 +78,7 @@ codes! {
         "send the whole body without pause";
     /// The epoch is not served any more.
     StaleEpoch = 409 "stale-epoch",
-        "fetch the catalog again and ask about its epoch";
+        "fetch the catalog again and query its epoch";
     /// The epoch is not served yet.
     EpochAhead = 409 "epoch-ahead",
         "wait a little, or fetch the catalog from this server";
@@ -93,10 +93,10 @@ codes! {
         "register the keys again";
     /// The body is larger than any valid one.
     TooLarge = 413 "too-large",
-        "send fewer queries in one ask";
+        "send fewer queries in one request";
     /// The artifact does not have the range.
     BadRange = 416 "bad-range",
-        "ask for one range inside the artifact";
+        "request one range inside the artifact";
     /// The queue is full.
     Busy = 429 "busy",
         "send the same bytes again after Retry-After";
