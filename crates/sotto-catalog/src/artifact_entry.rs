@@ -74,28 +74,34 @@ impl ArtifactEntry {
         let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
         let size = self.chunk_bytes;
         if !size.is_power_of_two() || !(MIN_CHUNK_BYTES..=MAX_CHUNK_BYTES).contains(&size) {
-            return refuse("artifacts.chunk_bytes", "a power of two from 64 KiB to 1 GiB");
+            return refuse("artifacts.chunk_bytes", "expected a power of two from 64 KiB to 1 GiB");
         }
         if self.chunks.len() > MAX_CHUNKS {
-            return refuse("artifacts.chunks", "at most 4096 chunks");
+            return refuse("artifacts.chunks", "expected at most 4096 chunks");
         }
         if self.chunks.len() as u64 != self.bytes.div_ceil(size) {
-            return refuse("artifacts.chunks", "as many chunks as the bytes fill");
+            return refuse("artifacts.chunks", "expected as many chunks as the bytes fill");
         }
         if matches!(self.chunks.as_slice(), [only] if *only != self.digest) {
-            return refuse("artifacts.chunks", "an only chunk has the digest of the whole");
+            return refuse("artifacts.chunks", "expected a single chunk to have the digest of the whole");
         }
         if self.from_digest.is_some() != (self.artifact == Artifact::RowsDelta) {
             return refuse(
                 "artifacts.from_digest",
-                "a rows delta names the rows it starts from, and nothing else does",
+                "expected the digest of the rows that a rows delta starts from, and none for other artifacts",
             );
         }
         match (self.artifact.is_delta(), self.from_epoch) {
             (true, Some(from)) if from.0 >= 1 && from < epoch => Ok(()),
-            (true, _) => refuse("artifacts.from_epoch", "a delta starts from an earlier epoch"),
+            (true, _) => {
+                refuse("artifacts.from_epoch", "expected an earlier epoch, from which the delta starts")
+            }
             (false, None) => Ok(()),
-            (false, Some(_)) => refuse("artifacts.from_epoch", "only a delta starts from an epoch"),
+            (false, Some(_)) => refuse(
+                "artifacts.from_epoch",
+                "expected none, since only a delta starts from an \
+                 epoch",
+            ),
         }
     }
 }

@@ -67,7 +67,8 @@ impl BatchAccess {
                 let keyword = Keyword::parse(layer.params.to_string().as_bytes())?;
                 let most = code.sizes().items / keyword.params().probes.max(1) as usize;
                 if keyword.params().rows != rows || keyword.params().band.is_some() || most == 0 {
-                    let why = "the code is for the rows where keys lie, and for those of one key at least";
+                    let why = "expected a batch code for the rows that hold keys, and for at least the rows of one \
+                         key";
                     return Err(CatalogError::invalid("layers", why));
                 }
                 Ok(Some(BatchAccess::Keys(Compose(MultiKeyword::new(keyword, most), code))))

@@ -32,7 +32,7 @@ impl BitPosition {
         if row_bytes == 0 || row >= rows {
             let bits = u128::from(rows) * u128::from(row_bytes) * 8;
             return Err(CatalogError::NoSuchRow {
-                why: format!("there is no bit {bit}: the table has {bits}, counted from 0"),
+                why: format!("bit {bit} is past the end: the table has {bits} bits, counted from 0"),
             });
         }
         Ok(BitPosition { row, byte, shift })

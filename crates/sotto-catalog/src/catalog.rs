@@ -144,20 +144,22 @@ impl Catalog {
                 if (found.params().table_rows(), found.params().table_row_bytes())
                     != (self.rows, self.row_bytes)
                 {
-                    return Err(CatalogError::invalid("layers", "keys lie in other rows than the table has"));
+                    return Err(CatalogError::invalid(
+                        "layers",
+                        "the keyword layer has other rows than the table",
+                    ));
                 }
                 Ok(Some(found))
             }
             (TableKind::Keyword, _) => {
-                Err(CatalogError::invalid("layers", "a table that is asked by key has the layer for that"))
+                Err(CatalogError::invalid("layers", "expected the keyword layer in a keyword table"))
             }
             // Optional layers, from the scheme up: masks, and lengths under them.
             (_, layers) if is_among(layers, &[symmetric::NAME, row_form::NAME]) => Ok(None),
             (_, layers) => match layers.iter().find(|layer| !is_known(&layer.name)) {
                 Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.clone() }),
                 None => {
-                    let why =
-                        "keys are for tables that are asked by key; masks come before lengths, each once";
+                    let why = "expected the keyword layer in a keyword table only, and masks before lengths, each once";
                     Err(CatalogError::invalid("layers", why))
                 }
             },
@@ -249,12 +251,14 @@ impl Catalog {
     pub fn bit(&self, bit: u64) -> Result<BitPosition> {
         match self.kind {
             TableKind::Keyword => {
-                let why = format!("table {} is asked by key, and has no bits by number", self.table);
+                let why = format!("table {} is a keyword table, which has no bits by number", self.table);
                 Err(CatalogError::NoSuchRow { why })
             }
             _ if matches!(self.row_form()?, RowForm::Length(_)) => {
-                let why =
-                    format!("values of table {} have different lengths, and no bits by number", self.table);
+                let why = format!(
+                    "values of table {} have different lengths, so there are no bits by number",
+                    self.table
+                );
                 Err(CatalogError::NoSuchRow { why })
             }
             _ => BitPosition::locate(bit, self.rows, self.unmasked_row_bytes()?),
@@ -293,30 +297,30 @@ impl Document for Catalog {
             return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
         }
         if self.epoch.0 == 0 {
-            return refuse("epoch", "the first epoch is 1");
+            return refuse("epoch", "expected epoch 1 or later");
         }
         if !(1..=MAX_ROWS).contains(&self.rows) {
-            return refuse("rows", "1 to 2^40 rows");
+            return refuse("rows", "expected 1 to 2^40 rows");
         }
         if !(1..=MAX_ROW_BYTES).contains(&self.row_bytes) {
-            return refuse("row_bytes", "1 to 2^30 bytes");
+            return refuse("row_bytes", "expected 1 to 2^30 bytes");
         }
         self.kind.check(self.rows, self.row_bytes)?;
         self.keyword()?;
         self.symmetric_layer()?;
         self.row_form()?;
         if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
-            return refuse("scheme", "1 to 64 bytes");
+            return refuse("scheme", "expected 1 to 64 bytes");
         }
         if !self.params.is_object() {
-            return refuse("params", "a JSON object");
+            return refuse("params", "expected a JSON object");
         }
         if !(1..=MAX_SERVERS).contains(&self.servers) {
-            return refuse("servers", "1 to 8 servers");
+            return refuse("servers", "expected 1 to 8 servers");
         }
         self.rows_root.check(self.rows)?;
         if self.artifacts.len() > MAX_ARTIFACTS {
-            return refuse("artifacts", "at most 16 artifacts");
+            return refuse("artifacts", "expected at most 16 artifacts");
         }
         for (i, entry) in self.artifacts.iter().enumerate() {
             entry.check(self.epoch)?;
@@ -324,29 +328,32 @@ impl Document for Catalog {
                 other.artifact == entry.artifact && other.from_epoch == entry.from_epoch
             };
             if self.artifacts.iter().take(i).any(same) {
-                return refuse("artifacts", "one entry per artifact and starting epoch");
+                return refuse("artifacts", "expected one entry per artifact and starting epoch");
             }
         }
         let tree_bytes = self.tree().map(|entry| entry.bytes);
         if tree_bytes.unwrap_or(self.rows_root.tree_bytes(self.rows)) != self.rows_root.tree_bytes(self.rows)
         {
-            return refuse("artifacts", "a tree of another size than the rows' root has");
+            return refuse("artifacts", "the tree has another size than the rows root implies");
         }
         if tree_bytes.is_none() && self.rows_root.needs_tree(self.rows) {
-            return refuse("artifacts", "a table whose rows can be verified has the tree for that");
+            return refuse("artifacts", "expected a tree in a table with row proofs");
         }
         let named = self.artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
         if named && self.rows_digest.is_some() {
-            return refuse("rows_digest", "none where the rows are an artifact, which has one");
+            return refuse(
+                "rows_digest",
+                "expected none, since the rows are an artifact with a digest of its own",
+            );
         }
         if self.sidecar.as_ref().is_some_and(|sidecar| sidecar.table == self.table) {
-            return refuse("sidecar", "a table other than this one");
+            return refuse("sidecar", "expected another table than this one");
         }
         if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
-            return refuse("attribution", "at most 4096 bytes");
+            return refuse("attribution", "expected at most 4096 bytes");
         }
         if self.expires.is_some_and(|expires| expires <= self.created) {
-            return refuse("expires", "later than it was made");
+            return refuse("expires", "expected a time later than `created`");
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::public_key::PublicKey;
 #[non_exhaustive]
 pub enum CatalogError {
     /// The input is longer than any valid one.
-    #[error("{what} has {bytes} bytes, at most {limit} are allowed: it was not written by sotto")]
+    #[error("{what} has {bytes} bytes, expected at most {limit}: it was not written by sotto")]
     TooLarge {
         /// Name of the structure.
         what: &'static str,
@@ -25,7 +25,7 @@ pub enum CatalogError {
         why: String,
     },
     /// The catalog or stack has another version.
-    #[error("it is in format {found:?}, this build reads {reads:?}: upgrade the older side")]
+    #[error("expected format {reads:?}, got {found:?}: upgrade the older side")]
     Version {
         /// Format that the document names.
         found: String,
@@ -33,13 +33,13 @@ pub enum CatalogError {
         reads: &'static str,
     },
     /// This build does not know a layer. Ignoring it would read wrong rows.
-    #[error("the table is stacked on layer {name:?}, which this build does not know: upgrade sotto")]
+    #[error("the table uses layer {name:?}, which this build does not know: upgrade sotto")]
     UnknownLayer {
         /// Name of the layer.
         name: String,
     },
     /// A field is out of range or contradicts another.
-    #[error("the catalog contradicts itself: {field}: {why}")]
+    #[error("the catalog is invalid: {field}: {why}")]
     Invalid {
         /// Name of the field.
         field: &'static str,
@@ -53,7 +53,7 @@ pub enum CatalogError {
         what: &'static str,
     },
     /// The catalog names another scheme than the caller's.
-    #[error("the table is served by scheme {wanted:?}, this build offers {offered:?}: upgrade sotto")]
+    #[error("the table uses scheme {wanted:?}, this build has {offered:?}: upgrade sotto")]
     WrongScheme {
         /// Scheme that the catalog names.
         wanted: String,
@@ -61,15 +61,18 @@ pub enum CatalogError {
         offered: String,
     },
     /// The scheme refused its parameters.
-    #[error("the catalog's parameters: {0}")]
+    #[error("parameters in the catalog: {0}")]
     Params(#[from] sotto_core::Error),
     /// The signature does not match text and key.
-    #[error("the catalog's signature is not valid: it was changed on the way, or never signed with this key")]
+    #[error(
+        "the catalog's signature is not valid: the catalog was changed on its way, or was never signed with \
+         this key"
+    )]
     BadSignature,
     /// The signing key is not the pinned one.
     #[error(
-        "the catalog is signed by {found}, the pinned key is {pinned}: \
-         wrong server, or the publisher changed keys; ask the publisher, then pin anew"
+        "the catalog is signed by {found}, expected the pinned key {pinned}: this is the wrong server, or the \
+         publisher changed keys; ask the publisher, then pin the new key"
     )]
     WrongKey {
         /// The pinned key.
@@ -79,8 +82,8 @@ pub enum CatalogError {
     },
     /// The signing key replaced the pinned one longer ago than clients follow.
     #[error(
-        "the catalog is signed by {found}, which has taken the place of the pinned key {pinned}, \
-         and the time to follow that by itself is over: ask the publisher, then pin anew"
+        "the catalog is signed by {found}, which replaced the pinned key {pinned}, and the time to accept the \
+         change automatically is over: ask the publisher, then pin the new key"
     )]
     ChangeOver {
         /// The pinned key.

@@ -20,7 +20,7 @@ pub struct HexBytes(pub Vec<u8>);
 
 /// Error for text that is not lower-case hexadecimal of the right length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("lower-case hexadecimal text of {0} was expected")]
+#[error("expected lower-case hexadecimal text of {0}")]
 pub struct ParseHexError(pub &'static str);
 
 impl<const N: usize> From<[u8; N]> for Hex<N> {
@@ -47,10 +47,10 @@ impl<const N: usize> FromStr for Hex<N> {
         // The length is checked first: a peer's text is never decoded into more bytes than
         // expected.
         if text.len() != 2 * N {
-            return Err(ParseHexError("another length"));
+            return Err(ParseHexError("the required length"));
         }
         let bytes = decode(text).ok_or(ParseHexError("whole bytes"))?;
-        Ok(Hex(bytes.try_into().map_err(|_| ParseHexError("another length"))?))
+        Ok(Hex(bytes.try_into().map_err(|_| ParseHexError("the required length"))?))
     }
 }
 

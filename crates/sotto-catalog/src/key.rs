@@ -54,15 +54,15 @@ impl SigningKey {
     /// [`CatalogError::KeyText`].
     pub fn from_file(text: &str) -> Result<Self> {
         let refuse = |why| CatalogError::KeyText { what: "signing key file", why };
-        let (header, key) = text.split_once('\n').ok_or(refuse("two lines were expected"))?;
+        let (header, key) = text.split_once('\n').ok_or(refuse("expected two lines"))?;
         if header.trim_end() != FILE_HEADER {
             return Err(refuse("the first line is not that of a sotto signing key, version 1"));
         }
         let digits = key.trim_end().strip_prefix(SECRET_PREFIX);
         let digits = digits.ok_or(refuse("the second line does not start with sotto-sk:"))?;
-        let bytes = Zeroizing::new(decode(digits).ok_or(refuse("64 lower-case hex digits were expected"))?);
+        let bytes = Zeroizing::new(decode(digits).ok_or(refuse("expected 64 lower-case hex digits"))?);
         let secret: &[u8; 32] =
-            bytes.as_slice().try_into().map_err(|_| refuse("64 lower-case hex digits were expected"))?;
+            bytes.as_slice().try_into().map_err(|_| refuse("expected 64 lower-case hex digits"))?;
         Ok(SigningKey(ed25519_dalek::SigningKey::from_bytes(secret)))
     }
 
@@ -111,7 +111,7 @@ impl FromStr for PublicKey {
     fn from_str(text: &str) -> Result<Self> {
         let refuse = |why| CatalogError::KeyText { what: "public key", why };
         let digits = text.trim().strip_prefix(PUBLIC_PREFIX);
-        let digits = digits.ok_or(refuse("a public key starts with sotto-pk:"))?;
-        Ok(PublicKey(digits.parse().map_err(|_| refuse("64 lower-case hex digits were expected"))?))
+        let digits = digits.ok_or(refuse("expected a public key that starts with sotto-pk:"))?;
+        Ok(PublicKey(digits.parse().map_err(|_| refuse("expected 64 lower-case hex digits"))?))
     }
 }

@@ -60,7 +60,7 @@ impl Packing {
     pub fn new(rows: u64, row_bytes: u64, records: u64, record_bytes: u64) -> Result<Self> {
         let sizes = [row_bytes, record_bytes].map(usize::try_from);
         if sizes.iter().any(|size| !matches!(size, Ok(1..))) {
-            return Err(Misuse::Rule("rows and records have at least one byte, and fit in memory").into());
+            return Err(Misuse::Rule("rows or records have no bytes, or do not fit in memory").into());
         }
         let rows_per_record = (record_bytes / row_bytes).max(1);
         let packing = Packing { rows, row_bytes, records, record_bytes, rows_per_record, path_bytes: 0 };
@@ -80,7 +80,7 @@ impl Packing {
             Some(bytes) if leaf_rows == 1 || bytes <= self.record_bytes => {
                 Packing { rows_per_record: leaf_rows, path_bytes, ..self }.fitting()
             }
-            _ => Err(Misuse::Rule("a record holds the rows of a leaf and their path").into()),
+            _ => Err(Misuse::Rule("a record does not hold the rows of a leaf and their path").into()),
         }
     }
 
@@ -110,7 +110,7 @@ impl Packing {
         let parts = buckets.checked_mul(self.records_per_row() as u64).filter(|parts| *parts > 0);
         if parts.is_none_or(|parts| !self.records.is_multiple_of(parts) || !self.rows.is_multiple_of(buckets))
         {
-            return Err(Misuse::Rule("rows lie in the records of so many equal buckets").into());
+            return Err(Misuse::Rule("rows or records do not divide into equal buckets").into());
         }
         Ok(Packing { rows: self.capacity(), ..*self })
     }
@@ -254,7 +254,7 @@ impl Packing {
     fn check_records(&self, records: &[Record]) -> Result<()> {
         let sized = |record: &Record| record.bytes().len() as u64 == self.record_bytes;
         if records.len() != self.records_per_row() || !records.iter().all(sized) {
-            return Err(Misuse::Rule("as many records as lookups(), each of record_bytes()").into());
+            return Err(Misuse::Rule("expected lookups() records, each of record_bytes()").into());
         }
         Ok(())
     }

@@ -152,7 +152,9 @@ impl RowsRoot {
         let is_small = !self.needs_tree(packing.rows());
         let tree_bytes = if is_small { 0 } else { self.tree_bytes(packing.rows()) };
         if self.path != Some(siblings.len() as u32) || !rest.is_empty() || tree.len() as u64 != tree_bytes {
-            return Err(Misuse::Rule("rows are verified by their own table's tree").into());
+            return Err(
+                Misuse::Rule("the path or tree has another size than the table's rows root implies").into()
+            );
         }
         let (mut index, mut node) = (packing.leaf_index(row), leaf);
         for sibling in siblings {
@@ -172,13 +174,13 @@ impl RowsRoot {
     pub(crate) fn check(&self, rows: u64) -> Result<()> {
         let refuse = |why: &str| Err(CatalogError::invalid("rows_root", why));
         if !(1..=MAX_ROWS).contains(&self.leaf_rows) {
-            return refuse("a leaf has 1 to 2^40 rows");
+            return refuse("expected 1 to 2^40 rows in a leaf");
         }
         if self.path.is_some_and(|path| path > MAX_LEVELS) {
-            return refuse("a path has at most 40 nodes");
+            return refuse("expected at most 40 nodes in a path");
         }
         if self.path.is_some() && self.tree_bytes(rows) > MAX_NODES * NODE_BYTES as u64 {
-            return refuse("at most 2^14 nodes where rows are verified one by one");
+            return refuse("expected at most 2^14 nodes in a tree with row proofs");
         }
         Ok(())
     }
@@ -211,10 +213,8 @@ fn pick(tree: &[u8], index: u64) -> Node {
 /// # Errors
 /// [`PeerMisbehaved`] for bytes that are not a delta.
 pub fn patch(tree: &mut [u8], delta: &[u8]) -> sotto_core::Result<()> {
-    let malformed = || PeerMisbehaved::Malformed {
-        what: "tree-delta",
-        why: "it is not made of nodes of such a tree".into(),
-    };
+    let malformed =
+        || PeerMisbehaved::Malformed { what: "tree-delta", why: "not a list of nodes of this tree".into() };
     let (changes, rest) = delta.as_chunks::<{ 4 + NODE_BYTES }>();
     let (nodes, _) = tree.as_chunks_mut::<NODE_BYTES>();
     for change in changes {

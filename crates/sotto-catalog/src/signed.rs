@@ -156,7 +156,7 @@ impl<D: Document> SignedDocument<D> {
         let path = succession::path(&self.successions, document.name(), *from, self.public_key())?;
         let first = path.as_ref().and_then(|path| path.last()).map(|last| last.from_epoch);
         match first.is_some_and(|first| document.epoch() < first) {
-            true => Err(CatalogError::invalid("epoch", "no earlier than the key's first")),
+            true => Err(CatalogError::invalid("epoch", "expected an epoch no earlier than the key's first")),
             false => Ok(path),
         }
     }

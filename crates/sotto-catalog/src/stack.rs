@@ -162,32 +162,32 @@ impl Document for Stack {
             return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
         }
         if self.epoch.0 == 0 {
-            return refuse("epoch", "the first epoch is 1");
+            return refuse("epoch", "expected epoch 1 or later");
         }
         let named = |layer: &LayerEntry| (1..=MAX_LAYER_NAME_BYTES).contains(&layer.name.len());
         if !(1..=MAX_LAYERS).contains(&self.layers.len()) || !self.layers.iter().all(named) {
-            return refuse("layers", "1 to 4 layers, with names of 1 to 64 bytes");
+            return refuse("layers", "expected 1 to 4 layers, with names of 1 to 64 bytes");
         }
         if !self.layers.iter().all(|layer| layer.params.is_object()) {
-            return refuse("layers", "parameters are a JSON object");
+            return refuse("layers", "expected parameters that are a JSON object");
         }
         if !(1..=MAX_SHARDS).contains(&self.shards.len()) {
-            return refuse("shards", "1 to 1024 tables");
+            return refuse("shards", "expected 1 to 1024 tables");
         }
         if !distinct(self.shards.iter().map(|shard| &shard.table).chain([&self.stack])) {
-            return refuse("shards", "each table once, and none with the stack's own name");
+            return refuse("shards", "expected each table once, and none with the stack's own name");
         }
         if self.files.len() > MAX_FILES || !distinct(self.files.iter().map(|file| &file.name)) {
-            return refuse("files", "at most 16 files, each once");
+            return refuse("files", "expected at most 16 files, each once");
         }
         if self.files.iter().any(|file| file.bytes > MAX_FILE_BYTES) {
-            return refuse("files", "at most 2^30 bytes in a file");
+            return refuse("files", "expected at most 2^30 bytes in a file");
         }
         if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
-            return refuse("attribution", "at most 4096 bytes");
+            return refuse("attribution", "expected at most 4096 bytes");
         }
         if self.expires.is_some_and(|expires| expires <= self.created) {
-            return refuse("expires", "later than it was made");
+            return refuse("expires", "expected a time later than `created`");
         }
         Ok(())
     }

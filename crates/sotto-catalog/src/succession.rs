@@ -126,7 +126,7 @@ impl Succession {
     /// stored or passed on.
     pub(crate) fn check_size(all: &[Succession]) -> Result<()> {
         if all.len() > MAX_CHANGES {
-            return Err(CatalogError::invalid("successions", "at most 4 changes of keys"));
+            return Err(CatalogError::invalid("successions", "expected at most 4 changes of keys"));
         }
         all.iter().try_for_each(|one| crate::document::limit(NAME, one.statement.len(), MAX_TEXT_BYTES))
     }
@@ -135,8 +135,14 @@ impl Succession {
 impl Statement {
     fn check(&self) -> Result<()> {
         match self {
-            _ if self.from == self.to => Err(CatalogError::invalid("to", "another key than the old one")),
-            _ if self.until <= self.created => Err(CatalogError::invalid("until", "later than `created`")),
+            _ if self.from == self.to => {
+                Err(CatalogError::invalid("to", "expected another key than the old one"))
+            }
+            _ if self.until <= self.created => Err(CatalogError::invalid(
+                "until",
+                "expected a time later than \
+                 `created`",
+            )),
             _ => Ok(()),
         }
     }

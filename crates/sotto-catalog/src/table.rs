@@ -22,7 +22,7 @@ impl TableName {
 
 /// Error for text that cannot be the name of a table or a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a table name is 1 to 64 of a-z, 0-9 and '-'")]
+#[error("expected a table name of 1 to 64 characters of a-z, 0-9 and '-'")]
 pub struct TableNameError;
 
 impl From<TableNameError> for CatalogError {
@@ -153,14 +153,14 @@ impl TableKind {
             }
         };
         row.ok_or_else(|| CatalogError::NoSuchRow {
-            why: format!("{rule} of table {table} was expected, it has {rows} rows"),
+            why: format!("expected {rule} of table {table}, which has {rows} rows"),
         })
     }
 
     pub(crate) fn check(&self, rows: u64, row_bytes: u64) -> Result<()> {
         let TableKind::Range { key, block, first, empty } = self else { return Ok(()) };
         if *block == 0 {
-            return Err(CatalogError::invalid("kind.block", "a row stands for at least one key"));
+            return Err(CatalogError::invalid("kind.block", "expected at least one key for each row"));
         }
         let last_block = u128::from(*first) + u128::from(rows.saturating_sub(1)) * u128::from(*block);
         if last_block > u128::from(key.last()) {

@@ -21,7 +21,7 @@ impl RowForm {
             params.bytes <= row_form::MAX_LENGTH_BYTES && RowForm::for_lengths_up_to(*longest) == form
         };
         if longest.filter(fits).is_none() {
-            let why = "a length of 1 to 4 bytes, no longer than the longest value needs";
+            let why = "expected a length of 1 to 4 bytes, no longer than the longest value needs";
             return Err(CatalogError::invalid("layers", why));
         }
         if let TableKind::Range { empty, .. } = &catalog.kind
@@ -39,7 +39,7 @@ impl SymmetricLayer {
         let params: symmetric::Params = serde_json::from_value(layer.params.clone())
             .map_err(|e| CatalogError::malformed("layer of masks", &e))?;
         if params.suite != SUITE {
-            let why = format!("masked with a function of another suite than {SUITE}");
+            let why = format!("expected a mask of suite {SUITE}");
             return Err(CatalogError::invalid("layers", why));
         }
         let refused =
@@ -47,7 +47,7 @@ impl SymmetricLayer {
         let key = PublicKey::from_bytes(params.public_key.0)
             .map_err(|e| CatalogError::Params(refused(e).into()))?;
         let item_bytes = catalog.row_bytes.checked_sub(OVERHEAD_BYTES as u64).filter(|bytes| *bytes > 0);
-        let narrow = || CatalogError::invalid("row_bytes", "a masked row has at least 25 bytes");
+        let narrow = || CatalogError::invalid("row_bytes", "expected at least 25 bytes for a masked row");
         let item_bytes = item_bytes.ok_or_else(narrow)?;
         if let TableKind::Range { empty, .. } = &catalog.kind
             && empty.0.len() as u64 > item_bytes

@@ -34,7 +34,7 @@ impl Catalog {
             return Err(CatalogError::Disagree { what: "the number of servers" });
         }
         if entry.proven && self.rows_root.path.is_none() {
-            return Err(CatalogError::Disagree { what: "the proofs of its rows" });
+            return Err(CatalogError::Disagree { what: "the row proofs" });
         }
         let params = self.params.to_string();
         let report = (entry.report)(params.as_bytes())?;
@@ -45,10 +45,10 @@ impl Catalog {
         gate(&report, &packing)?;
         let buckets = entry.batch.map_or(Ok(1), |buckets| buckets(params.as_bytes()))?;
         if buckets != 1 && packing.filled(buckets).ok() != Some(packing) {
-            return Err(CatalogError::Disagree { what: "the rows of its buckets" });
+            return Err(CatalogError::Disagree { what: "the rows of the buckets" });
         }
         if buckets != 1 && self.symmetric_layer()?.is_some() {
-            return Err(CatalogError::invalid("layers", "rows of buckets are not masked"));
+            return Err(CatalogError::invalid("layers", "a table of several buckets cannot be masked"));
         }
         self.check_sums(entry, &packing)?;
         // A client with durable state can undo the changes of one answer to its hints if the row
@@ -74,10 +74,10 @@ impl Catalog {
             return Ok(());
         };
         if entry.sum != Some(band.unit) {
-            return Err(CatalogError::Disagree { what: "sums of its rows" });
+            return Err(CatalogError::Disagree { what: "the sums of rows" });
         }
         if packing.rows_per_record() != 1 || packing.records_per_row() != 1 || self.rows_root.path.is_some() {
-            return Err(CatalogError::Disagree { what: "records that are rows, of which sums are made" });
+            return Err(CatalogError::Disagree { what: "the records whose sums hold keys" });
         }
         Ok(())
     }
