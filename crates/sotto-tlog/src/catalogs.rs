@@ -105,8 +105,7 @@ impl LogEntry {
         if bytes.len() > MAX_ENTRY_BYTES {
             return Err(LogError::TooLarge { what: "log entry".into(), limit: MAX_ENTRY_BYTES as u64 });
         }
-        let text =
-            std::str::from_utf8(bytes).map_err(|_| LogError::malformed("log entry", "it is not UTF-8"))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| LogError::malformed("log entry", "not UTF-8"))?;
         text.parse()
     }
 
@@ -148,34 +147,32 @@ impl FromStr for LogEntry {
     type Err = LogError;
     fn from_str(text: &str) -> Result<Self> {
         let refuse = |why: &str| LogError::malformed("log entry", why);
-        let line = text.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
+        let line = text.strip_suffix('\n').ok_or_else(|| refuse("expected a newline at the end"))?;
         let mut words = line.split(' ');
-        let mut next = |what: &str| words.next().ok_or_else(|| refuse(&format!("{what} was expected")));
-        match next("the format")? {
+        let mut next = |what: &str| words.next().ok_or_else(|| refuse(&format!("expected {what}")));
+        match next("a format")? {
             FORMAT => {}
             OLD_FORMAT => {
-                return Err(refuse(
-                    "it is of format sotto-log/1, which has no chain: begin a new log under a new key",
-                ));
+                return Err(refuse("format sotto-log/1 has no chain: begin a new log under a new key"));
             }
-            _ => return Err(refuse("it is of another format: upgrade sotto")),
+            _ => return Err(refuse("unknown format: upgrade sotto")),
         }
-        let kind = EntryKind::parse(next("its kind")?);
-        let kind = kind.ok_or_else(|| refuse("its kind is neither catalog nor stack"))?;
-        let name = next("a name")?.parse().map_err(|_| refuse("its name is that of no table"))?;
-        let epoch = next("an epoch")?.parse().map_err(|_| refuse("its epoch is no number"))?;
-        let digest = next("a digest")?.parse().map_err(|_| refuse("its digest is none"))?;
-        let previous = match next("the previous entry")? {
+        let kind = EntryKind::parse(next("a kind")?);
+        let kind = kind.ok_or_else(|| refuse("expected catalog or stack"))?;
+        let name = next("a name")?.parse().map_err(|_| refuse("invalid table name"))?;
+        let epoch = next("an epoch")?.parse().map_err(|_| refuse("the epoch is not a number"))?;
+        let digest = next("a digest")?.parse().map_err(|_| refuse("invalid digest"))?;
+        let previous = match next("a previous entry")? {
             "-" => None,
-            hash => Some(hash.parse().map_err(|_| refuse("its previous entry is no leaf hash"))?),
+            hash => Some(hash.parse().map_err(|_| refuse("the previous entry is not a leaf hash"))?),
         };
-        let key = next("a key")?.parse().map_err(|_| refuse("its key is none"))?;
+        let key = next("a key")?.parse().map_err(|_| refuse("invalid key"))?;
         let entry = LogEntry { kind, name, epoch: Epoch(epoch), digest, previous, key };
         // An entry has only one form: the hash covers exactly what was parsed.
         if entry.to_string() == text {
             Ok(entry)
         } else {
-            Err(refuse("it goes on, or is written in another form"))
+            Err(refuse("the text is longer than an entry, or is not in canonical form"))
         }
     }
 }

@@ -36,7 +36,7 @@ impl Checkpoint {
         }
         key.verify_note(&note, checkpoint.size, &checkpoint.root)?;
         if key.signs_head_alone() && !checkpoint.extensions.is_empty() {
-            return Err(LogError::malformed("checkpoint", "it has lines that its signature does not cover"));
+            return Err(LogError::malformed("checkpoint", "lines that the signature does not cover"));
         }
         Ok(checkpoint)
     }
@@ -47,17 +47,17 @@ impl Checkpoint {
     /// [`LogError::Malformed`].
     pub fn parse_text(text: &str) -> Result<Self> {
         let refuse = |why: &str| LogError::malformed("checkpoint", why);
-        let text = text.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
+        let text = text.strip_suffix('\n').ok_or_else(|| refuse("expected a newline at the end"))?;
         let mut lines = text.split('\n');
         let mut next = |what| lines.next().filter(|line| !line.is_empty()).ok_or_else(|| refuse(what));
-        let origin = next("the log's name was expected in the first line")?.into();
-        let size = next("the number of leaves was expected in the second line")?;
-        let size = decimal(size).ok_or_else(|| refuse("the second line is no number of leaves"))?;
-        let root = next("the root was expected in the third line")?;
-        let root = hash(root).ok_or_else(|| refuse("the third line is no root in base64"))?;
+        let origin = next("expected the log's name in the first line")?.into();
+        let size = next("expected the number of leaves in the second line")?;
+        let size = decimal(size).ok_or_else(|| refuse("the second line is not a number of leaves"))?;
+        let root = next("expected the root in the third line")?;
+        let root = hash(root).ok_or_else(|| refuse("the third line is not a root in base64"))?;
         let extensions: Vec<String> = lines.map(String::from).collect();
         if extensions.iter().any(String::is_empty) {
-            return Err(refuse("it has an empty line"));
+            return Err(refuse("unexpected empty line"));
         }
         Ok(Checkpoint { origin, size, root, extensions })
     }

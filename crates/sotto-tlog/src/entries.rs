@@ -47,8 +47,8 @@ impl<'a> BundleEntries<'a> {
         let mut rest = self.rest;
         let (content, leaf) = match self.layout {
             LogLayout::Tiles => {
-                let length = number::<2>(&mut rest).ok_or("its length was expected")?;
-                let entry = take(&mut rest, length).ok_or("it is cut")?;
+                let length = number::<2>(&mut rest).ok_or("expected a length")?;
+                let entry = take(&mut rest, length).ok_or("truncated")?;
                 (entry, hash::leaf(entry))
             }
             LogLayout::StaticCt => {
@@ -85,7 +85,7 @@ impl<'a> Iterator for BundleEntries<'a> {
 /// Advances past a `TileLeaf` and returns its `TimestampedEntry` (static-ct-api, "Log entries"; RFC
 /// 6962, 3.4).
 fn timestamped<'a>(rest: &mut &'a [u8]) -> std::result::Result<&'a [u8], &'static str> {
-    const CUT: &str = "it is cut";
+    const CUT: &str = "truncated";
     const X509: u64 = 0;
     const PRECERT: u64 = 1;
     let all = *rest;
@@ -94,7 +94,7 @@ fn timestamped<'a>(rest: &mut &'a [u8]) -> std::result::Result<&'a [u8], &'stati
     match kind {
         X509 => {}
         PRECERT => drop(take(rest, 32).ok_or(CUT)?),
-        _ => return Err("its type is neither that of a certificate nor that of a pre-certificate"),
+        _ => return Err("expected a certificate or a pre-certificate"),
     }
     sized::<3>(rest).ok_or(CUT)?;
     sized::<2>(rest).ok_or(CUT)?;
@@ -103,25 +103,28 @@ fn timestamped<'a>(rest: &mut &'a [u8]) -> std::result::Result<&'a [u8], &'stati
         sized::<3>(rest).ok_or(CUT)?;
     }
     let issuers = sized::<2>(rest).ok_or(CUT)?;
-    if issuers.len().is_multiple_of(32) { Ok(entry) } else { Err("its issuers are no fingerprints") }
+    if issuers.len().is_multiple_of(32) {
+        Ok(entry)
+    } else {
+        Err("the issuers are not fingerprints of 32 bytes")
+    }
 }
 
 /// Advances past a record and its number (`FormatRecord` of `golang.org/x/mod/sumdb/tlog`). A
 /// record is non-empty lines of UTF-8.
 fn record<'a>(rest: &mut &'a [u8], index: u64) -> std::result::Result<&'a [u8], &'static str> {
-    let end = rest.iter().position(|byte| *byte == b'\n').ok_or("its number was expected")?;
+    let end = rest.iter().position(|byte| *byte == b'\n').ok_or("expected a record number")?;
     let number = take(rest, end as u64).and_then(|digits| std::str::from_utf8(digits).ok());
     if number.and_then(decimal) != Some(index) {
-        return Err("the number before it is another's");
+        return Err("the record number is not the entry's index");
     }
     take(rest, 1);
-    let length =
-        rest.windows(2).position(|pair| pair == b"\n\n").ok_or("an empty line was expected after it")?;
-    let record = take(rest, length as u64 + 1).ok_or("it is cut")?;
+    let length = rest.windows(2).position(|pair| pair == b"\n\n").ok_or("expected an empty line after it")?;
+    let record = take(rest, length as u64 + 1).ok_or("truncated")?;
     take(rest, 1);
-    let text = std::str::from_utf8(record).map_err(|_| "it is not UTF-8")?;
+    let text = std::str::from_utf8(record).map_err(|_| "not UTF-8")?;
     let plain = text.bytes().all(|byte| byte >= b' ' || byte == b'\n') && !text.starts_with('\n');
-    if plain { Ok(record) } else { Err("it has control characters or an empty line") }
+    if plain { Ok(record) } else { Err("control characters or an empty line") }
 }
 
 fn take<'a>(rest: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {

@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum LogError {
     /// A file is longer than the limit.
-    #[error("{what} has more than {limit} bytes, the most that is read")]
+    #[error("{what} has more than {limit} bytes, its maximum")]
     TooLarge {
         /// Name of the file.
         what: String,
@@ -15,7 +15,7 @@ pub enum LogError {
         limit: u64,
     },
     /// The checkpoint's log is longer than the limit.
-    #[error("the checkpoint is of {size} leaves: a log of more than {limit} tiles of 256 is not read")]
+    #[error("the checkpoint has {size} leaves, expected at most {limit} tiles of 256")]
     TooManyTiles {
         /// Number of leaves.
         size: u64,
@@ -34,7 +34,7 @@ pub enum LogError {
     #[error("the log's key: {0}")]
     KeyText(&'static str),
     /// The checkpoint belongs to another log.
-    #[error("the checkpoint is of the log {found:?}, wanted was {pinned:?}: wrong place, or wrong key")]
+    #[error("expected a checkpoint of log {pinned:?}, got one of {found:?}: wrong address or wrong key")]
     WrongOrigin {
         /// Name of the requested log.
         pinned: String,
@@ -43,7 +43,7 @@ pub enum LogError {
     },
     /// No signature is of the pinned key.
     #[error(
-        "the checkpoint has no signature of {name}+{id:08x}: it is of another log, or the log changed keys; \
+        "the checkpoint has no signature of {name}+{id:08x}: it belongs to another log, or the log changed keys; \
          ask the log's operator, then pin the new key"
     )]
     NotSigned {
@@ -53,19 +53,21 @@ pub enum LogError {
         id: u32,
     },
     /// A signature claims to be of the pinned key, but is not.
-    #[error("the signature of {name} is not valid: what it signs was changed on the way, or never signed")]
+    #[error("the signature of {name} is not valid: the text was changed on its way, or was never signed")]
     BadSignature {
         /// Name of the pinned key.
         name: String,
     },
     /// A file of the log is missing.
-    #[error("{path} is missing: fetch it from the log (a log that deletes old entries cannot be read whole)")]
+    #[error(
+        "{path} is missing: fetch it from the log (a log that deletes old entries cannot be read completely)"
+    )]
     Missing {
         /// Path of the file relative to the log's folder.
         path: String,
     },
     /// A tile is too short or too long.
-    #[error("{path} has {got} bytes, {want} were due: it was cut or is no tile; fetch it again")]
+    #[error("{path} has {got} bytes, expected {want}: it is truncated or not a tile; fetch it again")]
     TileLength {
         /// Path of the tile relative to the log's folder.
         path: String,
@@ -88,9 +90,7 @@ pub enum LogError {
         magic: &'static str,
     },
     /// A tile does not match the hash in its parent.
-    #[error(
-        "{path} does not hash to what {parent} says of it: it is damaged or of another log; fetch it again"
-    )]
+    #[error("{path} does not match its hash in {parent}: it is damaged or of another log; fetch it again")]
     TileHash {
         /// Path of the tile relative to the log's folder.
         path: String,
@@ -100,8 +100,8 @@ pub enum LogError {
     /// The partial tiles at the right edge, which have no parent, do not lead to the checkpoint's
     /// root.
     #[error(
-        "the last tiles ({tiles}) do not lead to the checkpoint's root at {size} leaves: \
-         one of them is damaged or of another log; fetch them and the checkpoint again"
+        "the last tiles ({tiles}) do not hash to the checkpoint's root at {size} leaves: one of them is damaged or \
+         of another log; fetch them and the checkpoint again"
     )]
     Edge {
         /// Paths of the tiles.
@@ -123,7 +123,7 @@ pub enum LogError {
     },
     /// An entry does not match its leaf hash.
     #[error(
-        "{path}: entry {index} does not hash to its leaf: it is damaged or of another log; fetch it again"
+        "{path}: entry {index} does not match its leaf hash: it is damaged or of another log; fetch it again"
     )]
     EntryHash {
         /// Path of the bundle relative to the log's folder.
@@ -132,7 +132,10 @@ pub enum LogError {
         index: u64,
     },
     /// The log is shorter than before.
-    #[error("the log has {found} leaves, it had {known}: this is an older copy; fetch the checkpoint again")]
+    #[error(
+        "expected at least {known} leaves in the log, got {found}: this is an older copy; fetch the checkpoint \
+         again"
+    )]
     Older {
         /// Number of leaves before.
         known: u64,
@@ -141,8 +144,8 @@ pub enum LogError {
     },
     /// The log's earlier leaves changed. Both checkpoints are signed: together they prove it.
     #[error(
-        "the log's first {size} leaves are not those it had: the log shows different people different leaves. \
-         Keep both checkpoints, they prove it, and do not use this one"
+        "the log's first {size} leaves differ from those seen before: the log shows different leaves to different \
+         people. Keep both checkpoints, which prove it, and do not use this one"
     )]
     Fork {
         /// Number of leaves of the older checkpoint.
@@ -151,7 +154,8 @@ pub enum LogError {
     /// An entry of a publisher's log contradicts an earlier one. Both are in one signed log:
     /// together they prove it.
     #[error(
-        "entry {index} of the log, {subject}: {why}. The log proves that its publisher shows different people different data"
+        "entry {index} of the log, {subject}: {why}. The log proves that its publisher shows different data to \
+         different people"
     )]
     Conflict {
         /// Index of the entry.
@@ -163,8 +167,8 @@ pub enum LogError {
     },
     /// A catalog or a stack cannot be appended to the publisher's log.
     #[error(
-        "{subject} is not written into the log: the log's last entry of that name is of epoch {last}, with another digest; go on \
-         in the folder that published that epoch, or encode under another name or key"
+        "{subject} cannot be logged: the log's last entry of the table is of epoch {last}, with another digest; \
+         continue in the folder that published that epoch, or encode under another name or key"
     )]
     Superseded {
         /// Kind, name and epoch of the document.
@@ -174,8 +178,8 @@ pub enum LogError {
     },
     /// A note adds no cosignature to a log.
     #[error(
-        "the note of {size} entries has no cosignature of these witnesses for a checkpoint of this log, which has {newest} \
-         entries: have the witness cosign the log as it is now"
+        "no named witness has cosigned the note of {size} entries of this log, which has {newest} entries: have a \
+         witness cosign the current log"
     )]
     NotCosigned {
         /// Number of entries in the note.

@@ -64,7 +64,7 @@ pub fn create(
 pub fn grow(folder: &Path, layout: LogLayout, entries: u64) -> Result<Checkpoint> {
     let read = |path: PathBuf| fs::read(&path).map_err(LogError::storage(path.display().to_string()));
     let secret = zeroize::Zeroizing::new(read(beside(folder, "key"))?);
-    let text = std::str::from_utf8(&secret).map_err(|_| LogError::KeyText("it is not UTF-8"))?;
+    let text = std::str::from_utf8(&secret).map_err(|_| LogError::KeyText("not UTF-8"))?;
     let signer = LogSigner::from_file(text)?;
     let known = Checkpoint::open(&read(folder.join(layout.checkpoint()))?, signer.public())?;
     if known.size > entries {

@@ -101,7 +101,10 @@ impl LogHistory {
     pub fn append(&mut self, index: u64, entry: &LogEntry) -> Result<()> {
         let conflict = |why: String| Err(LogError::Conflict { index, subject: entry.subject(), why });
         if entry.key != self.publisher {
-            return conflict(format!("it is of {}, in the log of {}", entry.key, self.publisher));
+            return conflict(format!(
+                "the entry is of publisher {}, in the log of {}",
+                entry.key, self.publisher
+            ));
         }
         let name = (entry.kind, entry.name.clone());
         if self.only.as_ref().is_some_and(|only| *only != name) {
@@ -109,16 +112,18 @@ impl LogHistory {
         }
         match self.last.get(&name) {
             Some(last) if last.epoch == entry.epoch => {
-                return conflict("the log has another entry of that epoch".into());
+                return conflict("the log has another entry of the same epoch".into());
             }
             Some(last) if last.epoch > entry.epoch => {
-                return conflict(format!("its epoch is below {}, that of the entry before it", last.epoch));
+                return conflict(format!("the epoch is below {}, that of the previous entry", last.epoch));
             }
             Some(last) if entry.previous != Some(last.leaf) => {
-                return conflict("it does not name the last entry of its name, so the chain branches".into());
+                return conflict(
+                    "the entry does not name the last entry of its table, so the chain branches".into(),
+                );
             }
             None if self.first == 0 && entry.previous.is_some() => {
-                return conflict("it names an entry before it that the log does not have".into());
+                return conflict("the entry names a previous entry that the log does not have".into());
             }
             None if self.last.len() >= MAX_NAMES => {
                 return Err(LogError::TooLarge { what: "list of names".into(), limit: MAX_HISTORY_BYTES });
@@ -183,24 +188,24 @@ impl LogHistory {
             return Err(LogError::TooLarge { what: "log history".into(), limit: MAX_HISTORY_BYTES });
         }
         let refuse = |why: &str| LogError::malformed("log history", why);
-        let text = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| refuse("not UTF-8"))?;
         let mut lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or("?"));
         let mut next = |what: &str| lines.next().ok_or_else(|| refuse(what));
-        if next("its format was expected")? != FORMAT {
-            return Err(refuse("sotto-log-history/1 was expected in its first line"));
+        if next("expected a format")? != FORMAT {
+            return Err(refuse("expected sotto-log-history/1 in the first line"));
         }
-        let publisher = next("a publisher was expected")?.parse();
-        let publisher = publisher.map_err(|_| refuse("its second line is no publisher's key"))?;
-        let only = match next("a name was expected")? {
+        let publisher = next("expected a publisher")?.parse();
+        let publisher = publisher.map_err(|_| refuse("the second line is not a publisher's key"))?;
+        let only = match next("expected a name")? {
             "*" => None,
-            name => Some(named(name).ok_or_else(|| refuse("its third line is no name"))?),
+            name => Some(named(name).ok_or_else(|| refuse("the third line is not a name"))?),
         };
-        let state = next("the log's length was expected")?;
+        let state = next("expected the log's length")?;
         let state = state.split_once(' ').and_then(|(first, rest)| {
             let (size, root) = rest.split_once(' ')?;
             Some((decimal(first)?, decimal(size)?, root.parse().ok()?))
         });
-        let (first, size, root) = state.ok_or_else(|| refuse("its fourth line is no state of a log"))?;
+        let (first, size, root) = state.ok_or_else(|| refuse("the fourth line is not the state of a log"))?;
         let mut history = LogHistory { only, first, size, root: Some(root), ..Self::new(publisher) };
         for line in lines {
             let entry = line.rsplit_once(' ').and_then(|(rest, leaf)| {
@@ -208,11 +213,15 @@ impl LogHistory {
                 let last = LastEntry { epoch: Epoch(decimal(epoch)?), leaf: leaf.parse().ok()? };
                 Some((named(name)?, last))
             });
-            let (name, last) = entry.ok_or_else(|| refuse("a line is no entry"))?;
+            let (name, last) = entry.ok_or_else(|| refuse("a line is not an entry"))?;
             history.last.insert(name, last);
         }
         // A history has only one form: sorted, each name once, and only names that are tracked.
-        if history.to_string().as_bytes() == bytes { Ok(history) } else { Err(refuse("it has another form")) }
+        if history.to_string().as_bytes() == bytes {
+            Ok(history)
+        } else {
+            Err(refuse("not in canonical form"))
+        }
     }
 }
 

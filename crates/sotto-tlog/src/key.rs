@@ -18,10 +18,10 @@ use std::str::FromStr;
 pub const GO_ORIGIN: &str = "go.sum database tree";
 
 /// Error for a key whose id does not match its name and bytes.
-pub(crate) const OTHER_NUMBER: &str = "its number is not that of name and key: it was not copied whole";
+pub(crate) const OTHER_NUMBER: &str = "the key ID does not match name and key: copy the whole text";
 
 /// Error for a key that is truncated.
-pub(crate) const CUT: &str = "what follows its name is not the base64 of a key: it was not copied whole";
+pub(crate) const CUT: &str = "the text after the name is not a key in base64: copy the whole text";
 
 /// Signature algorithm of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl LogKey {
     /// [`LogError::KeyText`] for an invalid name, or bytes that are not a key.
     pub fn ed25519(name: &str, key: &[u8; 32]) -> Result<Self> {
         let key = ed25519_dalek::VerifyingKey::from_bytes(key);
-        let key = key.map_err(|_| LogError::KeyText("these 32 bytes are no Ed25519 key"))?;
+        let key = key.map_err(|_| LogError::KeyText("not an Ed25519 key"))?;
         Self::named(name, Algorithm::Ed25519(key))
     }
 
@@ -56,14 +56,13 @@ impl LogKey {
     /// # Errors
     /// [`LogError::KeyText`] for an invalid name, or bytes that are not a key.
     pub fn rfc6962(name: &str, spki: &[u8]) -> Result<Self> {
-        let key = ecdsa::key(spki)
-            .ok_or(LogError::KeyText("this is no P-256 key in DER, or it was not copied whole"))?;
+        let key = ecdsa::key(spki).ok_or(LogError::KeyText("not a P-256 key in DER: copy the whole text"))?;
         Self::named(name, Algorithm::Rfc6962 { key, spki: spki.to_vec() })
     }
 
     fn named(name: &str, algorithm: Algorithm) -> Result<Self> {
         if !is_key_name(name) {
-            return Err(LogError::KeyText("a key's name has no spaces and no plus"));
+            return Err(LogError::KeyText("expected a key name without spaces and plus signs"));
         }
         Ok(LogKey { name: name.into(), origin: name.into(), algorithm })
     }
@@ -146,7 +145,7 @@ impl LogKey {
     /// [`LogError::KeyText`] for an Ed25519 key, [`LogError::BadSignature`].
     pub(crate) fn verify_head(&self, timestamp: u64, size: u64, root: &Hash, signature: &[u8]) -> Result<()> {
         let Algorithm::Rfc6962 { key, .. } = &self.algorithm else {
-            return Err(LogError::KeyText("a tree head of RFC 6962 is signed with P-256"));
+            return Err(LogError::KeyText("expected a P-256 key for a tree head of RFC 6962"));
         };
         if ecdsa::verify(key, timestamp, size, root, signature) {
             return Ok(());
@@ -183,7 +182,7 @@ impl fmt::Display for LogKey {
 impl FromStr for LogKey {
     type Err = LogError;
     fn from_str(text: &str) -> Result<Self> {
-        let refuse = LogError::KeyText("NAME+ID+BASE64 (Ed25519) or NAME+BASE64 (P-256 in DER) was expected");
+        let refuse = LogError::KeyText("expected NAME+ID+BASE64 (Ed25519) or NAME+BASE64 (P-256 in DER)");
         let Some((name, rest)) = text.trim().split_once('+') else { return Err(refuse) };
         // A number that lost a digit is still a number.
         if rest.split_once('+').is_some_and(|(number, _)| number.len() < 8 && is_hex(number)) {
@@ -201,7 +200,7 @@ impl FromStr for LogKey {
         };
         let decoded = unbase64(encoded).ok_or(LogError::KeyText(CUT))?;
         let Some((1, bytes)) = decoded.split_first() else {
-            return Err(LogError::KeyText("keys of this type are not known; Ed25519 is type 1"));
+            return Err(LogError::KeyText("unknown key type; Ed25519 is type 1"));
         };
         let bytes = bytes.try_into().map_err(|_| LogError::KeyText(CUT))?;
         let key = Self::ed25519(name, bytes)?;

@@ -210,6 +210,6 @@ impl FromStr for LogLayout {
     type Err = LogError;
     fn from_str(text: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|layout| layout.to_string() == text);
-        found.ok_or_else(|| LogError::malformed("layout", "tlog-tiles, static-ct or sumdb was expected"))
+        found.ok_or_else(|| LogError::malformed("layout", "expected tlog-tiles, static-ct or sumdb"))
     }
 }

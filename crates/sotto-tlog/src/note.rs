@@ -44,17 +44,17 @@ impl SignedNote {
         if bytes.len() > MAX_NOTE_BYTES {
             return Err(LogError::TooLarge { what: "signed note".into(), limit: MAX_NOTE_BYTES as u64 });
         }
-        let all = std::str::from_utf8(bytes)
-            .map_err(|_| refuse("it is not UTF-8").of_file("the signed note", bytes))?;
+        let all =
+            std::str::from_utf8(bytes).map_err(|_| refuse("not UTF-8").of_file("the signed note", bytes))?;
         if all.bytes().any(|byte| byte < b' ' && byte != b'\n') {
-            return Err(refuse("it holds control characters"));
+            return Err(refuse("control characters"));
         }
         // The text may contain empty lines, the signatures may not: the last empty line separates
         // the two.
-        let (text, lines) = all.rsplit_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
-        let lines = lines.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
+        let (text, lines) = all.rsplit_once("\n\n").ok_or_else(|| refuse("expected an empty line"))?;
+        let lines = lines.strip_suffix('\n').ok_or_else(|| refuse("expected a newline at the end"))?;
         let signatures = lines.split('\n').map(NoteSignature::parse).collect::<Option<_>>();
-        let signatures = signatures.ok_or_else(|| refuse("a line after the text is no signature"))?;
+        let signatures = signatures.ok_or_else(|| refuse("a line after the text is not a signature"))?;
         Ok(SignedNote { text: format!("{text}\n"), signatures })
     }
 }

@@ -43,22 +43,21 @@ impl InclusionProof {
             return Err(LogError::TooLarge { what: "inclusion proof".into(), limit: MAX_PROOF_BYTES as u64 });
         }
         let text = std::str::from_utf8(bytes)
-            .map_err(|_| refuse("it is not UTF-8").of_file("the inclusion proof", bytes))?;
-        let (head, checkpoint) =
-            text.split_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
+            .map_err(|_| refuse("not UTF-8").of_file("the inclusion proof", bytes))?;
+        let (head, checkpoint) = text.split_once("\n\n").ok_or_else(|| refuse("expected an empty line"))?;
         let mut lines = head.split('\n').peekable();
         if lines.next() != Some(FIRST_LINE) {
-            return Err(refuse("c2sp.org/tlog-proof@v1 was expected in its first line"));
+            return Err(refuse("expected c2sp.org/tlog-proof@v1 in the first line"));
         }
         let extra =
             lines.next_if(|line| line.starts_with("extra ")).and_then(|line| line.strip_prefix("extra "));
-        let extra = extra.map(|extra| unbase64(extra).ok_or_else(|| refuse("its extra data are no base64")));
+        let extra = extra.map(|extra| unbase64(extra).ok_or_else(|| refuse("the extra data are not base64")));
         let index = lines.next().and_then(|line| line.strip_prefix("index ")).and_then(decimal);
-        let index = index.ok_or_else(|| refuse("a line with the index was expected"))?;
+        let index = index.ok_or_else(|| refuse("expected a line with the index"))?;
         let hashes = lines.by_ref().take(MAX_HASHES).map(hash).collect::<Option<Vec<_>>>();
-        let hashes = hashes.ok_or_else(|| refuse("after the index a line is no hash in base64"))?;
+        let hashes = hashes.ok_or_else(|| refuse("a line after the index is not a hash in base64"))?;
         if lines.next().is_some() {
-            return Err(refuse("it has more hashes than a tree has levels"));
+            return Err(refuse("more hashes than a tree has levels"));
         }
         Ok(InclusionProof { extra: extra.transpose()?, index, hashes, checkpoint: checkpoint.into() })
     }

@@ -56,9 +56,8 @@ impl PublisherLog {
         let note = read(&source, LogLayout::Tiles.checkpoint())?
             .ok_or(LogError::Missing { path: LogLayout::Tiles.checkpoint().into() })?;
         let origin = Checkpoint::parse_text(&SignedNote::parse(note.as_bytes())?.text)?.origin;
-        let publisher = publisher(&origin).ok_or_else(|| {
-            LogError::malformed("checkpoint", "it is of a log of something else than catalogs")
-        })?;
+        let publisher = publisher(&origin)
+            .ok_or_else(|| LogError::malformed("checkpoint", "the log does not list catalogs"))?;
         let newest = head(note, &log_key(&publisher)?)?;
         let start = PublisherLog {
             folder: folder.to_owned(),
@@ -188,7 +187,7 @@ impl PublisherLog {
 fn read(source: &DirectorySource, path: &str) -> Result<Option<String>> {
     let bytes = source.file(path, MAX_NOTE_BYTES as u64)?;
     let text = bytes.map(String::from_utf8);
-    text.transpose().map_err(|_| LogError::malformed("signed note", "it is not UTF-8"))
+    text.transpose().map_err(|_| LogError::malformed("signed note", "not UTF-8"))
 }
 
 pub(crate) fn head(note: String, key: &LogKey) -> Result<SignedCheckpoint> {

@@ -93,8 +93,11 @@ impl<S: LogSource> VerifiedLog<S> {
         let (path, bytes) = bundle(&self.source, layout, index, width)?;
         let mut entries = BundleEntries::new(layout, &bytes, first, &path);
         for (index, leaf) in (first..).zip(leaves) {
-            let cut =
-                || LogError::Entry { path: path.clone(), index, why: "the bundle ends before it".into() };
+            let cut = || LogError::Entry {
+                path: path.clone(),
+                index,
+                why: "the bundle ends before the entry".into(),
+            };
             let entry =
                 entries.next().ok_or_else(cut).flatten().map_err(|error| error.of_file(&path, &bytes))?;
             if entry.leaf != leaf {
@@ -104,7 +107,7 @@ impl<S: LogSource> VerifiedLog<S> {
         }
         // A bundle that grew has further entries; one that did not must end here.
         if path == layout.bundle(index, width) && entries.next().is_some() {
-            let why = "the bundle goes on where it should end".into();
+            let why = "the bundle has bytes after its last entry".into();
             return Err(LogError::Entry { path, index: first + u64::from(width), why });
         }
         Ok(())
@@ -123,7 +126,7 @@ impl<S: LogSource> VerifiedLog<S> {
         let first = index.checked_mul(1 << within).ok_or(LogError::Tree(past))?;
         let (tile, at) = (first / TILE_WIDTH as u64, (first % TILE_WIDTH as u64) as usize);
         let hashes = self.tile(tile_level, tile)?.get(at..at + (1 << within));
-        let past = Error::from(Misuse::Rule("only complete subtrees have a hash"));
+        let past = Error::from(Misuse::Rule("the subtree is not complete, so it has no hash"));
         subtree::root(hashes.ok_or(LogError::Tree(past))?).map_err(LogError::Tree)
     }
 

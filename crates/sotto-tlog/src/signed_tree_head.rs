@@ -46,11 +46,11 @@ impl SignedTreeHead {
         if json.len() > MAX_HEAD_BYTES {
             return Err(LogError::TooLarge { what: "signed tree head".into(), limit: MAX_HEAD_BYTES as u64 });
         }
-        let head: TreeHeadJson = serde_json::from_slice(json).map_err(|_| {
-            refuse("tree_size, timestamp, sha256_root_hash and tree_head_signature were expected")
-        })?;
-        let bytes = |text: &str| LENIENT.decode(text).map_err(|_| refuse("its base64 is not valid"));
-        let root = bytes(&head.sha256_root_hash)?.try_into().map_err(|_| refuse("a root has 32 bytes"))?;
+        let head: TreeHeadJson = serde_json::from_slice(json)
+            .map_err(|_| refuse("expected tree_size, timestamp, sha256_root_hash and tree_head_signature"))?;
+        let bytes = |text: &str| LENIENT.decode(text).map_err(|_| refuse("invalid base64"));
+        let root =
+            bytes(&head.sha256_root_hash)?.try_into().map_err(|_| refuse("expected a root of 32 bytes"))?;
         let signature = bytes(&head.tree_head_signature)?;
         Ok(SignedTreeHead { size: head.tree_size, timestamp: head.timestamp, root, signature })
     }

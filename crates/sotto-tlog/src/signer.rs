@@ -66,7 +66,7 @@ impl LogSigner {
     /// # Errors
     /// [`LogError::KeyText`].
     pub fn from_file(text: &str) -> Result<Self> {
-        let refuse = || LogError::KeyText("PRIVATE+KEY+NAME+ID+BASE64, with an Ed25519 key, was expected");
+        let refuse = || LogError::KeyText("expected PRIVATE+KEY+NAME+ID+BASE64, with an Ed25519 key");
         let mut parts = text.trim().strip_prefix(PREFIX).ok_or_else(refuse)?.splitn(3, '+');
         let (Some(name), Some(id), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse());

@@ -49,7 +49,7 @@ pub struct WitnessKey {
 impl WitnessKey {
     fn new(name: &str, key: VerifyingKey) -> Result<Self> {
         if !is_key_name(name) {
-            return Err(LogError::KeyText("a witness's name has no spaces and no plus"));
+            return Err(LogError::KeyText("expected a witness name without spaces and plus signs"));
         }
         Ok(WitnessKey { name: name.into(), key })
     }
@@ -95,7 +95,7 @@ impl fmt::Display for WitnessKey {
 impl FromStr for WitnessKey {
     type Err = LogError;
     fn from_str(text: &str) -> Result<Self> {
-        let refuse = || LogError::KeyText("NAME+ID+BASE64 of a witness (signature type 4) was expected");
+        let refuse = || LogError::KeyText("expected NAME+ID+BASE64 of a witness (signature type 4)");
         let mut parts = text.trim().splitn(3, '+');
         let (Some(name), Some(number), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse());
@@ -104,7 +104,7 @@ impl FromStr for WitnessKey {
         let Some((&KIND, bytes)) = decoded.split_first() else { return Err(refuse()) };
         let bytes: &[u8; 32] = bytes.try_into().map_err(|_| LogError::KeyText(CUT))?;
         let key = VerifyingKey::from_bytes(bytes);
-        let key = Self::new(name, key.map_err(|_| LogError::KeyText("these 32 bytes are no Ed25519 key"))?)?;
+        let key = Self::new(name, key.map_err(|_| LogError::KeyText("not an Ed25519 key"))?)?;
         if number != format!("{:08x}", key.id()) {
             return Err(LogError::KeyText(OTHER_NUMBER));
         }
@@ -166,7 +166,7 @@ impl Cosigner {
     /// # Errors
     /// [`LogError::KeyText`].
     pub fn from_file(text: &str) -> Result<Self> {
-        let refuse = || LogError::KeyText("PRIVATE+KEY+NAME+ID+BASE64 of a witness was expected");
+        let refuse = || LogError::KeyText("expected PRIVATE+KEY+NAME+ID+BASE64 of a witness");
         let mut parts = text.trim().strip_prefix(PREFIX).ok_or_else(refuse)?.splitn(3, '+');
         let (Some(name), Some(number), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse());

@@ -35,7 +35,7 @@ impl LogWriter {
         let name = to.display().to_string();
         fs::create_dir_all(&to).map_err(LogError::storage(&name))?;
         if to.join(layout.checkpoint()).exists() {
-            let there = std::io::Error::new(ErrorKind::AlreadyExists, "there is a log already");
+            let there = std::io::Error::new(ErrorKind::AlreadyExists, "a log exists here already");
             return Err(LogError::storage(&name)(there));
         }
         Ok(LogWriter { to, layout, size: 0, open: Vec::new(), bundle: Vec::new(), durable: false })
@@ -77,7 +77,7 @@ impl LogWriter {
     pub fn append(&mut self, written: &[u8]) -> Result<()> {
         let index = self.size();
         let refuse =
-            || LogError::Entry { path: "the new entry".into(), index, why: "it is not one entry".into() };
+            || LogError::Entry { path: "the new entry".into(), index, why: "not exactly one entry".into() };
         let mut entries = BundleEntries::new(self.layout, written, index, "the new entry");
         let entry = entries.next().ok_or_else(refuse)??;
         if entry.written.len() != written.len() {

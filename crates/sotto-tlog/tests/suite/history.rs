@@ -67,7 +67,7 @@ fn a_witness_refuses_a_log_that_contradicts_itself() {
     // Two catalogs of one epoch, whatever previous entry the second one names.
     for twin in [entry("words", 1, 1), after(&first, entry("words", 1, 1)), first.clone()] {
         let (index, why) = conflict(&[first.clone(), other.clone(), twin]);
-        assert_eq!((index, why.as_str()), (2, "the log has another entry of that epoch"));
+        assert_eq!((index, why.as_str()), (2, "the log has another entry of the same epoch"));
     }
     // An earlier epoch after a later one.
     let (index, why) = conflict(&[first.clone(), second.clone(), after(&second, entry("words", 1, 1))]);
