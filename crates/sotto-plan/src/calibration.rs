@@ -114,10 +114,10 @@ pub enum CalibrationError {
     #[error("{0}")]
     Storage(#[from] std::io::Error),
     /// The file is not a calibration.
-    #[error("it is damaged: {0}")]
+    #[error("damaged: {0}")]
     Damaged(String),
     /// The calibration is of another machine, or another version of sotto.
-    #[error("it was measured on another machine or by another version: {0}")]
+    #[error("measured on another machine or by another version: {0}")]
     OtherMachine(String),
 }
 
@@ -128,7 +128,7 @@ impl Calibration {
     /// [`CalibrationError`].
     pub fn recall(file: &Path, machine: &str) -> Result<Self, CalibrationError> {
         if std::fs::metadata(file)?.len() > MAX_BYTES {
-            return Err(CalibrationError::Damaged(format!("it has more than {MAX_BYTES} bytes")));
+            return Err(CalibrationError::Damaged(format!("the file has more than {MAX_BYTES} bytes")));
         }
         let text = std::fs::read(file)?;
         let read: Calibration =
@@ -154,7 +154,7 @@ impl Calibration {
     fn check(&self) -> Result<(), String> {
         if self.format != FORMAT {
             return Err(format!(
-                "its format is {:?}, not {FORMAT}",
+                "the format is {:?}, expected {FORMAT}",
                 self.format.chars().take(40).collect::<String>()
             ));
         }
@@ -166,7 +166,7 @@ impl Calibration {
             let counts = [sample.server_ops, sample.client_ops, sample.rows, sample.row_bytes];
             let parted = sample.parts.is_none_or(|parts| parts.parts > 0 && parts.answer_bytes > 0);
             if !are_times || !parted || sample.pass_lookups == 0 || counts.contains(&0) || self.threads == 0 {
-                return Err("a figure of it is no time, or no count".to_owned());
+                return Err("a value in the calibration is not a valid time or count".to_owned());
             }
         }
         Ok(())

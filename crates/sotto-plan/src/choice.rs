@@ -73,13 +73,14 @@ impl PlanChoice {
         let damaged =
             |why: String| PlanError::Damaged(why.chars().filter(|c| !c.is_control()).take(200).collect());
         if plan.len() > MAX_BYTES {
-            return Err(damaged(format!("it has more than {MAX_BYTES} bytes")));
+            return Err(damaged(format!("the file has more than {MAX_BYTES} bytes")));
         }
         let file: PlanFile = serde_json::from_slice(plan).map_err(|why| damaged(why.to_string()))?;
         if file.format != FORMAT {
-            return Err(damaged(format!("its format is {:?}, not {FORMAT}", file.format)));
+            return Err(damaged(format!("the format is {:?}, expected {FORMAT}", file.format)));
         }
-        let chosen = file.chosen.ok_or_else(|| damaged("it chose nothing: no scheme fitted".to_owned()))?;
+        let chosen =
+            file.chosen.ok_or_else(|| damaged("the plan chose no scheme, since none fitted".to_owned()))?;
         chosen.goal()?;
         let keys = match chosen.keys {
             Some(KeyChoice::Rows { probes, slots }) => {
@@ -88,7 +89,7 @@ impl PlanChoice {
             _ => true,
         };
         if !keys || chosen.batch.is_some_and(|batch| !(1..=4096).contains(&batch)) || chosen.lookups == 0 {
-            return Err(damaged("a figure of its choice is out of range".to_owned()));
+            return Err(damaged("a value of the chosen plan is out of range".to_owned()));
         }
         Ok(chosen)
     }
@@ -99,7 +100,7 @@ impl PlanChoice {
     /// [`PlanError::Damaged`] if there is no such goal.
     pub fn goal(&self) -> Result<Goal, PlanError> {
         let found = Goal::ALL.into_iter().find(|goal| goal.name() == self.goal);
-        found.ok_or_else(|| PlanError::Damaged("there is no such goal".to_owned()))
+        found.ok_or_else(|| PlanError::Damaged("the plan has an unknown goal".to_owned()))
     }
 }
 

@@ -13,7 +13,7 @@ pub enum PlanError {
         why: String,
     },
     /// The input is not a plan.
-    #[error("this is no plan that can be taken: {0}")]
+    #[error("the plan cannot be used: {0}")]
     Damaged(String),
 }
 

@@ -15,10 +15,10 @@ pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Ve
     }
     leaks.push("timing and counts".to_owned());
     if keys_bytes > 0 {
-        leaks.push("which requests are one client's, for a day".to_owned());
+        leaks.push("which requests belong to one client, for a day".to_owned());
     }
     if entry.upkeep.is_some() {
-        leaks.push("when a client has hints made".to_owned());
+        leaks.push("when a client requests hints".to_owned());
     }
     if is_symmetric {
         leaks.push("how many rows each client opens".to_owned());

@@ -28,12 +28,12 @@ pub(crate) fn over(
     if machines == 1 {
         return Ok(None);
     }
-    let parts = entry.server.parts.ok_or("its tables cannot be cut into parts that answer together")?;
+    let parts = entry.server.parts.ok_or("its tables cannot be split into parts")?;
     let mut partials = 0u64;
     for (group, layout) in &price.tables {
         let most = (parts.most)(&layout.params).map_err(|why| why.to_string())?;
         if most < machines {
-            return Err(format!("a table of it has at most {most} parts, one to a machine"));
+            return Err(format!("its tables have at most {most} parts, each on one machine"));
         }
         let queries =
             group.tables.saturating_mul(group.visits).saturating_mul(layout.packing.records_per_row() as u64);

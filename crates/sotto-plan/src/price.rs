@@ -125,9 +125,7 @@ impl RequestCost {
         let (costs, queried) = (&layout.report.costs, entry.query_servers as u64);
         let each = layout.packing.records_per_row() as u64;
         if entry.state.is_some() && each > 1 {
-            return Err(
-                "its clients keep hints, and a row takes several records: a hint is for one".to_owned()
-            );
+            return Err("its hints are for one record, and a row spans several records".to_owned());
         }
         let lookups = group.tables.saturating_mul(group.visits);
         let queries = lookups.saturating_mul(each);
@@ -197,7 +195,7 @@ fn hints(entry: &SchemeEntry, layout: &RecordLayout, tables: u64) -> Result<u64,
     let (request_bytes, response_bytes) =
         (hint_server.sizes)(&layout.params).map_err(|why| why.to_string())?;
     let hint_requests =
-        hint_requests(&layout.report).ok_or("it does not say how many hints a client has made")?;
+        hint_requests(&layout.report).ok_or("its report lacks the number of hint requests")?;
     Ok(request_bytes.saturating_add(response_bytes).saturating_mul(hint_requests).saturating_mul(tables))
 }
 

@@ -155,15 +155,15 @@ fn suits(aim: RankBy) -> Goal {
 fn trusted(work: &Workload, entry: &SchemeEntry) -> Result<(), String> {
     if entry.servers > 1 && work.trust == ServerTrust::OneServer {
         return Err(format!(
-            "it takes {} servers of operators that do not put together what they see (--trust two-servers)",
+            "needs {} servers of operators that do not share what they see (--trust two-servers)",
             entry.servers
         ));
     }
     if work.symmetric && work.batch.is_some() {
-        return Err("a table for several rows at once cannot be symmetric".to_owned());
+        return Err("a batch table cannot be symmetric".to_owned());
     }
     if work.symmetric && matches!(work.data, crate::TableData::Key { .. }) {
-        return Err("a table that is asked by key cannot be symmetric".to_owned());
+        return Err("a keyword table cannot be symmetric".to_owned());
     }
     Ok(())
 }
@@ -278,17 +278,17 @@ fn within(work: &Workload, offer: &Candidate) -> Result<(), String> {
     if memory > work.machine.memory_bytes {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         return Err(format!(
-            "memory: it keeps {} MiB of {} MiB that a machine has (--machines cuts a table)",
+            "memory: needs {} MiB, a machine has {} MiB (--machines splits a table)",
             mib(memory),
             mib(work.machine.memory_bytes)
         ));
     }
     let latency = 1e3 * offer.modeled.map_or(offer.loaded_p50_s, |cut| cut.latency_s);
     if let Some(most) = work.most_latency_ms.filter(|most| latency > *most) {
-        return Err(format!("latency: {latency:.0} ms, and {most:.0} ms is the longest"));
+        return Err(format!("latency: {latency:.0} ms, above the limit of {most:.0} ms"));
     }
     if let Some(most) = work.most_client_bytes.filter(|most| offer.client_bytes > *most) {
-        return Err(format!("clients would keep {} bytes, and {most} is the most", offer.client_bytes));
+        return Err(format!("client state: {} bytes, above the limit of {most}", offer.client_bytes));
     }
     Ok(())
 }

@@ -82,7 +82,7 @@ impl RequestTables {
                 };
                 let open = ArrangementLimits { probes: None, slots: None, bands };
                 let keys = arrangement(counted, open, &costing).map_err(|why| why.to_string())?;
-                let keys = keys.ok_or("no parameters fit any arrangement of its keys")?;
+                let keys = keys.ok_or("no parameters fit any layout of the keys")?;
                 let sizes = keys.sizes(counted).map_err(|why| why.to_string())?;
                 (Some(keys), (sizes.rows, 0, sizes.row_bytes), keys.probes(), sizes.catalog_bytes)
             }

@@ -171,17 +171,17 @@ impl Workload {
     /// [`PlanError::Workload`] with the value and its limits.
     pub fn check(&self) -> Result<(), PlanError> {
         let count = |what, value: u64, least: u64, most: u64| {
-            let why = || PlanError::workload(what, format!("is {value}: it is {least} to {most}"));
+            let why = || PlanError::workload(what, format!("is {value}, expected {least} to {most}"));
             if (least..=most).contains(&value) { Ok(()) } else { Err(why()) }
         };
         let real = |what, value: f64, least: f64, most: f64| {
-            let why = || PlanError::workload(what, format!("is {value}: it is {least} to {most}"));
+            let why = || PlanError::workload(what, format!("is {value}, expected {least} to {most}"));
             if (least..=most).contains(&value) { Ok(()) } else { Err(why()) }
         };
         match &self.data {
             TableData::Row { rows, row_bytes, room } => {
                 count("the number of rows", *rows, 1, MAX_ROWS)?;
-                count("the room for more rows", *room, 0, MAX_ROWS)?;
+                count("the headroom", *room, 0, MAX_ROWS)?;
                 count("the width of a row", *row_bytes, 1, MAX_ROW_BYTES)?;
             }
             TableData::Key { keys, value_bytes, .. } => {

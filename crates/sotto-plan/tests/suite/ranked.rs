@@ -90,7 +90,7 @@ fn parts_are_modeled_and_said_to_be() {
         assert!(cut.server_s > offer.server_s * 1.19, "{}", offer.choice.scheme);
         assert_eq!(cut.partials_bytes % 4, 0);
     }
-    assert!(plan.refused.iter().any(|refused| refused.why.contains("cannot be cut")));
+    assert!(plan.refused.iter().any(|refused| refused.why.contains("cannot be split")));
 }
 
 #[test]
