@@ -68,21 +68,21 @@ impl Default for BhttpLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BhttpError {
     /// The message is of another kind than expected.
-    #[error("it is no message of this kind")]
+    #[error("not a message of this kind")]
     Kind,
     /// The message ends too early.
-    #[error("it is cut off")]
+    #[error("truncated message")]
     Short,
     /// The message is followed by something else than zeros.
-    #[error("something follows its end")]
+    #[error("bytes after the end of the message")]
     Long,
     /// The fields exceed the limits.
-    #[error("its fields are too many or too long")]
+    #[error("too many or too long fields")]
     TooMuch,
     /// A name, a value or a text is invalid in HTTP.
-    #[error("it has a field or a text that HTTP does not have")]
+    #[error("invalid HTTP field or text")]
     Text,
     /// The status is invalid for a response.
-    #[error("no response has this status")]
+    #[error("invalid response status")]
     Status,
 }

@@ -52,7 +52,7 @@ impl GatewayKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// The bytes are not an encapsulated request.
-    #[error("the request is cut off")]
+    #[error("the request is truncated")]
     Malformed,
     /// The request names a key or a cipher that the gateway does not know.
     #[error("no key of this gateway has this id and these algorithms")]

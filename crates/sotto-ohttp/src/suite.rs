@@ -45,7 +45,7 @@ pub enum Aead {
 
 /// Error of sealing or opening a message. It deliberately says no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it cannot be opened with this key")]
+#[error("cannot be decrypted with this key")]
 pub struct AeadError;
 
 impl Aead {

@@ -15,14 +15,17 @@ use rand_core::CryptoRng;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The key is invalid.
-    #[error("the issuer's key is no RSA key of 2048 bits for blind signatures")]
+    #[error("the issuer's key is not an RSA key of 2048 bits for blind signatures")]
     Key,
     /// The directory, which is the same for everyone, does not contain the key: the key may
     /// identify this client.
-    #[error("the issuer's directory has not the key that it gave: a key for one user would tell who is who")]
+    #[error(
+        "the issuer's directory lacks the key that the issuer gave: a key for one user alone would identify the \
+         user"
+    )]
     UnlistedKey,
     /// The response is not a signature of the request.
-    #[error("the issuer's answer is no signature of the request")]
+    #[error("the issuer's response is not a signature of the request")]
     Signature,
     /// The library could not make a request.
     #[error("no request could be made")]

@@ -84,7 +84,7 @@ impl GrantedSignature {
     /// [`IssuerError::Broken`] if the key cannot sign.
     pub fn sign(&self, rng: &mut dyn CryptoRng) -> Result<Vec<u8>, IssuerError> {
         let signed = self.timed.key.sign(&self.blinded, rng);
-        signed.ok_or_else(|| IssuerError::Broken(LedgerError("a key that signs nothing".into())))
+        signed.ok_or_else(|| IssuerError::Broken(LedgerError("the key cannot sign".into())))
     }
 }
 
@@ -168,20 +168,20 @@ impl Issuer {
     ) -> Result<GrantedSignature, IssuerError> {
         let (tier, user) = self.user(authorization)?;
         let Some(request) = TokenRequest::take(body) else {
-            return refused(422, "a token request of type 2 has 259 bytes");
+            return refused(422, "expected a token request of type 2, of 259 bytes");
         };
         // A client that requested the key just before its successor took over still uses it.
         let good = |timed: &&Arc<ScheduledKey>| timed.from <= now || self.ring.is_signing(timed, now);
         let found = self.ring.short(request.key).filter(|timed| timed.tier == tier).filter(good);
         let Some(timed) = found else {
-            return refused(422, "not the key of the user's tier: ask for it again");
+            return refused(422, "not the current key of the user's tier: fetch it again");
         };
         if !timed.key.public().takes(&request.blinded) {
-            return refused(422, "the blinded message is no number below the modulus");
+            return refused(422, "the blinded message is not below the modulus");
         }
         // Counted first: a user who has the maximum number of tokens causes no signatures.
         if !ledger.count_issued(timed.serial, &user, self.max_issued)? {
-            return refused(429, "the user had as many tokens as there are for one key");
+            return refused(429, "the user has reached the number of tokens per key");
         }
         Ok(GrantedSignature { timed: timed.clone(), blinded: request.blinded })
     }
@@ -209,19 +209,16 @@ impl Issuer {
     /// 401 if the token is missing, or is not of a valid key.
     pub fn verify(&self, authorization: Option<&str>, now: u64) -> Result<VerifiedToken, IssuerError> {
         let wanted = |why| self.wanted(why, now);
-        let text = authorization.and_then(private_token).ok_or_else(|| wanted("a token is wanted"))?;
+        let text = authorization.and_then(private_token).ok_or_else(|| wanted("a token is required"))?;
         // The text is at most as long as a token with padding: nothing longer is decoded.
         let bytes = (text.len() <= TOKEN.div_ceil(3) * 4).then(|| URL_SAFE.decode(text).ok()).flatten();
-        let token = bytes.and_then(|bytes| Token::take(&bytes)).ok_or_else(|| wanted("this is no token"))?;
-        let timed = self
-            .ring
-            .by_id(&token.key)
-            .ok_or_else(|| wanted("a token of a key that does not count any more"))?;
+        let token = bytes.and_then(|bytes| Token::take(&bytes)).ok_or_else(|| wanted("not a token"))?;
+        let timed = self.ring.by_id(&token.key).ok_or_else(|| wanted("the token's key has expired"))?;
         if self.issuer.as_ref().is_some_and(|issuer| sha256(&challenge(issuer)) != token.challenge) {
-            return Err(wanted("a token of another challenge"));
+            return Err(wanted("the token answers another challenge"));
         }
         if !timed.key.public().verifies(&token) {
-            return Err(wanted("a token that was not signed"));
+            return Err(wanted("the token's signature is not valid"));
         }
         Ok(VerifiedToken { tier: timed.tier.clone(), serial: timed.serial, nonce: token.nonce })
     }
@@ -233,7 +230,7 @@ impl Issuer {
     pub fn spend(&self, token: &VerifiedToken, now: u64, ledger: &dyn Ledger) -> Result<(), IssuerError> {
         match ledger.spend_token(token.serial, &token.nonce)? {
             true => Ok(()),
-            false => Err(self.wanted("a token that was spent", now)),
+            false => Err(self.wanted("the token was spent already", now)),
         }
     }
 
@@ -247,7 +244,7 @@ impl Issuer {
         let found = given.and_then(|given| self.users.find(given));
         let authenticate = || Some("Bearer".to_owned());
         let nobody =
-            || Refusal { status: 401, why: "nobody who may have tokens", authenticate: authenticate() };
+            || Refusal { status: 401, why: "the user may not have tokens", authenticate: authenticate() };
         found.ok_or_else(|| IssuerError::Refused(nobody()))
     }
 

@@ -99,7 +99,7 @@ impl IssuerKeys {
         for tier in tiers.iter().take(MAX_TIERS) {
             let Some(from) = ring.next(tier, now) else { continue };
             let key = ring.another(rng)?;
-            let der = key.to_der().ok_or_else(|| LedgerError("a new key cannot be written".into()))?;
+            let der = key.to_der().ok_or_else(|| LedgerError("a new key cannot be encoded".into()))?;
             let serial = ledger.store_key(tier, from, &der)?;
             ring.keys.push(Arc::new(ScheduledKey { serial, tier: tier.clone(), from, key }));
         }

@@ -25,7 +25,7 @@ pub struct StoredKey {
 
 /// The ledger cannot be read or written. Nothing was issued and nothing was spent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the ledger of tokens: {0}")]
+#[error("token ledger: {0}")]
 pub struct LedgerError(pub String);
 
 /// Storage of keys, spent tokens and counts. When a call returns, its effect is durable.

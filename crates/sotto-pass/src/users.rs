@@ -66,18 +66,18 @@ impl UserTiers {
             let mut words = line.split_ascii_whitespace();
             let Some(tier) = words.next().filter(|word| !word.starts_with('#')) else { continue };
             let given =
-                words.next().ok_or(bad("a tier and what the user was given, with a space between them"))?;
+                words.next().ok_or(bad("expected a tier and the user's token, separated by a space"))?;
             if words.next().is_some_and(|word| !word.starts_with('#')) {
-                return Err(bad("more than a tier and what the user was given"));
+                return Err(bad("unexpected text after the tier and the user's token"));
             }
             let digest = match given.strip_prefix("sha256:") {
-                Some(hex) => digest(hex).ok_or(bad("after sha256: come 64 hexadecimal digits"))?,
+                Some(hex) => digest(hex).ok_or(bad("expected 64 hexadecimal digits after sha256:"))?,
                 None => sha256(given.as_bytes()),
             };
-            let tier = users.tier(tier).ok_or(bad("there are more than 64 tiers"))?;
+            let tier = users.tier(tier).ok_or(bad("more than 64 tiers"))?;
             match users.users.entry(TokenDigest(digest)) {
                 Entry::Vacant(entry) => entry.insert(tier),
-                Entry::Occupied(_) => return Err(bad("a user who was listed before")),
+                Entry::Occupied(_) => return Err(bad("the user is listed twice")),
             };
         }
         Ok(users)

@@ -70,7 +70,7 @@ fn refusal(path: &Path) -> io::Result<Option<String>> {
         return Ok(Some(format!("it is a link that user {} made", link.uid())));
     }
     if folder.uid() != user {
-        return Ok(Some(format!("it belongs to user {}, and this is user {user}", folder.uid())));
+        return Ok(Some(format!("it belongs to user {}, expected user {user}", folder.uid())));
     }
     let is_shared = folder.mode() & 0o022 != 0;
     Ok(is_shared.then(|| format!("others can write in it (mode {:04o})", folder.mode() & 0o7777)))
