@@ -208,7 +208,8 @@ impl Job<'_> {
 }
 
 fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
-    let long = || DbError::Scheme(Misuse::Rule("a stack's name leaves room for its tables' numbers").into());
+    let long =
+        || DbError::Scheme(Misuse::Rule("the stack's name is too long for the numbers of its tables").into());
     format!("{stack}-{number}").parse().map_err(|_| long())
 }
 
@@ -232,7 +233,7 @@ fn sizes(
         return Err(elsewhere(format!("the stack here is named {}", before.stack)));
     }
     let layers = BatchAccess::of(before).ok().flatten();
-    let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
+    let layers = layers.ok_or_else(|| elsewhere("the stack here has no batch code".to_owned()))?;
     let sizes = CodeSizes { rows, ..*layers.code().sizes() };
     if layers.max_batch() != max_lookups {
         let max = layers.max_batch();
@@ -240,9 +241,11 @@ fn sizes(
     }
     if sizes.items != items {
         let there = sizes.items / max_lookups.max(1);
-        return Err(elsewhere(format!("keys of the stack here lie in {there} rows each, and not in {each}")));
+        return Err(elsewhere(format!("keys of the stack here take {there} rows each, expected {each}")));
     }
-    sizes.check().map_err(|_| elsewhere("the stack's buckets do not suffice for so many rows".to_owned()))?;
+    sizes
+        .check()
+        .map_err(|_| elsewhere("the stack's buckets are too small for the number of rows".to_owned()))?;
     Ok(sizes)
 }
 

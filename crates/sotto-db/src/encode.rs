@@ -174,7 +174,9 @@ pub fn encode_pieces(
     let joined = ConcatTable::new(tables).map_err(DbError::Scheme)?;
     let (rows, row_bytes, buckets) = (joined.rows(), joined.row_bytes() as u64, tables.len() as u64);
     if buckets > 1 && options.headroom > 0 {
-        return Err(DbError::Scheme(Misuse::Rule("buckets have no room after their rows").into()));
+        return Err(DbError::Scheme(
+            Misuse::Rule("headroom is not possible in a table of several buckets").into(),
+        ));
     }
     let shape = TableShape {
         lookups_per_request: options.together,
@@ -187,7 +189,8 @@ pub fn encode_pieces(
     let verified = match made_of {
         Some(_) if options.verified == RowProofs::Yes => {
             let rule = Misuse::Rule(
-                "keys lie in sums of rows, which prove none of them: encode it without --row-proofs",
+                "keys are encoded as sums of rows, which row proofs do not cover: encode the table without \
+                 --row-proofs",
             );
             return Err(DbError::Scheme(rule.into()));
         }

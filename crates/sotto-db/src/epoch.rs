@@ -201,6 +201,6 @@ fn of_epoch(image: Arc<ImageFile>, epoch: Epoch) -> Result<Arc<ImageFile>> {
     if image.catalog().epoch == epoch {
         return Ok(image);
     }
-    let problem = ImageProblem::Malformed { why: "the file's name says another epoch" };
+    let problem = ImageProblem::Malformed { why: "the file's name has another epoch than its catalog" };
     Err(DbError::Image { path: image.path().to_owned(), problem })
 }

@@ -47,7 +47,7 @@ pub enum DbError {
     #[error(transparent)]
     Catalog(#[from] CatalogError),
     /// The publisher's log cannot be read or extended.
-    #[error("the log of catalogs in {}: {source}", folder.display())]
+    #[error("the catalog log in {}: {source}", folder.display())]
     Log {
         /// Folder of the log.
         folder: PathBuf,
@@ -70,7 +70,7 @@ pub enum DbError {
         dir: PathBuf,
     },
     /// A stack or a table of another protocol is at a path where only a table can be used.
-    #[error("{}: this is {found}, and a table is needed", path.display())]
+    #[error("{}: expected a table, got {found}", path.display())]
     NotATable {
         /// The path given.
         path: PathBuf,
@@ -78,7 +78,7 @@ pub enum DbError {
         found: &'static str,
     },
     /// The epoch is not in the folder.
-    #[error("{}: there is no epoch {epoch} here", dir.display())]
+    #[error("{}: no epoch {epoch} here", dir.display())]
     NoEpoch {
         /// The table's folder.
         dir: PathBuf,
@@ -86,7 +86,10 @@ pub enum DbError {
         epoch: Epoch,
     },
     /// The folder already belongs to a table with another name.
-    #[error("{}: this folder holds table {found:?}, not {wanted:?}: use another folder, or that name", dir.display())]
+    #[error(
+        "{}: the folder holds table {found:?}, not {wanted:?}: use another folder, or name the table {found:?}",
+        dir.display()
+    )]
     OtherTable {
         /// The table's folder.
         dir: PathBuf,
@@ -97,8 +100,8 @@ pub enum DbError {
     },
     /// The folder's images are signed with another key.
     #[error(
-        "{}: the epochs here are signed by {found}, not {given}: clients that pinned that key would \
-         refuse the next one; give the same key, or publish from another folder",
+        "{}: the epochs here are signed by {found}, not {given}: clients that pinned the key would refuse the next \
+         epoch; give the same key, or publish from another folder",
         dir.display()
     )]
     OtherKey {
@@ -110,7 +113,7 @@ pub enum DbError {
         given: PublicKey,
     },
     /// A signing key cannot replace the current one.
-    #[error("{}: no other key can sign this: {why}", dir.display())]
+    #[error("{}: the signing key cannot be replaced: {why}", dir.display())]
     CannotRotate {
         /// The table's folder.
         dir: PathBuf,
@@ -118,16 +121,15 @@ pub enum DbError {
         why: &'static str,
     },
     /// A key file can be read by other users.
-    #[error("{}: this key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
+    #[error("{}: the key file can be read by other users: chmod 600 it, and consider making a new key", path.display())]
     KeyExposed {
         /// Path of the key file.
         path: PathBuf,
     },
     /// The key that opens the rows of a symmetric table is missing.
     #[error(
-        "{}: the key that opens the rows of this symmetric table is not here: bring the file back; without it, remove \
-        the table's \
-         epochs and encode it afresh, with a key of its own",
+        "{}: the OPRF key, which opens the rows of this symmetric table, is missing: restore the file; without it, \
+         remove the table's epochs and encode the table afresh, with a new key",
         path.display()
     )]
     NoOprfKey {
@@ -144,8 +146,8 @@ pub enum DbError {
     },
     /// The next epoch of a masked table would be unmasked.
     #[error(
-        "{}: the table here is symmetric, and its next epoch would be in the clear: encode it with --symmetric, or into another \
-         folder",
+        "{}: the table here is symmetric, and its next epoch would not be: encode it with --symmetric, or into \
+         another folder",
         dir.display()
     )]
     WasMasked {
@@ -154,15 +156,15 @@ pub enum DbError {
     },
     /// The scheme's tables cannot be split into parts.
     #[error(
-        "scheme {scheme} cannot cut a table (its README says why, under \"Tables in parts\"): leave --parts out, or take \
-         another scheme"
+        "scheme {scheme} cannot split a table into parts (its README says why, under \"Tables in parts\"): leave \
+         --parts out, or choose another scheme"
     )]
     CannotCut {
         /// Name of the scheme.
         scheme: String,
     },
     /// The table cannot be split into as many parts as requested.
-    #[error("this table can be cut into {most} parts at most, and not into {parts}: ask for fewer")]
+    #[error("the table can be split into at most {most} parts, not {parts}: choose fewer")]
     TooManyParts {
         /// Number of parts requested.
         parts: u32,
@@ -179,8 +181,8 @@ pub enum DbError {
     },
     /// The source differs from the one that the table's front was made from.
     #[error(
-        "{}: the rows of this source are not those that the front was made of: give the same file and the same options, or \
-        make the table's next epoch",
+        "{}: the rows of this source differ from those of the front: give the same file and the same options, or \
+         make the table's next epoch",
         front.display()
     )]
     OtherRows {
@@ -188,7 +190,7 @@ pub enum DbError {
         front: PathBuf,
     },
     /// The newest epoch of the folder is not in parts, or in another number of parts.
-    #[error("{}: the newest epoch here is {found}: make its front first (--parts {parts} --part front)", dir.display())]
+    #[error("{}: the newest epoch here is {found}: encode the front first (--parts {parts} --part front)", dir.display())]
     NoFront {
         /// The table's folder.
         dir: PathBuf,
@@ -212,14 +214,14 @@ pub enum DbError {
         why: &'static str,
     },
     /// The stack's tables are not the buckets of a batch code.
-    #[error("{}: this stack is not one of `sotto encode --batch`: make its next epoch as it was made", dir.display())]
+    #[error("{}: the stack was not made by `sotto encode --batch`: make its next epoch as the first was made", dir.display())]
     NoBatch {
         /// The stack's folder.
         dir: PathBuf,
     },
     /// The folder holds a table where a stack is to be made.
     #[error(
-        "{}: the directory holds a table, and not a stack of tables: give another directory, or make no stack",
+        "{}: expected a stack of tables in the directory, got a table: give another directory, or make no stack",
         dir.display()
     )]
     NoStack {
@@ -236,8 +238,8 @@ pub enum DbError {
     },
     /// A round of the batch code takes more queries than one request allows.
     #[error(
-        "a round asks the whole table {visits} times, and a request has room for {room}: make rounds of another size, or rows \
-        narrower"
+        "a round needs {visits} queries to the whole table, and a request holds {room}: choose another round size, \
+         or narrower rows"
     )]
     NoRoomInRequest {
         /// Number of queries per round to the whole table.
@@ -247,8 +249,8 @@ pub enum DbError {
     },
     /// The batch code takes more tables than a stack may have.
     #[error(
-        "a round of so many takes {tables} tables, and a stack has {most}: make smaller rounds, or take a scheme that has \
-        several buckets in one table"
+        "the round size needs {tables} tables, and a stack holds {most}: choose smaller rounds, or a scheme with \
+         several buckets in one table"
     )]
     TooManyTables {
         /// Number of tables that the code takes.
@@ -258,8 +260,8 @@ pub enum DbError {
     },
     /// The stored description of a table's source is invalid.
     #[error(
-        "{}: it does not say how the table's source was read: \
-         remove it, and say which columns are meant; or encode the table afresh",
+        "{}: the file does not describe how the table's source was read: remove it and name the columns, or encode \
+         the table afresh",
         path.display()
     )]
     Source {
@@ -267,14 +269,15 @@ pub enum DbError {
         path: PathBuf,
     },
     /// The changes file contains no change.
-    #[error("{}: no changed rows in it: nothing to do", path.display())]
+    #[error("{}: the file has no changed rows, so there is nothing to do", path.display())]
     NoChanges {
         /// Path of the changes file.
         path: PathBuf,
     },
     /// The changes cover only parts of blocks and give no block another value.
     #[error(
-        "{}: nothing to do: its ranges cover {blocks} blocks in part, and {why}: give whole blocks, or encode the table afresh",
+        "{}: nothing to do: the ranges cover {blocks} blocks in part, and {why}: give whole blocks, or encode the \
+         table afresh",
         path.display()
     )]
     PartOfBlocks {
@@ -287,9 +290,8 @@ pub enum DbError {
     },
     /// An appended row does not fit into the table's records.
     #[error(
-        "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
-         (which makes the next epoch, and every client fetches everything anew; `sotto encode --headroom N` leaves room for N \
-         more)"
+        "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh (which makes the \
+         next epoch, and every client fetches everything again; `sotto encode --headroom N` leaves room for N more)"
     )]
     PastCapacity {
         /// Number of the row.
@@ -310,17 +312,15 @@ pub enum ImageProblem {
     #[error("this is not a sotto image")]
     NotAnImage,
     /// The file was written by another version of the format.
-    #[error(
-        "written in image format {found}, this build reads format 1: encode the table afresh, or upgrade"
-    )]
+    #[error("expected image format 1, got format {found}: encode the table afresh, or upgrade sotto")]
     Version {
         /// Version of the format that the file names.
         found: u32,
     },
     /// The file is shorter or longer than its header says.
     #[error(
-        "the file has {have} bytes, its header says {want}: it was cut short or appended to; copy it again, or encode \
-        the table afresh"
+        "the file has {have} bytes, its header says {want}: it was truncated or appended to; copy it again, or \
+         encode the table afresh"
     )]
     Length {
         /// Bytes in the file.
@@ -329,13 +329,16 @@ pub enum ImageProblem {
         want: u64,
     },
     /// The file is a table of another protocol, which has no catalog.
-    #[error("this is a table of Apple's lookups: `sotto serve --apple` serves it")]
+    #[error("this is a table of Apple's protocol: `sotto serve --apple` serves it")]
     Foreign,
     /// The file is a table with a catalog where one of another protocol is required.
-    #[error("this is no table of Apple's lookups: `sotto serve` serves it without --apple")]
+    #[error("this is not a table of Apple's protocol: `sotto serve` serves it without --apple")]
     NotForeign,
     /// The file holds a piece of a table in parts where another piece is required.
-    #[error("this is {found}: a directory opens all pieces of a table together, `sotto inspect` shows one")]
+    #[error(
+        "this is {found}: open the directory, which has all parts of the table; `sotto inspect` shows a single \
+         one"
+    )]
     Piece {
         /// Piece that the file holds.
         found: FileKind,
@@ -350,8 +353,8 @@ pub enum ImageProblem {
     },
     /// The rows differ from those that the publisher signed.
     #[error(
-        "its {what} are not those that its publisher has signed: do not serve it; copy it again from its publisher, or \
-        encode the table afresh"
+        "the {what} differ from those that the publisher signed: do not serve the file; copy it again from the \
+         publisher, or encode the table afresh"
     )]
     Rows {
         /// Name of what differs.
@@ -359,18 +362,18 @@ pub enum ImageProblem {
     },
     /// The file was written to or cut short since it was opened.
     #[error(
-        "the file was written to or cut short while it was open: put a whole image in its place (copy it under another name, \
-         then rename it), or encode the table afresh"
+        "the file was written to or truncated while it was open: put a complete image in its place (copy it under \
+         another name, then rename it), or encode the table afresh"
     )]
     Changed,
     /// The header matches its digest but contradicts itself.
-    #[error("the header contradicts itself: {why}; encode the table afresh")]
+    #[error("the header is inconsistent: {why}; encode the table afresh")]
     Malformed {
         /// The contradiction.
         why: &'static str,
     },
     /// The catalog in the file was refused.
-    #[error("the catalog inside: {why}")]
+    #[error("the catalog in the file: {why}")]
     Catalog {
         /// Reason for the refusal.
         why: String,

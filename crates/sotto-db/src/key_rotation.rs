@@ -116,7 +116,7 @@ pub fn rotate(
     let dir = lock.dir();
     let refuse = |why| Err(DbError::CannotRotate { dir: dir.path().to_owned(), why });
     if dir.stack().is_some() {
-        return refuse("a table of a stack is signed with the key of its stack: rotate that");
+        return refuse("the table belongs to a stack and is signed with the stack's key: rotate that key");
     }
     let (published, tables) = match StackDir::find(dir.path()) {
         Some(stack) => Publication::stack(dir, &stack)?,
@@ -124,7 +124,7 @@ pub fn rotate(
     };
     let old_file = files.old.map_or_else(|| dir.path().join(KEY), Path::to_owned);
     if !old_file.exists() {
-        return refuse("its signing key is not there, and nobody else can name another: give it");
+        return refuse("the signing key, which must name its successor, is missing: give the key file");
     }
     let old = dir.signing_key(Some(&old_file), rng)?;
     if published.key != old.public() && !is_successor(dir, &published.name, published.key, old.public())? {

@@ -98,7 +98,7 @@ impl LayoutSearch<'_> {
             (None, RowProofs::Yes) => {
                 plain?;
                 let rule = Misuse::Rule(
-                    "no parameters leave room for what proves rows: encode it without --row-proofs",
+                    "no parameters leave room for row proofs: encode the table without --row-proofs",
                 );
                 Err(DbError::Scheme(rule.into()))
             }

@@ -39,7 +39,7 @@ impl RowMasker<'_> {
     /// [`Misuse::Rule`], never for tables with a name.
     pub fn row(&self, row: u64, item: &[u8]) -> sotto_core::Result<Vec<u8>> {
         let version = MaskVersion(self.epoch.0);
-        let refused = |_: OprfError| Misuse::Rule("a table's name is an input of the function");
+        let refused = |_: OprfError| Misuse::Rule("the table's name is not a valid input of the OPRF");
         let input = Input::row(self.table.as_str(), row, version).map_err(refused)?;
         let output = self.key.at(&input).map_err(refused)?;
         Ok(RowMask::new(&output).close(version, item))

@@ -64,7 +64,7 @@ impl PathKind {
     pub fn other_title(&self) -> Option<&'static str> {
         match self {
             PathKind::Stack(_) => Some("a stack of tables"),
-            PathKind::Foreign(..) | PathKind::ForeignFile => Some("a table of Apple's private lookups"),
+            PathKind::Foreign(..) | PathKind::ForeignFile => Some("a table of Apple's protocol"),
             PathKind::Missing | PathKind::Table(_) | PathKind::File => None,
         }
     }

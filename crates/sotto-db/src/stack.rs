@@ -103,7 +103,7 @@ impl StackDir {
         let signed = succession::sign(&self.root()?, stack, key)?;
         for file in &stack.files {
             let there = files.iter().find(|bytes| file.is(bytes));
-            let bytes = there.ok_or(CatalogError::Disagree { what: "its public files" })?;
+            let bytes = there.ok_or(CatalogError::Disagree { what: "the public files" })?;
             whole(&self.file_path(file), bytes)?;
         }
         whole(&self.path.join(STACK), &signed.to_bytes())?;

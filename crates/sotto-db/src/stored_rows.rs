@@ -140,20 +140,20 @@ impl StoredRows {
         let refused = |why| DbError::Rows { path: path.clone(), why };
         let failed = |e| DbError::io("reading rows", &path, e);
         if !path.exists() {
-            return Err(refused("the rows that an update changes were kept here, and are gone"));
+            return Err(refused("the stored rows, which an update needs, are missing"));
         }
         let file = File::open(&path).map_err(failed)?;
-        let width = usize::try_from(row_bytes).map_err(|_| refused("too long for this machine"))?;
+        let width = usize::try_from(row_bytes).map_err(|_| refused("rows are too long for this machine"))?;
         let bytes = rows.checked_mul(row_bytes);
         let want = bytes.and_then(|bytes| bytes.checked_add(HEADER_BYTES as u64));
         if Some(file.metadata().map_err(failed)?.len()) != want {
-            return Err(refused("the file was cut short or appended to"));
+            return Err(refused("the file was truncated or appended to"));
         }
         let mut header = [0; HEADER_BYTES];
         file.read_exact_at(&mut header, 0).map_err(failed)?;
-        let header = RowsHeader::parse(&header).ok_or_else(|| refused("this is no file of rows"))?;
+        let header = RowsHeader::parse(&header).ok_or_else(|| refused("not a file of stored rows"))?;
         if header.catalog != of {
-            return Err(refused("these are the rows of another table, or of another epoch"));
+            return Err(refused("the rows are of another table or epoch"));
         }
         let stored = StoredRows { file, rows, row_bytes: width };
         let stage = ByteProgress::new(watch, "check rows", bytes.expect_or_default("the file is longer"));

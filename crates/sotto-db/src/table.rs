@@ -77,7 +77,7 @@ pub(crate) fn check_part(item: u64, len: u64, offset: u64, out: &[u8], width: us
 /// Checks that `out` is a whole number of items, all of which exist.
 pub(crate) fn check_read(first: u64, out: &[u8], width: usize, len: u64) -> Result<()> {
     if width == 0 || !out.len().is_multiple_of(width) {
-        return Err(Misuse::Rule("only whole rows are read").into());
+        return Err(Misuse::Rule("the buffer does not hold whole rows").into());
     }
     let end = first.saturating_add((out.len() / width) as u64);
     if end > len {

@@ -349,7 +349,7 @@ fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
     match key.public() == masked.key {
         true => Ok(Some(key)),
         false => {
-            let why = OprfError::KeyText("this is the key of other masks: bring back the one of this table");
+            let why = OprfError::KeyText("the key is that of other masks: restore the key of this table");
             Err(DbError::OprfKey { path: lock.dir().oprf_key_path(), why })
         }
     }

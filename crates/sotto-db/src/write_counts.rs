@@ -149,7 +149,7 @@ pub(crate) fn draw_whitening_seed(
 
 /// JSON form of parameters, as it is in a catalog.
 pub(crate) fn literal(params: &[u8]) -> Result<serde_json::Value> {
-    let rule = Misuse::Rule("a scheme's literal parameters are JSON");
+    let rule = Misuse::Rule("the scheme's parameters are not JSON");
     serde_json::from_slice(params).map_err(|_| DbError::Scheme(rule.into()))
 }
 

@@ -57,7 +57,9 @@ pub enum IngestProblem {
         why: String,
     },
     /// A line has another number of columns than the first line.
-    #[error("{found} columns, the first line has {expected}: is a value missing, or a quote?")]
+    #[error(
+        "expected {expected} columns as in the first line, got {found}: look for a missing value or quote"
+    )]
     Columns {
         /// Number of columns in the first line.
         expected: usize,
@@ -66,14 +68,15 @@ pub enum IngestProblem {
     },
     /// Pages of a Parquet file are compressed with a codec that this build does not support.
     #[error(
-        "its pages are compressed with {codec}, which this build does not read: write it with zstd, snappy or gzip"
+        "the pages are compressed with {codec}, which this build does not read: write the file with zstd, snappy or \
+         gzip"
     )]
     Codec {
         /// Name of the codec.
         codec: &'static str,
     },
     /// A value is null, and no option says what to store in its place.
-    #[error("the value is null: say what stands for one (--null VALUE), or leave such rows out")]
+    #[error("the value is null: give a value for it (--null VALUE), or leave such rows out")]
     Null,
     /// The first line may be a header or data, and data taken for a header would be published as
     /// column names.
@@ -84,8 +87,8 @@ pub enum IngestProblem {
     },
     /// A column of the table's source is not in the changes file.
     #[error(
-        "there is no such column; there are: {there}: say which is meant \
-         (--{part} COL), or that the first line is data (--no-header)"
+        "no such column; the columns are: {there}: choose one (--{part} COL), or pass --no-header if the first line \
+         is data"
     )]
     NoPart {
         /// Expected content of the column.
@@ -94,15 +97,15 @@ pub enum IngestProblem {
         there: String,
     },
     /// The requested column is not in the file.
-    #[error("there is no such column; there are: {there}")]
+    #[error("no such column; the columns are: {there}")]
     NoColumn {
         /// Names of the columns in the file.
         there: String,
     },
     /// Two columns have the requested name.
     #[error(
-        "columns {first} and {second} have this name: rename one, or ask for the column by its number (with --header, \
-         if the first line names columns)"
+        "columns {first} and {second} have the same name: rename one, or give the column by its number (with \
+         --header, if the first line names columns)"
     )]
     NameTwice {
         /// Number of the first column of this name.
@@ -118,8 +121,8 @@ pub enum IngestProblem {
     },
     /// The requested column is missing, and the only column contains another delimiter.
     #[error(
-        "there is no such column: the first line has one column, with {delimiter:?} in it: say that it parts columns \
-         (--delimiter {fix})", fix = shell(.delimiter)
+        "no such column: the first line is one column that contains {delimiter:?}: if that separates columns, pass \
+         --delimiter {fix}", fix = shell(.delimiter)
     )]
     OneColumn {
         /// The likely delimiter.
@@ -127,14 +130,14 @@ pub enum IngestProblem {
     },
     /// An empty line where the order of lines numbers the rows.
     #[error(
-        "the line is empty, and rows are numbered by their order: take the line out, write \"\" for an empty value, or number \
-         rows in a column of their own (--row)"
+        "the line is empty, and rows are numbered by their order: remove the line, write \"\" for an empty value, \
+         or number the rows in a column (--row)"
     )]
     Blank,
     /// Nearly all rows of the table would be empty.
     #[error(
-        "the largest row number is {last}, for {lines} lines: nearly all of the table would be empty rows; if the numbers are \
-         keys, of people or telephones, give them as such (--key)"
+        "the largest row number is {last}, for {lines} lines, so nearly all rows would be empty; if the numbers are \
+         keys, such as telephone numbers, give their column with --key"
     )]
     Sparse {
         /// The largest row number.
@@ -143,10 +146,10 @@ pub enum IngestProblem {
         lines: u64,
     },
     /// A value is missing where one is required.
-    #[error("there is no value")]
+    #[error("the value is missing")]
     Missing,
     /// A value has an unsuitable type.
-    #[error("{found} where {expected} was expected")]
+    #[error("expected {expected}, got {found}")]
     Kind {
         /// The expected type.
         expected: &'static str,
@@ -182,7 +185,7 @@ for values of \
         at: usize,
     },
     /// Text has a zero byte, which cannot be told from padding.
-    #[error("the text has a zero byte, which stands for its end in a row")]
+    #[error("the text has a zero byte, which marks the end of a text in a row")]
     ZeroByte,
     /// A text key has a zero byte, which no one can type.
     #[error(
@@ -191,8 +194,8 @@ for values of \
     ZeroByteInKey,
     /// A key is longer than the keys of the table.
     #[error(
-        "the key has {bytes} bytes, keys of the table have at most {most}: encode the table afresh, and its keys are as long \
-         as the file's longest"
+        "the key has {bytes} bytes, keys of the table at most {most}: encode the table afresh, for keys as long as \
+         the file's longest"
     )]
     LongKey {
         /// Bytes of the key.
@@ -208,7 +211,7 @@ for values of \
     Ipv6Range,
     /// A prefix has bits set after its length.
     #[error(
-        "the address is not the first of its prefix, which is {network}: write that, or give first and last addresses"
+        "the address is not the first of its prefix, {network}: write that, or give first and last addresses"
     )]
     HostBits {
         /// The prefix with its first address.
@@ -218,7 +221,7 @@ for values of \
     #[error("the range ends before it starts")]
     Backwards,
     /// A key is below the table's first key or above its last.
-    #[error("the key is not in {first}..={last}, which the table covers")]
+    #[error("the key is outside the table's keys {first}..={last}")]
     OutsideKeys {
         /// First key of the table.
         first: u64,
@@ -226,13 +229,13 @@ for values of \
         last: u64,
     },
     /// Two ranges have a key in common.
-    #[error("this range overlaps that of line {other}: one key, one value")]
+    #[error("this range overlaps that of line {other}: each key needs one value")]
     Overlap {
         /// Line of the other range.
         other: u64,
     },
     /// Two lines are for the same row.
-    #[error("row {row} was given before (by the file's order or by its index column): one row, one line")]
+    #[error("row {row} is given twice (by the file's order or by its index column): each row needs one line")]
     Duplicate {
         /// Number of the row.
         row: u64,
@@ -249,7 +252,7 @@ for values of \
     #[error("{error}: {fix}", error = .0, fix = remedy(.0))]
     Key(KeyError),
     /// A key is in two lines.
-    #[error("the key is the same as that of line {other}: one key, one value")]
+    #[error("the key is the same as that of line {other}: each key needs one value")]
     SameKey {
         /// The other line.
         other: u64,
@@ -259,7 +262,7 @@ for values of \
     Keys(BuildError),
     /// A value does not fit into a keyword table.
     #[error(
-        "a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh, with room for longer ones"
+        "the value has {bytes} bytes, values of the table have {most}: encode the table afresh, for longer values"
     )]
     Misfit {
         /// Bytes of the value.
@@ -268,13 +271,13 @@ for values of \
         most: u64,
     },
     /// A keyword table has no space for another key.
-    #[error("there is no room for another key: encode the table afresh, with room for more")]
+    #[error("the table has no room for another key: encode the table afresh, with room for more")]
     Full,
     /// The file has no rows.
-    #[error("there are no rows in it")]
+    #[error("the source has no rows")]
     Empty,
     /// The length of a raw file is not a multiple of the row width.
-    #[error("{bytes} bytes are not whole rows of {width} bytes")]
+    #[error("expected whole rows of {width} bytes, got {bytes} bytes")]
     PartialRow {
         /// Bytes of the file.
         bytes: u64,
@@ -289,8 +292,8 @@ for values of \
 /// Remedy for a key that does not have the table's form.
 fn remedy(error: &KeyError) -> &'static str {
     match error {
-        KeyError::Long { .. } => "leave it out, or make hashes of all keys (--key-form sha256)",
-        _ => "see what the table's keys are (--key-form)",
+        KeyError::Long { .. } => "leave the key out, or hash all keys (--key-form sha256)",
+        _ => "check the form of the table's keys (--key-form)",
     }
 }
 
@@ -316,7 +319,7 @@ impl fmt::Display for IngestError {
         match (self.line, self.unit) {
             (0, _) => {}
             (line, LineUnit::Line) => write!(f, ", line {line}")?,
-            (row, LineUnit::Row) => write!(f, ", row {row} (the first is 1)")?,
+            (row, LineUnit::Row) => write!(f, ", row {row} (counted from 1)")?,
         }
         match (&self.column, self.unit) {
             (Some(ColumnName { name: Some(name), .. }), LineUnit::Row) => write!(f, ", column `{name}`")?,
@@ -325,10 +328,10 @@ impl fmt::Display for IngestError {
         }
         match (&self.problem, self.unit) {
             (IngestProblem::Overlap { other }, LineUnit::Row) => {
-                write!(f, ": this range overlaps that of row {other}: one key, one value")
+                write!(f, ": this range overlaps that of row {other}: each key needs one value")
             }
             (IngestProblem::SameKey { other }, LineUnit::Row) => {
-                write!(f, ": the key is the same as that of row {other}: one key, one value")
+                write!(f, ": the key is the same as that of row {other}: each key needs one value")
             }
             (problem, _) => write!(f, ": {problem}"),
         }

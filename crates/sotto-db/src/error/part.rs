@@ -9,17 +9,15 @@ use sotto_core::Epoch;
 pub enum PartProblem {
     /// The part is missing.
     #[error(
-        "part {part} of the table is missing, without which nothing can be answered: copy it here, or make it with \
-        `sotto encode --part {part}`"
+        "part {part} of the table is missing, which every answer needs: copy it here, or make it with `sotto encode \
+         --part {part}`"
     )]
     Missing {
         /// Number of the part.
         part: u32,
     },
     /// The file is another piece than its name says.
-    #[error(
-        "part {part} of the table should be here, and this is {found}: copy the right file here, or make it again"
-    )]
+    #[error("expected part {part} of the table, got {found}: copy the right file here, or make it again")]
     Misplaced {
         /// Number of the part.
         part: u32,
@@ -28,8 +26,8 @@ pub enum PartProblem {
     },
     /// The part belongs to another epoch, or to another encoding of the same one.
     #[error(
-        "part {part} is of another encoding (epoch {found}) than the table's front (epoch {wanted}): copy the right file \
-        here, or make it with `sotto encode --part {part}`"
+        "part {part} is of another encoding (epoch {found}) than the table's front (epoch {wanted}): copy the \
+         matching part here, or make it with `sotto encode --part {part}`"
     )]
     OtherEpoch {
         /// Number of the part.

@@ -104,7 +104,7 @@ fn read_catalog(mapped: &MappedFile) -> Result<(SignedCatalog, Catalog), ImagePr
         return Err(ImageProblem::Foreign);
     }
     let entry =
-        header.entry(FilePart::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
+        header.entry(FilePart::Catalog).ok_or(ImageProblem::Malformed { why: "the file has no catalog" })?;
     let text = mapped.part(entry);
     let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
     // The size limit is checked first, so that a text too long for a catalog is not hashed.
@@ -128,19 +128,19 @@ fn names_what_is_there(
         // The scheme decides how many bytes of each section a part holds.
         return match header.entries.len() {
             2 => Ok(()),
-            _ => Err(ImageProblem::Malformed { why: "a part has one section, and its catalog" }),
+            _ => Err(ImageProblem::Malformed { why: "expected one section and the catalog in a part" }),
         };
     }
     let named =
         |entry: &&super::header::FilePartEntry| matches!(entry.part, FilePart::Scheme(Section::Public(_)));
     let held: Vec<_> = catalog.artifacts.iter().filter(|entry| holds(entry.artifact)).collect();
     if header.entries.iter().filter(named).count() != held.len() {
-        return Err(ImageProblem::Malformed { why: "the catalog names other artifacts than the file holds" });
+        return Err(ImageProblem::Malformed { why: "the file holds other artifacts than the catalog names" });
     }
     for artifact in held {
         let entry = header.entry(FilePart::Scheme(Section::Public(artifact.artifact)));
         if !entry.is_some_and(|entry| entry.bytes == artifact.bytes && entry.digest == artifact.digest.0) {
-            return Err(ImageProblem::Malformed { why: "an artifact is not the one the catalog names" });
+            return Err(ImageProblem::Malformed { why: "an artifact differs from the catalog's" });
         }
     }
     if let Some(named) = catalog.rows_digest {
@@ -149,7 +149,7 @@ fn names_what_is_there(
         let rows = header.entry(FilePart::Scheme(Section::Resident)).map(|entry| entry.digest);
         let is_here = holds(Artifact::Rows) && header.piece == FileKind::Whole;
         if rows != Some(named.0).filter(|_| is_here) {
-            return Err(ImageProblem::Malformed { why: "the rows are not those the catalog names" });
+            return Err(ImageProblem::Malformed { why: "the rows differ from those that the catalog names" });
         }
     }
     Ok(())

@@ -18,7 +18,9 @@ impl FileKind {
     pub(super) fn from_numbers([part, parts]: [u32; 2]) -> Result<Self, ImageProblem> {
         match PartIndex::new(part, parts) {
             Some(cut) => Ok(FileKind::Part(cut)),
-            None if part != parts => Err(ImageProblem::Malformed { why: "it is a part that there is not" }),
+            None if part != parts => {
+                Err(ImageProblem::Malformed { why: "the part number is past the number of parts" })
+            }
             None if parts == 0 => Ok(FileKind::Whole),
             None => Ok(FileKind::Front(parts)),
         }

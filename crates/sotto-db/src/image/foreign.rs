@@ -52,7 +52,9 @@ fn check(mapped: &MappedFile) -> Result<Hex32, ImageProblem> {
     let known =
         |part| matches!(part, FilePart::Foreign | FilePart::Entries | FilePart::Scheme(Section::Resident));
     if !mapped.header().entries.iter().all(|entry| known(entry.part)) {
-        return Err(ImageProblem::Malformed { why: "a table of another protocol has sections of a scheme" });
+        return Err(ImageProblem::Malformed {
+            why: "unexpected scheme sections in a table of another protocol",
+        });
     }
     if entry.bytes > MAX_DESCRIPTION_BYTES as u64 {
         return Err(ImageProblem::Malformed { why: "a description has at most 16 MiB" });

@@ -190,12 +190,12 @@ impl ImageHeader {
             if entry.offset % entry.part.alignment() != 0 {
                 return Err("a section is not aligned");
             }
-            end = entry.offset.checked_add(entry.bytes).ok_or("a section has no end")?;
+            end = entry.offset.checked_add(entry.bytes).ok_or("the end of a section overflows")?;
             if end > self.file_bytes {
                 return Err("a section reaches past the end of the file");
             }
             if self.entries.iter().take(i).any(|other| other.part == entry.part) {
-                return Err("a section comes twice");
+                return Err("a section is listed twice");
             }
         }
         if end != self.file_bytes {

@@ -237,7 +237,7 @@ impl<'a> ImageWriter<'a> {
                 _ if place.part == part => *blake3::hash(text).as_bytes(),
                 _ => place
                     .digest
-                    .ok_or(DbError::Scheme(Misuse::Rule("digest() comes before finish()").into()))?,
+                    .ok_or(DbError::Scheme(Misuse::Rule("finish() called before digest()").into()))?,
             };
             entries.push(FilePartEntry {
                 part: place.part,
@@ -268,7 +268,7 @@ impl<'a> ImageWriter<'a> {
             .checked_next_multiple_of(part.alignment())
             .and_then(|offset| Some((offset, offset.checked_add(bytes)?)))
             .filter(|(_, end)| i64::try_from(*end).is_ok());
-        let (offset, end) = place.ok_or(Misuse::Rule("a section of more than 2^63 bytes"))?;
+        let (offset, end) = place.ok_or(Misuse::Rule("section of more than 2^63 bytes"))?;
         self.temp.as_file().set_len(end)?;
         if !self.sparse {
             preallocate(self.temp.as_file(), offset, bytes)?;
@@ -282,7 +282,7 @@ impl<'a> ImageWriter<'a> {
     fn place(&self, part: FilePart, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let place = places.iter().find(|place| place.part == part);
-        let place = place.ok_or(Misuse::Rule("a section is reserved before it is written"))?;
+        let place = place.ok_or(Misuse::Rule("section written before it was reserved"))?;
         match offset.checked_add(bytes as u64) {
             Some(end) if end <= place.bytes => Ok(place.offset + offset),
             _ => {
@@ -302,14 +302,14 @@ impl ImageWriter<'_> {
     /// The errors of [`Sink::reserve`].
     pub fn reserve_part(&self, part: FilePart, bytes: u64) -> sotto_core::Result<()> {
         if !part.is_known() {
-            return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
+            return Err(Misuse::Rule("image format 1 has no section for the artifact").into());
         }
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let held = places.iter().find(|place| place.part == part).map(|place| place.bytes);
         drop(places);
         match held {
             Some(held) if held == bytes => Ok(()),
-            Some(_) => Err(Misuse::Rule("a section is reserved with one size").into()),
+            Some(_) => Err(Misuse::Rule("section reserved twice with different sizes").into()),
             None => self.allocate(part, bytes).map(drop),
         }
     }

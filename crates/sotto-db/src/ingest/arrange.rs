@@ -123,7 +123,8 @@ pub fn arrangement(
     match (band, in_rows) {
         (Some((_, strips, unit)), _) => Ok(Some(KeyArrangement::Band { strips, unit })),
         (None, _) if open.bands == BandPolicy::Always => {
-            let why = "keys cannot lie in sums of rows: the scheme adds no records up, or has none that are such rows";
+            let why = "keys cannot be encoded as sums of rows: the scheme cannot sum records, or its records are \
+                 not single rows";
             Err(IngestProblem::Options(why))
         }
         (None, in_rows) => Ok(in_rows.map(|(_, probes, slots)| KeyArrangement::Rows { probes, slots })),

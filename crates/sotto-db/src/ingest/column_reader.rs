@@ -60,7 +60,7 @@ impl<'a> ColumnReader<'a> {
             None => Err((
                 None,
                 IngestProblem::Options(
-                    "the file's name does not tell its format: say csv, jsonl, parquet or raw",
+                    "the file's name does not show its format: give csv, jsonl, parquet or raw",
                 ),
             )),
         };

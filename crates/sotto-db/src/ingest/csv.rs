@@ -184,7 +184,7 @@ impl Records {
                 ReadRecordResult::End => return Ok(false),
                 // The parser accepts a quote that is closed only by the end of the file.
                 ReadRecordResult::Record if at_end && quotes % 2 == 1 && self.breaks + 1 > self.line => {
-                    let why = "a quote opened on this line is never closed".to_owned();
+                    let why = "a quote that opens on this line is never closed".to_owned();
                     return Err(IngestProblem::Format { format: "CSV", why });
                 }
                 ReadRecordResult::Record => {

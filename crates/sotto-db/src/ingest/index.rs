@@ -37,7 +37,9 @@ pub(crate) fn build(
     columns.extend(&options.row);
     let mut reader = ColumnReader::open(path, file, &columns, watch)?;
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
-        return Err(reader.fault_at(0, Some(0), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
+        return Err(reader
+            .fault_at(0, Some(0), IngestProblem::Options("expected a row of 1 to 2^30 bytes"))
+            .into());
     }
     // The limit of a file's length.
     let max_rows = MAX_ROWS.min(i64::MAX as u64 / width as u64);
@@ -95,7 +97,8 @@ fn lengths(
         std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     match width {
         None if is_read_once => {
-            let problem = IngestProblem::Options("a pipe is read only once: say how many bytes a row has");
+            let problem =
+                IngestProblem::Options("a pipe can be read only once: give the number of bytes of a row");
             return Err(IngestError::of_file(path, problem));
         }
         // The lengths in a pipe are unknown, and are treated as different.

@@ -167,12 +167,12 @@ impl LineReader for Jsonl {
                     number.checked_sub(1).and_then(|at| items.get(at))
                 }
                 (JsonLine::Fields(_), ColumnSelector::Number(_)) => {
-                    return Err(IngestProblem::Options("lines are objects: ask for columns by name"));
+                    return Err(IngestProblem::Options("lines are objects: give columns by name"));
                 }
                 (JsonLine::Items(_), ColumnSelector::Name(_)) => {
-                    return Err(IngestProblem::Options("lines are arrays: ask for columns by number"));
+                    return Err(IngestProblem::Options("lines are arrays: give columns by number"));
                 }
-                _ => return Err(IngestProblem::Options("a line is an object or an array")),
+                _ => return Err(IngestProblem::Options("expected an object or an array on each line")),
             };
             match found {
                 None => *cell = Cell::Missing,
@@ -181,7 +181,7 @@ impl LineReader for Jsonl {
                 Some(Value::Number(number)) => {
                     let negative = number.as_i64().map(Cell::Negative);
                     let number = number.as_u64().map(Cell::Unsigned).or(negative);
-                    *cell = number.unwrap_or(Cell::Other("a number that is no integer of 64 bits"));
+                    *cell = number.unwrap_or(Cell::Other("a number that is not an integer of 64 bits"));
                 }
                 Some(Value::Bool(value)) => *cell = Cell::Bool(*value),
                 Some(Value::Array(_)) => *cell = Cell::Other("an array"),

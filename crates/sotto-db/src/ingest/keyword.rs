@@ -123,8 +123,8 @@ fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collec
     };
     let mut table = BuildOptions { room, probes, slots: options.slots, ..defaults };
     if let Some(width) = options.values.width {
-        let width =
-            u32::try_from(width).map_err(|_| IngestProblem::Options("a value has at most 2^30 bytes"));
+        let width = u32::try_from(width)
+            .map_err(|_| IngestProblem::Options("expected a value of at most 2^30 bytes"));
         table.width = ValueWidth::UpTo(width.map_err(|problem| source.fault(0, problem))?);
     }
     loop {
@@ -153,7 +153,8 @@ fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collec
 
 /// Catalog entry of the keyword layer.
 pub(crate) fn keyword_layer(keyword: &Keyword) -> Result<LayerEntry> {
-    let params = serde_json::to_value(keyword.params())
-        .map_err(|_| DbError::Scheme(sotto_core::Misuse::Rule("a layer's parameters are JSON").into()))?;
+    let params = serde_json::to_value(keyword.params()).map_err(|_| {
+        DbError::Scheme(sotto_core::Misuse::Rule("the layer's parameters are not JSON").into())
+    })?;
     Ok(LayerEntry { name: keyword::NAME.to_owned(), params })
 }

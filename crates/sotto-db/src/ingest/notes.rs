@@ -36,34 +36,35 @@ impl Notes {
                 remarks.push(format!("{count} {remark}"));
             }
         };
-        add(self.missing_rows, "rows had no line in the file and hold zero bytes");
+        add(self.missing_rows, "rows have no line in the file and hold zero bytes");
         add(
             self.mixed_blocks,
-            "blocks have keys of several values, of which a row holds one (see --block-value)",
+            "blocks have keys with different values, of which a row holds only one (see --block-value)",
         );
         add(
             self.comment_lines,
-            "lines begin with #, and were read as all others are: take comments out of the file",
+            "lines begin with # and were read like all others: remove comments from the file",
         );
         add(self.repeated_keys, "keys were in the file before, and are in the table once");
         add(
             self.wildcard_keys,
-            "keys begin with *., and each is a key of its own: nobody who asks for a name below it finds it; give the name \
-             without *., and have clients ask for each parent of a name",
+            "keys begin with *., and a lookup of a name below does not find them: give the name without *., and \
+             have clients look up each parent of a name",
         );
         add(
             self.spaced_numbers,
-            "keys are telephone numbers with signs between the digits, as no phone asks for them: --key-form phone takes them \
-             without",
+            "keys are telephone numbers with signs between the digits, which phones do not send: --key-form phone \
+             removes the signs",
         );
         add(
             self.digest_keys,
-            "keys are hexadecimal digits and told apart by case: --key-form md5, sha1 or sha256 takes either case",
+            "keys are hexadecimal digits and differ by case: --key-form md5, sha1 or sha256 accepts either case",
         );
         if let Some(delimiter) = self.undivided {
             let delimiter = delimiter.escape_default();
             remarks.push(format!(
-                "each line has one column, with {delimiter} in it: if that parts columns, say so (--delimiter '{delimiter}')"
+                "each line has one column that contains {delimiter}: if that separates columns, pass --delimiter \
+                 '{delimiter}'"
             ));
         }
         remarks
@@ -73,12 +74,13 @@ impl Notes {
 /// Remark about blocks that ranges of an update cover partly.
 pub(crate) fn of_partial_blocks(blocks: u64, rule: BlockRule) -> Option<String> {
     let of_rule = match rule {
-        BlockRule::First => "one changes if its first key does (--block-value first)",
+        BlockRule::First => "a block changes if its first key does (--block-value first)",
         BlockRule::Most => {
-            "one changes if that is the value of most of its keys, as if the others had its value until now (--block-value most)"
+            "a block changes if most of its keys have the new value, where all others count with the old one \
+             (--block-value most)"
         }
     };
-    (blocks > 0).then(|| format!("{blocks} blocks are covered in part, and hold one value each: {of_rule}"))
+    (blocks > 0).then(|| format!("{blocks} blocks are covered in part, and each holds one value: {of_rule}"))
 }
 
 /// Bytes of an image that is never remarked on, whatever the file.

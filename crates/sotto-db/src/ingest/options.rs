@@ -90,7 +90,7 @@ impl FromStr for SourceFormat {
             "csv" => Ok(SourceFormat::Csv),
             "jsonl" => Ok(SourceFormat::Jsonl),
             "parquet" => Ok(SourceFormat::Parquet),
-            _ => Err("a format is one of csv, jsonl, parquet"),
+            _ => Err("expected a format of csv, jsonl, parquet"),
         }
     }
 }

@@ -56,7 +56,7 @@ impl<'a> KeyValueFile<'a> {
     ) -> Result<Self> {
         let pairs = KeyValueFile { path, file, columns, unit: file.unit(path), watch };
         if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            let once = IngestProblem::Options("a pipe is read only once");
+            let once = IngestProblem::Options("a pipe can be read only once, and this needs two reads");
             return Err(pairs.open()?.fault_at(0, None, once).into());
         }
         Ok(pairs)

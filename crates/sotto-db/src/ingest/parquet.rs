@@ -34,7 +34,7 @@ pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReade
 /// encodes a table that is a bad file like any other. Nothing that was being read is used
 /// afterwards, hence unwind safe.
 fn contained<T>(read: impl FnOnce() -> T) -> Result<T, IngestProblem> {
-    let why = || "the file contradicts itself; write it anew".to_owned();
+    let why = || "the file is inconsistent: write it again".to_owned();
     catch_unwind(AssertUnwindSafe(read)).map_err(|_| IngestProblem::Format { format: "Parquet", why: why() })
 }
 

@@ -40,12 +40,14 @@ pub(crate) fn build(
     let refuse = |reader: &ColumnReader<'_>, why| reader.fault_at(0, None, IngestProblem::Options(why));
     let limit = options.last.unwrap_or(options.key.last()).min(options.key.last());
     if options.block == 0 || options.first > limit {
-        return Err(
-            refuse(&reader, "a block has at least one key, and the first key is not above the last").into()
-        );
+        return Err(refuse(
+            &reader,
+            "expected at least one key in a block, and a first key not above the last",
+        )
+        .into());
     }
     if options.last.is_some_and(|last| last > options.key.last()) {
-        return Err(refuse(&reader, "the table's last key is larger than keys of its kind can be").into());
+        return Err(refuse(&reader, "the table's last key is above the largest key of its kind").into());
     }
 
     let (mut values, mut lengths) = (Values::default(), ValueLengths::default());
@@ -54,7 +56,7 @@ pub(crate) fn build(
         let empty = Cell::Bytes(options.empty.clone().into_bytes());
         let read = options.values.read(&empty, &mut bytes);
         let read = read.and_then(|()| fits(&bytes, options.values.width));
-        read.map_err(|_| refuse(&reader, "the empty value is not written as the other values are"))?;
+        read.map_err(|_| refuse(&reader, "the empty value has another encoding than the other values"))?;
         lengths.add(bytes.len());
     }
     values.number(&bytes);
@@ -82,15 +84,17 @@ pub(crate) fn build(
     let last = options.last.unwrap_or(if options.key == KeyKind::Ipv4 { limit } else { last_end });
     let rows = u128::from(last - options.first) / u128::from(options.block) + 1;
     let rows = u64::try_from(rows).ok().filter(|&rows| rows <= MAX_ROWS);
-    let rows = rows.ok_or_else(|| refuse(&reader, "more than 2^40 blocks: take larger ones"))?;
+    let rows = rows.ok_or_else(|| refuse(&reader, "more than 2^40 blocks: choose larger blocks"))?;
 
     let (form, width) = lengths.arrange(&options.values);
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
-        return Err(reader.fault_at(0, Some(2), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
+        return Err(reader
+            .fault_at(0, Some(2), IngestProblem::Options("expected a row of 1 to 2^30 bytes"))
+            .into());
     }
     if values.numbers.len() as u64 * width as u64 > MAX_VALUE_BYTES {
-        let why = "over 4 GiB of different values, filled up to one width: take a smaller one, or shorten \
-                   the longest value";
+        let why = "over 4 GiB of different values, padded to one width: choose a smaller width, or shorten the \
+             longest value";
         return Err(reader.fault_at(0, Some(2), IngestProblem::Options(why)).into());
     }
     let ranges = ranges.into_iter().map(|(range, _)| range).collect();

@@ -22,7 +22,7 @@ pub(crate) fn build(
 ) -> Result<IngestedTable> {
     let fault = |problem| IngestError::of_file(path, problem);
     if row_bytes == 0 {
-        return Err(fault(IngestProblem::Options("a raw file needs the number of bytes in a row")).into());
+        return Err(fault(IngestProblem::Options("a raw file needs the number of bytes of a row")).into());
     }
     let read = |e| DbError::from(fault(IngestProblem::Read(e)));
     // Decided by the name: the first bytes of plain rows may be anything, including those of a

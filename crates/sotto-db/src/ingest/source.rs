@@ -55,8 +55,8 @@ impl SourceFile {
             said.into_iter().find(|(suffix, _, first)| name.ends_with(suffix) && !magic.starts_with(first))
         {
             return Err(io::Error::other(format!(
-                "its name ends in {suffix}, and it is no {format} file: if it is not compressed, take {suffix} off its name; \
-                 otherwise fetch it again"
+                "the file's name ends in {suffix}, but it is not a {format} file: if it is not compressed, remove \
+                 {suffix} from its name; otherwise fetch it again"
             )));
         }
 
@@ -92,7 +92,7 @@ impl Read for SourceFile {
         let in_line = self.counts.in_line.get() + count as u64;
         self.counts.in_line.set(in_line);
         if in_line > MAX_LINE_BYTES {
-            return Err(io::Error::other("the line has over 256 MiB: is a quote not closed?"));
+            return Err(io::Error::other("the line has over 256 MiB: look for a quote that is not closed"));
         }
         Ok(count)
     }

@@ -60,7 +60,7 @@ impl FromStr for Encoding {
             "u16" => Encoding::Unsigned(2),
             "u32" => Encoding::Unsigned(4),
             "u64" => Encoding::Unsigned(8),
-            _ => return Err("an encoding is one of text, raw, hex, base64, u8, u16, u32, u64"),
+            _ => return Err("expected an encoding of text, raw, hex, base64, u8, u16, u32, u64"),
         })
     }
 }

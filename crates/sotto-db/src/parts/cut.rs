@@ -85,7 +85,7 @@ impl PieceSource<'_> {
     }
 }
 
-const LONG: Misuse = Misuse::Rule("a piece is no longer than its table");
+const LONG: Misuse = Misuse::Rule("a part is longer than its table");
 
 /// A list of one range; clippy takes `vec![range]` for a mistake.
 fn whole_range(bytes: u64) -> Vec<Range<u64>> {

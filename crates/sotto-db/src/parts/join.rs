@@ -27,7 +27,7 @@ pub(crate) fn whole(
         piece.verify(watch)?;
     }
     let mut writer = ImageWriter::create(&image.path().with_extension("sotto"), watch)?;
-    let shapes = || DbError::Scheme(Misuse::Rule("a part has what its scheme says").into());
+    let shapes = || DbError::Scheme(Misuse::Rule("the parts have other sizes than the scheme says").into());
     // An encoder writes the resident section first, and so does this.
     if cuts.section == Section::Resident {
         let held: Vec<&[u8]> = opened.iter().filter_map(|part| part.section(cuts.section)).collect();

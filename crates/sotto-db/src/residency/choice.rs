@@ -59,13 +59,13 @@ pub(super) fn choose(residency: Residency, facts: &PlacementInputs) -> (bool, Pl
 impl fmt::Display for PlacementReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            PlacementReason::Requested => "as asked",
-            PlacementReason::TableIsSmall => "a copy of so few bytes gains nothing",
-            PlacementReason::FileOnHugePages => "a copy would gain nothing",
+            PlacementReason::Requested => "as requested",
+            PlacementReason::TableIsSmall => "a copy of a small table gains nothing",
+            PlacementReason::FileOnHugePages => "the file is on huge pages already",
             PlacementReason::FileOnSmallPages => "the file's pages are small",
-            PlacementReason::Unknown => "this system does not say what the file's pages are",
-            PlacementReason::NoHugePages => "the system gives no huge ones",
-            PlacementReason::OverCopyBudget => "a copy is more than copies may take",
+            PlacementReason::Unknown => "the system does not tell the file's page size",
+            PlacementReason::NoHugePages => "the system provides no huge pages",
+            PlacementReason::OverCopyBudget => "a copy exceeds the copy budget",
         })
     }
 }

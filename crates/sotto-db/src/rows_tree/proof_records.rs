@@ -96,7 +96,7 @@ impl TableSource for RowsFromRecords<'_> {
         let (leaf, slot) = (row / self.packing.rows_per_record(), row % self.packing.rows_per_record());
         let begin = slot * self.packing.row_bytes() + offset;
         for place in self.packing.leaf_places(leaf, begin, out.len())? {
-            let part = out.get_mut(place.bytes).ok_or(Misuse::Rule("a place lies in its row"))?;
+            let part = out.get_mut(place.bytes).ok_or(Misuse::Rule("a proof lies outside its record"))?;
             self.records.read_part(place.record, place.offset, part)?;
         }
         Ok(())

@@ -66,7 +66,7 @@ impl TreeUpdater<'_> {
         let mut all = Vec::new();
         for (top, (node, paths)) in tops.into_iter().zip(moved) {
             let place = nodes.as_chunks_mut::<NODE_BYTES>().0.get_mut(top as usize);
-            *place.ok_or(Misuse::Rule("a node is one of the tree's"))? = node;
+            *place.ok_or(Misuse::Rule("a node is past the end of the tree"))? = node;
             all.extend(paths);
         }
         Ok(TreeUpdate { nodes, paths: all })

@@ -59,7 +59,7 @@ impl MappedTable {
     fn of(file: &File, rows: u64, row_bytes: usize) -> std::io::Result<Self> {
         let map = FileMapping::of(file)?;
         if rows.checked_mul(row_bytes as u64) != Some(map.bytes().len() as u64) {
-            return Err(std::io::Error::other("the copy of the table has another length"));
+            return Err(std::io::Error::other("the copy of the table has another length than the table"));
         }
         Ok(MappedTable { map, rows, row_bytes })
     }
@@ -103,7 +103,9 @@ impl<'a> Buckets<'a> {
     /// [`Misuse::Rule`] if the code is for another number of rows.
     pub fn new(table: &'a MappedTable, code: &'a BatchCode) -> Result<Self> {
         if table.rows != code.sizes().rows {
-            return Err(DbError::Scheme(Misuse::Rule("a code for as many rows as the table has").into()));
+            return Err(DbError::Scheme(
+                Misuse::Rule("the batch code has another number of rows than the table").into(),
+            ));
         }
         Ok(Buckets { table, code, placement: Placement::new(code) })
     }

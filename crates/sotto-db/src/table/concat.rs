@@ -18,7 +18,7 @@ impl<'a> ConcatTable<'a> {
     /// # Errors
     /// [`Misuse::Rule`] if they have several widths, or if there are none.
     pub fn new(tables: &'a [&'a dyn TableSource]) -> Result<Self> {
-        let rule = Misuse::Rule("the buckets of a table have rows of one width");
+        let rule = Misuse::Rule("the buckets have rows of different widths");
         let width = tables.first().map(|table| table.row_bytes()).ok_or(rule.clone())?;
         if tables.iter().any(|table| table.row_bytes() != width) {
             return Err(rule.into());

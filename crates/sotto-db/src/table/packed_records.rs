@@ -17,7 +17,7 @@ impl<'a> PackedRecords<'a> {
     /// [`Misuse::Rule`] if the layout is of another table.
     pub fn new(table: &'a dyn TableSource, packing: Packing) -> Result<Self> {
         if table.rows() != packing.rows() || table.row_bytes() as u64 != packing.row_bytes() {
-            return Err(Misuse::Rule("the layout is of another table").into());
+            return Err(Misuse::Rule("the layout belongs to another table").into());
         }
         Ok(PackedRecords { table, packing })
     }
@@ -78,7 +78,7 @@ impl<'a> PackedRecords<'a> {
     }
 }
 
-const PAST_END: Misuse = Misuse::Rule("a read past the end of the records");
+const PAST_END: Misuse = Misuse::Rule("records are read past the end");
 
 impl RecordSource for PackedRecords<'_> {
     fn records(&self) -> u64 {

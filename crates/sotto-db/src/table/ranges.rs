@@ -59,18 +59,18 @@ impl RangeTable {
     ) -> Result<Self> {
         let apart = ranges.windows(2).all(|pair| matches!(pair, [a, b] if a.end < b.start));
         if !apart || ranges.iter().any(|range| range.start > range.end) {
-            return Err(Misuse::Rule("ranges are ascending and do not overlap").into());
+            return Err(Misuse::Rule("ranges are not ascending, or overlap").into());
         }
         if width == 0 || values.is_empty() || !values.len().is_multiple_of(width) {
-            return Err(Misuse::Rule("every value has the width of a row").into());
+            return Err(Misuse::Rule("a value has another width than a row").into());
         }
         let count = (values.len() / width) as u64;
         if ranges.iter().any(|range| u64::from(range.value) >= count) {
-            return Err(Misuse::Rule("every range has a value").into());
+            return Err(Misuse::Rule("a range has no value").into());
         }
         let last = rows.checked_sub(1).and_then(|n| n.checked_mul(block)?.checked_add(first));
         if block == 0 || last.is_none() {
-            return Err(Misuse::Rule("blocks have at least one key and end within 64 bits").into());
+            return Err(Misuse::Rule("blocks have no keys, or end past 64 bits").into());
         }
         Ok(RangeTable { ranges, values, width, first, block, rows, rule })
     }

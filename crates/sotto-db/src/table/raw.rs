@@ -25,7 +25,10 @@ impl RawFile {
         let io = |e| DbError::io("reading rows", path, e);
         let bytes = file.metadata().map_err(io)?.len();
         if row_bytes == 0 || rows.checked_mul(row_bytes as u64) != Some(bytes) {
-            return Err(io(std::io::Error::other("the file's length is not rows times bytes in a row")));
+            return Err(io(std::io::Error::other(
+                "the file's length is not the number of rows times the bytes of a \
+                 row",
+            )));
         }
         Ok(RawFile { file, rows, row_bytes, _temp: None })
     }

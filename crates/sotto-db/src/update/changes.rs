@@ -139,8 +139,9 @@ pub(super) fn read(
         }
         (_, None | Some(2)) => (None, &["row", "value"]),
         _ => {
-            let problem =
-                IngestProblem::Options("two columns, row and value; or for range tables start, end, value");
+            let problem = IngestProblem::Options(
+                "expected two columns, row and value, or for range tables start, end, value",
+            );
             return Err(IngestError::of_file(path, problem).into());
         }
     };
@@ -299,8 +300,8 @@ impl DbError {
     pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
         let path = path.to_owned();
         let why = match rule {
-            BlockRule::First => "no first key of one (--block-value first)",
-            BlockRule::Most => "not most keys of one (--block-value most)",
+            BlockRule::First => "none contains the first key of a block (--block-value first)",
+            BlockRule::Most => "none contains most keys of a block (--block-value most)",
         };
         match partial_blocks {
             0 => DbError::NoChanges { path },

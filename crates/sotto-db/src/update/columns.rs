@@ -74,14 +74,14 @@ impl ColumnRequest<'_> {
             None if self.options.columns.is_some() || !self.is_keyed => Ok(false),
             None if self.origin.is_some_and(SourceColumns::is_nameless) => Ok(false),
             None if known.is_empty() => {
-                let why = "it is not known whether the first line is data: say so (--no-header), or that it names the columns \
-                           (--header)";
+                let why = "it is unclear whether the first line is data (pass --no-header) or names the columns \
+                     (pass --header)";
                 Err((None, IngestProblem::Header { why: why.to_owned() }))
             }
             None => {
                 let why = format!(
-                    "the first line names none of the table's columns ({}): if it is data, say so (--no-header); if it names \
-                     others, say which are meant (--key, --value)",
+                    "the first line names none of the table's columns ({}): if it is data, pass --no-header; if it \
+                     has other names, give the columns (--key, --value)",
                     known.join(", ")
                 );
                 Err((None, IngestProblem::Header { why }))

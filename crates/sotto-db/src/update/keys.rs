@@ -100,8 +100,8 @@ pub fn read_keys(
     let parts: &[_] = if keyed.value.is_none() { &["key"] } else { &["key", "value"] };
     if options.columns.as_ref().is_some_and(|columns| columns.len() != parts.len()) {
         let why = match keyed.value {
-            None => "this table has keys alone: give the column of keys, and no column of values",
-            Some(_) => "two columns are needed, key and value",
+            None => "the table has keys only: give the column of keys, and no column of values",
+            Some(_) => "expected two columns, key and value",
         };
         return Err(IngestError::of_file(path, IngestProblem::Options(why)).into());
     }

@@ -188,7 +188,7 @@ fn into_changes(rows: &RowChanges, packing: &Packing) -> Result<Vec<RecordChange
     let mut changes: Vec<RecordChange> = Vec::new();
     for (&row, bytes) in rows {
         for place in packing.places(row).map_err(DbError::Scheme)? {
-            let short = Misuse::Rule("a row that changed is as wide as the table's");
+            let short = Misuse::Rule("a changed row has another width than the table's rows");
             let part = bytes.get(place.bytes).ok_or(DbError::Scheme(short.into()))?;
             match changes.last_mut() {
                 Some(last)

@@ -21,7 +21,7 @@ impl SolvedStrips {
     /// [`DbError::Scheme`] for more strips than fit in memory, and for one that has no solution.
     pub(super) fn solve(slots: &RowChanges, keyword: Keyword) -> Result<Self> {
         let band = keyword.params().band.clone();
-        let mut band = band.ok_or_else(|| refused("keys lie in sums of rows"))?;
+        let mut band = band.ok_or_else(|| refused("the keys are not encoded as sums of rows"))?;
         let row_bytes = keyword.params().table_row_bytes() / keyword.params().rows;
         let each = band.rows.saturating_mul(row_bytes + OVERHEAD_BYTES);
         if each.saturating_mul(slots.len() as u64) > MAX_BYTES {
@@ -30,9 +30,9 @@ impl SolvedStrips {
         let solve = |(strip, slots): (&u64, &Vec<u8>)| match keyword.solve(slots) {
             Ok(solved) => Ok((*strip, solved)),
             Err(BuildError::Refused(error)) => Err(DbError::Scheme(error)),
-            Err(_) => {
-                Err(refused("no sums have room for these keys: encode the table afresh, with room for more"))
-            }
+            Err(_) => Err(refused(
+                "the sums have no room for these keys: encode the table afresh, with room for more",
+            )),
         };
         let strips: Vec<_> = slots.par_iter().map(solve).collect::<Result<_>>()?;
         for (strip, solved) in &strips {

@@ -77,10 +77,10 @@ fn what_is_no_table_of_buckets_is_refused() {
     assert!(
         refused(&CLEAR, &[&a, &b], options(&key)).contains("buckets: a query of clear/1 asks for one record")
     );
-    assert!(refused(&CLEAR_BATCH, &[&a, &wide], options(&key)).contains("rows of one width"));
-    assert!(refused(&CLEAR_BATCH, &[], options(&key)).contains("rows of one width"));
+    assert!(refused(&CLEAR_BATCH, &[&a, &wide], options(&key)).contains("rows of different widths"));
+    assert!(refused(&CLEAR_BATCH, &[], options(&key)).contains("rows of different widths"));
     let room = EncodeOptions { headroom: 1, ..options(&key) };
-    assert!(refused(&CLEAR_BATCH, &[&a, &b], room).contains("no room"));
+    assert!(refused(&CLEAR_BATCH, &[&a, &b], room).contains("headroom is not possible"));
     assert_eq!(names(dir.path()), ["write.lock"]);
 
     // A catalog whose rows do not fill the buckets is refused.
@@ -89,7 +89,7 @@ fn what_is_no_table_of_buckets_is_refused() {
     catalog.terms(&CLEAR_BATCH).unwrap();
     catalog.rows -= 1;
     let error = catalog.terms(&CLEAR_BATCH).unwrap_err();
-    assert!(matches!(error, CatalogError::Disagree { what: "the rows of its buckets" }), "{error}");
+    assert!(matches!(error, CatalogError::Disagree { what: "the rows of the buckets" }), "{error}");
 }
 
 /// A stack over a code, with one table of buckets and, if there are spare lookups, the whole table.

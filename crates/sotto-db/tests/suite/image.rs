@@ -130,7 +130,7 @@ fn another_version_is_named() {
     assert!(
         problem
             .to_string()
-            .contains("format 2, this build reads format 1: encode the table afresh, or upgrade")
+            .contains("expected image format 1, got format 2: encode the table afresh, or upgrade")
     );
 }
 
@@ -159,15 +159,15 @@ fn a_header_that_contradicts_itself_is_refused() {
         ("sections overlap", Box::new(move |page| u64_at(page, first + 8, 0))),
         ("sections overlap", Box::new(move |page| u64_at(page, second + 8, 4096))),
         ("a section is not aligned", Box::new(move |page| u64_at(page, first + 8, 4096 + 64))),
-        ("a section has no end", Box::new(move |page| u64_at(page, first + 16, u64::MAX))),
+        ("the end of a section overflows", Box::new(move |page| u64_at(page, first + 16, u64::MAX))),
         (
             "a section reaches past the end of the file",
             Box::new(move |page| u64_at(page, first + 16, 1 << 40)),
         ),
-        ("a section comes twice", Box::new(move |page| page[first] = page[second])),
+        ("a section is listed twice", Box::new(move |page| page[first] = page[second])),
         ("the file does not end with its last section", Box::new(|page| page[12] -= 1)),
         (
-            "there is no catalog",
+            "the file has no catalog",
             Box::new(|page| {
                 let at = 64 + 64 * 3;
                 let end = u64::from_le_bytes(page[16..24].try_into().unwrap());
@@ -176,7 +176,7 @@ fn a_header_that_contradicts_itself_is_refused() {
                 assert!(offset < end);
             }),
         ),
-        ("an artifact is not the one the catalog names", Box::new(move |page| page[second + 32] ^= 1)),
+        ("an artifact differs from the catalog's", Box::new(move |page| page[second + 32] ^= 1)),
     ];
     for (why, change) in lies {
         let forged = forge(bytes.clone(), change);

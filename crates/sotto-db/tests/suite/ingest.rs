@@ -222,7 +222,7 @@ fn a_short_row() {
 #[test]
 fn a_quote_that_is_never_closed() {
     let (line, _, problem) = csv_fault("0,a\n1,\"b\n2,c\n3,d\n");
-    let why = "not valid CSV: a quote opened on this line is never closed";
+    let why = "not valid CSV: a quote that opens on this line is never closed";
     assert_eq!((line, problem.to_string()), (2, why.into()));
     assert!(csv("0,a\n1,5\"").is_ok(), "a quote inside a value is one of its characters");
 }
@@ -284,7 +284,7 @@ fn what_is_no_file_has_no_second_pass() {
     let mut options = index("1", None, Encoding::Text, None);
     options.file.format = Some(sotto_db::ingest::SourceFormat::Csv);
     let error = ingest(Path::new("/dev/null"), &options, dir.path(), &silent).map(drop).unwrap_err();
-    assert!(error.to_string().contains("how many bytes a row has"), "{error}");
+    assert!(error.to_string().contains("give the number of bytes of a row"), "{error}");
 }
 
 #[test]
@@ -305,12 +305,10 @@ fn columns_that_are_not_there() {
         complaint(read(&path, &index(value, None, Encoding::Text, None)).map(drop).unwrap_err())
     };
     assert!(
-        fault("nome").to_string().ends_with("column \"nome\": there is no such column; there are: id, name")
+        fault("nome").to_string().ends_with("column \"nome\": no such column; the columns are: id, name")
     );
     assert!(
-        fault("3")
-            .to_string()
-            .ends_with("column 3: there is no such column; there are: 1 to 2, and no header")
+        fault("3").to_string().ends_with("column 3: no such column; the columns are: 1 to 2, and no header")
     );
     assert!(matches!(fault("0").problem, IngestProblem::NoColumn { .. }));
     let parquet = dir.path().join("t.parquet");
@@ -426,7 +424,7 @@ fn numbers_of_parquet_and_json() {
     assert_eq!((error.line, column), (5, Some(3)), "an absent value");
     assert!(matches!(error.problem, IngestProblem::Null));
     assert!(
-        said.contains("t.parquet, row 5 (the first is 1), column `n`: ") && said.contains("--null"),
+        said.contains("t.parquet, row 5 (counted from 1), column `n`: ") && said.contains("--null"),
         "{said}"
     );
     let SourceLayout::Index(of_index) = &mut options.layout else { panic!("an index table") };
@@ -438,11 +436,11 @@ fn numbers_of_parquet_and_json() {
 #[test]
 fn what_is_not_compressed_as_its_name_says_is_said_to_be_none() {
     let dir = scratch();
-    for (name, format) in [("t.csv.gz", "no gzip file"), ("t.csv.ZST", "no Zstandard file")] {
+    for (name, format) in [("t.csv.gz", "not a gzip file"), ("t.csv.ZST", "not a Zstandard file")] {
         let path = write(dir.path(), name, "a\n");
         let said = complaint(read(&path, &index("1", None, Encoding::Text, None)).map(drop).unwrap_err())
             .to_string();
-        assert!(said.contains(format) && said.contains("off its name"), "{said}");
+        assert!(said.contains(format) && said.contains("from its name"), "{said}");
     }
 }
 

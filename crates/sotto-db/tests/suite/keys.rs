@@ -160,17 +160,22 @@ fn rows_that_are_damaged_or_another_epochs_are_refused() {
             other => panic!("{other}"),
         }
     };
-    for (at, word) in
-        [(0, "no file of rows"), (20, "another epoch"), (60, "damaged"), (good.len() - 1, "damaged")]
-    {
+    for (at, word) in [
+        (0, "not a file of stored rows"),
+        (20, "another table or epoch"),
+        (60, "damaged"),
+        (good.len() - 1, "damaged"),
+    ] {
         let mut bad = good.clone();
         bad[at] ^= 1;
         assert!(refused(&bad).contains(word), "byte {at}");
     }
-    assert!(refused(&good[..good.len() - 1]).contains("cut short"));
+    assert!(refused(&good[..good.len() - 1]).contains("truncated"));
     fs::write(&path, &good).unwrap();
     assert_eq!(update(&dir, "key 1,new\n").unwrap().epoch, Epoch(2));
     fs::remove_file(dir.rows_path(Epoch(2))).unwrap();
-    assert!(matches!(update(&dir, "key 1,newer\n"), Err(DbError::Rows { why, .. }) if why.contains("gone")));
+    assert!(
+        matches!(update(&dir, "key 1,newer\n"), Err(DbError::Rows { why, .. }) if why.contains("missing"))
+    );
     assert_eq!(get(&dir, "key 1").as_deref(), Some("new"));
 }

@@ -380,7 +380,7 @@ fn decimals_without_a_point_are_integers() {
     for (name, codec) in [("lz4.parquet", "LZ4"), ("brotli.parquet", "Brotli")] {
         let said = complaint(read_at(&at(name), keyed(KeyForm::Text, "k", Some("v"))).map(drop).unwrap_err())
             .to_string();
-        assert!(said.contains(codec) && said.contains("write it with zstd"), "{said}");
+        assert!(said.contains(codec) && said.contains("write the file with zstd"), "{said}");
     }
 
     let dir = tempfile::tempdir().unwrap();
