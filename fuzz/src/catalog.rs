@@ -34,8 +34,7 @@ pub fn signed_catalogs() -> Vec<Vec<u8>> {
     let sign = |catalog: &Catalog| SignedCatalog::sign(catalog, &key).unwrap();
     let mut signed: Vec<_> = catalogs().iter().map(sign).collect();
     if let (Some(last), Some(catalog)) = (signed.last_mut(), catalogs().last()) {
-        last.successions
-            .push(Succession::sign(&catalog.table, &old, &key, Epoch(1), 1, u64::MAX).unwrap());
+        last.successions.push(Succession::sign(&catalog.table, &old, &key, Epoch(1), 1, u64::MAX).unwrap());
     }
     signed.iter().map(SignedCatalog::to_bytes).collect()
 }

@@ -179,10 +179,13 @@ impl Client {
     /// [`Misuse`] for a table whose rows are requested by number. No error depends on a key.
     pub fn ask(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         if self.rows().is_some() {
-            return Err(Misuse::Rule("this table is asked by the number of a row").into());
+            return Err(Misuse::Rule("this is an index table: look up row numbers").into());
         }
         if self.is_symmetric() {
-            return Err(Misuse::Rule("this table is symmetric: ask for what opens the rows first").into());
+            return Err(Misuse::Rule(
+                "this table is symmetric: request the evaluation that opens the row first",
+            )
+            .into());
         }
         let lookup = |key: &&[u8]| self.lookup(hash(key), true, None);
         self.request(keys.iter().map(lookup).collect::<Result<_>>()?, rng)
@@ -195,7 +198,7 @@ impl Client {
     /// [`Misuse`] for a table that is queried by key.
     pub fn ask_rows(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         let Some(count) = self.rows() else {
-            return Err(Misuse::Rule("this table is asked by key").into());
+            return Err(Misuse::Rule("this is a keyword table").into());
         };
         let lookup = |row: &u64| {
             let is_there = *row < count;

@@ -206,7 +206,7 @@ impl Codec {
         let what = "response";
         let malformed = |why: &str| PeerMisbehaved::Malformed { what, why: why.into() };
         let Some(CiphertextForm::Full(c)) = &c.form else {
-            return Err(malformed("is not a full ciphertext"));
+            return Err(malformed("is not a complete ciphertext"));
         };
         let q = self.moduli(self.top()).first().copied().ok_or(malformed("has no prime"))?;
         let [first, second] =
@@ -214,7 +214,7 @@ impl Codec {
         let (count, mut rest) =
             c.polys.split_first_chunk().ok_or(malformed("has no count of its polynomials"))?;
         if u16::from_le_bytes(*count) != 2 || first >= q.bits() || second >= q.bits() {
-            return Err(malformed("is not of two polynomials with some bits each"));
+            return Err(malformed("is not two polynomials with at least one bit each"));
         }
         let mut out = [vec![0; self.kit.degree()], vec![0; self.kit.degree()]];
         for (out, skip) in out.iter_mut().zip([first, second]) {

@@ -48,7 +48,7 @@ impl Codec {
         query: &EncryptedIndices,
         tables: &[&ValueTable],
     ) -> Result<PirResponse> {
-        let shape = *tables.first().ok_or(Misuse::Rule("a query asks some table"))?.shape();
+        let shape = *tables.first().ok_or(Misuse::Rule("the query needs at least one table"))?.shape();
         self.count(query, &shape)?;
         let ciphers = query.ciphertexts.iter().map(|c| self.take_fresh(c)).collect::<Result<Vec<_>, _>>()?;
         let replies = self.kit().answer(keys, &ciphers, tables)?;
@@ -71,7 +71,7 @@ impl Codec {
         rng: &mut dyn CryptoRng,
     ) -> Result<EncryptedIndices> {
         if entries.len() != shape.batch() || entries.iter().any(|entry| *entry >= shape.entries()) {
-            return Err(Misuse::Rule("as many entries as a query asks for, each of the table").into());
+            return Err(Misuse::Rule("expected one entry of the table for each selector of the query").into());
         }
         let law = Gaussian::new(sotto_bfv::rings::SIGMA);
         let mut ciphertexts = Vec::new();

@@ -83,5 +83,5 @@ pub fn read(codec: &Codec, shape: &EntryShape, tables: usize, bytes: &[u8]) -> R
             Some(codec.ours(&poly))
         })?);
     }
-    if rest.is_empty() { Ok(all) } else { Err(malformed("goes on after its last plaintext").into()) }
+    if rest.is_empty() { Ok(all) } else { Err(malformed("has bytes after its last plaintext").into()) }
 }

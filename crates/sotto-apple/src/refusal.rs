@@ -10,11 +10,11 @@ pub struct Refusal {
 }
 
 /// Message for a client that sends half of an evaluation key.
-pub(crate) const LACKING: &str = "an evaluation key lacks its metadata, or itself";
+pub(crate) const LACKING: &str = "the evaluation key or its metadata is missing";
 
 /// Message for a client whose keys are not stored. Phones read the status, request the
 /// configuration, and send their keys again.
-pub(crate) const NO_KEYS: &str = "that evaluation key is not here: send it again";
+pub(crate) const NO_KEYS: &str = "the evaluation key is not stored here: send it again";
 
 pub(crate) fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { status, why: why.into() })

@@ -113,4 +113,4 @@ impl EvaluationTask {
 /// Bytes of an element and a proof, with the tags and lengths of a message.
 const EVALUATION_BYTES: usize = 256;
 
-const NO_ELEMENT: &str = "an evaluation is asked of bytes that are no element of the group";
+const NO_ELEMENT: &str = "the bytes to evaluate are not an element of the group";

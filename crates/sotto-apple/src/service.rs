@@ -46,7 +46,7 @@ const MAX_CONFIG_BYTES: usize = 64 << 10;
 /// Largest length of a user's name in bytes.
 const MAX_NAME: usize = 128;
 
-const NOT_SERVED: &str = "a use case that is not served";
+const NOT_SERVED: &str = "the use case is not served";
 
 /// An HTTP request: its path, two headers, and its body.
 #[derive(Debug, Clone)]
@@ -119,7 +119,7 @@ impl Service {
                 let all = self.asked_for(request, store)?;
                 Ok(responses(all.iter().map(|work| work.answer(rng)).collect::<Result<_, _>>()?))
             }
-            _ => refused(404, "there is /config, /key and /queries"),
+            _ => refused(404, "expected /config, /key or /queries"),
         }
     }
 
@@ -204,7 +204,7 @@ impl Service {
             let Some(metadata) = &key.metadata else { return refused(400, LACKING) };
             let Some(use_case) = self.all().find(|use_case| metadata.identifier == use_case.key_id[..])
             else {
-                return refused(400, "an evaluation key for no configuration that is served");
+                return refused(400, "the evaluation key is for no served configuration");
             };
             all.push((use_case.key_id, use_case.stored(&key)?, part));
         }
@@ -237,7 +237,10 @@ impl Service {
                 (None, Some(evaluation)) => {
                     evaluations += 1;
                     if evaluations > MAX_EVALUATIONS {
-                        return refused(400, format!("at most {MAX_EVALUATIONS} evaluations in one message"));
+                        return refused(
+                            400,
+                            format!("expected at most {MAX_EVALUATIONS} evaluations in one message"),
+                        );
                     }
                     // Apple's library names no configuration here, and means the newest.
                     let use_case = match evaluation.config_id.is_empty() {
@@ -250,7 +253,7 @@ impl Service {
                         &evaluation,
                     )?)
                 }
-                _ => return refused(400, "a request is for one lookup, or for one evaluation"),
+                _ => return refused(400, "expected one lookup or one evaluation in a request"),
             });
         }
         Ok(works)
@@ -266,7 +269,7 @@ impl Service {
     fn with_config(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refusal> {
         let Some(all) = self.use_cases.get(name) else { return refused(400, NOT_SERVED) };
         let found = all.iter().find(|use_case| use_case.config_id()[..] == *config_id);
-        found.ok_or(Refusal { status: 410, why: "that configuration is retired".into() })
+        found.ok_or(Refusal { status: 410, why: "the configuration is retired".into() })
     }
 }
 
@@ -277,7 +280,7 @@ pub fn responses(responses: Vec<Response>) -> Vec<u8> {
 
 fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refusal> {
     if body.len() > most {
-        return refused(413, format!("a body of at most {most} bytes"));
+        return refused(413, format!("expected a body of at most {most} bytes"));
     }
     Ok(body.clone())
 }
@@ -303,9 +306,9 @@ fn parts(mut body: Bytes, most: usize) -> Result<Vec<Bytes>, Refusal> {
         }
         let bytes = decode_varint(&mut body).map_err(malformed)?;
         let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes <= body.len());
-        let Some(bytes) = bytes else { return refused(400, "a part ends behind its message") };
+        let Some(bytes) = bytes else { return refused(400, "a part is longer than its message") };
         if parts.len() == most {
-            return refused(400, format!("at most {most} parts in one message"));
+            return refused(400, format!("expected at most {most} parts in one message"));
         }
         parts.push(body.split_to(bytes));
     }

@@ -38,7 +38,7 @@ pub const CONFIG_TYPE: i32 = 1;
 
 /// Error for a key that rows are not sealed with.
 pub(crate) const OTHER_KEY: OprfError =
-    OprfError::KeyText("this is the key of another table: bring back the one that its rows were sealed with");
+    OprfError::KeyText("the key is that of another table: restore the key that the rows were sealed with");
 
 type RowCipher = AesGcm<Aes192, U12>;
 

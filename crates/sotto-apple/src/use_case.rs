@@ -139,8 +139,8 @@ impl UseCase {
     pub(crate) fn evaluator(&self) -> Result<&SecretKey, Refusal> {
         match (&self.evaluator, self.extras.oprf) {
             (Some(key), _) => Ok(key),
-            (None, None) => refused(400, "this table is not symmetric: ask for its rows"),
-            (None, Some(_)) => refused(500, "the key that evaluates is not here"),
+            (None, None) => refused(400, "this table is not symmetric: look up its rows directly"),
+            (None, Some(_)) => refused(500, "the OPRF key is not here"),
         }
     }
 
@@ -238,10 +238,10 @@ impl UseCase {
         request: PirRequest,
         keys: &mut RequestKeys<'_>,
     ) -> Result<LookupTask, Refusal> {
-        let Some(query) = request.query else { return refused(400, "a lookup lacks its query") };
+        let Some(query) = request.query else { return refused(400, "the lookup has no query") };
         let shard = request.shard_index as usize;
         let Some(tables) = self.shards.get(shard) else {
-            return refused(400, format!("there are {} shards", self.shards.len()));
+            return refused(400, format!("expected a shard below {}", self.shards.len()));
         };
         let counted = self.codec.count(&query, tables.shape());
         counted.map_err(|why| Refusal { status: 400, why: why.to_string() })?;
@@ -257,7 +257,7 @@ impl UseCase {
     fn wants(&self, metadata: &EvaluationKeyMetadata) -> Result<(), Refusal> {
         match metadata.identifier == self.key_id[..] {
             true => Ok(()),
-            false => refused(400, "an evaluation key for another configuration"),
+            false => refused(400, "the evaluation key is for another configuration"),
         }
     }
 }
@@ -302,7 +302,7 @@ impl<'a> RequestKeys<'a> {
         metadata: Option<&EvaluationKeyMetadata>,
     ) -> Result<Arc<Keys>, Refusal> {
         let Some(metadata) = metadata else {
-            return refused(400, "a lookup says nothing of its evaluation key");
+            return refused(400, "the lookup names no evaluation key");
         };
         use_case.wants(metadata)?;
         // The stored bytes were decoded as keys once, by this build or another.
@@ -353,7 +353,7 @@ impl LookupTask {
     /// [`Refusal`] with the status: 400 for a query that does not fit this table.
     pub fn answer(&self) -> Result<PirResponse, Refusal> {
         let Some(shard) = self.use_case.shards.get(self.shard) else {
-            return refused(400, format!("there are {} shards", self.use_case.shards.len()));
+            return refused(400, format!("expected a shard below {}", self.use_case.shards.len()));
         };
         let answer = self.use_case.codec.answer(&self.keys, &self.query, &shard.tables());
         let answer = answer.map_err(|why| match why {

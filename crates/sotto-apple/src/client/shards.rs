@@ -118,7 +118,7 @@ impl From<ShardFunction> for String {
 
 /// Error for text that is not a shard function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected a function of shards, such as sha256:57 or double-mod:57:10")]
+#[error("expected a shard function, such as sha256:57 or double-mod:57:10")]
 pub struct NoShardFunction;
 
 impl FromStr for ShardFunction {
@@ -190,8 +190,9 @@ impl Default for ConfigPolicy {
 #[non_exhaustive]
 pub enum ShardError {
     /// Lookups would reveal more than the caller accepts.
-    #[error("lookups with {function} tell the server in which of {parts} parts a key is{}, at most {max} accepted",
-        if *.before { ", with what it was told before" } else { "" })]
+    #[error("lookups with {function} reveal to the server which of {parts} parts a key is in{}, expected at most \
+         {max} parts",
+        if *.before { ", together with earlier lookups" } else { "" })]
     TooMany {
         /// Shard function of the use case.
         function: ShardFunction,
@@ -205,7 +206,8 @@ pub enum ShardError {
     },
     /// The use case was queried under another function before.
     #[error(
-        "the shard function is {function}, and lookups were made with {pinned}: a key asked under both is told twice"
+        "the shard function is {function}, expected {pinned}, which earlier lookups used: a lookup of the same key \
+         under both reveals more"
     )]
     Changed {
         /// Function of the earlier lookups.

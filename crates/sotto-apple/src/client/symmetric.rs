@@ -35,7 +35,7 @@ impl Client {
     }
 
     fn oprf(&self) -> Result<&PublicKey> {
-        Ok(self.info.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: ask for its rows"))?)
+        Ok(self.info.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: look up its rows directly"))?)
     }
 
     /// Body of a request for an evaluation of each of these keys. A key that is longer than any key
@@ -50,7 +50,7 @@ impl Client {
             let fits = key.len() <= MAX_INPUT;
             let key = if fits { key } else { &b""[..] };
             let blinded = blind(Zeroizing::new(key.to_vec()), rng);
-            let blinded = blinded.map_err(|_| Misuse::Rule("a key that the function does not take"))?;
+            let blinded = blinded.map_err(|_| Misuse::Rule("the key is not a valid input of the OPRF"))?;
             let oprf_request = Some(OprfRequest {
                 query_element: blinded.element().to_vec().into(),
                 // Makes the server evaluate with the key that this client knows.
@@ -102,5 +102,5 @@ impl Client {
     }
 }
 
-const UNPROVED: &str = "\
-has an evaluation that is not proved to be made with the key that the configuration names: tell the operator";
+const UNPROVED: &str =
+    "has an evaluation without a valid proof under the configuration's key: tell the operator";

@@ -45,7 +45,7 @@ pub(super) struct TableInfo {
 impl TableInfo {
     pub(super) fn read(use_case: &str, answer: Bytes, weak: WeakParams) -> Result<Self> {
         let response = ConfigResponse::decode(answer).map_err(|why| wrong(why.to_string()))?;
-        let config = response.configs.get(use_case).ok_or(wrong("has not the use case"))?;
+        let config = response.configs.get(use_case).ok_or(wrong("lacks the use case"))?;
         let Some(ConfigForm::PirConfig(pir)) = &config.config else {
             return Err(wrong("has no table").into());
         };
@@ -56,7 +56,7 @@ impl TableInfo {
             Some(keyword) if (1..=TABLES as u64).contains(&keyword.num_hash_functions) => {
                 keyword.num_hash_functions as usize
             }
-            Some(_) => return Err(wrong("has other hash functions than one or two").into()),
+            Some(_) => return Err(wrong("has a number of hash functions other than one or two").into()),
             None => 1,
         };
         let is_keyed = pir.keyword_pir_params.is_some();
@@ -64,15 +64,15 @@ impl TableInfo {
             pir.keyword_pir_params.as_ref().and_then(|it| it.symmetric_pir_client_config.as_ref());
         let oprf = symmetric.map(oprf).transpose()?;
         if pir.batch_size != batch as u64 {
-            return Err(wrong("asks for another number of entries at once").into());
+            return Err(wrong("requests another number of entries in one query").into());
         }
         let has_lengths = pir.encoding_entry_size.unwrap_or(false);
         if has_lengths && is_keyed {
-            return Err(wrong("has lengths in a table of keys, whose buckets say them already").into());
+            return Err(wrong("has row lengths in a keyword table, whose buckets hold them already").into());
         }
         let shapes = shapes(&codec, pir, batch, has_lengths)?;
         if !is_keyed && shapes.len() > 1 {
-            return Err(wrong("has rows by number in several shards").into());
+            return Err(wrong("has an index table in several shards").into());
         }
         let shard_function = pir.keyword_pir_params.as_ref().map(|keyword| {
             let function = keyword.sharding_function.as_ref().and_then(|sharding| sharding.function.as_ref());
@@ -88,7 +88,7 @@ impl TableInfo {
         let elements: Vec<usize> = keys.galois_elements.iter().map(|element| *element as usize).collect();
         let most = codec.kit().degree();
         if elements.len() > 64 || elements.iter().any(|element| element % 2 == 0 || *element >= 2 * most) {
-            return Err(wrong("asks for keys that there are not").into());
+            return Err(wrong("requests unknown keys").into());
         }
         let config_id = config.config_id.clone();
         let longest = shapes.first().and_then(|shape| length_prefix::longest(shape.entry_bytes() as u64));
@@ -113,10 +113,10 @@ fn set(parameters: Option<&EncryptionParameters>) -> Result<crate::sets::ParamsS
 /// Public key of a symmetric table's function, of the only kind that is supported.
 fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
     if config.config_type != CONFIG_TYPE {
-        return Err(wrong("is symmetric in a way that this build does not know: take a newer one").into());
+        return Err(wrong("is symmetric in a way that this build does not know: upgrade sotto").into());
     }
     let key = PublicKey::from_bytes(&config.server_public_key);
-    Ok(key.map_err(|_| wrong("has a public key that is no element of the group"))?)
+    Ok(key.map_err(|_| wrong("has a public key that is not an element of the group"))?)
 }
 
 /// Function from keys to shards. If the configuration does not name one, it is that of the
@@ -154,7 +154,7 @@ fn shapes(codec: &Codec, config: &PirConfig, batch: usize, has_lengths: bool) ->
 
 fn shape(codec: &Codec, shard: &PirShardConfig, batch: usize, has_lengths: bool) -> Result<EntryShape> {
     let number = |x: u64| usize::try_from(x).map_err(|_| wrong("has numbers that are too large"));
-    let dimensions: &[u64; 2] = shard.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
+    let dimensions: &[u64; 2] = shard.dimensions.as_array().ok_or(wrong("has other than two dimensions"))?;
     let dimensions = [number(dimensions[0])?, number(dimensions[1])?];
     let bytes = match has_lengths {
         true => {
@@ -165,7 +165,7 @@ fn shape(codec: &Codec, shard: &PirShardConfig, batch: usize, has_lengths: bool)
     let (entries, bytes) = (number(shard.num_entries)?, number(bytes)?);
     let shape = EntryShape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
     if shape.outputs() > MAX_OUTPUTS || entries < batch {
-        return Err(wrong("has tables of a shape that is not asked").into());
+        return Err(wrong("has tables of an unsupported shape").into());
     }
     Ok(shape)
 }

@@ -151,18 +151,18 @@ impl UseCaseDescription {
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let read: Self = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
         if read.format != FORMAT {
-            return Err(format!("it is written as {:?}, and this build reads {FORMAT:?}", read.format));
+            return Err(format!("the format is {:?}, expected {FORMAT:?}", read.format));
         }
         check_name(&read.name)?;
         if !(1..=MAX_SHARDS).contains(&read.shards.len()) {
-            return Err("a table has 1 to 65536 shards".into());
+            return Err("expected 1 to 65536 shards".into());
         }
         let by_number = |shard: &ShardShape| read.kind.row_form(shard.entry_bytes).is_some();
         if read.kind == UseCaseKind::IndexWithLengths && !read.shards.iter().all(by_number) {
-            return Err("no entry with its length before it has so many bytes".into());
+            return Err("no entry with a length prefix has this number of bytes".into());
         }
         if read.oprf.is_some() && !matches!(read.kind, UseCaseKind::Keyword { .. }) {
-            return Err("only tables that are asked by key are symmetric".into());
+            return Err("only keyword tables can be symmetric".into());
         }
         Ok(read)
     }
@@ -190,7 +190,7 @@ impl UseCaseDescription {
     }
 
     fn shape(&self, shard: &ShardShape, plaintext_bytes: usize) -> Result<EntryShape, String> {
-        let number = |x: u64| usize::try_from(x).map_err(|_| "a number is too large".to_owned());
+        let number = |x: u64| usize::try_from(x).map_err(|_| "number too large".to_owned());
         let [d0, d1] = shard.dimensions;
         let (entries, bytes) = (number(shard.entries)?, number(shard.entry_bytes)?);
         let dimensions = [number(d0)?, number(d1)?];
@@ -202,7 +202,7 @@ impl UseCaseDescription {
 /// Checks the name of a use case.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     match name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
-        true => Err("a use case's name has 1 to 256 bytes, and no control characters".into()),
+        true => Err("expected a use case name of 1 to 256 bytes without control characters".into()),
         false => Ok(()),
     }
 }
@@ -242,4 +242,4 @@ impl FileLayout {
     }
 }
 
-const TOO_LARGE: &str = "its tables are larger than any file";
+const TOO_LARGE: &str = "the tables are larger than any file";

@@ -120,7 +120,7 @@ fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables
         let line = |row: u32| of.numbers.get(row as usize).map_or(0, |number| u64::from(*number) + 1);
         let items = CuckooItems::new(&of.hashes, &of.sizes, how.bucket_bytes).map_err(|fault| match fault {
             CuckooError::Empty if shards.len() > 1 => {
-                ImageError::Asked(format!("one of {} shards has no rows: make fewer shards", shards.len()))
+                ImageError::Asked(format!("one of {} shards has no rows: choose fewer shards", shards.len()))
             }
             CuckooError::Empty => TableError::Empty.into(),
             CuckooError::DuplicateKey(one, other) => {

@@ -17,7 +17,8 @@ pub enum ImageError {
     Table(#[from] TableError),
     /// Two rows have one key, or keys with the same hash.
     #[error(
-        "rows {first} and {second} have the same key, or keys of the same hash (rows count from 1): leave one out"
+        "rows {first} and {second} have the same key, or keys with the same hash (rows are counted from 1): leave \
+         one out"
     )]
     Twice {
         /// Number of the first row, from 1.
@@ -27,7 +28,7 @@ pub enum ImageError {
     },
     /// A row is too long for any bucket.
     #[error(
-        "row {row} takes {bytes} bytes of a bucket, which has {bucket} (rows count from 1): make buckets larger"
+        "row {row} takes {bytes} bytes, a bucket has {bucket} (rows are counted from 1): make buckets larger"
     )]
     TooLong {
         /// Number of the row, from 1.
@@ -38,7 +39,7 @@ pub enum ImageError {
         bucket: usize,
     },
     /// A line of a file makes a row that is too long for any bucket.
-    #[error("{}, line {line}: the row takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger", path.display())]
+    #[error("{}, line {line}: the row takes {bytes} bytes, a bucket has {bucket}: make buckets larger", path.display())]
     LongLine {
         /// Path of the file.
         path: PathBuf,
@@ -62,7 +63,7 @@ pub enum ImageError {
     #[error("{0}")]
     Asked(String),
     /// The description in a file contradicts itself.
-    #[error("{}: the description contradicts itself: {why}; encode the table afresh", path.display())]
+    #[error("{}: the description is inconsistent: {why}; encode the table afresh", path.display())]
     Description {
         /// Path of the file.
         path: PathBuf,

@@ -32,7 +32,7 @@ pub fn encode_index(
         Some(_) => (UseCaseKind::IndexWithLengths, length_prefix::entry_bytes(longest)),
     };
     let width = width.and_then(|width| usize::try_from(width).ok());
-    let width = width.ok_or_else(|| ImageError::Asked("rows are longer than any entry".into()))?;
+    let width = width.ok_or_else(|| ImageError::Asked("rows are longer than the largest entry".into()))?;
     let codec = UseCase::codec(&how.set, how.weak)?;
     let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
     let dimensions = EntryShape::quickest(plaintexts(&codec, entries, width));
@@ -62,7 +62,7 @@ fn with_lengths(
     write: RowForm,
     width: usize,
 ) -> Result<Vec<u8>, ImageError> {
-    let wrong = || ImageError::Asked("a row says a length that no row has".into());
+    let wrong = || ImageError::Asked("a row has a length prefix that is longer than the row".into());
     let mut entries = Vec::with_capacity(rows.len() / row_bytes * width);
     for row in rows.chunks_exact(row_bytes) {
         let mut value = read.value(row.to_vec()).map_err(|_| wrong())?;

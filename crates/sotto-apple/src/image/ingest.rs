@@ -56,10 +56,12 @@ pub fn encode_file(
         intake.push(key, value).map_err(|why| match why {
             ImageError::Db(error) => LineError::Db(error),
             ImageError::TooMany { .. } => {
-                LineError::Line(IngestProblem::Options("over 2^32 rows in one table"))
+                LineError::Line(IngestProblem::Options("more than 2^32 rows in one table"))
             }
             // The length of the value was checked before.
-            _ => LineError::Line(IngestProblem::Options("a symmetric table's keys have at most 65535 bytes")),
+            _ => LineError::Line(IngestProblem::Options(
+                "expected keys of at most 65535 bytes in a symmetric table",
+            )),
         })
     })?;
     if notes.lines == 0 {

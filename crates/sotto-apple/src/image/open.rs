@@ -89,7 +89,8 @@ pub(super) fn newest(path: &Path) -> Result<Arc<ForeignImage>, ImageError> {
     let file = ForeignImage::open(&dir.image_path(epoch))?;
     match UseCaseDescription::parse(file.description()) {
         Ok(told) if told.epoch != epoch.0 => {
-            let problem = ImageProblem::Malformed { why: "the file's name says another epoch" };
+            let problem =
+                ImageProblem::Malformed { why: "the file's name has another epoch than its description" };
             Err(DbError::Image { path: file.path().to_owned(), problem }.into())
         }
         // Other problems are reported when the file is read.
@@ -110,10 +111,10 @@ pub(super) fn read(
     if len(FilePart::Scheme(Section::Resident)) != places.table_bytes
         || len(FilePart::Entries) != places.entry_bytes
     {
-        return Err(refuse("the file has sections of other lengths".into()));
+        return Err(refuse("the sections have other lengths than the description says".into()));
     }
     if file.rows_digest() != Some(description.tables) {
-        let problem = ImageProblem::Malformed { why: "the tables are not those of the description" };
+        let problem = ImageProblem::Malformed { why: "the tables differ from those of the description" };
         return Err(DbError::Image { path: file.path().to_owned(), problem }.into());
     }
     Ok((description, codec, places))

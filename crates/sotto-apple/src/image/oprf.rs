@@ -81,6 +81,6 @@ pub(super) mod digits {
         };
         let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
         let key = bytes.filter(|_| rest.is_empty()).and_then(|bytes| PublicKey::from_bytes(&bytes).ok());
-        key.map(Some).ok_or_else(|| D::Error::custom("the public key of the function is none"))
+        key.map(Some).ok_or_else(|| D::Error::custom("invalid public key of the OPRF"))
     }
 }

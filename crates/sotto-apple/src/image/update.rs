@@ -92,7 +92,7 @@ impl<'a> PreviousEpoch<'a> {
     /// bucket; for a symmetric table also the errors of its key.
     pub fn change_keys(self, keys: Vec<KeyChange>) -> Result<UseCaseUpdate<'a>, ImageError> {
         let UseCaseKind::Keyword { bucket_bytes, .. } = self.description.kind else {
-            return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
+            return Err(ImageError::Asked("this is an index table: give row numbers, not keys".into()));
         };
         let sealing = self.description.oprf.as_ref().map(|public| read_fitting(self.lock.dir(), public));
         let changes = hash_changes(keys, sealing.transpose()?.as_ref())?;
@@ -100,7 +100,8 @@ impl<'a> PreviousEpoch<'a> {
         let longest = changes.values().flatten().map(Vec::len).max().unwrap_or(0);
         if longest > most {
             let why = format!(
-                "a value has {longest} bytes, and a bucket has room for {most}: shorten it, or encode the table afresh"
+                "a value has {longest} bytes, a bucket has room for {most}: shorten the value, or encode the table \
+                 afresh"
             );
             return Err(ImageError::Asked(why));
         }
@@ -143,14 +144,14 @@ impl<'a> PreviousEpoch<'a> {
         let shape = self.places.shapes.first().copied();
         let form = shape.and_then(|shape| self.description.kind.row_form(shape.entry_bytes() as u64));
         let (Some(form), Some(shape)) = (form, shape) else {
-            return Err(ImageError::Asked("this table is asked by key, and not by row number".into()));
+            return Err(ImageError::Asked("this is a keyword table: give keys, not row numbers".into()));
         };
         let fits = |(row, bytes): (&u64, &Vec<u8>)| {
             let is_there = *row < shape.entries() as u64 && bytes.len() == shape.entry_bytes();
             is_there && (form == RowForm::Whole || form.value(bytes.clone()).is_ok())
         };
         if !rows.iter().all(fits) {
-            return Err(ImageError::Asked("a row that is past the end, or of another length".into()));
+            return Err(ImageError::Asked("a row is past the end or has another length".into()));
         }
         let tally = ChangeCounts { set: rows.len() as u64, ..ChangeCounts::default() };
         let old = self.entries(0, 0);
@@ -239,7 +240,7 @@ impl UseCaseUpdate<'_> {
                 let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
                 let all = all.get(*start as usize..).unwrap_or_default();
                 for entry in all.chunks_exact(shape.entry_bytes()).take(shape.entries()) {
-                    let damaged = || ImageProblem::Malformed { why: "a bucket is none" };
+                    let damaged = || ImageProblem::Malformed { why: "invalid bucket" };
                     let of = || DbError::Image { path: self.file.path().to_owned(), problem: damaged() };
                     for (hash, value) in bucket::read(entry).ok_or_else(of)? {
                         if !changes.contains_key(&hash) {
@@ -263,7 +264,7 @@ fn plaintexts(shard: &ShardShape) -> u64 {
 /// Options by which a table was made, with space for `more` further keys.
 fn how(description: &UseCaseDescription, weak: WeakParams, more: u64) -> Result<UseCaseOptions, ImageError> {
     let UseCaseKind::Keyword { form, bucket_bytes, fixed } = description.kind else {
-        return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
+        return Err(ImageError::Asked("this is an index table: give row numbers, not keys".into()));
     };
     let fixed = description.shards.first().filter(|_| fixed).map(|shard| shard.entries as usize);
     Ok(UseCaseOptions {

@@ -45,10 +45,12 @@ pub struct CuckooOptions {
 #[non_exhaustive]
 pub enum TableError {
     /// The table has no rows.
-    #[error("a table without rows")]
+    #[error("the table has no rows")]
     Empty,
     /// Two rows have one key, or keys with the same hash.
-    #[error("two rows have the key {first:?}, or the second is {second:?} with the same hash: leave one out")]
+    #[error(
+        "two rows have the key {first:?}, or the second has key {second:?} with the same hash: leave one out"
+    )]
     DuplicateKey {
         /// Key of the first row.
         first: String,
@@ -56,7 +58,7 @@ pub enum TableError {
         second: String,
     },
     /// A row is too long for any bucket.
-    #[error("the row of {key:?} takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger")]
+    #[error("the row of {key:?} takes {bytes} bytes, a bucket has {bucket}: make buckets larger")]
     TooLong {
         /// Key of the row.
         key: String,
@@ -67,7 +69,7 @@ pub enum TableError {
     },
     /// Not all rows find a place.
     #[error(
-        "{rows} rows do not fit {buckets} buckets of {bytes} bytes in each of two tables: make more, or larger ones"
+        "{rows} rows do not fit {buckets} buckets of {bytes} bytes in each of two tables: make more or larger buckets"
     )]
     NoPlace {
         /// Number of rows.

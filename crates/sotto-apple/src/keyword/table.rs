@@ -68,7 +68,7 @@ impl Shard {
     pub fn of_tables(shape: EntryShape, tables: Vec<ValueTable>) -> Result<Self> {
         match tables.len() == shape.batch() && tables.iter().all(|table| *table.shape() == shape) {
             true => Ok(Shard { shape, tables }),
-            false => Err(Misuse::Rule("tables of one shape, one for each entry of a query").into()),
+            false => Err(Misuse::Rule("expected tables of one shape, one for each entry of a query").into()),
         }
     }
 

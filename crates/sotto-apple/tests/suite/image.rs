@@ -152,10 +152,10 @@ fn what_is_refused_before_a_file_is_made() {
     assert!(refused(twice, &how(1)).starts_with("rows 4 and 11 have the same key"));
     let mut long = rows(10);
     long.push(b"long", &[1; 600]).unwrap();
-    assert!(refused(long, &how(1)).starts_with("row 11 takes 611 bytes of a bucket, which has 512"));
+    assert!(refused(long, &how(1)).starts_with("row 11 takes 611 bytes, a bucket has 512"));
     assert!(KeywordRows::default().push(b"longer", &[1; 70_000]).is_err());
-    assert!(refused(KeywordRows::default(), &how(1)).contains("without rows"));
-    assert!(refused(rows(3), &how(50)).contains("make fewer shards"));
+    assert!(refused(KeywordRows::default(), &how(1)).contains("has no rows"));
+    assert!(refused(rows(3), &how(50)).contains("choose fewer shards"));
     assert!(refused(rows(3), &UseCaseOptions { name: "a\nb".into(), ..how(1) }).contains("name"));
     let fixed = UseCaseOptions { buckets: Some(3), ..how(1) };
     assert!(refused(rows(1000), &fixed).contains("do not fit 3 buckets"));

@@ -204,7 +204,7 @@ fn answers_that_are_not_the_key_s_are_refused() {
         Error::Peer(why) => why.to_string(),
         other => panic!("{other}"),
     };
-    assert!(refused(right.clone()).contains("not proved"), "an answer that is replayed");
+    assert!(refused(right.clone()).contains("without a valid proof"), "an answer that is replayed");
     let changed = |change: &dyn Fn(&mut Responses)| {
         let mut answer = Responses::decode(right.clone()).unwrap();
         change(&mut answer);
@@ -216,7 +216,7 @@ fn answers_that_are_not_the_key_s_are_refused() {
         changed(&|it| change(it.responses[0].oprf_response.as_mut().unwrap()))
     };
     assert!(evaluation(&|it| it.evaluated_element = vec![0; 49].into()).contains("no element"));
-    assert!(evaluation(&|it| it.proof = Bytes::new()).contains("not proved"));
+    assert!(evaluation(&|it| it.proof = Bytes::new()).contains("without a valid proof"));
     assert!(client.openings(blindings, right).is_ok());
     // The configuration's description of the function.
     let told = post(&served, "/config", config_request("users")).unwrap();
@@ -292,7 +292,7 @@ fn rows_change_and_the_rest_stays() {
     let refused = change(&lock, &[(3, None)]).err().unwrap();
     assert!(
         matches!(&refused, ImageError::Db(DbError::NoOprfKey { .. }))
-            && refused.to_string().contains("bring the file back")
+            && refused.to_string().contains("restore the file")
     );
     assert!(matches!(oprf::read_or_make(&lock, &mut rng(5)), Err(ImageError::Db(DbError::NoOprfKey { .. }))));
     lock.keep_oprf_text(&SecretKey::generate(&mut rng(6)).unwrap().to_file()).unwrap();

@@ -146,7 +146,7 @@ fn what_is_refused() {
     assert!(long.to_string().contains("a bucket has room for 501"), "{long}");
     let rows =
         PreviousEpoch::open(&lock, WeakParams::Reject).unwrap().change_rows(BTreeMap::new()).err().unwrap();
-    assert!(rows.to_string().contains("asked by key"));
+    assert!(rows.to_string().contains("keyword table"));
     // An epoch that is damaged where nothing changes does not become undamaged in the next one.
     let update = change(&lock, &[(key(1), Some(vec![1]))]).unwrap();
     let file =
