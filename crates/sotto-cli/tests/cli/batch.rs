@@ -128,7 +128,7 @@ fn large_rounds() {
     // A table for each bucket would be more than a stack has.
     let out = folder.text("new");
     let args = ["encode", &source, "--value", "2", "--batch", "1500", "--out", &out];
-    sotto(&args).fails(4, &["a stack has 1024", "several buckets"]);
+    sotto(&args).fails(4, &["a stack holds 1024", "several buckets"]);
     sotto(&[&args[..4], &["--batch", "4097", "--out", &out]].concat()).fails(2, &["4096"]);
     assert!(!folder.at("new").exists());
 }
@@ -164,7 +164,7 @@ fn keys_in_one_round() {
     assert_eq!(values(&mixed), expected);
     assert_eq!(mixed["answers"][1]["found"], false);
     assert_eq!((&there["up_bytes"], &there["down_bytes"]), (&mixed["up_bytes"], &mixed["down_bytes"]));
-    get(&server, &["--row", "1"]).fails(7, &["ask by key"]);
+    get(&server, &["--row", "1"]).fails(7, &["look up a key"]);
     get(&server, &["--key", "no host"]).fails(7, &["domain"]);
     get(&server, &["--keys-file", &folder.text("nothing")]).fails(7, &["nothing"]);
     let more = [
@@ -182,8 +182,7 @@ fn keys_in_one_round() {
         "6",
     ];
     let out = folder.text("many");
-    sotto(&[&["encode", &source, "--out", &out], &more[..]].concat())
-        .fails(2, &["2 rows each, and not in 3"]);
+    sotto(&[&["encode", &source, "--out", &out], &more[..]].concat()).fails(2, &["2 rows each, expected 3"]);
 }
 
 #[test]

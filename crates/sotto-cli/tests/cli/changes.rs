@@ -58,7 +58,7 @@ fn a_header_is_no_key_and_columns_are_found_by_name() {
 
     // A table of which nothing is known says so.
     std::fs::remove_file(folder.at("words/source.json")).unwrap();
-    update(ambiguous, &[]).fails(2, &["not known", "--no-header", "--header"]);
+    update(ambiguous, &[]).fails(2, &["unclear", "--no-header", "--header"]);
     folder.write("words/source.json", "{}");
     update(ambiguous, &[]).fails(3, &["source.json", "remove it"]);
 }

@@ -44,7 +44,7 @@ fn bad_input_is_3() {
     let bytes = std::fs::read(&image).unwrap();
 
     let short = folder.write("short.sotto", &bytes[..bytes.len() - 100]);
-    sotto(&["inspect", &short]).fails(3, &["short.sotto", "cut short"]);
+    sotto(&["inspect", &short]).fails(3, &["short.sotto", "truncated"]);
     let other = folder.write("other.sotto", b"PK\x03\x04 something else entirely");
     sotto(&["inspect", &other]).fails(3, &["other.sotto"]);
     let mut flipped = bytes.clone();
@@ -52,7 +52,7 @@ fn bad_input_is_3() {
     flipped[last] ^= 1;
     let flipped = folder.write("flipped.sotto", flipped);
     sotto(&["inspect", &flipped, "--verify"]).fails(3, &["does not match its digest"]);
-    sotto(&["serve", &short]).fails(3, &["cut short"]);
+    sotto(&["serve", &short]).fails(3, &["truncated"]);
 
     let config = folder.write("sotto.toml", format!("tables = [{{ dir = {dir:?} }}]\nmax_inflight = 3\n"));
     sotto(&["serve", "--config", &config]).fails(3, &["sotto.toml", "line 2", "max_inflight"]);
@@ -120,7 +120,7 @@ fn a_snapshot_other_than_the_named_one_is_5() {
     let right = printed(sotto(&["inspect", &dir, "--json"]).json());
     assert_eq!(printed(sotto(&["inspect", &server.url, "--json"]).json()["tables"][0].clone()), right);
     assert_eq!(printed(get(&right, &["--json"]).json()), right);
-    get(&"7".repeat(64), &[]).fails(5, &["which is snapshot", &right, "operator"]);
+    get(&"7".repeat(64), &[]).fails(5, &["expected snapshot", &right, "operator"]);
     assert_eq!(get("7", &[]).code, 2);
 }
 

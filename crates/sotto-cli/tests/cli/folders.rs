@@ -80,8 +80,8 @@ fn every_verb_knows_every_kind_of_folder() {
     let tables = std::fs::read_dir(format!("{stack}/tables")).unwrap();
     let table = tables.map(|entry| entry.unwrap().path().display().to_string()).next().unwrap();
     assert!(std::path::Path::new(&table).join("succession.json").exists());
-    sotto(&["rotate-key", &table]).fails(2, &["signed with the key of its stack"]);
-    sotto(&["leakage", &dir("apple")]).fails(2, &["Apple's private lookups", "inspect"]);
+    sotto(&["rotate-key", &table]).fails(2, &["signed with the stack's key"]);
+    sotto(&["leakage", &dir("apple")]).fails(2, &["a table of Apple's protocol", "inspect"]);
 }
 
 /// All of them are named alike in a configuration, are served, and are in a backup with their keys.

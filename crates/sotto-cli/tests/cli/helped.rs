@@ -135,7 +135,7 @@ fn killed_and_moved_on(scheme: &str) -> Scene {
     }
     let last = scene.get(8).json();
     assert_eq!(value(&last), right(8));
-    assert!(!events(&last).contains("thrown away"), "{last}");
+    assert!(!events(&last).contains("was discarded"), "{last}");
 
     // The next epoch comes to one server first.
     let changes = scene.folder.write("changes.csv", "8,0badf00d\n");

@@ -8,9 +8,9 @@ fn answers_are_the_same_wherever_a_table_lies() {
     let folder = Folder::new();
     let (dir, cache) = (folder.words(500), folder.text("cache"));
     let places = [
-        ("copy", "memory", "as asked"),
-        ("map", "file", "as asked"),
-        ("auto", "file", "a copy of so few bytes gains nothing"),
+        ("copy", "memory", "as requested"),
+        ("map", "file", "as requested"),
+        ("auto", "file", "a copy of a small table gains nothing"),
     ];
     for (residency, place, why) in places {
         let server = Served::start(&[&dir, "--residency", residency, "--copy-memory-mib", "64"]);

@@ -87,7 +87,7 @@ fn an_image_that_is_lost_under_load_costs_its_table_and_not_the_server() {
             threads.into_iter().for_each(|thread| thread.join().unwrap());
         });
         let said = fs::read_to_string(&log).unwrap();
-        let lines = said.lines().filter(|line| line.contains("large") && line.contains("an image is lost"));
+        let lines = said.lines().filter(|line| line.contains("large") && line.contains("an image was lost"));
         assert_eq!(lines.count(), times, "{said}");
         fs::write(&image, &bytes).unwrap();
         server.reload();

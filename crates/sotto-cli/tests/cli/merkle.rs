@@ -324,7 +324,7 @@ fn what_is_wrong_with_a_log_is_said() {
         &key.replace(&number, "00000000"),
         &key.replace(&number, &number[1..]),
     ] {
-        build(bad, &world.log, &[]).fails(2, &["was not copied whole"]);
+        build(bad, &world.log, &[]).fails(2, &["copy the whole text"]);
     }
     // What HTTP compressed is unpacked, and not fetched again.
     let packed = Path::new(&world.log).join("tile/0/001");

@@ -72,7 +72,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     get(&served, &["--no-cache", "--pin", &old]).says("");
     assert_eq!(update(&folder, &dir, &["--json"]).json()["public_key"], new.as_str());
     served.reload();
-    let told = format!("signs with another key, and the old one says so: pin {new}");
+    let told = format!("changed keys, as the old key states: pin {new}");
     get(&served, &remembering).says(&told);
     // What was followed is remembered.
     assert!(!get(&served, &remembering).stdout.contains(&told));
@@ -147,7 +147,7 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     let (tables, changed) = (&updated["summary"]["tables"], &updated["summary"]["tables_changed"]);
     assert!(updated["public_key"] == new && tables == changed && tables.as_u64() > Some(4), "{updated}");
     served.reload();
-    let told = format!("signs with another key, and the old one says so: pin {new}");
+    let told = format!("changed keys, as the old key states: pin {new}");
     let followed = get(&served, &remembering);
     assert!(
         followed.stdout.contains("changed") && followed.stdout.matches(&told).count() == 1,

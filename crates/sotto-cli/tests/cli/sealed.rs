@@ -69,9 +69,9 @@ fn rows_are_sealed_asked_for_and_changed() {
 
     // Without its key it is neither served nor changed, and another is not made in its place.
     std::fs::remove_file(&file).unwrap();
-    sotto(&["serve", "--apple", &out]).fails(7, &["oprf.key", "bring the file back"]);
+    sotto(&["serve", "--apple", &out]).fails(7, &["oprf.key", "restore the file"]);
     let changes = folder.write("changes.csv", "phone,name\n+15550000007,else\n");
-    sotto(&["update", &out, &changes]).fails(7, &["oprf.key", "bring the file back"]);
-    encode(&["--symmetric"]).fails(7, &["bring the file back"]);
+    sotto(&["update", &out, &changes]).fails(7, &["oprf.key", "restore the file"]);
+    encode(&["--symmetric"]).fails(7, &["restore the file"]);
     assert!(!file.exists());
 }

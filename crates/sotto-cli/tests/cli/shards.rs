@@ -156,14 +156,14 @@ fn a_server_does_not_choose_how_much_of_a_key_goes_out_in_the_clear() {
     // A person accepts another function by its name, and what both tell together by its number; in one call no second one.
     let accept = ["--accept-shards", "sha256:65535"];
     server.tells(&[65_535]);
-    server.get(&folder, &[most, accept].concat()).fails(5, &["4294901760", "told before"]);
+    server.get(&folder, &[most, accept].concat()).fails(5, &["4294901760", "earlier lookups"]);
     assert_eq!(server.asked(), [0; 0]);
     server.tells(&[65_535, 65_536]);
     server.get(&folder, &[&accept[..], &["--max-shards", "4294901760"]].concat()).fails(5, &["sha256:65536"]);
     assert_eq!(server.asked(), [bits % 65_535]);
     // From now on the server is told of no key by what it says of another.
     server.tells(&[3]);
-    server.get(&folder, &["--max-shards", "3", "--accept-shards", "sha256:3"]).fails(5, &["told before"]);
+    server.get(&folder, &["--max-shards", "3", "--accept-shards", "sha256:3"]).fails(5, &["earlier lookups"]);
     assert_eq!(server.asked(), [0; 0]);
     // A table in one shard is asked in any case.
     server.tells(&[1]);

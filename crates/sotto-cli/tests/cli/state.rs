@@ -58,7 +58,7 @@ fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
     assert_eq!(row(&third), right(5));
     assert_eq!(third["budget"], first["budget"], "its hints are new: {third}");
     let said = third["events"][0].as_str().unwrap();
-    assert!(said.contains("thrown away") && said.contains("cloned"), "{said}");
+    assert!(said.contains("was discarded") && said.contains("cloned"), "{said}");
     let fourth = get(&state, "6").json();
     assert_eq!(fourth["budget"].as_u64().unwrap() + 1, second["budget"].as_u64().unwrap(), "{fourth}");
 }
@@ -89,7 +89,7 @@ fn hints_are_made_before_they_are_needed() {
     assert_eq!((again["artifact_bytes"].as_u64(), again["budget"].as_u64()), (Some(0), Some(whole)));
     let now = call("prepare", &["--force", "--preparation-rate", "100000000"]).json();
     assert!(now["artifact_bytes"].as_u64().unwrap() >= 1600, "{now}");
-    assert!(now["events"][0].as_str().unwrap().contains("made anew"), "{now}");
+    assert!(now["events"][0].as_str().unwrap().contains("renewed"), "{now}");
 
     // Until fewer are left than a quarter: from there on each call makes a part of the next ones, and none waits for it.
     let (mut left, mut most) = (whole, whole);

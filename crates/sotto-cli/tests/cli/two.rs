@@ -35,7 +35,7 @@ fn a_row_is_asked_of_two_servers() {
     assert!(said.stdout.contains("slowest server"), "{}", said.stdout);
 
     get(&both[..1], &[]).fails(2, &["asks 2 server(s)", "do not share what they see"]);
-    get(&[both[0], both[0]], &[]).fails(2, &["one endpoint", "both halves"]);
+    get(&[both[0], both[0]], &[]).fails(2, &["one endpoint", "learn the row"]);
     get(&[both[1], both[0]], &[]).fails(6, &["server 0: ", "order of the servers' roles"]);
     let inspected = sotto(&["inspect", &second.url, "--json"]).json();
     assert_eq!(

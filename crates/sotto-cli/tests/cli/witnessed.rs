@@ -127,7 +127,7 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     // Another catalog of the same epoch, for one client, beside the log that everybody sees.
     scene.encode("mine", "lie", &[]);
     let liar = Served::start(&[&scene.text("mine"), "--catalog-log", &log]);
-    scene.get(&liar, "fresh").fails(5, &["is in no log", "for this client alone"]);
+    scene.get(&liar, "fresh").fails(5, &["is not in its publisher's log", "for this client alone"]);
     // Without witnesses it is taken.
     let args = ["get", "--server", &liar.url, "--table", "words", "--row", "7", "--no-cache", "--json"];
     assert_eq!(value(&sotto(&args)), "lie 7");
@@ -135,12 +135,12 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     // A second log under the same key. A witness that has seen the first does not cosign it; one that was deceived does.
     scene.encode("other", "lie", &["--catalog-log", &scene.text("forked")]);
     let forked = scene.text("forked");
-    scene.cosign(&forked, "state").fails(5, &["not those it had", "do not cosign"]);
+    scene.cosign(&forked, "state").fails(5, &["differ from those seen before", "do not cosign"]);
     scene.cosign(&forked, "deceived").says("cosigned");
     scene.attach("forked");
     let liar = Served::start(&[&scene.text("other")]);
     assert!(scene.row(&liar, "newcomer").contains("lie 7"));
-    scene.get(&liar, "cache").fails(5, &["does not go on", "do not trust it"]);
+    scene.get(&liar, "cache").fails(5, &["does not extend", "do not trust the publisher"]);
 
     // The same server, one day with one catalog and the next with another.
     let address = honest.url.trim_start_matches("http://").to_owned();
@@ -203,11 +203,11 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let watch = |log: &str| {
         sotto(&["log", "watch", log, "--publisher", &scene.publisher, "--state", &watched, "--once"])
     };
-    watch(&log).says("1 entries, 1 of them new");
-    watch(&both).fails(5, &["another entry of that epoch", "show this to others"]);
+    watch(&log).says("1 entries, 1 more than before");
+    watch(&both).fails(5, &["another entry of the same epoch", "show this to others"]);
     let shown = sotto(&["log", "show", &both]);
     assert!(shown.stdout.contains("epoch"), "{}", shown.stdout);
-    shown.fails(5, &["another entry of that epoch", "do not trust its publisher"]);
+    shown.fails(5, &["another entry of the same epoch", "do not trust its publisher"]);
     sotto(&["log", "show", &log]).says("1 entries");
 
     // A witness that looks at nothing cosigns it. Then either client reads the other's catalog in the log.
@@ -221,8 +221,8 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     for (table, cache) in [("words", "cache-a"), ("mine", "cache-b")] {
         std::fs::write(scene.folder.at(table).join("log.path"), format!("{both}\n")).unwrap();
         let server = Served::start(&[&scene.text(table)]);
-        scene.get(&server, cache).fails(5, &["contradicts itself", "do not trust it"]);
-        watch(&server.url).fails(5, &["another entry of that epoch"]);
+        scene.get(&server, cache).fails(5, &["contradicts itself", "do not trust the publisher"]);
+        watch(&server.url).fails(5, &["another entry of the same epoch"]);
     }
     // Nor is one asked who asks for none.
     let args = ["get", "--server", "http://127.0.0.1:9", "--table", "words", "--row", "7"];
@@ -237,7 +237,7 @@ fn an_old_catalog_ends_when_it_says() {
     let server = Served::start(&[&scene.text("short")]);
     std::thread::sleep(std::time::Duration::from_secs(2));
     let args = ["get", "--server", &server.url, "--table", "words", "--row", "7", "--no-cache"];
-    sotto(&args).fails(5, &["past its time", "ask the publisher"]);
+    sotto(&args).fails(5, &["expired", "ask the publisher"]);
     // The next epoch is good again.
     let changes = scene.folder.write("changes.csv", "7,new\n");
     let short = scene.text("short");
