@@ -226,5 +226,5 @@ fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
         world.get(&ANN).says("Ann");
         assert_eq!(paths(), ["/config", "/queries"]);
     }
-    world.get(&ANN).fails(6, &["429", "number of tokens per key"]);
+    world.get(&ANN).fails(6, &["429", "as many tokens"]);
 }

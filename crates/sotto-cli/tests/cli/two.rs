@@ -34,7 +34,7 @@ fn a_row_is_asked_of_two_servers() {
     let said = get(&both, &[]);
     assert!(said.stdout.contains("slowest server"), "{}", said.stdout);
 
-    get(&both[..1], &[]).fails(2, &["asks 2 server(s)", "do not share what they see"]);
+    get(&both[..1], &[]).fails(2, &["expected 2 server address(es)", "do not share what they see"]);
     get(&[both[0], both[0]], &[]).fails(2, &["one endpoint", "learn the row"]);
     get(&[both[1], both[0]], &[]).fails(6, &["server 0: ", "order of the servers' roles"]);
     let inspected = sotto(&["inspect", &second.url, "--json"]).json();
@@ -53,13 +53,13 @@ fn a_role_the_table_does_not_have_is_a_wrong_call() {
     let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log", "error"];
     let serve = |dir: &str, role: &str| sotto(&[&["serve", dir, "--role", role][..], &ports].concat());
     for (dir, role, asked) in
-        [(folder.words(10), "1", "asks 1 server(s)"), (encode(&two), "2", "asks 2 server(s)")]
+        [(folder.words(10), "1", "has 1 server(s)"), (encode(&two), "2", "has 2 server(s)")]
     {
         let outcome = serve(&dir, role);
         // What is logged comes before the error.
         assert_eq!(outcome.code, 2, "{}", outcome.stderr);
         let said = outcome.stderr.lines().last().unwrap_or_default();
-        for words in ["error: ", asked, &format!("as server {role}"), "set `role`"] {
+        for words in ["error: ", asked, &format!("`role` is {role}"), "set `role`"] {
             assert!(said.contains(words), "no {words:?} in: {said}");
         }
     }

@@ -23,7 +23,7 @@ pub enum WitnessError {
     },
     /// Too few witnesses have cosigned, or too long ago.
     #[error(
-        "expected recent cosignatures of {needed} witnesses on the log that lists {what}, got {fresh}{}",
+        "expected {needed} recent cosignatures on the log that lists {what} got {fresh}{}",
         stale.map(|age| format!("; the newest older one is {} hours old", age / 3600)).unwrap_or_default()
     )]
     NotWitnessed {
