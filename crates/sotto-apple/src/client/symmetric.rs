@@ -35,7 +35,11 @@ impl Client {
     }
 
     fn oprf(&self) -> Result<&PublicKey> {
-        Ok(self.info.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: look up its rows directly"))?)
+        Ok(self
+            .info
+            .oprf
+            .as_ref()
+            .ok_or(Misuse::Rule("this table is not symmetric: look up its rows directly"))?)
     }
 
     /// Body of a request for an evaluation of each of these keys. A key that is longer than any key
