@@ -191,5 +191,5 @@ fn tokens_are_brought_where_a_server_wants_them() {
         .fails(6, &["the token issuer responds with 401"]);
     // A token for each request: configuration, keys, lookups.
     sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).says("Ann");
-    sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).fails(6, &["429", "as many tokens"]);
+    sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).fails(6, &["429", "the limit of tokens"]);
 }

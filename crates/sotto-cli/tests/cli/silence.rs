@@ -168,7 +168,7 @@ fn a_log_goes_on_from_what_was_seen() {
         copied(&cache, &old);
         forget_stacks(&old);
         let caught = prove(&forked, design, "7", &old);
-        caught.fails(5, &["does not go on", "two logs", ".checkpoint", ".other"]);
+        caught.fails(5, &["does not extend", "two versions", ".checkpoint", ".other"]);
         let named = std::fs::read_dir(format!("{old}/logs")).unwrap();
         let kept: Vec<_> = named.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
         assert!(kept.len() == 2 && kept[0] != kept[1], "{kept:?}");

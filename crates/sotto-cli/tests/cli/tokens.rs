@@ -213,7 +213,7 @@ fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
     assert_eq!(paths(), [DIRECTORY, KEY, &batch], "at a time of the user's choice");
     world.get(&[&ANN[..], &["--stored-tokens"]].concat()).says("Ann");
     world.issuer.with(|seen| seen.refuses = true);
-    world.get(&ANN).fails(6, &["401: a token is required", "batch was deleted", "ask again later"]);
+    world.get(&ANN).fails(6, &["401: a token is required", "batch is now deleted", "try again later"]);
     world.issuer.with(|seen| seen.refuses = false);
     world.get(&[&ANN[..], &["--stored-tokens"]].concat()).fails(6, &["no stored token"]);
     assert_eq!(paths(), ["/config", "/key", "/queries", "/config"]);
@@ -226,5 +226,5 @@ fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
         world.get(&ANN).says("Ann");
         assert_eq!(paths(), ["/config", "/queries"]);
     }
-    world.get(&ANN).fails(6, &["429", "as many tokens"]);
+    world.get(&ANN).fails(6, &["429", "the limit of tokens"]);
 }

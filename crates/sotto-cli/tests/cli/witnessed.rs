@@ -97,7 +97,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     assert_eq!(updated["log"]["entries"], 2);
     server.reload();
     scene.get(&server, "cache").fails(5, &["got 0", "epoch 2"]);
-    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 more");
+    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 of them new");
     scene.attach("log");
     server.reload();
     assert!(scene.row(&server, "cache").contains("changed"));
@@ -203,7 +203,7 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let watch = |log: &str| {
         sotto(&["log", "watch", log, "--publisher", &scene.publisher, "--state", &watched, "--once"])
     };
-    watch(&log).says("1 entries, 1 more than before");
+    watch(&log).says("1 entries, 1 of them new");
     watch(&both).fails(5, &["another entry of the same epoch", "show this to others"]);
     let shown = sotto(&["log", "show", &both]);
     assert!(shown.stdout.contains("epoch"), "{}", shown.stdout);
