@@ -1,4 +1,4 @@
-//! What went over the connections of a lookup.
+//! The requests and responses of a lookup.
 
 use crate::write::Writer;
 use sotto_binding::vector::{self, Exchange};

@@ -20,44 +20,45 @@ use sotto_wire::{SessionId, query};
 
 /// Encodes a case's table, serves it, fetches its row, and returns the vector's two files.
 pub(crate) fn record(case: &Case) -> Result<VectorFiles, Failure> {
-    let shelf = EncodedTable::encode(case)?;
+    let table = EncodedTable::encode(case)?;
     let servers = u8::try_from(case.entry.servers)?;
     let running: Vec<_> = (0..servers)
         .map(|role| {
-            Server::start_with(&sotto_server::ServerConfig::on_free_ports(), vec![Box::new(shelf.at(role))])
+            Server::start_with(&sotto_server::ServerConfig::on_free_ports(), vec![Box::new(table.at(role))])
         })
         .collect::<Result<_, _>>()?;
     let urls = running.iter().map(|running| format!("http://{}", running.public));
     let transports =
         urls.map(|url| HttpTransport::new(&url, &HttpSettings::default())).collect::<Result<_, _>>()?;
-    let mut line = RecordingTransport { transports, sessions: Vec::new(), heard: Vec::new() };
+    let mut recorder = RecordingTransport { transports, sessions: Vec::new(), exchanges: Vec::new() };
 
-    let key = shelf.key();
+    let key = table.key();
     let seed = derived("client", &case.name);
     let config = SetupConfig {
         pin: Some(key),
         servers,
         in_memory: true,
-        ..SetupConfig::new(shelf.catalog.table.clone())
+        ..SetupConfig::new(table.catalog.table.clone())
     };
-    let (scheme, value) =
-        lookup(config, case.row, &mut generator(&seed), &mut |server, request| line.send(server, request))?;
+    let (scheme, value) = lookup(config, case.row, &mut generator(&seed), &mut |server, request| {
+        recorder.send(server, request)
+    })?;
     if value != case.value() {
-        return Err(format!("{}: the row that came is not that of the table", case.name).into());
+        return Err(format!("{}: the recovered row differs from the table", case.name).into());
     }
     for running in running {
         running.shutdown();
     }
 
-    let secrets = Secrets { case, shelf: &shelf, seed, heard: &line.heard }.all()?;
+    let secrets = Secrets { case, table: &table, seed, exchanges: &recorder.exchanges }.all()?;
     let mut writer = Writer::default();
-    let exchanges = line.heard.iter().map(|heard| heard.written(&mut writer)).collect();
+    let exchanges = recorder.exchanges.iter().map(|exchange| exchange.written(&mut writer)).collect();
     let secrets = secrets.into_iter().map(|(name, bytes)| (name.to_owned(), writer.body(&bytes))).collect();
     let vector = Vector {
         format: FORMAT.to_owned(),
         about: case.about(),
         scheme,
-        table: shelf.catalog.table.clone(),
+        table: table.catalog.table.clone(),
         key: VectorKey(key),
         servers,
         seed,
@@ -72,10 +73,10 @@ pub(crate) fn record(case: &Case) -> Result<VectorFiles, Failure> {
 /// The connections to a table's servers, and the recorded messages.
 struct RecordingTransport {
     transports: Vec<HttpTransport>,
-    /// The id of each session as a vector has it, and as the server does. Servers draw ids at random, and vectors do not change
-    /// from one recording to the next.
+    /// The id of each session in the vector, and at the server. Servers draw ids at random, and
+    /// vectors do not change from one recording to the next.
     sessions: Vec<(SessionId, SessionId)>,
-    heard: Vec<RecordedExchange>,
+    exchanges: Vec<RecordedExchange>,
 }
 
 impl RecordingTransport {
@@ -99,7 +100,11 @@ impl RecordingTransport {
             self.sessions.push((SessionId(written), SessionId(real)));
             response.body = written.to_vec();
         }
-        self.heard.push(RecordedExchange { server, request: request.clone(), response: response.clone() });
+        self.exchanges.push(RecordedExchange {
+            server,
+            request: request.clone(),
+            response: response.clone(),
+        });
         Ok(response)
     }
 }

@@ -19,9 +19,9 @@ use sotto_wire::{hints, query};
 /// The source of the secrets of a recorded lookup.
 pub(crate) struct Secrets<'a> {
     pub(crate) case: &'a Case,
-    pub(crate) shelf: &'a EncodedTable,
+    pub(crate) table: &'a EncodedTable,
     pub(crate) seed: Hex32,
-    pub(crate) heard: &'a [RecordedExchange],
+    pub(crate) exchanges: &'a [RecordedExchange],
 }
 
 impl Secrets<'_> {
@@ -44,34 +44,35 @@ impl Secrets<'_> {
 
     /// The state of the client while its query is open.
     fn state(&self) -> Result<Vec<u8>, Failure> {
-        let (params, rng) = (self.shelf.params(), &mut generator(&self.seed));
+        let (params, rng) = (self.table.params(), &mut generator(&self.seed));
         let mut prepare = (self.case.entry.prepare)(&params, rng)?;
         for need in prepare.needs() {
-            let entry = self.shelf.catalog.artifacts.iter().find(|entry| entry.artifact == need.artifact);
+            let entry = self.table.catalog.artifacts.iter().find(|entry| entry.artifact == need.artifact);
             let path = entry
                 .map(|entry| format!("/v1/artifacts/{}", entry.digest))
                 .ok_or("an artifact is missing")?;
-            let parts = self.heard.iter().filter(|heard| heard.request.path == path);
+            let parts = self.exchanges.iter().filter(|exchange| exchange.request.path == path);
             parts
-                .map(|heard| &heard.response.body)
+                .map(|exchange| &exchange.response.body)
                 .try_for_each(|part| prepare.absorb(need.artifact, part))?;
         }
         let mut client = prepare.finish()?;
-        for heard in self.heard.iter().filter(|heard| heard.request.path.ends_with("/hints")) {
-            let upkeep = client.upkeep().ok_or("an order of a client that orders nothing")?;
-            let again = upkeep.order()?.ok_or("an order that is not due")?;
-            if !heard.request.body.ends_with(&again) {
-                return Err("the client orders otherwise".into());
+        for exchange in self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/hints")) {
+            let upkeep = client.upkeep().ok_or("a recorded hint request of a client without hints")?;
+            let request = upkeep.order()?.ok_or("a recorded hint request that is not due")?;
+            if !exchange.request.body.ends_with(&request) {
+                return Err("the client's hint request differs from the recorded one".into());
             }
-            upkeep.stock(heard.response.body.get(hints::HEAD_BYTES..).unwrap_or_default())?;
+            upkeep.stock(exchange.response.body.get(hints::HEAD_BYTES..).unwrap_or_default())?;
         }
-        let terms = self.shelf.catalog.terms(self.case.entry)?;
+        let terms = self.table.catalog.terms(self.case.entry)?;
         let record = terms.packing.records_of(self.case.row).first().copied().unwrap_or(RecordIndex(0));
         let (queries, _) = client.query(record, rng)?;
-        let asks = self.heard.iter().filter(|heard| heard.request.path.ends_with("/ask"));
-        let sent: Vec<_> = asks.filter_map(|heard| heard.request.body.get(query::HEAD_BYTES..)).collect();
+        let requests = self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/ask"));
+        let sent: Vec<_> =
+            requests.filter_map(|exchange| exchange.request.body.get(query::HEAD_BYTES..)).collect();
         if sent != queries {
-            return Err("the client asks otherwise".into());
+            return Err("the client's query differs from the recorded one".into());
         }
         let mut out = Vec::new();
         client.state().ok_or("a client without a state")?.save(&mut out)?;

@@ -54,8 +54,8 @@ impl Writer {
         Body::Named(NamedBytes { bytes, blake3, at: Some(at), pieces: None })
     }
 
-    /// Where pieces lie that a body can be put together of; `None` for one that is short, or has more different pieces than a
-    /// byte can tell apart.
+    /// The offset of pieces that make up a body, and their order; `None` for a body that is short or
+    /// has more than 256 different pieces.
     fn repeated(&mut self, body: &[u8]) -> Option<(u64, Pieces)> {
         let (pieces, rest) = body.as_chunks::<PIECE>();
         if body.len() <= MAX_PLAIN || !rest.is_empty() {
@@ -63,7 +63,7 @@ impl Writer {
         }
         let end = self.bytes.len();
         let (at, mut known) = self.pieces.clone().unwrap_or((end, HashMap::new()));
-        // Something else may lie behind the pieces by now, and then no more go there.
+        // Once other bytes follow the pieces, no more can be added.
         let is_last = at + PIECE * known.len() == end;
         let (mut order, mut more) = (Vec::with_capacity(pieces.len()), Vec::<u8>::new());
         for piece in pieces {
@@ -101,7 +101,7 @@ impl Writer {
 impl VectorFiles {
     /// The two files by their names.
     pub(crate) fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
-        let behind = (!self.bytes.is_empty()).then(|| (format!("{}.bin", self.name), self.bytes.as_slice()));
-        [(format!("{}.json", self.name), self.text.as_bytes())].into_iter().chain(behind)
+        let binary = (!self.bytes.is_empty()).then(|| (format!("{}.bin", self.name), self.bytes.as_slice()));
+        [(format!("{}.json", self.name), self.text.as_bytes())].into_iter().chain(binary)
     }
 }
