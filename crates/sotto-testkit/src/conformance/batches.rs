@@ -1,5 +1,6 @@
 //! Many clients' queries in one pass.
 
+use super::rows::packs;
 use super::subject::{MIDDLE, Subject, Table, WIDE, single};
 use crate::rng::seeded;
 use sotto_core::{AnySession, CryptoRng, Error, RecordIndex};
@@ -11,12 +12,15 @@ const SIZES: [usize; 7] = [0, 1, 2, 3, 4, 8, 17];
 pub fn equal_singles(subject: &Subject) {
     for case in [MIDDLE, WIDE] {
         let table = subject.table(case);
-        let asks = asks(&table, 17, &mut seeded("batches"));
+        // Kernels change with the size of a batch, and not with a table's width: where an answer
+        // takes a while, only one table has large batches.
+        let max = if packs(subject) && case == WIDE { 3 } else { 17 };
+        let asks = asks(&table, max as u64, &mut seeded("batches"));
         let alone: Vec<Vec<u8>> = asks
             .iter()
             .map(|(session, query)| single(table.server.as_ref(), session, query).unwrap())
             .collect();
-        for size in SIZES {
+        for size in SIZES.into_iter().filter(|size| *size <= max) {
             let batch: Vec<_> = asks[..size].iter().map(|(session, query)| (session, &query[..])).collect();
             let answers = table.server.answer_many(&batch);
             assert_eq!(answers.len(), size);

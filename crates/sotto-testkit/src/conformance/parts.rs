@@ -30,9 +30,6 @@ const HUGE: Case = Case { rows: 3, row_bytes: 100_000, fill: Fill::Random };
 /// Numbers of parts that are tried, where a table can be divided into so many.
 const PARTS: [u32; 5] = [1, 2, 3, 4, 9];
 
-/// Numbers of parts that are tried for schemes that take a second for everything.
-const FEW: [u32; 2] = [1, 3];
-
 /// Maximum number of parts that are tried.
 const MAX: u32 = 12;
 
@@ -40,13 +37,13 @@ fn entry(subject: &Subject) -> PartEntry {
     subject.entry.server.parts.expect("a scheme whose tables are cut says how")
 }
 
-/// The numbers of parts that are tried for a table, including the maximum unless it is very large.
-fn numbers(table: &Table, entry: &PartEntry, quick: bool) -> Vec<u32> {
+/// Some numbers of parts that a table can be divided into, the last of them `max` or the most that
+/// there can be.
+fn numbers(table: &Table, entry: &PartEntry, tried: &[u32], max: u32) -> Vec<u32> {
     let most = (entry.most)(&table.params).expect("checked parameters are cut");
     assert!(most >= 1, "a table is one part at least");
-    let tried = if quick { &FEW[..] } else { &PARTS };
     let mut numbers: Vec<u32> = tried.iter().copied().filter(|parts| *parts <= most).collect();
-    numbers.push(most.min(MAX));
+    numbers.push(most.min(max));
     numbers.dedup();
     numbers
 }
@@ -87,12 +84,16 @@ pub fn make_the_table(subject: &Subject) {
     let (entry, few) = (entry(subject), packs(subject));
     let cases = [TALL, LARGE, HUGE, MIDDLE, WIDE];
     let mut cut = false;
-    for case in cases.into_iter().take(if few { 2 } else { cases.len() }) {
+    for (i, case) in cases.into_iter().take(if few { 2 } else { cases.len() }).enumerate() {
         let table = subject.table(case);
-        let numbers = numbers(&table, &entry, few);
+        let numbers = match i {
+            _ if !few => numbers(&table, &entry, &PARTS, MAX),
+            0 => numbers(&table, &entry, &[1], 3),
+            _ => numbers(&table, &entry, &[], 4),
+        };
         hold_the_table(&entry, &table, &numbers);
         make_the_answer(&entry, &table, &numbers, if few { 2 } else { 5 });
-        if !cut && numbers.len() > 1 {
+        if !cut && numbers.iter().any(|parts| *parts > 1) {
             cut = true;
             encode_alone(&entry, &table);
             refuse(&entry, &table);

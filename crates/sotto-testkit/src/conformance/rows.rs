@@ -3,6 +3,9 @@
 use super::subject::{Case, Fill, MIDDLE, NARROW, Subject, WIDE};
 use crate::memory::MemoryImage;
 use crate::rng::seeded;
+use sotto_core::TableShape;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Counts around the sizes at which layouts change: single rows, and a power of two with its neighbors.
@@ -22,9 +25,8 @@ pub(super) fn packs(subject: &Subject) -> bool {
 /// Rows of one width, from tables of every count.
 pub fn come_back(subject: &Subject, row_bytes: u64) {
     let inner = |rows| rows != COUNTS[0] && rows != COUNTS[COUNTS.len() - 1];
-    for rows in COUNTS.into_iter().filter(|&rows| !(inner(rows) && packs(subject))) {
-        check(subject, Case { rows, row_bytes, fill: Fill::Random });
-    }
+    let counts = COUNTS.into_iter().filter(|&rows| !(inner(rows) && packs(subject)));
+    check_all(subject, counts.map(|rows| Case { rows, row_bytes, fill: Fill::Random }).collect());
 }
 
 /// Narrow rows, from tables of several thousand.
@@ -36,6 +38,7 @@ pub fn come_back_from_larger_tables(subject: &Subject) {
 
 /// Tables of one byte value: the extremes of a centered byte, where noise and overflow are worst.
 pub fn of_equal_bytes_come_back(subject: &Subject) {
+    let mut cases = Vec::new();
     for (i, byte) in [0x00, 0x80, 0xFF].into_iter().enumerate() {
         for (j, row_bytes) in [1, 2, 7, 32, 255, 4096].into_iter().enumerate() {
             // Each width with both counts, but not with each byte.
@@ -44,9 +47,21 @@ pub fn of_equal_bytes_come_back(subject: &Subject) {
             if packs(subject) && i != j % 3 {
                 continue;
             }
-            check(subject, Case { rows, row_bytes, fill: Fill::Byte(byte) });
+            cases.push(Case { rows, row_bytes, fill: Fill::Byte(byte) });
         }
     }
+    check_all(subject, cases);
+}
+
+/// Checks the largest table of each content and parameters. Smaller ones that have both are the same
+/// to a scheme, which sees records and not rows.
+fn check_all(subject: &Subject, mut cases: Vec<Case>) {
+    let params =
+        |case: &Case| (subject.entry.select)(&TableShape::new(case.rows, case.row_bytes, 100)).unwrap();
+    cases.sort_by_key(|case| Reverse(case.rows * case.row_bytes));
+    let mut checked = BTreeSet::new();
+    cases.retain(|case| checked.insert((case.fill, params(case))));
+    cases.into_iter().for_each(|case| check(subject, case));
 }
 
 fn check(subject: &Subject, case: Case) {

@@ -35,11 +35,8 @@ pub fn cut_short(subject: &Subject) {
 /// A disk that is full at once, half-way, and just before the end; and one that is full in a revision.
 pub fn full_disk(subject: &Subject) {
     let table = subject.table(MIDDLE);
-    let sink = MemorySink::new();
-    (subject.entry.server.encode)(&table.params, &table.records, &sink).unwrap();
-    let written = sink.written();
-    for room in [0, written / 2, written - 1] {
-        let disk = FullDisk::after(room);
+    for capacity in [0, table.written_bytes / 2, table.written_bytes - 1] {
+        let disk = FullDisk::after(capacity);
         storage((subject.entry.server.encode)(&table.params, &table.records, &disk), ErrorKind::StorageFull);
     }
     if let Some(revise) = subject.entry.server.revise {

@@ -106,6 +106,8 @@ pub struct Table {
     pub records: MemoryRows,
     /// The encoded records.
     pub image: MemoryImage,
+    /// Number of bytes that the encoder wrote, including those that it overwrote.
+    pub written_bytes: u64,
     /// A server of the image; where there are two servers, both.
     pub server: Box<dyn AnyServer>,
 }
@@ -158,9 +160,10 @@ impl Table {
         }
         let sink = MemorySink::new();
         (entry.server.encode)(&params, &records, &sink).expect("encoding in memory");
+        let written_bytes = sink.written();
         let image = sink.into_image();
         let server = (entry.server.open)(&params, Arc::new(image.clone())).expect("a fresh image opens");
-        Table { entry, case, rows, params, report, packing, records, image, server }
+        Table { entry, case, rows, params, report, packing, records, image, written_bytes, server }
     }
 
     /// The bytes of a row, from the plain table.

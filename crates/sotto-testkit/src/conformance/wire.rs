@@ -1,6 +1,6 @@
 //! Sizes are what the report says, and damaged bytes give typed errors.
 
-use super::subject::{MIDDLE, NARROW, Subject, WIDE, single};
+use super::subject::{Case, MIDDLE, NARROW, Subject, WIDE, single};
 use crate::rng::seeded;
 use sotto_core::{CryptoRng, Error, PeerMisbehaved, Record, RecordIndex, Result};
 
@@ -76,7 +76,7 @@ pub fn damaged_queries(subject: &Subject) {
         let mut client = table.client(rng);
         let session = table.session(client.as_ref());
         let (queries, _) = client.query(RecordIndex(0), rng).unwrap();
-        for damaged in queries.iter().flat_map(|query| damage(query, rng)) {
+        for damaged in queries.iter().flat_map(|query| damage_with(query, flips(case), rng)) {
             match single(table.server.as_ref(), &session, &damaged) {
                 Ok(answer) => assert_eq!(answer.len(), table.server.answer_bytes()),
                 Err(error) => peer(&error),
@@ -93,7 +93,7 @@ pub fn damaged_answers(subject: &Subject) {
         let mut client = table.client(rng);
         let (_, answers) = table.ask(client.as_mut(), 0, rng);
         for server in 0..answers.len() {
-            for damaged in damage(&answers[server], rng) {
+            for damaged in damage_with(&answers[server], flips(case), rng) {
                 let (_, ticket) = client.query(RecordIndex(0), rng).unwrap();
                 let mut answers = answers.clone();
                 answers[server] = damaged;
@@ -150,8 +150,8 @@ pub fn answer_count(subject: &Subject) {
 /// but those near both ends and some between.
 fn wrong_lengths(message: &[u8]) -> Vec<Vec<u8>> {
     let len = message.len();
-    let step = (len / 128).max(1);
-    let near_an_end = |cut: &usize| *cut < 64 || *cut + 64 > len;
+    let step = (len / 16).max(1);
+    let near_an_end = |cut: &usize| *cut <= 16 || *cut + 16 >= len;
     let cuts = (0..len).filter(|cut| len <= 512 || near_an_end(cut) || cut % step == 0);
     let mut wrong: Vec<Vec<u8>> = cuts.map(|cut| message[..cut].to_vec()).collect();
     for more in [1, 7, 64, len] {
@@ -163,13 +163,24 @@ fn wrong_lengths(message: &[u8]) -> Vec<Vec<u8>> {
 /// Copies of a message with a bit flipped here or there, at its ends for certain; spliced; and of
 /// its size, but arbitrary.
 pub(crate) fn damage(message: &[u8], rng: &mut dyn CryptoRng) -> Vec<Vec<u8>> {
+    damage_with(message, 64, rng)
+}
+
+/// The number of random flips in a message of a table: many in the first, since all tables of a
+/// scheme are decoded by one function.
+fn flips(case: Case) -> usize {
+    if case == NARROW { 64 } else { 8 }
+}
+
+/// Copies as those of [`damage`], with a bit flipped in `flips` random places.
+fn damage_with(message: &[u8], flips: usize, rng: &mut dyn CryptoRng) -> Vec<Vec<u8>> {
     let len = message.len();
     let flip = |bit: usize| {
         let mut copy = message.to_vec();
         copy[bit / 8] ^= 1 << (bit % 8);
         copy
     };
-    let mut damaged: Vec<Vec<u8>> = (0..64).map(|_| flip(rng.next_u64() as usize % (len * 8))).collect();
+    let mut damaged: Vec<Vec<u8>> = (0..flips).map(|_| flip(rng.next_u64() as usize % (len * 8))).collect();
     damaged.extend([flip(0), flip(7), flip(len * 8 - 8), flip(len * 8 - 1)]);
     damaged.push([&message[len / 2..], &message[..len / 2]].concat());
     damaged.extend([0x00, 0x7F, 0x80, 0xFF].map(|byte| vec![byte; len]));
