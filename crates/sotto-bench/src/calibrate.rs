@@ -1,12 +1,7 @@
-//! Calibration: measures the speed of each scheme on this machine, from small tables, in a minute;
-//! and checks how well that predicts other tables.
+//! Calibration: measures the speed of each scheme on this machine, from small tables, in a minute.
 //!
 //! Times of one thread are processor time, not wall time: neighbors on a shared machine take time,
 //! but add no work.
-
-mod predictions;
-
-pub use predictions::{PlanReport, Prediction, predict};
 
 use crate::definition::Case;
 use crate::error::BenchError;
@@ -22,7 +17,7 @@ use std::time::Instant;
 const TABLE_BYTES: [u64; 3] = [1 << 20, 1 << 22, 1 << 26];
 
 /// Bytes of their rows.
-const ROW_BYTES: u64 = 256;
+pub(crate) const ROW_BYTES: u64 = 256;
 
 /// Measures every scheme of this build; with `quick`, without the largest table.
 ///
@@ -58,7 +53,7 @@ pub(crate) fn calibrate_with(
 }
 
 /// Measures a scheme on a table; `None` if it has no parameters for the table.
-fn measure(
+pub(crate) fn measure(
     entry: &'static SchemeEntry,
     rows: u64,
     row_bytes: u64,
@@ -69,7 +64,7 @@ fn measure(
 
 /// The width of rows that a scheme is measured with: one byte for a scheme whose clients would
 /// fetch more than the table for wider ones.
-fn row_bytes(entry: &SchemeEntry, table_bytes: u64) -> u64 {
+pub(crate) fn row_bytes(entry: &SchemeEntry, table_bytes: u64) -> u64 {
     let shape = TableShape::new(table_bytes / ROW_BYTES, ROW_BYTES, 1000);
     let report = (entry.select)(&shape).and_then(|params| (entry.report)(&params));
     let suits = report.is_ok_and(|report| {

@@ -4,12 +4,13 @@
 //! |---|---|
 //! | [`definition`] | TOML files that define measurements, and the built-in ones |
 //! | [`machine`] | the facts of this machine, and its memory bandwidth |
-//! | [`calibrate`](mod@calibrate) | the speed of each scheme here, and predictions for other tables |
+//! | [`calibrate`](mod@calibrate) | the speed of each scheme here |
+//! | [`predictions`] | predictions of a calibration for other tables, and how good they are |
 //! | [`regression`] | ratios that must not fall, and judging them |
 //! | `content` | generated rows, also for checking answers |
 //! | `plan` | preparing one case: parameters, layout of rows, memory that it needs |
 //! | `runner` | encoding, querying, answering, interleaved memory reads, checking; and trees of hashes |
-//! | `published` | other people's figures for the same shapes, with their sources |
+//! | `published`, `published_trees` | other people's figures for the same shapes, with their sources |
 //! | [`report`] | the results, as tables, JSON and SVG |
 //!
 //! Measured, published and modeled figures never share a column.
@@ -31,7 +32,9 @@ pub mod machine;
 mod median;
 mod options;
 mod plan;
+pub mod predictions;
 mod published;
+mod published_trees;
 pub mod regression;
 pub mod report;
 mod runner;

@@ -66,10 +66,10 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     let passes = if options.quick { 5 } else { 15 };
     let large = memory_size(options);
     let small = machine.l2_bytes.unwrap_or(1 << 20) as usize / 2;
-    let most = options.threads.unwrap_or(machine.cores_count).max(1);
+    let max = options.threads.unwrap_or(machine.cores_count).max(1);
     let mut counts: Vec<usize> =
-        std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < most).collect();
-    counts.push(most);
+        std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < max).collect();
+    counts.push(max);
 
     let mut reads = Vec::new();
     let huge = touched(large)?;
@@ -103,9 +103,9 @@ pub(crate) fn cores() -> usize {
 
 /// Bytes of a buffer that is far larger than any cache, and never a large share of free memory.
 fn memory_size(options: &Options) -> usize {
-    let wish: u64 = if options.quick { 64 << 20 } else { 1 << 30 };
+    let size: u64 = if options.quick { 64 << 20 } else { 1 << 30 };
     let free = memory::available().unwrap_or(u64::MAX);
-    wish.min((free / 4).max(16 << 20)) as usize
+    size.min((free / 4).max(16 << 20)) as usize
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl<'a> PreparedCase<'a> {
     }
 
     /// The method of fetching rows, for the report.
-    pub(crate) fn way(&self) -> FetchMethod {
+    pub(crate) fn method(&self) -> FetchMethod {
         FetchMethod {
             scheme: self.entry.id.to_string(),
             set: self.case.set.clone(),
@@ -125,7 +125,7 @@ impl<'a> PreparedCase<'a> {
         let queries = (self.packing.records_per_row() * self.entry.query_servers) as u64;
         ModeledCase {
             table: self.table.clone(),
-            way: self.way(),
+            method: self.method(),
             traffic: Traffic::new(
                 costs.artifact_bytes,
                 costs.keys_bytes.saturating_mul(self.entry.query_servers as u64),
@@ -174,17 +174,17 @@ pub(crate) fn part<'a>(
 
 /// A set that the scheme does not have is a mistake of the definition, not a table without parameters.
 fn check_set(case: &Case, entry: &SchemeEntry, label: &str) -> Result<(), BenchError> {
-    let Some(wanted) = &case.set else { return Ok(()) };
-    let names: Vec<&str> = (entry.sets)().iter().map(|set| set.name).collect();
-    if names.contains(&wanted.as_str()) {
+    let Some(set) = &case.set else { return Ok(()) };
+    let names: Vec<&str> = (entry.sets)().iter().map(|named| named.name).collect();
+    if names.contains(&set.as_str()) {
         return Ok(());
     }
-    let why = format!("{} has no set {wanted}, only {}", entry.id, names.join(", "));
+    let why = format!("{} has no set {set}, only {}", entry.id, names.join(", "));
     Err(BenchError::Params { case: label.to_owned(), why })
 }
 
 /// Whether one query of a case's scheme asks for a row of each bucket.
-pub(crate) fn asks_buckets(case: &Case, schemes: &[&'static SchemeEntry]) -> bool {
+pub(crate) fn queries_buckets(case: &Case, schemes: &[&'static SchemeEntry]) -> bool {
     find(case, schemes, "").is_ok_and(|entry| entry.batch.is_some())
 }
 

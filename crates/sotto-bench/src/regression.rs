@@ -16,9 +16,12 @@ pub use judge::Verdict;
 
 use crate::machine::{MachineFacts, Shapes};
 use crate::options::Watcher;
+use crate::report::{TABLE_WIDTH, digits, wrapped};
 use crate::{BenchError, Options, Progress};
 use baselines::{MEASURED_ON, Probe, RATIOS, Ratio};
-use judge::{Conditions, least};
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, Table};
+use judge::{Conditions, minimum};
 use memory::ScanMemory;
 use serde::Serialize;
 use std::time::Instant;
@@ -64,6 +67,49 @@ impl GuardReport {
     pub fn fallen(&self) -> impl Iterator<Item = &JudgedRatio> {
         self.ratios.iter().filter(|ratio| ratio.verdict == Verdict::Regressed)
     }
+
+    /// A table for people.
+    pub fn table(&self) -> String {
+        let mut table = Table::new();
+        let heads = ["what", "against", "times", "was", "at least", "tries", "verdict"];
+        table.load_style(ASCII_MARKDOWN).set_header(heads);
+        for column in table.column_iter_mut().skip(2).take(4) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let shown = |ratio: Option<f64>| digits(ratio.unwrap_or(f64::NAN));
+        for ratio in &self.ratios {
+            table.add_row([
+                ratio.name.to_owned(),
+                ratio.against.to_owned(),
+                shown(ratio.measured_ratio),
+                shown(ratio.expected_ratio),
+                shown(ratio.least_ratio),
+                ratio.attempts_count.to_string(),
+                ratio.verdict.word().to_owned(),
+            ]);
+        }
+        let judged = match &self.not_judged {
+            None => format!(
+                "{} of {} hold. was: on {}. A ratio has fallen if it is below the minimum twice.",
+                self.ratios.len() - self.fallen().count(),
+                self.ratios.len(),
+                self.expected_on
+            ),
+            Some(why) => format!("Nothing is judged: {why}."),
+        };
+        let note = format!(
+            "times: how many times as fast as the figure that it is compared with, which was measured in \
+             turns with it; on one thread. {judged} Took {} s.",
+            digits(self.took_s)
+        );
+        let lines = |text: &str| wrapped(text, TABLE_WIDTH).join("\n");
+        format!("{}\n\n{table}\n\n{}\n", lines(&self.machine.line()), lines(&note))
+    }
+
+    /// JSON, indented.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned())
+    }
 }
 
 /// Measures all ratios on one thread, those that are too low twice. Takes half a minute, or a whole
@@ -105,7 +151,7 @@ pub fn guard(options: &Options, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Res
         against: ratio.against,
         measured_ratio: attempts.iter().copied().reduce(f64::max),
         expected_ratio: expected(ratio),
-        least_ratio: expected(ratio).map(least),
+        least_ratio: expected(ratio).map(minimum),
         attempts_count: attempts.len(),
         verdict: verdict(ratio, attempts),
     });
@@ -123,15 +169,15 @@ struct Attempt {
 }
 
 fn attempt(
-    wanted: Vec<&Ratio>,
+    ratios: Vec<&Ratio>,
     defaults: &[sotto_math::machine::KernelShape],
     options: &Options,
     watcher: Watcher<'_>,
 ) -> Result<Attempt, BenchError> {
     let memory = ScanMemory::new(options)?;
-    let mut found = vec![None; wanted.len()];
-    let total = wanted.len() as u64;
-    for (done, (ratio, found)) in (0..).zip(wanted.iter().zip(&mut found)) {
+    let mut found = vec![None; ratios.len()];
+    let total = ratios.len() as u64;
+    for (done, (ratio, found)) in (0..).zip(ratios.iter().zip(&mut found)) {
         watcher(Progress { case: "guard", step: ratio.name, done, total });
         *found = match &ratio.probe {
             Probe::Memory(kernel) => memory.ratio(*kernel, defaults),
@@ -144,9 +190,9 @@ fn attempt(
     let huge_pages = memory.huge_pages();
     // Schemes have memory of their own for their reads.
     drop(memory);
-    if wanted.iter().any(|ratio| matches!(ratio.probe, Probe::Scheme(_))) {
+    if ratios.iter().any(|ratio| matches!(ratio.probe, Probe::Scheme(_))) {
         let report = schemes::run(options, watcher)?;
-        for (ratio, found) in wanted.iter().zip(&mut found) {
+        for (ratio, found) in ratios.iter().zip(&mut found) {
             if let Probe::Scheme(figure) = &ratio.probe {
                 *found = figure.of(&report);
             }

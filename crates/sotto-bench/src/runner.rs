@@ -12,6 +12,7 @@ mod resident;
 pub(crate) mod sample;
 mod series;
 mod stages;
+mod step_timer;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -15,15 +15,18 @@ fn the_quick_definition_runs_and_every_answer_is_right() {
 #[test]
 fn the_quick_definition_of_the_spiral_family_runs_too() {
     let report = check("spiral-quick");
-    let find = |title: &str| report.measured.iter().find(|m| m.way.title == title).unwrap();
+    let find = |title: &str| report.measured.iter().find(|m| m.method.title == title).unwrap();
     let (ours, theirs, hint) = (find("fspiral"), find("Spiral, paper"), find("simplepir"));
     for keyed in [ours, theirs] {
-        assert!(keyed.traffic.keys_bytes > 0 && keyed.joining.session_bytes > 0, "{}", keyed.way.title);
+        assert!(keyed.traffic.keys_bytes > 0 && keyed.joining.session_bytes > 0, "{}", keyed.method.title);
         assert!(keyed.joining.keygen_ms > 0.0 && keyed.joining.keygen_ms <= keyed.joining.prepare_ms);
         assert_eq!(keyed.traffic.once_bytes, 0, "no hint");
     }
     assert_eq!((hint.traffic.keys_bytes, hint.joining.session_bytes), (0, 0));
-    assert_eq!((theirs.way.set.as_deref(), theirs.way.scheme.as_str()), (Some("paper-1m-256"), "spiral/1"));
+    assert_eq!(
+        (theirs.method.set.as_deref(), theirs.method.scheme.as_str()),
+        (Some("paper-1m-256"), "spiral/1")
+    );
     let fewest = find("fspiral, query-bytes");
     assert!(fewest.traffic.up_bytes <= ours.traffic.up_bytes);
     let widest = report.table().lines().map(|line| line.chars().count()).max();
@@ -68,7 +71,7 @@ fn the_sizes_of_bgvpir_stand_beside_the_papers() {
     assert!(report.measured.is_empty() && report.skipped.is_empty());
     assert_eq!(report.modeled.len(), definition.cases.len());
     let paper = report.published.iter().find(|row| row.scheme == "BGV-PIR, pruned").unwrap();
-    let ours = report.modeled.iter().find(|row| row.way.set.as_deref() == Some("m8191-paper")).unwrap();
+    let ours = report.modeled.iter().find(|row| row.method.set.as_deref() == Some("m8191-paper")).unwrap();
     assert!(
         ours.traffic.up_bytes < paper.up_bytes.unwrap()
             && ours.traffic.down_bytes < paper.down_bytes.unwrap()

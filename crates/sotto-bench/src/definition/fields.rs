@@ -4,6 +4,11 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use sotto_core::Goal;
 use std::fmt;
 
+/// Maximum number of repetitions of one batch size.
+pub(super) const MAX_LOOKUPS: u64 = 10_000;
+/// Maximum number of threads of a case.
+pub(super) const MAX_THREADS: u64 = 1024;
+
 /// A count of at least 1, written as a number or as a power: `1048576` or `"2^20"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count(pub(super) u64);
@@ -44,6 +49,15 @@ impl<'de> Deserialize<'de> for Count {
         }
         deserializer.deserialize_any(Reader)
     }
+}
+
+/// The counts as numbers, unless one of them is larger than `max`.
+pub(super) fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {
+    let fit = |n: Count| usize::try_from(n.0).ok().filter(|_| n.0 <= max);
+    counts
+        .into_iter()
+        .map(|n| fit(n).ok_or_else(|| format!("{name} is {}, at most {max} is allowed", n.0)))
+        .collect()
 }
 
 /// A BLAKE3 digest in lower-case hexadecimal.

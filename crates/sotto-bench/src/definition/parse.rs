@@ -1,6 +1,6 @@
 //! From TOML text to a checked definition.
 
-use super::fields::{Count, Digest, GoalName};
+use super::fields::{Count, Digest, GoalName, MAX_LOOKUPS, MAX_THREADS, small};
 use super::scheme_lines::{self, LineText, SingleLine};
 use super::steps::{self, StepsText};
 use super::tree::{self, TreeText};
@@ -14,10 +14,6 @@ use toml::Spanned;
 const MAX_TABLE_BYTES: u64 = 1 << 44;
 /// Maximum number of lookups answered in one pass.
 const MAX_BATCH: u64 = 256;
-/// Maximum number of repetitions of one batch size.
-pub(super) const MAX_LOOKUPS: u64 = 10_000;
-/// Maximum number of threads of a case.
-pub(super) const MAX_THREADS: u64 = 1024;
 
 /// The reason why a definition cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -183,12 +179,4 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         ..case.clone()
     };
     Ok(lines.into_iter().map(with).collect())
-}
-
-pub(super) fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {
-    let fit = |n: Count| usize::try_from(n.0).ok().filter(|_| n.0 <= max);
-    counts
-        .into_iter()
-        .map(|n| fit(n).ok_or_else(|| format!("{name} is {}, at most {max} is allowed", n.0)))
-        .collect()
 }

@@ -1,7 +1,6 @@
 //! The step-by-step timing of a lookup: orders, and numbers of threads.
 
-use super::fields::Count;
-use super::parse::MAX_THREADS;
+use super::fields::{Count, MAX_THREADS};
 use serde::Deserialize;
 
 /// Orders and threads to time the steps of a lookup with.

@@ -121,7 +121,7 @@ fn trees_have_defaults_and_limits() {
     let [tree] = definition.trees.as_slice() else { panic!("one tree") };
     assert_eq!((tree.shapes.len(), tree.shapes[1].leaves(), tree.repeats), (2, 1 << 20, 5));
     assert_eq!(
-        (tree.ways.as_slice(), tree.lines.len()),
+        (tree.methods.as_slice(), tree.lines.len()),
         ([ProofMethod::Colors, ProofMethod::Buckets].as_slice(), 0)
     );
     for (from, to, says) in [

@@ -1,10 +1,8 @@
 //! Trees of hashes, as the papers on private retrieval of Merkle and Verkle proofs measure them.
 
-use super::Case;
-use super::Content;
-use super::fields::Count;
-use super::parse::{MAX_LOOKUPS, MAX_THREADS, small};
+use super::fields::{Count, MAX_LOOKUPS, MAX_THREADS, small};
 use super::scheme_lines::{self, LineText, SingleLine};
+use super::{Case, Content};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use sotto_core::Goal;
@@ -18,7 +16,7 @@ pub struct TreeCase {
     /// The kind of measurement.
     pub measure: Measure,
     /// The methods of making a proof from rows.
-    pub ways: Vec<ProofMethod>,
+    pub methods: Vec<ProofMethod>,
     /// The methods of fetching rows: a case for each scheme, without rows so far. Empty stands for
     /// every scheme with one server.
     pub lines: Vec<Case>,
@@ -86,8 +84,8 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     if shapes.is_empty() {
         return Err("heights is empty".to_owned());
     }
-    let ways = text.ways.unwrap_or_else(|| vec![ProofMethod::Colors, ProofMethod::Buckets]);
-    if ways.is_empty() || ways.len() > 2 || ways.first() == ways.get(1) {
+    let methods = text.ways.unwrap_or_else(|| vec![ProofMethod::Colors, ProofMethod::Buckets]);
+    if methods.is_empty() || methods.len() > 2 || methods.first() == methods.get(1) {
         return Err("ways must be \"colors\", \"buckets\", or both".to_owned());
     }
     if text.lines.is_some() && text.measure != Measure::Proofs {
@@ -113,7 +111,7 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     };
     let lines = lines.into_iter().map(line).collect();
     let TreeText { measure, full, .. } = text;
-    Ok(TreeCase { shapes, measure, ways, lines, threads, repeats, lookups_per_client, full })
+    Ok(TreeCase { shapes, measure, methods, lines, threads, repeats, lookups_per_client, full })
 }
 
 /// A case of a table of hashes without a scheme and without rows.

@@ -56,7 +56,7 @@ impl Reader {
             pages: pages_of(bytes).and_then(|pages| pages.kind()).map(|kind| kind.to_string()),
             threads_count: self.threads,
             read_gb_per_s: size / samples.median().as_nanos().max(1) as f64,
-            best_gb_per_s: size / samples.least().as_nanos().max(1) as f64,
+            best_gb_per_s: size / samples.min().as_nanos().max(1) as f64,
         }
     }
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Bytes of the buffer, more than most last-level caches. Where one is larger, the cache is
 /// measured.
 const BUFFER: usize = 48 << 20;
-/// Number of tries of each shape; its shortest time counts.
+/// Number of trials of each shape; its shortest time counts.
 const ROUNDS: usize = 3;
 /// Maximum share of the default's time with which a shape replaces it.
 const CLEARLY: f64 = 0.95;
@@ -68,16 +68,16 @@ impl Shapes {
         buffer.fill(0);
         let kernels = default_shapes().into_iter().map(|default| {
             let candidates = all_shapes(default.kernel);
-            let mut least = vec![Duration::MAX; candidates.len()];
+            let mut times = vec![Duration::MAX; candidates.len()];
             for _ in 0..ROUNDS {
-                for (shape, least) in candidates.iter().zip(&mut least) {
+                for (shape, best) in candidates.iter().zip(&mut times) {
                     let start = Instant::now();
                     black_box(try_shape(*shape, &buffer));
-                    *least = start.elapsed().min(*least);
+                    *best = start.elapsed().min(*best);
                 }
             }
-            let tried = candidates.iter().zip(least);
-            let tried = tried.map(|(shape, least)| Trial { shape: shape.name.into(), best_ms: ms(least) });
+            let tried = candidates.iter().zip(times);
+            let tried = tried.map(|(shape, time)| Trial { shape: shape.name.into(), best_ms: ms(time) });
             let tried: Vec<Trial> = tried.collect();
             let shape = best(&tried, default.name).to_owned();
             KernelShapes { kernel: default.kernel.into(), shape, default: default.name.into(), tried }
@@ -111,9 +111,9 @@ impl Shapes {
         }
         let text = serde_json::to_string_pretty(self)?;
         // The file is written beside and renamed, since two programs may start at once.
-        let aside = file.with_extension(format!("{}.tmp", std::process::id()));
-        std::fs::write(&aside, text)?;
-        std::fs::rename(&aside, file)
+        let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
+        std::fs::write(&temporary, text)?;
+        std::fs::rename(&temporary, file)
     }
 
     /// The shapes in one line for people: `scan wide, tiles plain, select plain`.

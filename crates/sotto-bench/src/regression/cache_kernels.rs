@@ -40,8 +40,8 @@ pub(super) fn ratio(kernel: Kernel, bytes: &[u8], quick: bool) -> Option<f64> {
     match kernel {
         Kernel::Forward { n } | Kernel::Inverse { n } => {
             let plan = NttPlan::new(n, Modulus::new(PRIME)?)?;
-            let mut room = vec![0; n + LINE_WORDS];
-            let x = aligned(&mut room, n)?;
+            let mut buffer = vec![0; n + LINE_WORDS];
+            let x = aligned(&mut buffer, n)?;
             match kernel {
                 Kernel::Forward { .. } => against.read(n * 8, || plan.forward(black_box(&mut *x))),
                 _ => against.read(n * 8, || plan.inverse(black_box(&mut *x))),
@@ -50,8 +50,9 @@ pub(super) fn ratio(kernel: Kernel, bytes: &[u8], quick: bool) -> Option<f64> {
         Kernel::Rader => {
             let q = Modulus::new(BOTH)?;
             let (plan, long) = (RaderPlan::new(q)?, NttPlan::new(16384, q)?);
-            let (mut room, mut rooms) = (vec![0; WORDS + LINE_WORDS], vec![0; 16384 + LINE_WORDS]);
-            let (x, y) = (aligned(&mut room, WORDS)?, aligned(&mut rooms, 16384)?);
+            let (mut short_words, mut long_words) =
+                (vec![0; WORDS + LINE_WORDS], vec![0; 16384 + LINE_WORDS]);
+            let (x, y) = (aligned(&mut short_words, WORDS)?, aligned(&mut long_words, 16384)?);
             Some(against.other(|| plan.forward(black_box(&mut *x)), || long.forward(black_box(&mut *y))))
         }
         Kernel::Aes => {
@@ -76,9 +77,9 @@ const LINE_WORDS: usize = 8;
 
 /// Words that begin at a cache line: otherwise the alignment would depend on the allocator, and the
 /// ratio on the run.
-fn aligned(room: &mut [u64], words: usize) -> Option<&mut [u64]> {
-    let at = room.as_ptr().align_offset(8 * LINE_WORDS);
-    room.get_mut(at..)?.get_mut(..words)
+fn aligned(buffer: &mut [u64], words: usize) -> Option<&mut [u64]> {
+    let at = buffer.as_ptr().align_offset(8 * LINE_WORDS);
+    buffer.get_mut(at..)?.get_mut(..words)
 }
 
 /// The data to read, the number of measurements, and the number of runs between two readings of the

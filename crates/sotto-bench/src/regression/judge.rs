@@ -27,7 +27,7 @@ impl Verdict {
         match expected {
             None => Verdict::NotJudged,
             Some(_) if attempts.is_empty() => Verdict::NotJudged,
-            Some(expected) if attempts.iter().any(|ratio| *ratio >= least(expected)) => Verdict::Passed,
+            Some(expected) if attempts.iter().any(|ratio| *ratio >= minimum(expected)) => Verdict::Passed,
             Some(_) => Verdict::Regressed,
         }
     }
@@ -43,7 +43,7 @@ impl Verdict {
 }
 
 /// The minimum for an expected ratio.
-pub(super) fn least(expected: f64) -> f64 {
+pub(super) fn minimum(expected: f64) -> f64 {
     expected / SLACK
 }
 
@@ -88,7 +88,7 @@ mod tests {
         let judge = |ratio| Verdict::of(Some(0.9), &[ratio]);
         assert_eq!([judge(0.9), judge(0.51), judge(40.0)], [Verdict::Passed; 3]);
         assert_eq!([judge(0.49), judge(0.0), judge(f64::NAN)], [Verdict::Regressed; 3]);
-        assert_eq!(Verdict::of(Some(0.9), &[least(0.9)]), Verdict::Passed, "the end belongs to the band");
+        assert_eq!(Verdict::of(Some(0.9), &[minimum(0.9)]), Verdict::Passed, "the end belongs to the band");
     }
 
     #[test]

@@ -83,8 +83,8 @@ impl ScanMemory {
         // Two polynomials to a ciphertext: what the fastest sets of Spiral's family have.
         let (rows, cols, comps) = (512, 64, 2);
         let form = WordFormat::new(&Modulus::new(PRIME)?)?;
-        let least = TileLayout::new(form.packing(), 64, rows, cols)?;
-        let lines = self.bytes.len() / usize::try_from(least.bytes()).ok()? * 64;
+        let smallest = TileLayout::new(form.packing(), 64, rows, cols)?;
+        let lines = self.bytes.len() / usize::try_from(smallest.bytes()).ok()? * 64;
         let layout = TileLayout::new(form.packing(), lines, rows, cols)?;
         let bytes = self.bytes.get(..usize::try_from(layout.bytes()).ok()?)?;
         let selectors = Selectors::new(&form, &layout, comps);
@@ -127,15 +127,15 @@ impl ScanMemory {
 
     fn shape(&self, default: &KernelShape) -> Option<f64> {
         let shapes = all_shapes(default.kernel);
-        let mut least = vec![Duration::MAX; shapes.len()];
+        let mut times = vec![Duration::MAX; shapes.len()];
         for _ in 0..self.turns {
-            for (shape, least) in shapes.iter().zip(&mut least) {
+            for (shape, best) in shapes.iter().zip(&mut times) {
                 let took = timed(|| _ = black_box(try_shape(*shape, &self.bytes)));
-                *least = took.min(*least);
+                *best = took.min(*best);
             }
         }
-        let of_default = shapes.iter().zip(&least).find(|(shape, _)| *shape == default)?.1;
-        Some(quotient(*least.iter().min()?, *of_default))
+        let of_default = shapes.iter().zip(&times).find(|(shape, _)| *shape == default)?.1;
+        Some(quotient(*times.iter().min()?, *of_default))
     }
 }
 

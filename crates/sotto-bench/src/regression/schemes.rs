@@ -26,7 +26,7 @@ pub(super) enum Figure {
 impl Figure {
     /// The value of the figure in a report; `None` if a line did not run.
     pub(super) fn of(self, report: &Report) -> Option<f64> {
-        let line = |title: &str| report.measured.iter().find(|measured| measured.way.title == title);
+        let line = |title: &str| report.measured.iter().find(|measured| measured.method.title == title);
         let alone = |title| line(title)?.batches.first();
         match self {
             Figure::OfRead(title) => Some(alone(title)?.of_read_memory_ratio),

@@ -1,6 +1,6 @@
 //! The machine probe, for people and as JSON.
 
-use super::units::{bytes, digits, percent};
+use super::format::{bytes, digits, percent};
 use crate::machine::MachineReport;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};

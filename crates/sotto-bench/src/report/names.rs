@@ -3,8 +3,12 @@
 
 use super::{FetchMethod, MeasuredCase, ModeledCase, TableFacts};
 
-/// The facts that name a line: method, table, number of threads.
-pub(super) type LineFacts<'a> = (&'a FetchMethod, &'a TableFacts, usize);
+/// The facts that name a line.
+pub(super) struct LineFacts<'a> {
+    method: &'a FetchMethod,
+    table: &'a TableFacts,
+    threads: usize,
+}
 
 /// A line's name, and the heading above it where one is due.
 pub(super) struct LineName {
@@ -19,12 +23,12 @@ pub(super) fn measured(cases: &[MeasuredCase]) -> Vec<LineName> {
 
 /// The facts that name a measured line.
 pub(super) fn line(case: &MeasuredCase) -> LineFacts<'_> {
-    (&case.way, &case.table, case.threads_count)
+    LineFacts { method: &case.method, table: &case.table, threads: case.threads_count }
 }
 
 /// The names of modeled cases.
 pub(super) fn modeled(cases: &[ModeledCase]) -> Vec<LineName> {
-    of(cases.iter().map(|case| (&case.way, &case.table, 1)).collect())
+    of(cases.iter().map(|case| LineFacts { method: &case.method, table: &case.table, threads: 1 }).collect())
 }
 
 /// Whether any table was measured with several methods.
@@ -35,17 +39,17 @@ pub(super) fn compares(cases: &[MeasuredCase]) -> bool {
 /// The names of lines, in their order.
 pub(super) fn of(lines: Vec<LineFacts<'_>>) -> Vec<LineName> {
     let same = |a: Option<usize>, b: usize| {
-        let table = |i: usize| lines.get(i).map(|line| line.1);
+        let table = |i: usize| lines.get(i).map(|line| line.table);
         a.is_some_and(|a| table(a).is_some() && table(a) == table(b))
     };
-    let one = |(i, (way, table, threads)): (usize, &LineFacts<'_>)| {
+    let one = |(i, LineFacts { method, table, threads }): (usize, &LineFacts<'_>)| {
         let threads = if *threads > 1 { format!(", {threads} thr") } else { String::new() };
         let (above, below) = (same(i.checked_sub(1), i), same(Some(i + 1), i));
         if !above && !below {
-            return LineName { heading: None, name: format!("{} {}{threads}", way.title, table.shape) };
+            return LineName { heading: None, name: format!("{} {}{threads}", method.title, table.shape) };
         }
         let heading = (!above).then(|| format!("{}:", with_id(table)));
-        LineName { heading, name: format!(" {}{threads}", way.title) }
+        LineName { heading, name: format!(" {}{threads}", method.title) }
     };
     lines.iter().enumerate().map(one).collect()
 }

@@ -1,6 +1,5 @@
 //! An answer step by step, and the links on which downloading the table would be as quick.
 
-use super::{Batch, Traffic};
 use serde::{Deserialize, Serialize};
 
 /// Lookups of one case in one order of steps, on some threads.
@@ -47,19 +46,6 @@ pub struct BreakEven {
 pub(crate) fn break_even(table_bytes: u64, moved_bytes: u64, work_ms: f64) -> f64 {
     let saved = table_bytes.saturating_sub(moved_bytes) as f64 * 8.0;
     if work_ms > 0.0 { saved / work_ms / 1e3 } else { 0.0 }
-}
-
-impl BreakEven {
-    pub(crate) fn of(table_bytes: u64, traffic: &Traffic, client_ms: f64, batches: &[Batch]) -> Option<Self> {
-        let work_ms = client_ms + batches.first()?.server_ms;
-        let moved_bytes = traffic.up_bytes.saturating_add(traffic.down_bytes);
-        Some(BreakEven {
-            work_ms,
-            moved_bytes,
-            below_mbit_per_s: break_even(table_bytes, moved_bytes, work_ms),
-            first_below_mbit_per_s: break_even(table_bytes, traffic.total_1st_bytes, work_ms),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod steps;
 mod trees;
 
 use super::Report;
-use super::words::wrapped;
+use super::format::wrapped;
 use canvas::{Canvas, HEIGHT_OF_HEAD, WIDTH};
 
 /// Colors that stay apart for color-blind readers (Okabe and Ito).
@@ -48,5 +48,5 @@ fn color(i: usize) -> &'static str {
 fn label(case: &super::MeasuredCase) -> String {
     let threads =
         if case.threads_count > 1 { format!(", {} threads", case.threads_count) } else { String::new() };
-    format!("{}, {}{threads}", case.way.title, case.table.shape)
+    format!("{}, {}{threads}", case.method.title, case.table.shape)
 }

@@ -1,11 +1,11 @@
 //! A report for people: one table per question, one tier per table.
 
-use super::words::wrapped;
+use super::format::wrapped;
 use super::{Report, names, tables};
 use std::fmt::Write;
 
 /// Maximum width of a report's lines.
-pub(super) const WIDTH: usize = 110;
+pub(crate) const TABLE_WIDTH: usize = 110;
 
 const COMPARED: &str = "\
 Measured in turns; details are in the tables below. s/GiB: the scheme's encoder, for a table of one GiB.
@@ -190,7 +190,7 @@ impl Report {
 }
 
 fn paragraph(out: &mut String, text: &str) {
-    wrapped(text, WIDTH).iter().for_each(|text| line(out, text));
+    wrapped(text, TABLE_WIDTH).iter().for_each(|text| line(out, text));
 }
 
 fn section(out: &mut String, heading: &str, table: comfy_table::Table, note: &str) {

@@ -4,8 +4,8 @@ mod series;
 mod steps;
 pub(super) mod trees;
 
+use super::format::{bytes, decimal, digits, percent, time};
 use super::names::{self, LineName};
-use super::units::{bytes, decimal, digits, percent, time};
 use super::{MeasuredCase, ModeledCase, PublishedRow, TablePlacement, Traffic, UpdateCost};
 pub(super) use series::{prepared, published_series, series};
 use sotto_core::ExpectOrDefault;
@@ -107,7 +107,7 @@ pub(super) fn online(measured: &[MeasuredCase]) -> Table {
 
 pub(super) fn traffic(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["way", "server", "once", "up", "down", "1st", "100th"], 1);
-    let line = |way: &str, server_ms: f64, t: &Traffic| {
+    let line = |title: &str, server_ms: f64, t: &Traffic| {
         let totals = [
             t.once_bytes.saturating_add(t.keys_bytes),
             t.up_bytes,
@@ -115,7 +115,7 @@ pub(super) fn traffic(measured: &[MeasuredCase]) -> Table {
             t.total_1st_bytes,
             t.total_100th_bytes,
         ];
-        let mut row = vec![format!(" {way}"), time(server_ms)];
+        let mut row = vec![format!(" {title}"), time(server_ms)];
         row.extend(totals.map(bytes));
         row
     };
@@ -126,7 +126,7 @@ pub(super) fn traffic(measured: &[MeasuredCase]) -> Table {
             let server_ms = case.batches.first().map_or(f64::NAN, |b| b.server_ms);
             let threads =
                 if case.threads_count > 1 { format!(", {} thr", case.threads_count) } else { String::new() };
-            table.add_row(line(&format!("{}{threads}", case.way.title), server_ms, &case.traffic));
+            table.add_row(line(&format!("{}{threads}", case.method.title), server_ms, &case.traffic));
         }
         // Costs that do not depend on the scheme are written once.
         for baseline in &last.baselines {

@@ -47,7 +47,8 @@ pub struct TreeMeasured {
     /// Title of the line in the report.
     pub line: String,
     /// Name of the method: `colors` or `buckets`.
-    pub way: &'static str,
+    #[serde(rename = "way")]
+    pub method: &'static str,
     /// Name of the scheme, for proofs.
     pub scheme: Option<String>,
     /// Name of the parameter set, if one was named.
@@ -73,11 +74,11 @@ pub struct TreeMeasured {
 }
 
 impl TreeMeasured {
-    pub(crate) fn new(tree: Tree, way: &'static str, line: String, repeated_count: usize) -> Self {
+    pub(crate) fn new(tree: Tree, method: &'static str, line: String, repeated_count: usize) -> Self {
         TreeMeasured {
             tree,
             line,
-            way,
+            method,
             scheme: None,
             set: None,
             params: None,

@@ -48,8 +48,8 @@ fn read_once(image: &[u8], table_bytes: u64, reader: &Reader, repeats: usize) ->
 
 /// A plain server's part: copying a row from a random place of a table of this size.
 fn look_up(image: &[u8], row_bytes: usize, rng: &mut dyn CryptoRng) -> f64 {
-    let room = image.len().saturating_sub(row_bytes).max(1) as u64;
-    let places: Vec<usize> = (0..PLAIN_LOOKUPS).map(|_| (rng.next_u64() % room) as usize).collect();
+    let starts = image.len().saturating_sub(row_bytes).max(1) as u64;
+    let places: Vec<usize> = (0..PLAIN_LOOKUPS).map(|_| (rng.next_u64() % starts) as usize).collect();
     let mut row = vec![0; row_bytes];
     let start = Instant::now();
     for place in places {

@@ -39,8 +39,8 @@ pub(super) fn encode(
     let peak = PeakMemory::watch();
     let start = Instant::now();
     let clock = StageClock::start(&plan.label, watcher);
-    let tell = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
-    let mut writer = ImageWriter::create(&path, &tell).map_err(image_fault)?;
+    let report = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
+    let mut writer = ImageWriter::create(&path, &report).map_err(image_fault)?;
     let encoding = Instant::now();
     reader
         .install(|| (plan.entry.server.encode)(&plan.params, &rows, &writer))

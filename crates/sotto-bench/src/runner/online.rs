@@ -10,9 +10,7 @@ use crate::machine::{PeakMemory, Reader, touched};
 use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::PreparedCase;
-use crate::report::{
-    Batch, BreakEven, ClientSetup, MeasuredCase, OfflineCost, SeriesReport, StepReport, Traffic,
-};
+use crate::report::{Batch, ClientSetup, MeasuredCase, OfflineCost, SeriesReport, StepReport, Traffic};
 use sotto_core::CryptoRng;
 use sotto_db::CopyBudget;
 use sotto_pages::{memory, pages_of};
@@ -28,40 +26,40 @@ pub(super) fn measure(
     let Some(first) = lines.first() else { return Ok(Vec::new()) };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let reader = Reader::new(first.plan.threads)?;
-    let room = CopyBudget::new(None);
-    let open = |line| OpenLine::open(line, &room, &reader, watcher);
+    let copies = CopyBudget::new(None);
+    let open = |line| OpenLine::open(line, &copies, &reader, watcher);
     let opened = lines.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let truths: Vec<_> = lines.iter().map(|line| |row| line.source.row(row)).collect();
-    let mut seats = Vec::with_capacity(lines.len());
+    let mut runs = Vec::with_capacity(lines.len());
     for ((line, opened), truth) in lines.iter().zip(&opened).zip(&truths) {
         watcher(Progress { case: &line.plan.label, step: "preparing a client", done: 0, total: 0 });
         let image = line.encoded.image.as_ref();
-        let asking = BenchClient::begin(&line.plan, opened.held.server.as_ref(), image, &reader, truth)?;
-        seats.push(LineRun {
+        let client = BenchClient::begin(&line.plan, opened.held.server.as_ref(), image, &reader, truth)?;
+        runs.push(LineRun {
             plan: &line.plan,
             table: opened.held.table(),
-            asking,
+            client,
             grown: Some(0),
             batches: Vec::new(),
             series: None,
             steps: Vec::new(),
         });
     }
-    let longest = seats.iter().map(|seat| seat.table.len()).max().unwrap_or_default();
+    let longest = runs.iter().map(|run| run.table.len()).max().unwrap_or_default();
     let memory = touched(read_buffer(options, longest))?;
     let memory_pages = pages_of(&memory).and_then(|pages| pages.kind()).map(|kind| kind.to_string());
     for &batch in &first.plan.case.batches {
-        turns(&mut seats, batch, &reader, &memory, watcher, &mut rng)?;
+        turns(&mut runs, batch, &reader, &memory, watcher, &mut rng)?;
     }
-    for seat in &mut seats {
-        seat.series = series::measure(seat.plan, &mut seat.asking, watcher, &mut rng)?;
-        seat.steps = steps::measure(seat.plan, &mut seat.asking, watcher, &mut rng)?;
+    for run in &mut runs {
+        run.series = series::measure(run.plan, &mut run.client, watcher, &mut rng)?;
+        run.steps = steps::measure(run.plan, &mut run.client, watcher, &mut rng)?;
     }
     let mut measured = Vec::with_capacity(lines.len());
-    for ((line, opened), seat) in lines.iter().zip(&opened).zip(seats) {
+    for ((line, opened), run) in lines.iter().zip(&opened).zip(runs) {
         measured.push(MeasuredCase {
             memory_pages: memory_pages.clone(),
-            ..seat.measured(line, opened, &reader, &mut rng)
+            ..run.measured(line, opened, &reader, &mut rng)
         });
     }
     Ok(measured)
@@ -70,9 +68,9 @@ pub(super) fn measure(
 /// Bytes of a read buffer: too large for a cache, and no larger than the table when that is larger
 /// than any cache.
 fn read_buffer(options: &Options, table: usize) -> usize {
-    let least: u64 = if options.quick { 64 << 20 } else { 256 << 20 };
-    let wish = (table as u64).clamp(least, 1 << 30);
-    wish.min(memory::available().map_or(u64::MAX, |free| free / 2)) as usize
+    let min: u64 = if options.quick { 64 << 20 } else { 256 << 20 };
+    let size = (table as u64).clamp(min, 1 << 30);
+    size.min(memory::available().map_or(u64::MAX, |free| free / 2)) as usize
 }
 
 /// A server with its open image.
@@ -86,14 +84,14 @@ struct OpenLine {
 impl OpenLine {
     fn open(
         line: &BenchLine<'_>,
-        room: &Arc<CopyBudget>,
+        copies: &Arc<CopyBudget>,
         reader: &Reader,
         watcher: Watcher<'_>,
     ) -> Result<Self, BenchError> {
         let plan = &line.plan;
         watcher(Progress { case: &plan.label, step: "opening", done: 0, total: 0 });
         let before = memory::resident();
-        let held = ResidentServer::open(plan, &line.encoded.image, room, reader)?;
+        let held = ResidentServer::open(plan, &line.encoded.image, copies, reader)?;
         let open_ms = line.encoded.offline.open_ms + ms(held.opening);
         let grown = before.zip(memory::resident()).map(|(before, after)| after.saturating_sub(before));
         Ok(OpenLine { held, open_ms, grown })
@@ -104,7 +102,7 @@ impl OpenLine {
 struct LineRun<'a> {
     plan: &'a PreparedCase<'a>,
     table: &'a [u8],
-    asking: BenchClient<'a>,
+    client: BenchClient<'a>,
     /// Maximum memory that answering took in addition.
     grown: Option<u64>,
     batches: Vec<Batch>,
@@ -122,7 +120,7 @@ struct Times {
 
 /// One batch size, repeated: every line in turn, each followed by the plain reads.
 fn turns(
-    seats: &mut [LineRun<'_>],
+    runs: &mut [LineRun<'_>],
     batch: usize,
     reader: &Reader,
     memory: &[u8],
@@ -131,26 +129,26 @@ fn turns(
 ) -> Result<(), BenchError> {
     // The first pass meets cold caches and unmapped pages. It is checked like any other, but not
     // timed.
-    for seat in &mut *seats {
+    for run in &mut *runs {
         let peak = PeakMemory::watch();
-        seat.pass(batch, rng)?;
-        seat.grown = seat.grown.zip(peak.growth()).map(|(before, now)| before.max(now));
+        run.pass(batch, rng)?;
+        run.grown = run.grown.zip(peak.growth()).map(|(before, now)| before.max(now));
     }
     let step = format!("{batch} at once");
-    let total = seats.first().map_or(0, |seat| seat.plan.lookups);
-    let mut times: Vec<Times> = seats.iter().map(|_| Times::default()).collect();
+    let total = runs.first().map_or(0, |run| run.plan.lookups);
+    let mut times: Vec<Times> = runs.iter().map(|_| Times::default()).collect();
     for done in 0..total {
-        for (seat, times) in seats.iter_mut().zip(&mut times) {
+        for (run, times) in runs.iter_mut().zip(&mut times) {
             let (done, total) = (done as u64, total as u64);
-            watcher(Progress { case: &seat.plan.label, step: &step, done, total });
-            times.server.push(seat.pass(batch, rng)?);
-            times.held.push(reader.pass(seat.table));
+            watcher(Progress { case: &run.plan.label, step: &step, done, total });
+            times.server.push(run.pass(batch, rng)?);
+            times.held.push(reader.pass(run.table));
             times.plain.push(reader.pass(memory));
         }
     }
-    for (seat, times) in seats.iter_mut().zip(&times) {
-        let figures = seat.figures(batch, times, memory.len());
-        seat.batches.push(figures);
+    for (run, times) in runs.iter_mut().zip(&times) {
+        let figures = run.figures(batch, times, memory.len());
+        run.batches.push(figures);
     }
     Ok(())
 }
@@ -159,7 +157,7 @@ impl LineRun<'_> {
     /// Queries random rows, all in one pass.
     fn pass(&mut self, batch: usize, rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
         let rows: Vec<u64> = (0..batch).map(|_| rng.next_u64() % self.plan.packing.rows()).collect();
-        self.asking.pass(&rows, rng)
+        self.client.pass(&rows, rng)
     }
 
     fn figures(&self, batch: usize, times: &Times, memory_bytes: usize) -> Batch {
@@ -176,12 +174,12 @@ impl LineRun<'_> {
             batch_count: batch,
             repeated_count: self.plan.lookups,
             server_ms: ms(pass),
-            server_least_ms: ms(times.server.least()),
+            server_least_ms: ms(times.server.min()),
             per_lookup_ms: ms(pass) / batch as f64,
             aggregate_gb_per_s: aggregate,
             batching_ratio: aggregate / single,
             read_held_gb_per_s: held,
-            read_held_best_gb_per_s: rate(table, times.held.least()),
+            read_held_best_gb_per_s: rate(table, times.held.min()),
             read_memory_gb_per_s: plain,
             of_read_held_ratio: of(held),
             of_read_memory_ratio: of(plain),
@@ -195,15 +193,16 @@ impl LineRun<'_> {
         reader: &Reader,
         rng: &mut dyn CryptoRng,
     ) -> MeasuredCase {
-        let LineRun { plan, table, asking, grown, batches, series, steps } = self;
-        let tally = &asking.tally;
+        let LineRun { plan, table, client, grown, batches, series, steps } = self;
+        let totals = &client.totals;
         let costs = &plan.report.costs;
-        let traffic = Traffic::new(costs.artifact_bytes, asking.keys_bytes, tally.up, tally.down);
-        let client_ms = ms(tally.query.median()) + ms(tally.recover.median());
-        let break_even = BreakEven::of(plan.table.table_bytes, &traffic, client_ms, &batches);
+        let traffic = Traffic::new(costs.artifact_bytes, client.keys_bytes, totals.up, totals.down);
+        let client_ms = ms(totals.query.median()) + ms(totals.recover.median());
+        let work_ms = batches.first().map(|batch| client_ms + batch.server_ms);
+        let break_even = work_ms.map(|work_ms| traffic.break_even(plan.table.table_bytes, work_ms));
         MeasuredCase {
             table: plan.table.clone(),
-            way: plan.way(),
+            method: plan.method(),
             params_digest: plan.report.digest.to_string(),
             params: plan.literal(),
             threads_count: plan.threads,
@@ -212,25 +211,25 @@ impl LineRun<'_> {
             queries_per_lookup_count: plan.packing.records_per_row(),
             offline: OfflineCost { open_ms: opened.open_ms, ..line.encoded.offline.clone() },
             joining: ClientSetup {
-                prepare_ms: ms(asking.prepared),
-                keygen_ms: ms(asking.keygen),
-                admit_ms: ms(asking.admitted),
-                session_bytes: if asking.keys_bytes > 0 {
+                prepare_ms: ms(client.prepared),
+                keygen_ms: ms(client.keygen),
+                admit_ms: ms(client.admitted),
+                session_bytes: if client.keys_bytes > 0 {
                     opened.held.server.session_bytes() as u64
                 } else {
                     0
                 },
             },
-            client_query_ms: ms(tally.query.median()),
-            client_recover_ms: ms(tally.recover.median()),
+            client_query_ms: ms(totals.query.median()),
+            client_recover_ms: ms(totals.recover.median()),
             batches,
             traffic,
-            rate_ratio: plan.case.stored_row_bytes() as f64 / tally.down.max(1) as f64,
+            rate_ratio: plan.case.stored_row_bytes() as f64 / totals.down.max(1) as f64,
             server_memory_bytes: opened.grown.zip(grown).map(|(open, answering)| open + answering),
             security_bits: plan.report.security.bits,
             security_model: plan.report.security.model.clone(),
             failure_log2: plan.packing.failure_log2(plan.report.failure_log2),
-            checked_answers_count: tally.checked,
+            checked_answers_count: totals.checked,
             baselines: baseline::of(plan, table, reader, plan.lookups, rng),
             series,
             steps,

@@ -1,9 +1,8 @@
 //! A table in parts, for a calibration: the time of one part's partial answer, and of joining.
 
 use super::client::BenchClient;
-use super::sample::ns;
 use crate::error::BenchError;
-use crate::median::Samples;
+use crate::median::{Samples, ns};
 use crate::plan::PreparedCase;
 use sotto_core::{CryptoRng, ExpectOrDefault, Image, PartIndex, Section};
 use sotto_pages::HugeBuffer;
@@ -56,11 +55,11 @@ pub(super) fn sample(
     let (mut partials, mut joins) = (Samples::default(), Samples::default());
     for _ in 0..TURNS {
         let row = rng.next_u64() % plan.packing.rows();
-        let (partial, joining) = client.by_parts(row, &servers, join.as_ref(), rng)?;
+        let (partial, joining) = client.fetch_by_parts(row, &servers, join.as_ref(), rng)?;
         partials.push(partial);
         joins.push(joining);
     }
-    let (partial_ns, join_ns) = (ns(partials.least()), ns(joins.least()));
+    let (partial_ns, join_ns) = (ns(partials.min()), ns(joins.min()));
     let answer_bytes = plan.report.costs.answer_bytes;
     Ok(Some(PartSample { parts: PARTS, partial_ns, join_ns, partial_bytes, answer_bytes }))
 }

@@ -64,8 +64,8 @@ impl RecordSource for Records<'_> {
             return Err(Misuse::IndexPastEnd { index: record, len: self.records() }.into());
         }
         let (at, held) = self.extent(record);
-        let wanted = (held as u64).saturating_sub(offset).min(out.len() as u64) as usize;
-        let (rows, padding) = out.split_at_mut(wanted);
+        let inside = (held as u64).saturating_sub(offset).min(out.len() as u64) as usize;
+        let (rows, padding) = out.split_at_mut(inside);
         self.source.fill(at + offset, rows);
         padding.fill(0);
         Ok(())

@@ -22,10 +22,10 @@ impl ResidentServer {
     pub(super) fn open(
         plan: &PreparedCase<'_>,
         file: &Arc<ImageFile>,
-        room: &Arc<CopyBudget>,
+        copies: &Arc<CopyBudget>,
         reader: &Reader,
     ) -> Result<Self, BenchError> {
-        let image = ResidentImage::of(file.clone(), Residency::Auto, room);
+        let image = ResidentImage::of(file.clone(), Residency::Auto, copies);
         reader.pass(scanned(file, image.as_ref()));
         image.decide_placement()?;
         let start = Instant::now();

@@ -10,7 +10,7 @@ use crate::content::GeneratedRows;
 use crate::definition::Case;
 use crate::error::BenchError;
 use crate::machine::{Clock, Reader};
-use crate::median::Samples;
+use crate::median::{Samples, ns};
 use crate::options::{Options, Watcher};
 use crate::plan::{CasePlan, PreparedCase};
 use sotto_core::{CryptoRng, SchemeEntry};
@@ -23,8 +23,8 @@ const TOGETHER: usize = 4;
 
 /// Time for repetitions of a figure, of at least three; the shortest counts.
 const TIME: Duration = Duration::from_millis(120);
-const MIN: usize = 2;
-const MAX: usize = 40;
+const MIN_REPEATS: usize = 2;
+const MAX_REPEATS: usize = 40;
 
 /// Measures a case; `None` if the scheme has no parameters for it.
 pub(crate) fn sample(
@@ -48,18 +48,18 @@ pub(crate) fn sample(
     let one = Reader::new(1)?;
     let held = ResidentServer::open(&plan, &encoded.image, &CopyBudget::new(None), &one)?;
     let truth = |row| source.row(row);
-    let asking =
+    let begin =
         |reader| BenchClient::begin(&plan, held.server.as_ref(), encoded.image.as_ref(), reader, &truth);
-    let mut client = asking(&one)?.by(Clock::Processor);
-    let alone = least(&mut client, 1, &plan, &mut rng)?;
-    let pass = least(&mut client, TOGETHER, &plan, &mut rng)?;
-    let client_ns = ns(client.tally.query.least() + client.tally.recover.least());
+    let mut client = begin(&one)?.with_clock(Clock::Processor);
+    let alone = shortest(&mut client, 1, &plan, &mut rng)?;
+    let pass = shortest(&mut client, TOGETHER, &plan, &mut rng)?;
+    let client_ns = ns(client.totals.query.min() + client.totals.recover.min());
     let parts = parts::sample(&plan, held.image.as_ref(), &mut client, &mut rng)?;
     let together = if threads == 1 {
         alone
     } else {
         let all = Reader::new(threads)?;
-        least(&mut asking(&all)?, 1, &plan, &mut rng)?
+        shortest(&mut begin(&all)?, 1, &plan, &mut rng)?
     };
     let (costs, lookups) = (&plan.report.costs, plan.packing.records_per_row() as u64);
     Ok(Some(CalibrationSample {
@@ -79,29 +79,24 @@ pub(crate) fn sample(
 }
 
 /// The shortest pass of `lookups` lookups, after one that is not counted.
-fn least(
-    asking: &mut BenchClient<'_>,
+fn shortest(
+    client: &mut BenchClient<'_>,
     together: usize,
     plan: &PreparedCase<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Duration, BenchError> {
     let mut times = Samples::default();
     let mut spent = Duration::ZERO;
-    for turn in 0..=MAX {
+    for turn in 0..=MAX_REPEATS {
         let rows: Vec<u64> = (0..together).map(|_| rng.next_u64() % plan.packing.rows()).collect();
-        let took = asking.pass(&rows, rng)?;
+        let took = client.pass(&rows, rng)?;
         if turn > 0 {
             times.push(took);
             spent += took;
         }
-        if spent > TIME && times.len() >= MIN {
+        if spent > TIME && times.len() >= MIN_REPEATS {
             break;
         }
     }
-    Ok(times.least())
-}
-
-/// Nanoseconds, at least one: a clock may measure no time for short work.
-pub(super) fn ns(time: Duration) -> f64 {
-    (time.as_nanos() as f64).max(1.0)
+    Ok(times.min())
 }

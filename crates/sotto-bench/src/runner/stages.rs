@@ -1,63 +1,48 @@
 //! Times of the stages of encoding, from the progress that an encoder reports anyway.
 
+use super::step_timer::StepTimer;
 use crate::options::{Progress, Watcher};
 use crate::report::EncodeStage;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-/// A clock with one hand per stage.
+/// A clock with a total for each stage.
 pub(super) struct StageClock<'a> {
     case: &'a str,
     watcher: Watcher<'a>,
-    hands: Mutex<StageTotals>,
+    totals: Mutex<StageTotals>,
 }
 
 struct StageTotals {
-    last: Instant,
     current: Option<&'static str>,
-    stages: Vec<(&'static str, Duration)>,
-}
-
-impl StageTotals {
-    /// Adds the time since the last report to a stage.
-    fn turn(&mut self, stage: &'static str) {
-        let now = Instant::now();
-        let spent = now.saturating_duration_since(self.last);
-        self.last = now;
-        match self.stages.iter_mut().find(|(name, _)| *name == stage) {
-            Some((_, sum)) => *sum += spent,
-            None => self.stages.push((stage, spent)),
-        }
-    }
+    timer: StepTimer,
 }
 
 impl<'a> StageClock<'a> {
     pub(super) fn start(case: &'a str, watcher: Watcher<'a>) -> Self {
-        let hands = StageTotals { last: Instant::now(), current: None, stages: Vec::new() };
-        StageClock { case, watcher, hands: Mutex::new(hands) }
+        let totals = StageTotals { current: None, timer: StepTimer::start() };
+        StageClock { case, watcher, totals: Mutex::new(totals) }
     }
 
     /// Work is reported when it is done, so the time since the last report belongs to the stage that reports;
     /// except that a stage at 0 is only announced, and the time before it belongs to the one that ended.
     pub(super) fn report(&self, stage: &'static str, done: u64, total: u64) {
-        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
-        let worked = if done == 0 { hands.current.unwrap_or(stage) } else { stage };
-        hands.turn(worked);
-        hands.current = Some(stage);
-        drop(hands);
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let worked = if done == 0 { totals.current.unwrap_or(stage) } else { stage };
+        totals.timer.done(worked);
+        totals.current = Some(stage);
+        drop(totals);
         (self.watcher)(Progress { case: self.case, step: stage, done, total });
     }
 
     /// Ends the last stage, and returns all of them, in order.
     pub(super) fn stop(&self) -> Vec<EncodeStage> {
-        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(stage) = hands.current {
-            hands.turn(stage);
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stage) = totals.current {
+            totals.timer.done(stage);
         }
-        hands
-            .stages
-            .iter()
-            .map(|(name, d)| EncodeStage { name: (*name).to_owned(), total_s: d.as_secs_f64() })
+        let stages = totals.timer.steps.iter();
+        stages
+            .map(|(name, spent)| EncodeStage { name: (*name).to_owned(), total_s: spent.as_secs_f64() })
             .collect()
     }
 }
@@ -66,13 +51,14 @@ impl<'a> StageClock<'a> {
 mod tests {
     use super::*;
     use std::thread::sleep;
+    use std::time::Duration;
 
     const MOMENT: Duration = Duration::from_millis(2);
 
     #[test]
     fn stages_may_take_turns_and_may_only_be_announced() {
-        let seen = Mutex::new(Vec::new());
-        let watch = |p: Progress<'_>| seen.lock().unwrap().push(p.to_string());
+        let reports = Mutex::new(Vec::new());
+        let watch = |p: Progress<'_>| reports.lock().unwrap().push(p.to_string());
         let clock = StageClock::start("case", &watch);
         for done in 1..=2 {
             sleep(MOMENT);
@@ -89,6 +75,6 @@ mod tests {
         for (stage, sleeps) in stages.iter().zip([2.0, 3.0, 1.0]) {
             assert!(stage.total_s >= sleeps * 0.002, "{stage:?}");
         }
-        assert_eq!(seen.into_inner().unwrap()[0], "case: layout 50 %");
+        assert_eq!(reports.into_inner().unwrap()[0], "case: layout 50 %");
     }
 }

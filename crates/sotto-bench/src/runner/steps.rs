@@ -8,38 +8,7 @@ use crate::options::{Progress, Watcher};
 use crate::plan::PreparedCase;
 use crate::report::{Step, StepReport};
 use sotto_core::CryptoRng;
-use std::time::{Duration, Instant};
-
-/// A timer for steps: the time since the last step was done belongs to the next one.
-pub(super) struct StepTimer {
-    last: Instant,
-    pub(super) steps: Vec<(&'static str, Duration)>,
-}
-
-impl StepTimer {
-    pub(super) fn start() -> Self {
-        StepTimer { last: Instant::now(), steps: Vec::new() }
-    }
-
-    pub(super) fn done(&mut self, step: &'static str) {
-        let now = Instant::now();
-        let spent = now.saturating_duration_since(self.last);
-        self.last = now;
-        self.give(step, spent);
-    }
-
-    /// Adds the steps of another query of the same lookup.
-    pub(super) fn add(&mut self, other: &StepTimer) {
-        other.steps.iter().for_each(|(step, spent)| self.give(step, *spent));
-    }
-
-    fn give(&mut self, step: &'static str, spent: Duration) {
-        match self.steps.iter_mut().find(|(name, _)| *name == step) {
-            Some((_, sum)) => *sum += spent,
-            None => self.steps.push((step, spent)),
-        }
-    }
-}
+use std::time::Duration;
 
 /// The repeated timing of one order on one number of threads.
 struct StepLine {
@@ -53,26 +22,26 @@ struct StepLine {
 /// Times lookups in every order and on every number of threads of the definition, in turns.
 pub(super) fn measure(
     plan: &PreparedCase<'_>,
-    asking: &mut BenchClient<'_>,
+    client: &mut BenchClient<'_>,
     watcher: Watcher<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<StepReport>, BenchError> {
-    let Some(wanted) = &plan.case.steps else { return Ok(Vec::new()) };
-    let known = asking.orders().unwrap_or_default();
+    let Some(requested) = &plan.case.steps else { return Ok(Vec::new()) };
+    let known = client.orders().unwrap_or_default();
     let refuse = |why: String| BenchError::Params { case: plan.label.clone(), why };
     if known.is_empty() {
         return Err(refuse(format!("{} does not report its steps", plan.entry.id)));
     }
-    if let Some(order) = wanted.orders.iter().find(|order| !known.contains(&order.as_str())) {
+    if let Some(order) = requested.orders.iter().find(|order| !known.contains(&order.as_str())) {
         return Err(refuse(format!("{} has no order {order}, only {}", plan.entry.id, known.join(", "))));
     }
-    let orders: Vec<&str> = if wanted.orders.is_empty() {
+    let orders: Vec<&str> = if requested.orders.is_empty() {
         known.to_vec()
     } else {
-        wanted.orders.iter().map(String::as_str).collect()
+        requested.orders.iter().map(String::as_str).collect()
     };
     let mut lines = Vec::new();
-    for threads in &wanted.threads {
+    for threads in &requested.threads {
         for order in &orders {
             let (order, pool) = ((*order).to_owned(), Reader::new(*threads)?);
             lines.push(StepLine {
@@ -90,7 +59,7 @@ pub(super) fn measure(
         watcher(Progress { case: &plan.label, step: "step by step", done: at, total });
         for line in &mut lines {
             let row = rng.next_u64() % plan.packing.rows();
-            let steps = asking.by_steps(row, &line.order, &line.pool, rng)?;
+            let steps = client.fetch_by_steps(row, &line.order, &line.pool, rng)?;
             if done > 0 {
                 line.push(&steps);
             }
@@ -126,24 +95,5 @@ impl StepLine {
             server_ms: ms(self.whole.median()),
             steps: self.steps.iter().map(step).collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::thread::sleep;
-
-    #[test]
-    fn time_goes_to_the_step_that_is_done() {
-        let mut laps = StepTimer::start();
-        for (step, moments) in [("a", 2), ("b", 4), ("a", 3)] {
-            sleep(Duration::from_millis(moments));
-            laps.done(step);
-        }
-        // Sleeps are never shorter than requested.
-        let [(a, first), (b, second)] = laps.steps.as_slice() else { panic!("two steps") };
-        assert_eq!((*a, *b), ("a", "b"));
-        assert!(*first >= Duration::from_millis(5) && *second >= Duration::from_millis(4));
     }
 }

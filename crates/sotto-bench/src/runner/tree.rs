@@ -21,9 +21,10 @@ mod tests;
 use crate::definition::{Case, Measure, ProofMethod, TreeCase};
 use crate::error::BenchError;
 use crate::options::{Options, Watcher};
-use crate::published::tree as published;
+use crate::published_trees;
 use crate::report::{self, Tree, TreeMeasured, TreeSkipped, Trees};
 use nodes::Nodes;
+use proofs::ProofRun;
 use sotto_core::SchemeEntry;
 use sotto_pages::memory;
 use sotto_prg::PublicSeed;
@@ -46,10 +47,10 @@ pub(super) fn run(
     let mut trees = Trees::default();
     for case in cases {
         for shape in &case.shapes {
-            Run { case, shape: *shape, schemes, options, watcher, trees: &mut trees }.tree()?;
+            Run { case, shape: *shape, schemes, options, watcher, trees: &mut trees }.measure()?;
         }
     }
-    trees.published = published::beside(&trees.measured)?;
+    trees.published = published_trees::beside(&trees.measured)?;
     Ok(trees)
 }
 
@@ -64,35 +65,35 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn tree(&mut self) -> Result<(), BenchError> {
-        for way in &self.case.ways {
-            if let Some(reason) = self.refusal(*way) {
-                self.skip(way.name(), reason);
+    fn measure(&mut self) -> Result<(), BenchError> {
+        for method in &self.case.methods {
+            if let Some(reason) = self.refusal(*method) {
+                self.skip(method.name(), reason);
                 continue;
             }
             match self.case.measure {
                 Measure::Setup => {
-                    let found = setup::measure(self, *way)?;
-                    self.trees.measured.push(found);
+                    let measured = setup::measure(self, *method)?;
+                    self.trees.measured.push(measured);
                 }
                 Measure::Index => {
-                    let found = index::measure(self, *way)?;
-                    self.trees.measured.push(found);
+                    let measured = index::measure(self, *method)?;
+                    self.trees.measured.push(measured);
                 }
-                Measure::Proofs => self.proofs(*way)?,
+                Measure::Proofs => self.proofs(*method)?,
             }
         }
         Ok(())
     }
 
     /// Measures proofs by every scheme, from the same tables.
-    fn proofs(&mut self, way: ProofMethod) -> Result<(), BenchError> {
+    fn proofs(&mut self, method: ProofMethod) -> Result<(), BenchError> {
         let nodes = Nodes::new(self.shape);
-        let stack = Stack::new(&nodes, way).map_err(|why| self.failed("laying out a tree", why))?;
+        let stack = Stack::new(&nodes, method).map_err(|why| self.failed("laying out a tree", why))?;
         for line in self.lines() {
             match proofs::measure(self, &nodes, &stack, line)? {
-                Ok(found) => self.trees.measured.push(found),
-                Err((title, reason)) => self.skip(&title, reason),
+                ProofRun::Measured(measured) => self.trees.measured.push(*measured),
+                ProofRun::Skipped { title, reason } => self.skip(&title, reason),
             }
         }
         Ok(())
@@ -109,12 +110,12 @@ impl Run<'_> {
 
     /// The reason why a tree is not run here, if any. The memory of a scheme is part of its tables'
     /// plans.
-    fn refusal(&self, way: ProofMethod) -> Option<String> {
+    fn refusal(&self, method: ProofMethod) -> Option<String> {
         if self.case.full && !self.options.full {
             return Some("takes minutes: give --full".to_owned());
         }
         let nodes = self.shape.nodes();
-        let needed = match (self.case.measure, way) {
+        let needed = match (self.case.measure, method) {
             (Measure::Setup, _) if nodes >= u32::MAX.into() => {
                 return Some("not measured: node numbers have 32 bits".to_owned());
             }
@@ -142,21 +143,21 @@ impl Run<'_> {
         if self.options.quick { self.case.repeats.min(3) } else { self.case.repeats }
     }
 
-    fn named(&self) -> Tree {
+    fn tree_info(&self) -> Tree {
         Tree::of(self.shape)
     }
 
     /// Empty results for a method.
-    fn found(&self, way: ProofMethod, title: String) -> TreeMeasured {
-        TreeMeasured::new(self.named(), way.name(), title, self.repeats())
+    fn blank(&self, method: ProofMethod, title: String) -> TreeMeasured {
+        TreeMeasured::new(self.tree_info(), method.name(), title, self.repeats())
     }
 
     fn skip(&mut self, line: &str, reason: String) {
-        let tree = self.named();
+        let tree = self.tree_info();
         self.trees.skipped.push(TreeSkipped { tree, line: line.to_owned(), reason });
     }
 
     fn failed(&self, step: &'static str, why: sotto_core::Error) -> BenchError {
-        BenchError::Scheme { case: self.named().name, step, why }
+        BenchError::Scheme { case: self.tree_info().name, step, why }
     }
 }

@@ -51,8 +51,8 @@ pub(super) fn measure(
     let reader = Reader::new(plan.threads)?;
     let start = Instant::now();
     let clock = StageClock::start(&plan.label, watcher);
-    let tell = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
-    let mut writer = ImageWriter::create_from(&path, &encoded.image, &tell).map_err(image_fault)?;
+    let report = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
+    let mut writer = ImageWriter::create_from(&path, &encoded.image, &report).map_err(image_fault)?;
     let revising = Instant::now();
     reader
         .install(|| revise(&plan.params, &changes, &writer))
@@ -89,19 +89,19 @@ pub(super) fn measure(
         None => (next.clone(), false),
     };
     let before = open(from.clone())?;
-    let mut asking = BenchClient::begin(plan, before.as_ref(), from.as_ref(), &reader, &truth)?;
+    let mut client = BenchClient::begin(plan, before.as_ref(), from.as_ref(), &reader, &truth)?;
     let mut held_bytes = held.len() as u64;
-    if let Some(state) = asking.client().state().filter(|_| follows) {
+    if let Some(state) = client.client().state().filter(|_| follows) {
         delta = section(&next, Artifact::RowsDelta);
         let start = Instant::now();
         state.follow(&delta).map_err(|why| fail("following a delta", why))?;
         patch_ms = ms(start.elapsed());
         held_bytes = plan.report.costs.client_bytes;
     }
-    asking.turn_to(server.as_ref());
+    client.switch_to(server.as_ref());
     let mut rows: Vec<u64> = changed.iter().copied().take(CHECKED).collect();
     rows.extend(choose(source.rows(), CHECKED.min(plan.packing.rows() as usize) as u64, &mut rng));
-    asking.pass(&rows, &mut rng)?;
+    client.pass(&rows, &mut rng)?;
     Ok(Some(UpdateCost {
         changed_rows_count: changed.len() as u64,
         revise_s,
@@ -110,7 +110,7 @@ pub(super) fn measure(
         delta_bytes: delta.len() as u64,
         held_bytes,
         patch_ms,
-        checked_answers_count: asking.tally.checked,
+        checked_answers_count: client.totals.checked,
     }))
 }
 

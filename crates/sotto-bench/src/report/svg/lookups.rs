@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::{color, label};
 use crate::report::MeasuredCase;
-use crate::report::units::time;
+use crate::report::format::time;
 
 const LEFT: f64 = 250.0;
 const RIGHT: f64 = WIDTH - 160.0;

@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::color;
-use crate::report::units::{digits, time};
+use crate::report::format::{digits, time};
 use crate::report::{MeasuredCase, StepReport};
 use sotto_core::ExpectOrDefault;
 
@@ -51,7 +51,7 @@ fn panel(canvas: &mut Canvas, lines: &[(&MeasuredCase, &StepReport)], top: f64) 
         } else {
             "one thread".to_owned()
         };
-        let label = format!("{}, {}, {threads}", case.way.title, line.order);
+        let label = format!("{}, {}, {threads}", case.method.title, line.order);
         canvas.anchored(LEFT - 10.0, y + 16.0, Anchor::End, "#222", &label);
         let mut x = LEFT;
         for step in &line.steps {
@@ -85,9 +85,9 @@ pub(super) fn break_evens(canvas: &mut Canvas, measured: &[MeasuredCase], top: f
     );
     let (first, bottom) = (top + 58.0, top + 58.0 + ROW * lines.len() as f64);
     let powers = || lines.iter().map(|(_, rate)| rate.log10());
-    let (least, most) = (powers().fold(0.0, f64::min).floor(), powers().fold(1.0, f64::max).ceil());
-    let x = |rate: f64| LEFT + (RIGHT - LEFT) * (rate.log10() - least) / (most - least);
-    for power in least as i32..=most as i32 {
+    let (low, high) = (powers().fold(0.0, f64::min).floor(), powers().fold(1.0, f64::max).ceil());
+    let x = |rate: f64| LEFT + (RIGHT - LEFT) * (rate.log10() - low) / (high - low);
+    for power in low as i32..=high as i32 {
         let at = x(10f64.powi(power));
         canvas.line((at, first - 4.0), (at, bottom), "#e3e3e3", 1.0, false);
         canvas.anchored(at, bottom + 16.0, Anchor::Middle, "#666", &digits(10f64.powi(power)));

@@ -2,8 +2,8 @@
 
 use super::canvas::{Anchor, Canvas, WIDTH};
 use super::color;
+use crate::report::format::{decimal, time};
 use crate::report::trees::{QUESTIONS, Question, TreeMeasured};
-use crate::report::units::{decimal, time};
 
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = WIDTH - 250.0;
@@ -31,15 +31,15 @@ fn panel(canvas: &mut Canvas, question: &Question, measured: &[TreeMeasured], to
         return top;
     }
     let powers = || known.iter().map(|(_, value)| value.log10());
-    let (least, most) =
+    let (bottom_power, top_power) =
         (powers().fold(f64::INFINITY, f64::min).floor(), powers().fold(-9.0, f64::max).ceil());
-    let most = most.max(least + 1.0);
+    let top_power = top_power.max(bottom_power + 1.0);
     canvas.heading(24.0, top + 22.0, &format!("Proofs in binary trees: {}", question.title));
     canvas.small(24.0, top + 40.0, question.note);
     let (first, bottom) = (top + 60.0, top + 60.0 + HEIGHT);
     let x = |height: f64| LEFT + 14.0 + (RIGHT - LEFT - 28.0) * (height - low) / (high - low);
-    let y = |value: f64| bottom - HEIGHT * (value.log10() - least) / (most - least);
-    for power in least as i32..=most as i32 {
+    let y = |value: f64| bottom - HEIGHT * (value.log10() - bottom_power) / (top_power - bottom_power);
+    for power in bottom_power as i32..=top_power as i32 {
         let value = 10f64.powi(power);
         canvas.line((LEFT, y(value)), (RIGHT, y(value)), "#e3e3e3", 1.0, false);
         let text = if question.bytes { decimal(value as u64) } else { time(value) };

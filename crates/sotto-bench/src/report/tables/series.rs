@@ -1,6 +1,6 @@
 //! The grids of clients that prepare once and make many lookups.
 
-use super::super::units::{bytes, decimal, time};
+use super::super::format::{bytes, decimal, time};
 use super::super::{MeasuredCase, PublishedRow, SeriesReport, names};
 use super::{LineName, add, grid, source, sources};
 use comfy_table::Table;

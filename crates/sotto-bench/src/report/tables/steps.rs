@@ -1,7 +1,7 @@
 //! The grids of steps, and of links on which a lookup pays.
 
+use super::super::format::{bytes, decimal, digits, time};
 use super::super::steps::break_even;
-use super::super::units::{bytes, decimal, digits, time};
 use super::super::{MeasuredCase, PublishedRow, Step, names};
 use super::{add, grid, source, sources};
 use comfy_table::Table;
@@ -32,7 +32,7 @@ pub(in crate::report) fn stepped(measured: &[MeasuredCase]) -> Table {
     let header: Vec<&str> = ["order"].into_iter().chain(columns.iter().copied()).chain(["answer"]).collect();
     let mut table = grid(&header, 1);
     for case in cases {
-        table.add_row([format!("{}, {}:", case.way.title, case.table.shape)]);
+        table.add_row([format!("{}, {}:", case.method.title, case.table.shape)]);
         for line in &case.steps {
             let threads =
                 if line.threads_count > 1 { format!(", {} thr", line.threads_count) } else { String::new() };

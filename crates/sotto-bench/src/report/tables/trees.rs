@@ -1,8 +1,8 @@
 //! Trees: a grid for each question, a column for each tree, ours above published ones.
 
 use super::grid;
+use crate::report::format::{decimal, time};
 use crate::report::trees::{PublishedTree, QUESTIONS, Question, Tree, TreeFigures, TreeMeasured, Trees};
-use crate::report::units::{decimal, time};
 use comfy_table::Table;
 use sotto_core::ExpectOrDefault;
 
@@ -114,15 +114,15 @@ fn source(row: &PublishedTree) -> String {
 pub(in crate::report) fn stacks(measured: &[TreeMeasured]) -> Table {
     let header = ["leaves", "way", "tables", "lookups", "rows in all", "of the nodes"];
     let mut table = grid(&header, 2);
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut listed: Vec<(&str, &str)> = Vec::new();
     for m in measured.iter().filter(|m| m.tables_count > 0) {
-        if seen.contains(&(&m.tree.name, m.way)) {
+        if listed.contains(&(&m.tree.name, m.method)) {
             continue;
         }
-        seen.push((&m.tree.name, m.way));
+        listed.push((&m.tree.name, m.method));
         table.add_row([
             m.tree.name.clone(),
-            m.way.to_owned(),
+            m.method.to_owned(),
             m.tables_count.to_string(),
             m.lookups_count.to_string(),
             m.written_rows_count.to_string(),

@@ -19,47 +19,43 @@ pub(super) struct Group<'a> {
     pub(super) case: Case,
 }
 
-/// All groups of a stack.
-pub(super) struct Groups<'a>(pub(super) Vec<Group<'a>>);
+/// All groups of a stack, or the reason why the scheme has no parameters for one.
+pub(super) enum GroupPlan<'a> {
+    Groups(Vec<Group<'a>>),
+    NoFit(String),
+}
 
-impl<'a> Groups<'a> {
-    /// The groups for a scheme, or the reason why it has no parameters.
-    pub(super) fn of(
-        run: &Run<'_>,
-        stack: &'a Stack,
-        line: &Case,
-    ) -> Result<Result<Self, String>, BenchError> {
-        let tables = stack.tables();
-        let alone = |i: usize, table: &'a Vec<u8>| Group {
-            tables: i..i + 1,
-            rows: Cow::Borrowed(table),
-            case: Case { rows: (table.len() / ROW_BYTES) as u64, ..line.clone() },
-        };
-        let visits = stack.visits();
-        let once = |i: &usize| visits.iter().filter(|visit| *visit == i).count() == 1;
-        let buckets = (0..tables.len()).take_while(once).count();
-        let longest =
-            tables.iter().take(buckets).map(|table| table.len() / ROW_BYTES).max().unwrap_or(0) as u64;
-        let case = Case { rows: longest * buckets as u64, buckets: buckets as u64, ..line.clone() };
-        if buckets < 2 || !crate::plan::asks_buckets(&case, run.schemes) {
-            let groups = tables.iter().enumerate().map(|(i, table)| alone(i, table));
-            return Ok(Ok(Groups(groups.collect())));
-        }
-        let each = match PreparedCase::of(&case, run.schemes, run.options)? {
-            CasePlan::NoFit(why) => return Ok(Err(why)),
-            // As many rows as fit the records of a bucket.
-            CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
-        };
-        let mut rows = Vec::with_capacity(buckets * each as usize * ROW_BYTES);
-        for (i, table) in tables.iter().take(buckets).enumerate() {
-            rows.extend_from_slice(table);
-            rows.resize((i + 1) * each as usize * ROW_BYTES, 0);
-        }
-        let case = Case { rows: each * buckets as u64, ..case };
-        let first = Group { tables: 0..buckets, rows: Cow::Owned(rows), case };
-        let others = tables.iter().enumerate().skip(buckets).map(|(i, table)| alone(i, table));
-        Ok(Ok(Groups(std::iter::once(first).chain(others).collect())))
+/// Groups the tables of a stack for a scheme.
+pub(super) fn plan<'a>(run: &Run<'_>, stack: &'a Stack, line: &Case) -> Result<GroupPlan<'a>, BenchError> {
+    let tables = stack.tables();
+    let alone = |i: usize, table: &'a Vec<u8>| Group {
+        tables: i..i + 1,
+        rows: Cow::Borrowed(table),
+        case: Case { rows: (table.len() / ROW_BYTES) as u64, ..line.clone() },
+    };
+    let visits = stack.visits();
+    let once = |i: &usize| visits.iter().filter(|visit| *visit == i).count() == 1;
+    let buckets = (0..tables.len()).take_while(once).count();
+    let longest = tables.iter().take(buckets).map(|table| table.len() / ROW_BYTES).max().unwrap_or(0) as u64;
+    let case = Case { rows: longest * buckets as u64, buckets: buckets as u64, ..line.clone() };
+    if buckets < 2 || !crate::plan::queries_buckets(&case, run.schemes) {
+        let groups = tables.iter().enumerate().map(|(i, table)| alone(i, table));
+        return Ok(GroupPlan::Groups(groups.collect()));
     }
+    let each = match PreparedCase::of(&case, run.schemes, run.options)? {
+        CasePlan::NoFit(why) => return Ok(GroupPlan::NoFit(why)),
+        // As many rows as fit the records of a bucket.
+        CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
+    };
+    let mut rows = Vec::with_capacity(buckets * each as usize * ROW_BYTES);
+    for (i, table) in tables.iter().take(buckets).enumerate() {
+        rows.extend_from_slice(table);
+        rows.resize((i + 1) * each as usize * ROW_BYTES, 0);
+    }
+    let case = Case { rows: each * buckets as u64, ..case };
+    let first = Group { tables: 0..buckets, rows: Cow::Owned(rows), case };
+    let others = tables.iter().enumerate().skip(buckets).map(|(i, table)| alone(i, table));
+    Ok(GroupPlan::Groups(std::iter::once(first).chain(others).collect()))
 }
 
 impl Group<'_> {

@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 /// Proofs timed together: one alone is too short for the clock.
 const TOGETHER: u32 = 50;
 
-pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, BenchError> {
-    let name = run.named().name;
-    (run.watcher)(Progress { case: &name, step: way.name(), done: 0, total: 0 });
+pub(super) fn measure(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, BenchError> {
+    let name = run.tree_info().name;
+    (run.watcher)(Progress { case: &name, step: method.name(), done: 0, total: 0 });
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
-    let mut found = run.found(way, way.name().to_owned());
-    found.threads_count = 1;
+    let mut measured = run.blank(method, method.name().to_owned());
+    measured.threads_count = 1;
     let failed = |why| run.failed("indexing a proof", why);
-    match way {
+    match method {
         ProofMethod::Colors => {
             let coloring = Coloring::new(run.shape);
             let binary = run.shape.arity() == 2;
@@ -40,8 +40,8 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
                 black_box(if binary { coloring.secret_copath(leaf) } else { coloring.secret_path(leaf) }?);
                 Ok(())
             });
-            found.figures.known_index_ms = Some(ms(known.map_err(failed)?));
-            found.figures.index_ms = Some(ms(secret.map_err(failed)?));
+            measured.figures.known_index_ms = Some(ms(known.map_err(failed)?));
+            measured.figures.index_ms = Some(ms(secret.map_err(failed)?));
         }
         ProofMethod::Buckets => {
             let code = stack::code(run.shape).map_err(failed)?;
@@ -49,10 +49,10 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
                 black_box(code.plan(&Nodes::proof(run.shape, leaf), rng)?);
                 Ok(())
             });
-            found.figures.index_ms = Some(ms(secret.map_err(failed)?));
+            measured.figures.index_ms = Some(ms(secret.map_err(failed)?));
         }
     }
-    Ok(found)
+    Ok(measured)
 }
 
 /// The median time of one proof's work, with fresh leaves for each.

@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 /// Rows that are found at a time.
 const ROWS: usize = 1 << 16;
 
-pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, BenchError> {
+pub(super) fn measure(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, BenchError> {
     let (mut made, mut written) = (Samples::default(), Samples::default());
-    let name = run.named().name;
+    let name = run.tree_info().name;
     let repeats = run.repeats();
     let mut nodes = 0;
     for done in 0..=repeats {
-        let step = way.name();
+        let step = method.name();
         (run.watcher)(Progress { case: &name, step, done: done as u64, total: repeats as u64 + 1 });
-        let (first, all, count) = match way {
+        let (first, all, count) = match method {
             ProofMethod::Colors => colors(run),
             ProofMethod::Buckets => buckets(run),
         }
@@ -36,12 +36,12 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
             written.push(all);
         }
     }
-    let mut found = run.found(way, way.name().to_owned());
-    found.threads_count = 1;
-    found.written_rows_count = nodes;
-    found.figures.made_ms = Some(ms(made.median()));
-    found.figures.setup_ms = Some(ms(written.median()));
-    Ok(found)
+    let mut measured = run.blank(method, method.name().to_owned());
+    measured.threads_count = 1;
+    measured.written_rows_count = nodes;
+    measured.figures.made_ms = Some(ms(made.median()));
+    measured.figures.setup_ms = Some(ms(written.median()));
+    Ok(measured)
 }
 
 /// Makes the coloring, and writes all numbers of all colors' nodes.

@@ -16,7 +16,7 @@ use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
 /// The tables of hashes of a tree.
 pub(super) struct Stack {
-    way: ProofMethod,
+    method: ProofMethod,
     layer: ProofRows,
     tables: Vec<Vec<u8>>,
 }
@@ -51,9 +51,9 @@ pub(super) fn code(shape: PerfectTree) -> Result<BatchCode> {
 }
 
 impl Stack {
-    pub(super) fn new(nodes: &Nodes, way: ProofMethod) -> Result<Self> {
+    pub(super) fn new(nodes: &Nodes, method: ProofMethod) -> Result<Self> {
         let shape = nodes.shape();
-        let (layer, tables) = match way {
+        let (layer, tables) = match method {
             ProofMethod::Buckets => {
                 let code = code(shape)?;
                 let tables = buckets(nodes, &code)?;
@@ -74,12 +74,12 @@ impl Stack {
                 (ProofRows::Path(coloring), tables)
             }
         };
-        Ok(Stack { way, layer, tables })
+        Ok(Stack { method, layer, tables })
     }
 
     /// The method of the stack.
-    pub(super) fn way(&self) -> ProofMethod {
-        self.way
+    pub(super) fn method(&self) -> ProofMethod {
+        self.method
     }
 
     /// The rows of each table, one after the other.

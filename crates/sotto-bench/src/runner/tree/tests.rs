@@ -32,7 +32,7 @@ fn proofs_of_all_trees_by_both_ways_and_every_scheme_alone_come_back_right() {
         assert_eq!((m.checked_proofs_count, m.threads_count), (3, 2));
         // The first lookup is not timed, and every row is compared, including dummies.
         assert_eq!(m.checked_answers_count, 3 * m.lookups_count, "{}", m.line);
-        match (m.way, height) {
+        match (m.method, height) {
             ("colors", _) => {
                 assert_eq!((m.tables_count, m.lookups_count), (height, height));
                 assert_eq!(m.written_rows_count, m.tree.nodes_count, "zero storage overhead");
@@ -77,7 +77,7 @@ fn indexing_is_measured_for_known_and_for_secret_leaves() {
     assert_eq!(report.trees.measured.len(), 6);
     for m in &report.trees.measured {
         assert!(m.figures.index_ms > Some(0.0));
-        assert_eq!(m.figures.known_index_ms.is_some(), m.way == "colors");
+        assert_eq!(m.figures.known_index_ms.is_some(), m.method == "colors");
     }
 }
 

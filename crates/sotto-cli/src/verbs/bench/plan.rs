@@ -5,9 +5,10 @@ use super::Bench;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::verbs::calibration;
-use sotto_bench::calibrate::{calibrate as measure, predict};
+use sotto_bench::calibrate::calibrate as measure;
+use sotto_bench::predictions::predict;
 use sotto_bench::{Options, Progress};
 use sotto_plan::Calibration;
 
@@ -18,9 +19,9 @@ pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
         return screen.say("\nschemes were not measured for `sotto plan`, which --quick skips");
     }
     let calibration = watched(screen, |progress| measure(options, progress))?;
-    let said = calibration::keep(&calibration)?;
+    let place = calibration::store(&calibration)?;
     let (samples, took) = (calibration.samples.len(), calibration.took_s);
-    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {said}"))
+    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))
 }
 
 /// Compares predictions with measurements.
@@ -40,7 +41,7 @@ pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()
 fn first(options: &Options, screen: Screen) -> Result<Calibration> {
     let calibration = watched(screen, |progress| measure(options, progress))?;
     if !options.quick {
-        calibration::keep(&calibration)?;
+        calibration::store(&calibration)?;
     }
     Ok(calibration)
 }

@@ -5,7 +5,7 @@ use crate::report::{PublishedTree, Tree, TreeFigures, TreeMeasured};
 use serde::Deserialize;
 use sotto_tree::PerfectTree;
 
-const TEXT: &str = include_str!("../../../../bench/published-trees.toml");
+const TEXT: &str = include_str!("../../../bench/published-trees.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

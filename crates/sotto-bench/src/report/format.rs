@@ -1,4 +1,4 @@
-//! Formatting numbers for people. GiB is 2^30 bytes and GB 10^9, and both are spelled out.
+//! Formatting numbers and lines for people. GiB is 2^30 bytes and GB 10^9, and both are spelled out.
 
 /// `121 MiB`, with three digits.
 pub(crate) fn bytes(n: u64) -> String {
@@ -73,6 +73,23 @@ pub(crate) fn shape(rows: u64, row_bits: u64) -> String {
     format!("{} x {row}", power(rows))
 }
 
+/// Lines of at most `width` characters, except where a single word is longer; all but the first indented.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, "   ".to_owned()));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +122,12 @@ mod tests {
         assert_eq!(shape(1 << 15, 32768 * 8), "2^15 x 32 KiB");
         assert_eq!(shape(1 << 18, 30_000 * 8), "2^18 x 30 KB");
         assert_eq!(shape(5003, 56), "5003 x 7 B");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("a line", 20), ["a line"]);
+        assert_eq!(wrapped("one two three four", 10), ["one two", "    three", "    four"]);
+        assert_eq!(wrapped("unbreakablyLong x", 5), ["unbreakablyLong", "    x"]);
     }
 }
