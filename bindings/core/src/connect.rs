@@ -52,7 +52,8 @@ pub fn open(
     listener: Option<Arc<dyn Listener>>,
 ) -> Result<TableOrStack, BindingError> {
     error::name(name)?;
-    let to = Connection { servers: servers.clone(), how: Arc::new(ParsedOptions::of(options)?), listener };
+    let to =
+        Connection { servers: servers.clone(), options: Arc::new(ParsedOptions::of(options)?), listener };
     let missing = match to.table(name) {
         Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
         Err(missing) if is_missing(&missing) => missing,
@@ -74,31 +75,31 @@ fn is_missing(error: &ClientError) -> bool {
 #[derive(Clone)]
 struct Connection {
     servers: Servers,
-    how: Arc<ParsedOptions>,
+    options: Arc<ParsedOptions>,
     listener: Option<Arc<dyn Listener>>,
 }
 
 /// Configures a table's builder and a stack's in the same way.
 macro_rules! opened {
-    ($how:expr, $builder:expr) => {{
-        let mut builder = $builder.max_wait($how.max_wait);
+    ($options:expr, $builder:expr) => {{
+        let mut builder = $builder.max_wait($options.max_wait);
         #[cfg(feature = "http")]
         {
-            builder = builder.timeout($how.timeout);
-            if let Some(pem) = &$how.rest.trust_root {
+            builder = builder.timeout($options.timeout);
+            if let Some(pem) = &$options.rest.trust_root {
                 builder = builder.trust_root(pem);
             }
-            if $how.rest.insecure_plaintext {
+            if $options.rest.insecure_plaintext {
                 builder = builder.insecure_plaintext();
             }
         }
-        if let Some(key) = $how.pin {
+        if let Some(key) = $options.pin {
             builder = builder.pin(key);
         }
-        if let Some(digest) = $how.snapshot {
+        if let Some(digest) = $options.snapshot {
             builder = builder.snapshot(digest);
         }
-        if let Some(dir) = &$how.rest.cache {
+        if let Some(dir) = &$options.rest.cache {
             builder = builder.cache_dir(dir);
         }
         builder.open()
@@ -112,7 +113,7 @@ impl Connection {
             Servers::Urls(urls) => Table::connect_all(&strs(urls), name),
             Servers::Custom(transports) => Table::over_all(self.with_retries(transports), name),
         };
-        opened!(self.how, self.configure(builder))
+        opened!(self.options, self.configure(builder))
     }
 
     fn stack(&self, name: &str) -> Result<Stack, ClientError> {
@@ -125,17 +126,17 @@ impl Connection {
             }
         };
         let each = self.clone();
-        opened!(self.how, builder.configure(move |builder| each.configure(builder)))
+        opened!(self.options, builder.configure(move |builder| each.configure(builder)))
     }
 
     fn with_retries(&self, transports: &TransportFactory) -> Vec<Box<dyn Transport>> {
-        let policy = RetryPolicy { max_wait: self.how.max_wait, ..RetryPolicy::default() };
+        let policy = RetryPolicy { max_wait: self.options.max_wait, ..RetryPolicy::default() };
         let wait = |transport| Box::new(RetryTransport::new(transport, policy)) as Box<dyn Transport>;
         transports().into_iter().map(wait).collect()
     }
 
     fn configure(&self, builder: TableBuilder) -> TableBuilder {
-        let builder = self.how.configure(builder);
+        let builder = self.options.configure(builder);
         let Some(listener) = &self.listener else { return builder };
         let (far, happened) = (Arc::clone(listener), Arc::clone(listener));
         builder

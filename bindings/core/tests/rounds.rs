@@ -31,7 +31,7 @@ fn opened(server: &Server) -> TableOrStack {
 }
 
 /// Bytes of each query request that the server has received so far.
-fn asks(server: &Server) -> Vec<usize> {
+fn query_bytes(server: &Server) -> Vec<usize> {
     let heard = server.heard();
     heard.iter().filter(|request| request.path.ends_with("/ask")).map(|request| request.body.len()).collect()
 }
@@ -41,20 +41,21 @@ fn a_round_does_not_show_how_much_was_wanted() {
     let server = server_of("simplepir/1", ROWS, 8);
     let mut table = opened(&server);
     let mut shapes = Vec::new();
-    for wanted in [&[][..], &[7], &[1, 2, 3], &[0, 0, ROWS - 1, 5, 6, 7, 8, 9]] {
-        let lookups: Vec<_> = wanted.iter().copied().map(Lookup::Row).collect();
-        let before = asks(&server).len();
+    for rows_requested in [&[][..], &[7], &[1, 2, 3], &[0, 0, ROWS - 1, 5, 6, 7, 8, 9]] {
+        let lookups: Vec<_> = rows_requested.iter().copied().map(Lookup::Row).collect();
+        let before = query_bytes(&server).len();
         let (each, cost) = table.rounds(&lookups, 8).unwrap();
         let rows: Vec<_> = each.into_iter().map(|result| result.unwrap().value.unwrap()).collect();
         assert!(
-            rows.iter().zip(wanted).all(|(got, row)| *got == value(*row, 8)) && rows.len() == wanted.len()
+            rows.iter().zip(rows_requested).all(|(got, row)| *got == value(*row, 8))
+                && rows.len() == rows_requested.len()
         );
-        assert_eq!((cost.requested, cost.padded_lookups), (wanted.len(), 8));
+        assert_eq!((cost.requested, cost.padded_lookups), (rows_requested.len(), 8));
         assert!(
             cost.leakage.contains("8 rows of squares") && cost.leakage.contains("nor how many"),
             "{cost:?}"
         );
-        shapes.push(asks(&server).split_off(before));
+        shapes.push(query_bytes(&server).split_off(before));
     }
     assert!(shapes.iter().all(|shape| *shape == shapes[0] && !shape.is_empty()), "{shapes:?}");
 }
@@ -66,8 +67,8 @@ fn a_row_past_the_end_is_asked_for_and_is_an_error_then() {
     table.rounds(&[Lookup::Row(3)], 1).unwrap();
     let error = table.rounds(&[Lookup::Row(ROWS)], 1).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Row);
-    let asks = asks(&server);
-    assert!(asks.len() == 2 && asks[0] == asks[1], "{asks:?}");
+    let query_bytes = query_bytes(&server);
+    assert!(query_bytes.len() == 2 && query_bytes[0] == query_bytes[1], "{query_bytes:?}");
     assert_eq!(table.rounds(&[Lookup::Row(3)], 0).unwrap_err().kind, ErrorKind::Misuse);
 }
 

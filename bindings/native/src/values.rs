@@ -21,8 +21,21 @@ pub(crate) fn encode(values: &[Option<Vec<u8>>]) -> Vec<u8> {
     out
 }
 
-/// One of the values; an absent one is `Some(None)`, and an index past the end is `None`.
-pub(crate) fn at(values: &[u8], index: usize) -> Option<Option<&[u8]>> {
+/// A value of an encoded list.
+pub(crate) enum ValueAt<'a> {
+    Bytes(&'a [u8]),
+    /// The table does not have the key.
+    Absent,
+    /// The list has fewer values.
+    PastEnd,
+}
+
+/// The value at an index.
+pub(crate) fn at(values: &[u8], index: usize) -> ValueAt<'_> {
+    read(values, index).unwrap_or(ValueAt::PastEnd)
+}
+
+fn read(values: &[u8], index: usize) -> Option<ValueAt<'_>> {
     let count = u64::from_le_bytes(*values.first_chunk()?);
     if index as u64 >= count {
         return None;
@@ -31,8 +44,8 @@ pub(crate) fn at(values: &[u8], index: usize) -> Option<Option<&[u8]>> {
     let (start, rest) = entry.split_first_chunk()?;
     let (start, length) = (u64::from_le_bytes(*start), u64::from_le_bytes(*rest.first_chunk()?));
     if length == ABSENT {
-        return Some(None);
+        return Some(ValueAt::Absent);
     }
     let (start, length) = (usize::try_from(start).ok()?, usize::try_from(length).ok()?);
-    values.get(start..start.checked_add(length)?).map(Some)
+    values.get(start..start.checked_add(length)?).map(ValueAt::Bytes)
 }

@@ -39,42 +39,42 @@ static uint16_t port;
 static const char *pin, *other_pin, *snapshot, *scratch;
 
 /* What a table's callbacks are given. */
-struct way {
+struct callbacks {
   uint16_t port;
   struct helper *helper;
-  atomic_int asks;
-  int lies, cancels, calls_back, inside, ready;
+  atomic_int queries;
+  int damages, cancels, calls_back, inside, ready;
   SottoTable table;
 };
 
-static int32_t send_request(void *context, const SottoRequest *asked, SottoReply *reply) {
-  struct way *way = context;
-  struct request request = {.body = (uint8_t *)asked->body, .body_len = asked->body_len};
+static int32_t send_request(void *context, const SottoRequest *sent, SottoReply *reply) {
+  struct callbacks *callbacks = context;
+  struct request request = {.body = (uint8_t *)sent->body, .body_len = sent->body_len};
   struct response response = {0};
-  snprintf(request.method, sizeof request.method, "%s", asked->method);
-  snprintf(request.path, sizeof request.path, "%s", asked->path);
-  if (asked->range) snprintf(request.range, sizeof request.range, "%s", asked->range);
-  if (asked->content_type) snprintf(request.content_type, sizeof request.content_type, "%s", asked->content_type);
-  int is_ask = strstr(asked->path, "/ask") != NULL;
-  if (is_ask) way->asks++;
-  if (way->cancels) return SOTTO_CANCELLED;
-  if (way->calls_back) {
+  snprintf(request.method, sizeof request.method, "%s", sent->method);
+  snprintf(request.path, sizeof request.path, "%s", sent->path);
+  if (sent->range) snprintf(request.range, sizeof request.range, "%s", sent->range);
+  if (sent->content_type) snprintf(request.content_type, sizeof request.content_type, "%s", sent->content_type);
+  int is_query = strstr(sent->path, "/ask") != NULL;
+  if (is_query) callbacks->queries++;
+  if (callbacks->cancels) return SOTTO_CANCELLED;
+  if (callbacks->calls_back) {
     SottoBuffer value;
     SottoError error;
-    way->inside = sotto_get_row(way->table, 1, &value, &error);
+    callbacks->inside = sotto_get_row(callbacks->table, 1, &value, &error);
     sotto_error_free(&error);
-    CHECK(sotto_close(way->table, NULL) == SOTTO_MISUSE, "closed from within");
+    CHECK(sotto_close(callbacks->table, NULL) == SOTTO_MISUSE, "closed from within");
   }
   const char *why = "the helper gave up";
-  int failed = way->helper ? helper_call(way->helper, &request, &response)
-                            : http_call(way->port, &request, &response, &why);
+  int failed = callbacks->helper ? helper_call(callbacks->helper, &request, &response)
+                            : http_call(callbacks->port, &request, &response, &why);
   if (failed) {
     sotto_reply_error(reply, why);
     free(response.body);
     return SOTTO_NETWORK;
   }
-  if (way->lies && is_ask)
-    for (size_t i = 0; i < response.body_len; i++) response.body[i] ^= way->lies == 2 ? 0xFF : i >= 64;
+  if (callbacks->damages && is_query)
+    for (size_t i = 0; i < response.body_len; i++) response.body[i] ^= callbacks->damages == 2 ? 0xFF : i >= 64;
   sotto_reply_status(reply, (uint16_t)response.status);
   if (response.retry_after[0]) sotto_reply_header(reply, "Retry-After", response.retry_after);
   if (response.server_timing[0]) sotto_reply_header(reply, "Server-Timing", response.server_timing);
@@ -86,9 +86,9 @@ static int32_t send_request(void *context, const SottoRequest *asked, SottoReply
   return SOTTO_OK;
 }
 
-static void far(void *context, const char *stage, uint64_t done, uint64_t total) {
+static void report_progress(void *context, const char *stage, uint64_t done, uint64_t total) {
   (void)done, (void)total;
-  ((struct way *)context)->ready |= strcmp(stage, "ready") == 0;
+  ((struct callbacks *)context)->ready |= strcmp(stage, "ready") == 0;
 }
 
 static char *config(const char *form, ...) {
@@ -102,26 +102,26 @@ static char *config(const char *form, ...) {
 
 static SottoError error;
 
-static int32_t open_at(struct way *way, const char *json, SottoTable *table) {
+static int32_t open_at(struct callbacks *callbacks, const char *json, SottoTable *table) {
   sotto_error_free(&error);
-  int32_t status = sotto_open((const uint8_t *)json, strlen(json), send_request, far, way, table, &error);
-  if (status == SOTTO_OK) way->table = *table;
+  int32_t status = sotto_open((const uint8_t *)json, strlen(json), send_request, report_progress, callbacks, table, &error);
+  if (status == SOTTO_OK) callbacks->table = *table;
   return status;
 }
 
-static SottoTable opened(struct way *way, const char *json) {
+static SottoTable opened(struct callbacks *callbacks, const char *json) {
   SottoTable table;
-  CHECK(open_at(way, json, &table) == SOTTO_OK, "%s", error.json);
+  CHECK(open_at(callbacks, json, &table) == SOTTO_OK, "%s", error.json);
   return table;
 }
 
 static void refused(const char *json, int32_t status, const char *code) {
-  struct way way = {.port = port};
+  struct callbacks callbacks = {.port = port};
   SottoTable table = 7;
-  int32_t got = open_at(&way, json, &table);
+  int32_t got = open_at(&callbacks, json, &table);
   CHECK(got == status && error.status == status, "%d for %.200s: %s", got, json, error.json);
   CHECK(strcmp(error.code, code) == 0 && error.fix[0] && strstr(error.json, "\"fix\""), "%s", error.json);
-  CHECK(table == 0 && way.asks == 0, "a table, or a query");
+  CHECK(table == 0 && callbacks.queries == 0, "a table, or a query");
 }
 
 static void row_is(SottoTable table, uint64_t row) {
@@ -144,23 +144,23 @@ static void key_is(SottoTable table, const char *key, const char *expected) {
 }
 
 static void finds_rows_and_keys(void) {
-  struct way way = {.port = port};
-  SottoTable words = opened(&way, config("{\"servers\":[\"here\"],\"table\":\"words\",\"pin\":\"%s\"}", pin));
-  CHECK(way.ready, "nobody was told that it is ready");
+  struct callbacks callbacks = {.port = port};
+  SottoTable words = opened(&callbacks, config("{\"servers\":[\"here\"],\"table\":\"words\",\"pin\":\"%s\"}", pin));
+  CHECK(callbacks.ready, "nobody was told that it is ready");
   SottoBuffer json;
   CHECK(sotto_last(words, &json, &error) == SOTTO_OK && json.len == 4 && memcmp(json.data, "null", 4) == 0, "last");
   sotto_free(&json);
   key_is(words, "sotto", "under");
   key_is(words, "voce", "voice");
   key_is(words, "basso", NULL);
-  int asks = way.asks;
+  int queries = callbacks.queries;
 
   const char *list = "[\"voce\", \"basso\", \"sotto\"]";
   SottoBuffer values;
   const uint8_t *data;
   size_t len;
   CHECK(sotto_get_many(words, (const uint8_t *)list, strlen(list), &values, &error) == SOTTO_OK, "%s", error.json);
-  CHECK(way.asks == asks + 1, "one round");
+  CHECK(callbacks.queries == queries + 1, "one round");
   CHECK(sotto_value_at(&values, 0, &data, &len) == SOTTO_OK && len == 5 && memcmp(data, "voice", 5) == 0, "first");
   CHECK(sotto_value_at(&values, 1, &data, &len) == SOTTO_ABSENT && data == NULL && len == 0, "second");
   CHECK(sotto_value_at(&values, 2, &data, &len) == SOTTO_OK && len == 5 && memcmp(data, "under", 5) == 0, "third");
@@ -178,16 +178,16 @@ static void finds_rows_and_keys(void) {
   CHECK(sotto_refresh(words, &error) == SOTTO_OK, "there is no newer epoch");
   CHECK(sotto_close(words, &error) == SOTTO_OK, "%s", error.json);
 
-  SottoTable hashes = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  SottoTable hashes = opened(&callbacks, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
   for (uint64_t row = 0; row < 64; row += 9) row_is(hashes, row);
   CHECK(sotto_close(hashes, NULL) == SOTTO_OK, "close");
   CHECK(strcmp(sotto_version(), "0.1.0") == 0, "%s", sotto_version());
 }
 
 static void pins_and_snapshots(void) {
-  struct way way = {.port = port};
+  struct callbacks callbacks = {.port = port};
   const char *form = "{\"servers\":[\"here\"],\"table\":\"words\",\"%s\":\"%s\"}";
-  SottoTable table = opened(&way, config(form, "snapshot", snapshot));
+  SottoTable table = opened(&callbacks, config(form, "snapshot", snapshot));
   key_is(table, "sotto", "under");
   sotto_close(table, NULL);
   refused(config(form, "pin", other_pin), SOTTO_PEER, "wrong-key");
@@ -222,25 +222,25 @@ static void wrong_configurations(void) {
 }
 
 static void null_pointers_and_closed_tables(void) {
-  struct way way = {.port = port};
+  struct callbacks callbacks = {.port = port};
   const char *json = "{\"servers\":[\"here\"],\"table\":\"words\"}";
   const uint8_t *bytes = (const uint8_t *)json;
   SottoTable table;
   sotto_error_free(&error);
-  CHECK(sotto_open(NULL, 5, send_request, NULL, &way, &table, &error) == SOTTO_MISUSE, "no configuration");
+  CHECK(sotto_open(NULL, 5, send_request, NULL, &callbacks, &table, &error) == SOTTO_MISUSE, "no configuration");
   sotto_error_free(&error);
-  CHECK(sotto_open(bytes, strlen(json), NULL, NULL, &way, &table, &error) == SOTTO_MISUSE, "no transport");
+  CHECK(sotto_open(bytes, strlen(json), NULL, NULL, &callbacks, &table, &error) == SOTTO_MISUSE, "no transport");
   sotto_error_free(&error);
-  CHECK(sotto_open(bytes, strlen(json), send_request, NULL, &way, NULL, NULL) == SOTTO_MISUSE, "no place for the table");
-  CHECK(sotto_open(bytes, strlen(json), send_request, NULL, &way, &table, NULL) == SOTTO_OK, "neither error nor progress are needed");
+  CHECK(sotto_open(bytes, strlen(json), send_request, NULL, &callbacks, NULL, NULL) == SOTTO_MISUSE, "no place for the table");
+  CHECK(sotto_open(bytes, strlen(json), send_request, NULL, &callbacks, &table, NULL) == SOTTO_OK, "neither error nor progress are needed");
   SottoBuffer value = {0};
-  int asks = way.asks;
+  int queries = callbacks.queries;
   CHECK(sotto_get_key(table, NULL, 3, &value, NULL) == SOTTO_MISUSE, "no key");
-  CHECK(way.asks == asks + 1, "what is no key is asked for all the same");
+  CHECK(callbacks.queries == queries + 1, "what is no key is asked for all the same");
   CHECK(sotto_get_key(table, (const uint8_t *)"\xff", 1, &value, NULL) == SOTTO_MISUSE, "no UTF-8");
   CHECK(sotto_get_key(table, bytes, 1 << 20, &value, NULL) == SOTTO_MISUSE, "a key of a MiB");
   CHECK(sotto_get_key(table, NULL, 0, &value, NULL) == SOTTO_MISUSE, "the empty key, which no table has");
-  CHECK(way.asks == asks + 4, "%d asks", way.asks - asks);
+  CHECK(callbacks.queries == queries + 4, "%d asks", callbacks.queries - queries);
   CHECK(sotto_get_row(table, 0, NULL, NULL) == SOTTO_MISUSE, "no place for the value");
   CHECK(sotto_get_many(table, NULL, 0, NULL, NULL) == SOTTO_MISUSE, "no place for the values");
   CHECK(sotto_value_at(NULL, 0, NULL, NULL) == SOTTO_MISUSE, "no values");
@@ -256,8 +256,8 @@ static void null_pointers_and_closed_tables(void) {
 }
 
 static void no_silent_abort(void) {
-  struct way way = {.port = port};
-  SottoTable table = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  struct callbacks callbacks = {.port = port};
+  SottoTable table = opened(&callbacks, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
   struct { const char *list; int32_t status; } wrong[] = {
       {"[7, -1]", SOTTO_ROW}, {"[1.5]", SOTTO_ROW}, {"[1e30]", SOTTO_ROW}, {"[18446744073709551616]", SOTTO_ROW},
       {"[64]", SOTTO_ROW}, {"[18446744073709551615]", SOTTO_ROW}, {"[null]", SOTTO_MISUSE}, {"[true]", SOTTO_MISUSE},
@@ -265,10 +265,10 @@ static void no_silent_abort(void) {
       {"[7, 3, 7]", SOTTO_OK}, {"[]", SOTTO_OK}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     SottoBuffer values;
-    int asks = way.asks;
+    int queries = callbacks.queries;
     int32_t got = sotto_get_many(table, (const uint8_t *)wrong[i].list, strlen(wrong[i].list), &values, &error);
     CHECK(got == wrong[i].status, "%s: %d %s", wrong[i].list, got, error.json ? error.json : "");
-    CHECK(way.asks == asks + 1, "%s: %d asks", wrong[i].list, way.asks - asks);
+    CHECK(callbacks.queries == queries + 1, "%s: %d asks", wrong[i].list, callbacks.queries - queries);
     sotto_free(&values);
     sotto_error_free(&error);
   }
@@ -279,43 +279,43 @@ static void no_silent_abort(void) {
 }
 
 static void servers_that_vanish_and_lie(void) {
-  struct way way = {.port = port};
+  struct callbacks callbacks = {.port = port};
   const char *json = "{\"servers\":[\"here\"],\"table\":\"hashes\",\"max_wait\":0.2}";
-  SottoTable table = opened(&way, json);
+  SottoTable table = opened(&callbacks, json);
   SottoBuffer value;
-  way.port = 1;
+  callbacks.port = 1;
   CHECK(sotto_get_row(table, 3, &value, &error) == SOTTO_NETWORK, "%s", error.json);
   CHECK(strstr(error.message, "nobody listens there"), "%s", error.json);
   sotto_error_free(&error);
   SottoTable none;
-  CHECK(open_at(&way, json, &none) == SOTTO_NETWORK, "%s", error.json);
+  CHECK(open_at(&callbacks, json, &none) == SOTTO_NETWORK, "%s", error.json);
   sotto_error_free(&error);
-  way.port = port;
+  callbacks.port = port;
   row_is(table, 3);
-  for (way.lies = 1; way.lies <= 2; way.lies++) {
+  for (callbacks.damages = 1; callbacks.damages <= 2; callbacks.damages++) {
     int32_t got = sotto_get_row(table, 3, &value, &error);
-    CHECK(got == SOTTO_UNREADABLE || got == SOTTO_PEER, "lie %d: %d %s", way.lies, got, error.json);
+    CHECK(got == SOTTO_UNREADABLE || got == SOTTO_PEER, "lie %d: %d %s", callbacks.damages, got, error.json);
     CHECK(value.data == NULL, "a lie was handed out");
     sotto_error_free(&error);
   }
-  way.lies = 0;
+  callbacks.damages = 0;
   row_is(table, 3);
-  way.cancels = 1;
+  callbacks.cancels = 1;
   CHECK(sotto_get_row(table, 3, &value, &error) == SOTTO_MISUSE && strcmp(error.code, "cancelled") == 0, "%s", error.json);
   sotto_error_free(&error);
-  CHECK(open_at(&way, json, &none) == SOTTO_MISUSE && strcmp(error.code, "cancelled") == 0, "%s", error.json);
+  CHECK(open_at(&callbacks, json, &none) == SOTTO_MISUSE && strcmp(error.code, "cancelled") == 0, "%s", error.json);
   sotto_error_free(&error);
-  way.cancels = 0;
+  callbacks.cancels = 0;
   row_is(table, 3);
-  way.calls_back = 1;
+  callbacks.calls_back = 1;
   row_is(table, 4);
-  CHECK(way.inside == SOTTO_MISUSE, "a callback got %d", way.inside);
-  way.calls_back = 0;
+  CHECK(callbacks.inside == SOTTO_MISUSE, "a callback got %d", callbacks.inside);
+  callbacks.calls_back = 0;
   sotto_close(table, NULL);
 }
 
 static void storage(void) {
-  struct way way = {.port = port};
+  struct callbacks callbacks = {.port = port};
   refused("{\"servers\":[\"here\"],\"table\":\"words\",\"cache\":\"/dev/null/cache\"}", SOTTO_STORAGE, "cache-io");
   const char *form = "{\"servers\":[\"here\"],\"table\":\"words\",\"cache\":\"%s/cache\"}";
   /* A disk that has no room for the hint: no file may grow past 4 KiB. */
@@ -325,27 +325,27 @@ static void storage(void) {
   signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
   SottoTable table;
-  int32_t got = open_at(&way, config(form, scratch), &table);
+  int32_t got = open_at(&callbacks, config(form, scratch), &table);
   setrlimit(RLIMIT_FSIZE, &before);
-  CHECK(got == SOTTO_STORAGE && way.asks == 0, "%d %s", got, error.json);
+  CHECK(got == SOTTO_STORAGE && callbacks.queries == 0, "%d %s", got, error.json);
   for (int i = 0; i < 2; i++) {
-    table = opened(&way, config(form, scratch));
+    table = opened(&callbacks, config(form, scratch));
     key_is(table, "sotto", "under");
     sotto_close(table, NULL);
   }
 
   /* Hints that are used up, in folders that the caller names. */
   const char *spent = "{\"servers\":[\"here\"],\"table\":\"spent\",\"state\":\"%s\",\"rollback_dir\":\"%s/rollback\"}";
-  way.asks = 0;
-  CHECK(open_at(&way, "{\"servers\":[\"here\"],\"table\":\"spent\"}", &table) == SOTTO_MISUSE, "%s", error.json);
+  callbacks.queries = 0;
+  CHECK(open_at(&callbacks, "{\"servers\":[\"here\"],\"table\":\"spent\"}", &table) == SOTTO_MISUSE, "%s", error.json);
   CHECK(strcmp(error.code, "state-needed") == 0, "%s", error.json);
-  CHECK(open_at(&way, config(spent, "/dev/null/state", scratch), &table) == SOTTO_STORAGE && way.asks == 0, "%s", error.json);
+  CHECK(open_at(&callbacks, config(spent, "/dev/null/state", scratch), &table) == SOTTO_STORAGE && callbacks.queries == 0, "%s", error.json);
   char state[256];
   snprintf(state, sizeof state, "%s/state", scratch);
   int before_budget = 0;
   for (int i = 0; i < 2; i++) {
     SottoBuffer about;
-    table = opened(&way, config(spent, state, scratch));
+    table = opened(&callbacks, config(spent, state, scratch));
     row_is(table, 5);
     CHECK(sotto_about(table, &about, &error) == SOTTO_OK, "%s", error.json);
     char *text = strndup((char *)about.data, about.len), *budget = strstr(text, "\"budget\":");
@@ -364,12 +364,12 @@ static void *asks_five(void *first) {
 }
 
 static void several_threads(void) {
-  struct way way = {.port = port};
+  struct callbacks callbacks = {.port = port};
   pthread_t threads[4];
-  shared = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  shared = opened(&callbacks, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
   for (uintptr_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, asks_five, (void *)(i * 10));
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-  CHECK(way.asks == 20, "%d asks", way.asks);
+  CHECK(callbacks.queries == 20, "%d asks", callbacks.queries);
   sotto_close(shared, NULL);
 }
 
@@ -398,15 +398,15 @@ static int status_of(void (*work)(void)) {
 
 static struct helper helper;
 static void looks_up_by_pipes(void) {
-  struct way way = {.helper = &helper};
-  SottoTable table = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  struct callbacks callbacks = {.helper = &helper};
+  SottoTable table = opened(&callbacks, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
   row_is(table, 7);
-  CHECK(way.asks == 1, "%d asks", way.asks);
+  CHECK(callbacks.queries == 1, "%d asks", callbacks.queries);
   sotto_close(table, NULL);
 }
 static void looks_up_by_sockets(void) {
-  struct way way = {.port = port};
-  opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  struct callbacks callbacks = {.port = port};
+  opened(&callbacks, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
 }
 
 static void opens_no_socket(void) {

@@ -27,7 +27,7 @@ def address(i: int) -> str:
     return f"person{i * 7919 % 10_000_019}@mail{i % 97}.example"
 
 
-def main(scheme: str, rows: int, wanted: int) -> None:
+def main(scheme: str, rows: int, keys_count: int) -> None:
     data = {address(i): f"value {i:010}" for i in range(rows)}
     with tempfile.TemporaryDirectory() as folder:
         def encode(name: str, batch: int | None) -> sotto.Encoded:
@@ -36,11 +36,11 @@ def main(scheme: str, rows: int, wanted: int) -> None:
             print(f"{name}: encoded in {made.seconds:.1f} s, {shape}, fails at most 2^{made.failure_log2:.1f}")
             return made
 
-        single, stack = encode("single", None), encode("stack", wanted)
+        single, stack = encode("single", None), encode("stack", keys_count)
         with sotto.serve([single, stack]) as server:
             # One in ten is no key of the table.
-            picked = random.Random(1).sample(range(rows), wanted * 9 // 10)
-            keys = [address(i) for i in picked] + [f"nobody{i}@mail.example" for i in range(wanted - len(picked))]
+            picked = random.Random(1).sample(range(rows), keys_count * 9 // 10)
+            keys = [address(i) for i in picked] + [f"nobody{i}@mail.example" for i in range(keys_count - len(picked))]
             frame = polars.DataFrame({"email": keys})
             expected = [data.get(key) for key in keys]
             start = time.perf_counter()
@@ -55,7 +55,7 @@ def main(scheme: str, rows: int, wanted: int) -> None:
                     costs.append(table.last)
                 cost = costs[-1]
                 print(
-                    f"{scheme}: {wanted} keys of {rows} in {cost.rounds} round, {cost.padded_lookups} lookups: "
+                    f"{scheme}: {keys_count} keys of {rows} in {cost.rounds} round, {cost.padded_lookups} lookups: "
                     f"{statistics.median(times):.2f} s (opened in {opened:.2f} s), {cost.up} B up, {cost.down} B down"
                 )
                 together = statistics.median(cost.server or 0 for cost in costs)
@@ -68,13 +68,13 @@ def main(scheme: str, rows: int, wanted: int) -> None:
                 one = statistics.median(each)
                 assert last is not None
                 print(f"a single lookup: {last.up} B up, {last.down} B down")
-            share = together / (one * wanted)
+            share = together / (one * keys_count)
             print(
                 f"server: {together * 1e3:.0f} ms for the round; {one * 1e3:.1f} ms for one key, "
-                f"{one * wanted:.0f} s for {wanted}: the round takes 1/{1 / share:.0f}"
+                f"{one * wanted:.0f} s for {keys_count}: the round takes 1/{1 / share:.0f}"
             )
 
 
 if __name__ == "__main__":
-    scheme, rows, wanted = sys.argv[1:] + ["pirana", "1000000", "1000"][len(sys.argv) - 1 :]
-    main(scheme, int(rows), int(wanted))
+    scheme, rows, keys_count = sys.argv[1:] + ["pirana", "1000000", "1000"][len(sys.argv) - 1 :]
+    main(scheme, int(rows), int(keys_count))

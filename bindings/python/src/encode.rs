@@ -17,7 +17,7 @@ use sotto_layers::keyword::KeyForm;
 use sotto_prg::{PublicSeed, SystemRng};
 use sotto_wire::MessageSizes;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A column, by its number from 1 on or by its name.
 #[derive(FromPyObject)]
@@ -82,28 +82,37 @@ pub(crate) fn encode(
             // The first error is the one to report, not a failed cleanup.
             let _ = std::fs::remove_dir_all(&out);
         }
-        encoded
+        let (key, info) = encoded?;
+        Ok((key, info.json()))
     })
 }
 
-/// The fields of Python's `Encoded`, as JSON.
-fn told(
-    (epoch, rows, row_bytes, once): (u64, u64, u64, u64),
-    (security_bits, failure_log2): (f64, f64),
-    took: Duration,
-    notes: &[String],
-) -> String {
-    serde_json::json!({
-        "notes": notes,
-        "epoch": epoch,
-        "rows": rows,
-        "row_bytes": row_bytes,
-        "once_bytes": once,
-        "security_bits": security_bits,
-        "failure_log2": failure_log2,
-        "seconds": took.as_secs_f64(),
-    })
-    .to_string()
+/// The fields of Python's `Encoded`.
+struct EncodedInfo {
+    notes: Vec<String>,
+    epoch: u64,
+    rows: u64,
+    row_bytes: u64,
+    once_bytes: u64,
+    security_bits: f64,
+    failure_log2: f64,
+    seconds: f64,
+}
+
+impl EncodedInfo {
+    fn json(&self) -> String {
+        serde_json::json!({
+            "notes": self.notes,
+            "epoch": self.epoch,
+            "rows": self.rows,
+            "row_bytes": self.row_bytes,
+            "once_bytes": self.once_bytes,
+            "security_bits": self.security_bits,
+            "failure_log2": self.failure_log2,
+            "seconds": self.seconds,
+        })
+        .to_string()
+    }
 }
 
 /// What to write: a table, or parts of one.
@@ -121,11 +130,11 @@ impl Options {
         source: &IngestOptions,
         input: &Path,
         out: &Path,
-    ) -> Result<(String, String), PyFault> {
+    ) -> Result<(String, EncodedInfo), PyFault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
         let pieces = match self.pieces()? {
             EncodeTarget::Pieces(pieces) => pieces,
-            EncodeTarget::Part(cut) => return self.encode_part(entry, cut, source, (input, out)),
+            EncodeTarget::Part(cut) => return self.encode_part(entry, cut, source, input, out),
         };
         let dir = TableDir::create(out)?;
         let lock = dir.lock()?;
@@ -157,19 +166,24 @@ impl Options {
             attribution: self.attribution.clone(),
             ..EncodeOptions::new(name, &key)
         };
-        let told = match self.batch {
-            Some(most) => {
+        let info = match self.batch {
+            Some(max_batch) => {
                 let batch = BatchOptions {
-                    max_lookups: most,
+                    max_lookups: max_batch,
                     seed: PublicSeed::fresh(&mut rng()?),
                     max_queries: &MessageSizes::max_queries,
                 };
                 let made = sotto_db::encode_batch(entry, read, &lock, &batch, &options, silent)?;
-                let bits = made.round.scheme.as_ref().map_or(0.0, |scheme| scheme.security_bits);
-                let shape = (made.layers.code().sizes().rows, made.catalog.row_bytes, made.round.artifacts);
-                let (epoch, (rows, row_bytes, once)) = (made.stack.epoch.0, shape);
-                let failure = (bits, made.round.failure_log2().0);
-                told((epoch, rows, row_bytes, once), failure, start.elapsed(), &made.notes.remarks())
+                EncodedInfo {
+                    notes: made.notes.remarks(),
+                    epoch: made.stack.epoch.0,
+                    rows: made.layers.code().sizes().rows,
+                    row_bytes: made.catalog.row_bytes,
+                    once_bytes: made.round.artifacts,
+                    security_bits: made.round.scheme.as_ref().map_or(0.0, |scheme| scheme.security_bits),
+                    failure_log2: made.round.failure_log2().0,
+                    seconds: start.elapsed().as_secs_f64(),
+                }
             }
             None => {
                 let found = read()?;
@@ -179,13 +193,21 @@ impl Options {
                 let tables: [&dyn TableSource; 1] = [found.table.as_ref()];
                 let made = sotto_db::encode_pieces(entry, &tables, &lock, &options, pieces, silent)?;
                 lock.keep_origin(&found.origin)?;
-                let shape = (made.epoch.0, made.rows, made.row_bytes, made.artifact_bytes);
                 let file_bytes = std::fs::metadata(input).map_or(u64::MAX, |metadata| metadata.len());
                 notes.extend(out_of_proportion(made.image_bytes, file_bytes));
-                told(shape, (made.security_bits, made.failure_log2), start.elapsed(), &notes)
+                EncodedInfo {
+                    notes,
+                    epoch: made.epoch.0,
+                    rows: made.rows,
+                    row_bytes: made.row_bytes,
+                    once_bytes: made.artifact_bytes,
+                    security_bits: made.security_bits,
+                    failure_log2: made.failure_log2,
+                    seconds: start.elapsed().as_secs_f64(),
+                }
             }
         };
-        Ok((key.public().to_string(), told))
+        Ok((key.public().to_string(), info))
     }
 
     /// What is written of the table.
@@ -216,8 +238,9 @@ impl Options {
         entry: &'static SchemeEntry,
         cut: PartIndex,
         source: &IngestOptions,
-        (input, out): (&Path, &Path),
-    ) -> Result<(String, String), PyFault> {
+        input: &Path,
+        out: &Path,
+    ) -> Result<(String, EncodedInfo), PyFault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
         if let SourceLayout::Keyword(_) = source.layout {
             let message =
@@ -232,9 +255,17 @@ impl Options {
         let catalog = front.catalog();
         let report = catalog.terms(entry).map_err(DbError::from)?.report;
         let once = catalog.client_artifacts().map(|entry| entry.bytes).sum();
-        let shape = (made.epoch.0, catalog.rows, catalog.row_bytes, once);
-        let told = told(shape, (report.security.bits, report.failure_log2), start.elapsed(), &[]);
-        Ok((front.signed_catalog().public_key().to_string(), told))
+        let info = EncodedInfo {
+            notes: Vec::new(),
+            epoch: made.epoch.0,
+            rows: catalog.rows,
+            row_bytes: catalog.row_bytes,
+            once_bytes: once,
+            security_bits: report.security.bits,
+            failure_log2: report.failure_log2,
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        Ok((front.signed_catalog().public_key().to_string(), info))
     }
 
     fn file_is_raw(&self) -> bool {

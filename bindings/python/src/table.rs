@@ -54,10 +54,10 @@ impl Table {
     pub(crate) fn rounds(
         &self,
         py: Python<'_>,
-        wanted: &[PyLookup],
+        parsed: &[PyLookup],
         batch: usize,
     ) -> PyResult<(LookupOutcome, LookupCost)> {
-        let lookups: Vec<Lookup<'_>> = wanted.iter().map(PyLookup::as_lookup).collect();
+        let lookups: Vec<Lookup<'_>> = parsed.iter().map(PyLookup::as_lookup).collect();
         self.with(py, |opened| Ok(opened.rounds(&lookups, batch)?))
     }
 
@@ -77,9 +77,9 @@ impl Table {
         lookups: Vec<Bound<'py, PyAny>>,
         batch: usize,
     ) -> PyResult<(Vec<Option<Bound<'py, PyBytes>>>, LookupCost)> {
-        let wanted: Vec<PyLookup> = lookups.iter().map(PyLookup::of).collect();
-        let (each, cost) = self.rounds(py, &wanted, batch)?;
-        let results = wanted.into_iter().zip(each).map(|(wanted, result)| match wanted {
+        let parsed: Vec<PyLookup> = lookups.iter().map(PyLookup::of).collect();
+        let (each, cost) = self.rounds(py, &parsed, batch)?;
+        let results = parsed.into_iter().zip(each).map(|(parsed, result)| match parsed {
             PyLookup::Invalid(error) => Err(error),
             _ => {
                 let result = result.map_err(PyFault::from)?;
@@ -100,11 +100,11 @@ impl Table {
         batch: usize,
     ) -> PyResult<(Column, LookupCost)> {
         let about = self.info(py)?;
-        let mut wanted: Vec<PyLookup> = match keys {
+        let mut parsed: Vec<PyLookup> = match keys {
             Keys::Stream(table) => keys_of(table, on)?,
             Keys::List(items) => items.iter().map(PyLookup::or_padding).collect(),
         };
-        for item in &mut wanted {
+        for item in &mut parsed {
             match item {
                 // Integers in a column are keys if the table has keys: addresses, or telephone
                 // numbers.
@@ -113,10 +113,10 @@ impl Table {
                 _ => {}
             }
         }
-        let (each, cost) = self.rounds(py, &wanted, batch)?;
-        let mut values = Vec::with_capacity(wanted.len());
-        for (wanted, result) in wanted.into_iter().zip(each) {
-            values.push(match (wanted, result) {
+        let (each, cost) = self.rounds(py, &parsed, batch)?;
+        let mut values = Vec::with_capacity(parsed.len());
+        for (parsed, result) in parsed.into_iter().zip(each) {
+            values.push(match (parsed, result) {
                 (PyLookup::Invalid(error), _) => return Err(error),
                 (PyLookup::Padding, _) => None,
                 (_, Ok(result)) => result.value,

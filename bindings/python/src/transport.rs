@@ -33,10 +33,10 @@ impl Transport for PyTransport {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
         let outcome = Python::try_attach(|py| {
             self.send(py, request).map_err(|error| {
-                let said = error.to_string();
+                let message = error.to_string();
                 let is_late = error.is_instance_of::<PyTimeoutError>(py);
                 self.raised.put(error);
-                if is_late { TransportError::Timeout(said) } else { TransportError::Lost(said) }
+                if is_late { TransportError::Timeout(message) } else { TransportError::Lost(message) }
             })
         });
         let response =

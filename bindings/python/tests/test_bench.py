@@ -24,10 +24,10 @@ lookups = 2
 def test_a_row_for_each_case(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(DEFINITION)
-    told: list[str] = []
-    (row,) = sotto.bench(file, quick=True, progress=lambda what, done, total: told.append(what))
+    reports: list[str] = []
+    (row,) = sotto.bench(file, quick=True, progress=lambda what, done, total: reports.append(what))
     assert row["scheme"] == "simplepir/1" and row["table_rows_count"] == 2000
-    assert told
+    assert reports
     polars = pytest.importorskip("polars")
     assert polars.DataFrame([row]).height == 1
 

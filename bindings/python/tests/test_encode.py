@@ -76,13 +76,13 @@ def test_hints_that_are_used_up(tmp_path: Path) -> None:
         with pytest.raises(sotto.MisuseError, match="state") as raised:
             server.connect("spent", encoded.pin)
         assert raised.value.code == "state-needed"
-        told: list[str] = []
+        events: list[str] = []
         with server.connect(
-            "spent", encoded.pin, in_memory=True, progress=lambda stage, done, total: told.append(stage)
+            "spent", encoded.pin, in_memory=True, progress=lambda stage, done, total: events.append(stage)
         ) as table:
             assert table.get(3) == bytes([3] * 32)
             assert table.about.budget is not None
-        assert "rows" in told and "ready" in told
+        assert "rows" in events and "ready" in events
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_a_stack_brings_many_keys_in_one_round(tmp_path: Path) -> None:
     stack = sotto.encode(mails, tmp_path / "mails", key_form="email", batch=12)
     with sotto.serve(stack) as server, server.connect("mails", stack.pin) as table:
         assert table.about.stack and table.about.max_batch == 12 and stack.failure_log2 <= -40
-        wanted = ["user7@example.com", "nobody@example.com", "USER399@example.com"]
-        assert table.get_many(wanted) == [b"555-0007", None, b"555-0399"]
+        keys = ["user7@example.com", "nobody@example.com", "USER399@example.com"]
+        assert table.get_many(keys) == [b"555-0007", None, b"555-0399"]
         assert table.last is not None
         few = (table.last.rounds, table.last.up, table.last.down)
         assert table.get_many([f"user{i}@example.com" for i in range(12)])[11] == b"555-0011"

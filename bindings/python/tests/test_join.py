@@ -93,10 +93,10 @@ def test_a_thousand_keys_in_one_round(tmp_path: Path) -> None:
     people = {f"user{i}@example.com": f"value {i}" for i in range(3000)}
     encoded = sotto.encode(people, tmp_path / "people", key_form="email", batch=1000, scheme="vbpir")
     assert encoded.failure_log2 <= -40
-    wanted = [f"user{i * 7}@example.com" for i in range(1000)]
+    all_keys = [f"user{i * 7}@example.com" for i in range(1000)]
     with sotto.serve(encoded) as server, server.connect("people", encoded.pin) as table:
         seen = set()
-        for keys in (wanted, wanted[:1]):
+        for keys in (all_keys, all_keys[:1]):
             joined = sotto.join(polars.DataFrame({"who": keys}), table, on="who")
             assert joined["people"].to_list() == [people.get(key) for key in keys]
             cost = table.last

@@ -31,8 +31,8 @@ def test_keys(world: World) -> None:
     table = world.open("mails")
     assert table.get(key="User7@Example.COM") == MAILS["user7@example.com"]
     assert table.get("user7@example.com") == MAILS["user7@example.com"]
-    asked = ["user1@example.com", "nobody@example.com", "user299@example.com"]
-    assert table.get_many(asked) == [MAILS.get(key) for key in asked]
+    keys = ["user1@example.com", "nobody@example.com", "user299@example.com"]
+    assert table.get_many(keys) == [MAILS.get(key) for key in keys]
 
 
 def test_what_a_table_is(world: World) -> None:
@@ -65,10 +65,10 @@ def test_rounds_are_filled_up(world: World, name: str, items: list[int | str]) -
     """Whatever is asked, the server sees as much."""
     table = world.open(name)
     seen = set()
-    for asked in ([], items[:1], items, items * 5, ["nobody@example.com"] if name == "mails" else [0] * 16):
-        table.get_many(asked)
+    for keys in ([], items[:1], items, items * 5, ["nobody@example.com"] if name == "mails" else [0] * 16):
+        table.get_many(keys)
         cost = table.last
-        assert cost is not None and cost.requested == len(asked)
+        assert cost is not None and cost.requested == len(keys)
         assert "nor how many" in cost.leakage
         seen.add((cost.rounds, cost.padded_lookups, cost.up, cost.down))
     assert len(seen) == 1
@@ -80,8 +80,8 @@ def test_rounds_are_filled_up(world: World, name: str, items: list[int | str]) -
 
 def test_more_than_a_request_holds(world: World) -> None:
     table = world.open("squares")
-    most = table.about.max_batch
-    rows = [row % ROWS for row in range(most + 1)]
+    max_batch = table.about.max_batch
+    rows = [row % ROWS for row in range(max_batch + 1)]
     assert table.get_many(rows) == [square(row) for row in rows]
     assert table.last is not None and table.last.rounds == 2
 

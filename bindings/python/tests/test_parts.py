@@ -1,4 +1,4 @@
-"""Tables in parts: parts answer with partials, and a front speaks the wire, all in Python's hands."""
+"""Tables in parts: parts give partial answers, and a coordinator in Python joins them and speaks the wire format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def front_of(folder: Path) -> Path:
 
 
 class Ingress:
-    """What stands before parts: it reads requests, asks every part, and answers of all partials or not at all."""
+    """A coordinator: it reads requests, sends queries to all parts, and joins their partial answers."""
 
     def __init__(self, folder: Path) -> None:
         self.front = sotto.Front(front_of(folder))
@@ -33,21 +33,27 @@ class Ingress:
 
     def __call__(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
         try:
-            return 200, {}, self.answer(method, path.partition("?")[0], headers, body)
+            path = path.partition("?")[0]
+            if method == "GET" and path.startswith("/v1/artifacts/"):
+                return self.artifact(path.rpartition("/")[2], headers.get("range"))
+            return 200, {}, self.answer(method, path, body)
         except sotto.PeerError as error:
             status, problem = sotto.problem(error.code, str(error), self.front.epoch)
             return status, {"content-type": "application/problem+json"}, problem
 
-    def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> bytes:
+    def artifact(self, digest: str, requested: str | None) -> Any:
+        (size,) = [size for each, _, size in self.front.artifacts if each == digest]
+        assert self.front.artifact(digest, 1, size) is None
+        if requested is None:
+            return 200, {}, self.front.artifact(digest, 0, size)
+        first, last = requested.removeprefix("bytes=").split("-")
+        start, end = int(first), int(last) + 1
+        return 206, {"content-range": f"bytes {first}-{last}/{size}"}, self.front.artifact(digest, start, end - start)
+
+    def answer(self, method: str, path: str, body: bytes) -> bytes:
         table = f"/v1/tables/{self.front.table}"
         if (method, path) == ("GET", table):
             return self.front.catalog
-        if method == "GET" and path.startswith("/v1/artifacts/"):
-            digest = path.rpartition("/")[2]
-            (size,) = [size for each, _, size in self.front.artifacts if each == digest]
-            whole = self.front.artifact(digest, 0, size)
-            assert whole is not None and self.front.artifact(digest, 1, size) is None
-            return whole
         if (method, path) == ("POST", f"{table}/keys"):
             keys = self.front.keys(body)
             session = len(self.sessions).to_bytes(16, "little")

@@ -179,11 +179,11 @@ class Ingress:
             front = named[0]
         return Response(front.catalog, media_type=OCTETS, headers={"cache-control": "no-cache"})
 
-    def _artifact(self, digest: str, asked: str | None, permit: sotto.RequestPermit) -> Response:
+    def _artifact(self, digest: str, requested: str | None, permit: sotto.RequestPermit) -> Response:
         for front in self._fronts:
             for name, _, size in front.artifacts:
                 if name == digest:
-                    return _static((front, digest, size), asked, permit, self._cluster.max_wait_s)
+                    return _static((front, digest, size), requested, permit, self._cluster.max_wait_s)
         raise Refused("no-such-artifact", "no live epoch has this artifact")
 
     async def _register(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
@@ -249,10 +249,10 @@ class Ingress:
             # Another request of the same session may have brought it meanwhile.
             found = self._sessions.get(front.table, front.params, session)
             if found is None:
-                kept = await self._keys.get.remote(front.table, front.params, session)
-                if kept is None:
+                stored = await self._keys.get.remote(front.table, front.params, session)
+                if stored is None:
                     raise Refused("session-expired", "the session is unknown or expired")
-                client, keys = kept
+                client, keys = stored
                 found = await asyncio.to_thread(front.admit, keys)
                 # An epoch that went meanwhile has no sizes any more.
                 _, session_bytes = self._sizes.get(front.digest, (0, len(keys)))
@@ -290,22 +290,22 @@ class Ingress:
 
     def _report(self) -> None:
         counts = self._parts.counts
-        told = [(self._hedges, counts.hedges), (self._failures, counts.failures), (self._seconds, counts.seconds)]
-        told.append((self._dollars, counts.seconds / 3600 * self._cluster.dollars_per_core_hour))
-        for metric, value in told:
+        deltas = [(self._hedges, counts.hedges), (self._failures, counts.failures), (self._seconds, counts.seconds)]
+        deltas.append((self._dollars, counts.seconds / 3600 * self._cluster.dollars_per_core_hour))
+        for metric, value in deltas:
             if value > 0:
                 metric.inc(value)
         counts.hedges, counts.failures, counts.seconds = 0, 0, 0.0
 
 
 def _static(
-    artifact: tuple[sotto.Front, str, int], asked: str | None, permit: sotto.RequestPermit, max_wait_s: float
+    artifact: tuple[sotto.Front, str, int], requested: str | None, permit: sotto.RequestPermit, max_wait_s: float
 ) -> Response:
     front, digest, size = artifact
     start, end, status = 0, size, 200
     headers = {"accept-ranges": "bytes", "cache-control": "public, max-age=31536000, immutable", "etag": f'"{digest}"'}
-    if asked is not None:
-        start, end = _range(asked, size)
+    if requested is not None:
+        start, end = _range(requested, size)
         status = 206
         headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
     headers |= {"content-length": str(end - start), "content-type": OCTETS}
@@ -319,11 +319,11 @@ def _static(
     return Bounded(pieces(), permit, max_wait_s, status_code=status, headers=headers)
 
 
-def _range(asked: str, size: int) -> tuple[int, int]:
+def _range(requested: str, size: int) -> tuple[int, int]:
     """Where a range begins and ends: `bytes=7-9`, `bytes=7-`, `bytes=-3`."""
-    first, dash, last = asked.removeprefix("bytes=").strip().partition("-")
+    first, dash, last = requested.removeprefix("bytes=").strip().partition("-")
     whole = first + last
-    if not asked.startswith("bytes=") or not dash or not (whole.isascii() and whole.isdigit()) or len(whole) > 40:
+    if not requested.startswith("bytes=") or not dash or not (whole.isascii() and whole.isdigit()) or len(whole) > 40:
         raise Refused("bad-range", "the range is not one range inside the artifact")
     if first:
         start, end = int(first), min(int(last) + 1, size) if last else size

@@ -45,10 +45,10 @@ class Keys:
     def put(self, table: str, params: bytes, peer: str, keys: bytes) -> tuple[bytes, bytes]:
         """Stores keys; gives the id of the session and the name of its client. When this comes back they are on the disk."""
         session = self._store.put(table, params, peer, keys)
-        kept = self.get(table, params, session)
-        if kept is None:
+        stored = self.get(table, params, session)
+        if stored is None:
             raise sotto.StorageError("keys are evicted as soon as they are stored", "storage", "raise stored_mib")
-        return session, kept[0]
+        return session, stored[0]
 
     def get(self, table: str, params: bytes, session: bytes) -> tuple[bytes, bytes] | None:
         """The name of the client of a session and its keys, if they are kept."""

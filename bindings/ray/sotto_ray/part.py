@@ -97,10 +97,10 @@ class Part:
             return None
         found = self._sessions.get(part.table, part.params, session)
         if found is None:
-            kept = ray.get(self._keys.get.remote(part.table, part.params, session))
-            if kept is None:
+            stored = ray.get(self._keys.get.remote(part.table, part.params, session))
+            if stored is None:
                 raise UnknownSession(session)
-            client, keys = kept
+            client, keys = stored
             found = part.admit(keys)
             self._sessions.put(part.table, part.params, session, client, found, part.session_bytes)
         return found

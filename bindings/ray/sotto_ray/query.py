@@ -61,27 +61,27 @@ class Replicas:
         self.turn += 1
         began = time.monotonic()
         untried = [self.actors[(self.turn + at) % len(self.actors)] for at in range(len(self.actors))]
-        asked: set[asyncio.Task[tuple[list[bytes | None], float]]] = set()
+        tasks: set[asyncio.Task[tuple[list[bytes | None], float]]] = set()
         hedged = False
         try:
             while True:
-                if not asked:
+                if not tasks:
                     if not untried:
                         # All have failed. They are started again meanwhile.
                         await asyncio.sleep(min(AGAIN_S, max(0.0, until - time.monotonic())))
                         untried = list(self.actors)
-                    asked.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
+                    tasks.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
                 left = until - time.monotonic()
                 if left <= 0:
                     raise Unavailable("a part did not answer in time")
                 wait = min(left, self.late_s()) if untried and not hedged else left
-                done, _ = await asyncio.wait(asked, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(tasks, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
                 if not done and untried and not hedged:
                     hedged = True
                     self.counts.hedges += 1
-                    asked.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
+                    tasks.add(asyncio.ensure_future(_answer(untried.pop(0), digest, queries)))
                 for task in done:
-                    asked.discard(task)
+                    tasks.discard(task)
                     error = task.exception()
                     if error is None:
                         partials, seconds = task.result()
@@ -96,7 +96,7 @@ class Replicas:
                         raise error
                     self.counts.failures += 1
         finally:
-            for task in asked:
+            for task in tasks:
                 task.add_done_callback(_forget)
 
 
@@ -104,8 +104,8 @@ class Replicas:
         """Bytes of a partial and of admitted keys, said by whichever replica is there."""
         for actor in self.actors:
             try:
-                told: tuple[int, int] = await asyncio.wait_for(actor.sizes.remote(digest), SIZES_S)
-                return told
+                sizes: tuple[int, int] = await asyncio.wait_for(actor.sizes.remote(digest), SIZES_S)
+                return sizes
             except (RayError, PartNotLoaded, asyncio.TimeoutError):
                 continue
         raise Unavailable("a part has no replica")

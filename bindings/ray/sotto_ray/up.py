@@ -77,8 +77,8 @@ def prepare(cluster: Cluster) -> Any:
         "per_minute": cluster.registrations_per_minute,
         "ttl_seconds": cluster.session_ttl_s,
     }
-    kept = keys.actor().options(name=f"{name}/keys", **writes)
-    kept = kept.remote(str(cluster.state / "keys"), limits)
+    keys_actor = keys.actor().options(name=f"{name}/keys", **writes)
+    keys_actor = keys_actor.remote(str(cluster.state / "keys"), limits)
     head = controller.actor().options(name=f"{name}/controller", **writes)
     head = head.remote(str(cluster.table), str(cluster.state), parts, cluster.reload_every_s)
     replica = part.actor(cluster.threads_per_part)
@@ -88,7 +88,7 @@ def prepare(cluster: Cluster) -> Any:
         for number in range(count):
             place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
             options = replica.options(name=parts[number][at], scheduling_strategy=place, **lasting)
-            options.remote(number, cluster.threads_per_part, cluster.session_mib << 20, kept, head)
+            options.remote(number, cluster.threads_per_part, cluster.session_mib << 20, keys_actor, head)
     ray.get(head.reload.remote())
     live, wrong = ray.get(head.live.remote())
     if not live:
@@ -114,7 +114,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
     name = _name(cluster)
     try:
         head = ray.get_actor(f"{name}/controller", namespace=NAMESPACE)
-        kept = ray.get_actor(f"{name}/keys", namespace=NAMESPACE)
+        keys_actor = ray.get_actor(f"{name}/keys", namespace=NAMESPACE)
     except ValueError:
         return {"table": name, "up": False}
     live, wrong = ray.get(head.live.remote())
@@ -136,7 +136,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
         "live": [{"catalog": digest, "front": front} for digest, front in live],
         "wrong": wrong,
         "replicas": found,
-        "keys": ray.get(kept.usage.remote()),
+        "keys": ray.get(keys_actor.usage.remote()),
     }
 
 

@@ -53,11 +53,11 @@ class Echo(http.server.BaseHTTPRequestHandler):
     """Says who asked, and whether Ray Serve was told not to read ahead."""
 
     def do_GET(self) -> None:
-        told = f"{self.headers.get_all('x-sotto-peer')} {self.headers['x-request-disconnect-disabled']}".encode()
+        headers = f"{self.headers.get_all('x-sotto-peer')} {self.headers['x-request-disconnect-disabled']}".encode()
         self.send_response(200)
-        self.send_header("content-length", str(len(told)))
+        self.send_header("content-length", str(len(headers)))
         self.end_headers()
-        self.wfile.write(told)
+        self.wfile.write(headers)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -89,7 +89,7 @@ def ports(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, 
         backend.server_close()
 
 
-def asked(port: int, forwarded: list[str]) -> str:
+def peers_seen(port: int, forwarded: list[str]) -> str:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     connection.putrequest("GET", "/")
     for each in forwarded:
@@ -104,7 +104,7 @@ def asked(port: int, forwarded: list[str]) -> str:
 @pytest.mark.parametrize("ports", [""], indirect=True)
 def test_strangers_are_known_by_their_address_and_have_so_many_connections(ports: dict[str, int]) -> None:
     # Nobody is believed who says another.
-    assert asked(ports["port"], ["203.0.113.9"]) == "['127.0.0.1'] ?1"
+    assert peers_seen(ports["port"], ["203.0.113.9"]) == "['127.0.0.1'] ?1"
     held = [socket.create_connection(("127.0.0.1", ports["port"])) for _ in range(front.CONNECTIONS + 8)]
     deadline = time.monotonic() + 10
     closed = 0
@@ -131,9 +131,9 @@ def _is_closed(connection: socket.socket) -> bool:
 @pytest.mark.parametrize("ports", ["192.0.2.0/24, 127.0.0.0/8"], indirect=True)
 def test_a_trusted_proxy_says_who_asks(ports: dict[str, int]) -> None:
     # The last is what the proxy itself has added; those before are what its client said.
-    assert asked(ports["port"], ["203.0.113.9, 203.0.113.7"]) == "['203.0.113.7'] ?1"
-    assert asked(ports["port"], ["203.0.113.9", "2001:db8::7"]) == "['2001:db8::7'] ?1"
-    assert asked(ports["port"], []) == "['127.0.0.1'] ?1"
+    assert peers_seen(ports["port"], ["203.0.113.9, 203.0.113.7"]) == "['203.0.113.7'] ?1"
+    assert peers_seen(ports["port"], ["203.0.113.9", "2001:db8::7"]) == "['2001:db8::7'] ?1"
+    assert peers_seen(ports["port"], []) == "['127.0.0.1'] ?1"
 
 
 def test_a_configuration_that_is_another_one_is_not_taken(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ def ours(policy: dict[str, Any]) -> Any:
     return policy["spec"]["podSelector"]["matchLabels"]
 
 
-def pods(policy: dict[str, Any], way: str) -> list[tuple[Any, list[int]]]:
+def pods(policy: dict[str, Any], direction: str) -> list[tuple[Any, list[int]]]:
     """Whom a policy lets through: labels, and on which ports; no ports are all."""
-    peers = "from" if way == "ingress" else "to"
-    rules = policy["spec"].get(way, [])
+    peers = "from" if direction == "ingress" else "to"
+    rules = policy["spec"].get(direction, [])
     named = [(peer, [each["port"] for each in rule.get("ports", [])]) for rule in rules for peer in rule[peers]]
     return [(peer.get("podSelector", {}).get("matchLabels"), ports) for peer, ports in named]
 
@@ -140,14 +140,14 @@ def test_ray_and_the_application_read_what_is_in_it(monkeypatch: pytest.MonkeyPa
     program = "/home/ray/anaconda3/bin/sotto-ray-haproxy"
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr("shutil.which", lambda name: {"sotto-ray-haproxy": program}.get(name))
-    wanted = {**environment.environment(), "HOME": "/tmp"}
+    expected = {**environment.environment(), "HOME": "/tmp"}
     # The token, and that one is asked for, are the operator's to say.
-    assert wanted.pop("RAY_AUTH_MODE") == MANIFEST["spec"]["rayClusterConfig"]["authOptions"]["mode"]
+    assert expected.pop("RAY_AUTH_MODE") == MANIFEST["spec"]["rayClusterConfig"]["authOptions"]["mode"]
     for group in groups(MANIFEST):
         (container,) = group["template"]["spec"]["containers"]
-        told = {each["name"]: each["value"] for each in container["env"]}
+        variables = {each["name"]: each["value"] for each in container["env"]}
         # Who asks is what the gateway says, in the network of pods.
-        assert networks(told.pop(PROXIES)) and told == wanted
+        assert networks(variables.pop(PROXIES)) and variables == expected
     # The image is of the Ray that the manifest names, and that is what is tested.
     assert MANIFEST["spec"]["rayClusterConfig"]["rayVersion"] == ray.__version__
     assert f"rayproject/ray:{ray.__version__}-" in (DEPLOY / "container/Containerfile.ray").read_text()

@@ -176,15 +176,15 @@ def test_a_response_that_nobody_reads_ends_and_gives_back_what_it_held() -> None
 
 
 def test_a_request_counts_for_the_network_that_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"x-sotto-peer": "198.51.100.7", "x-forwarded-for": "203.0.113.9"}
+    headers = {"x-sotto-peer": "198.51.100.7", "x-forwarded-for": "203.0.113.9"}
     # Nobody in front: what a client says of itself is not believed.
     monkeypatch.delenv("RAY_SERVE_ENABLE_HA_PROXY", raising=False)
-    assert bounds.peer(request([], headers=said)[0]) == "192.0.2.1"
+    assert bounds.peer(request([], headers=headers)[0]) == "192.0.2.1"
     monkeypatch.setenv("RAY_SERVE_ENABLE_HA_PROXY", "1")
     monkeypatch.setenv("RAY_SERVE_HAPROXY_BINARY_PATH", "/usr/sbin/haproxy")
-    assert bounds.peer(request([], headers=said)[0]) == "192.0.2.1"
+    assert bounds.peer(request([], headers=headers)[0]) == "192.0.2.1"
     monkeypatch.setenv("RAY_SERVE_HAPROXY_BINARY_PATH", "/opt/bin/sotto-ray-haproxy")
-    assert bounds.peer(request([], headers=said)[0]) == "198.51.100.7"
+    assert bounds.peer(request([], headers=headers)[0]) == "198.51.100.7"
     assert bounds.peer(request([], headers={"x-sotto-peer": "nobody"})[0]) == "0.0.0.0"
     admission = sotto.RequestAdmission(10, 2, 1 << 20)
     held = [admission.enter("2001:db8::1"), admission.enter("2001:db8::2")]
@@ -230,8 +230,8 @@ def test_a_folder_that_holds_a_private_key_is_not_served(tmp_path: Path) -> None
     settings = Cluster.of({"table": "people", "state": "state"}, tmp_path)
     made = sotto.encode([b"row"] * 64, table, parts=1)
     # The key that `sotto.encode` leaves in the folder, the same under another name, and one that was left behind.
-    kept = (table / "signing.key").read_bytes()
-    for name, text in (("signing.key", kept), ("harmless.txt", kept), ("retired-12345678.key", b""), ("tls.pem", PEM)):
+    before = (table / "signing.key").read_bytes()
+    for name, text in (("signing.key", before), ("harmless.txt", before), ("retired-12345678.key", b""), ("tls.pem", PEM)):
         (table / "signing.key").unlink(missing_ok=True)
         (table / name).write_bytes(text)
         with pytest.raises(SettingsError, match=f"{name} is a private key"):

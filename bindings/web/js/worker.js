@@ -48,12 +48,12 @@ const OPS = {
   },
   async lookUp({ spec, lookups, batch }) {
     await opened(spec);
-    const [values, cost] = told(() => open.lookUp(JSON.stringify(lookups), batch));
+    const [values, cost] = withFaults(() => open.lookUp(JSON.stringify(lookups), batch));
     return { values, cost: JSON.parse(cost), about: about() };
   },
   async refresh({ spec }) {
     await opened(spec);
-    return { changed: told(() => open.refresh()), about: about() };
+    return { changed: withFaults(() => open.refresh()), about: about() };
   },
   async close() {
     shut();
@@ -64,14 +64,14 @@ const OPS = {
   async selfTest({ vector }) {
     needed();
     wasm = await load(familyOf(vector));
-    return { row: told(() => wasm.selfTest(vector)) };
+    return { row: withFaults(() => wasm.selfTest(vector)) };
   },
 };
 
-const about = () => JSON.parse(told(() => open.about()));
+const about = () => JSON.parse(withFaults(() => open.about()));
 
 /** What the client below says; its faults are text. */
-function told(work) {
+function withFaults(work) {
   try {
     return work();
   } catch (error) {
@@ -86,23 +86,23 @@ async function opened(spec) {
     return;
   }
   const { table, options } = spec;
-  const kept = storage ? folders(options) : { in_memory: options.in_memory };
+  const folderOptions = storage ? folders(options) : { in_memory: options.in_memory };
   const to = JSON.stringify({ urls: spec.urls, table, insecure_plaintext: spec.insecurePlaintext });
   let ranOut = false;
   for (;;) {
     await storage?.reserve(ranOut);
     ranOut = false;
     try {
-      open = told(() => wasm.Table.open(to, JSON.stringify({ ...options, ...kept })));
+      open = withFaults(() => wasm.Table.open(to, JSON.stringify({ ...options, ...folderOptions })));
       host.isFresh = false;
       return;
     } catch (error) {
       // How many files there have to be nobody knows beforehand. Nothing was asked yet.
       ranOut = storage?.takeRanOut() ?? false;
       if (ranOut) continue;
-      if (kept.cache && isCache(error)) {
+      if (folderOptions.cache && isCache(error)) {
         say("event", `nothing is stored: ${error.message}`);
-        delete kept.cache;
+        delete folderOptions.cache;
         withoutCache = true;
         continue;
       }

@@ -1,7 +1,7 @@
 //! The functions that the worker provides in `js/host.js`: one set for all open tables.
 
 use sotto_binding::Listener;
-use sotto_layers::keyword::form::unicode::{self, HostUnicode};
+use sotto_layers::keyword::form::unicode::HostUnicode;
 use std::cell::OnceCell;
 use std::io;
 use std::panic;
@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen]
 extern "C" {
     /// Host object of `js/host.js`.
-    pub(crate) type Host;
+    pub type Host;
     #[wasm_bindgen(method, catch)]
     #[allow(clippy::too_many_arguments, reason = "a call of JavaScript with plain values")]
     pub(crate) fn request(
@@ -27,9 +27,9 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn progress(this: &Host, stage: &str, done: f64, total: f64);
     #[wasm_bindgen(method)]
-    fn event(this: &Host, told: &str);
+    fn event(this: &Host, text: &str);
     #[wasm_bindgen(method)]
-    fn panic(this: &Host, told: &str);
+    fn panic(this: &Host, text: &str);
     #[wasm_bindgen(method)]
     fn normal(this: &Host, text: &str) -> Option<String>;
     #[wasm_bindgen(method, js_name = hostOf)]
@@ -78,16 +78,14 @@ thread_local! {
     static HOST: OnceCell<Host> = const { OnceCell::new() };
 }
 
-/// Passes the worker's functions to all tables. Only the first call has an effect.
-#[wasm_bindgen]
-pub fn start(host: Host) {
-    let is_first = HOST.with(|held| held.set(host).is_ok());
-    if is_first
-        && unicode::set_host_unicode(Box::new(BrowserUnicode))
-        && sotto_client::files::set_host_files(Box::new(crate::files::Files))
-    {
-        panic::set_hook(Box::new(|info| with((), |host| host.panic(&info.to_string()))));
-    }
+/// Sets the worker's functions for all tables. Only the first call has an effect, and returns `true`.
+pub(crate) fn set(host: Host) -> bool {
+    HOST.with(|current| current.set(host).is_ok())
+}
+
+/// Reports every panic to the worker.
+pub(crate) fn report_panics() {
+    panic::set_hook(Box::new(|info| with((), |host| host.panic(&info.to_string()))));
 }
 
 /// Runs work with the worker's functions; returns `otherwise` before they are set.
@@ -99,7 +97,7 @@ pub(crate) fn with<T>(otherwise: T, work: impl FnOnce(&Host) -> T) -> T {
 }
 
 /// Runs work that can fail, as file operations do, with the worker's functions.
-pub(crate) fn ask<T>(work: impl FnOnce(&Host) -> Result<T, JsValue>) -> io::Result<T> {
+pub(crate) fn try_with<T>(work: impl FnOnce(&Host) -> Result<T, JsValue>) -> io::Result<T> {
     with(Err(io::ErrorKind::Unsupported.into()), |host| work(host).map_err(|error| failure(&thrown(error))))
 }
 
@@ -119,7 +117,7 @@ fn failure(thrown: &Thrown) -> io::Error {
 }
 
 /// Unicode functions of the browser, which the program need not contain.
-struct BrowserUnicode;
+pub(crate) struct BrowserUnicode;
 
 impl HostUnicode for BrowserUnicode {
     fn normal(&self, text: &str) -> Option<String> {
@@ -139,7 +137,7 @@ impl Listener for PageListener {
         with((), |host| host.progress(stage, done as f64, total as f64));
     }
 
-    fn event(&self, told: &str) {
-        with((), |host| host.event(told));
+    fn event(&self, text: &str) {
+        with((), |host| host.event(text));
     }
 }

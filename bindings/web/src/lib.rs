@@ -18,3 +18,18 @@ mod files;
 mod host;
 mod table;
 mod transport;
+
+use host::{BrowserUnicode, Host};
+use sotto_layers::keyword::form::unicode;
+use wasm_bindgen::prelude::*;
+
+/// Passes the worker's functions to all tables. Only the first call has an effect.
+#[wasm_bindgen]
+pub fn start(host: Host) {
+    if host::set(host)
+        && unicode::set_host_unicode(Box::new(BrowserUnicode))
+        && sotto_client::files::set_host_files(Box::new(files::Files))
+    {
+        host::report_panics();
+    }
+}

@@ -57,7 +57,7 @@ impl Table {
         let to: TableAddress = read(to)?;
         let options: Options = read(options)?;
         let checked = endpoint::check(&to.urls, to.insecure_plaintext);
-        checked.map_err(|error| told(&BindingError::from(error)))?;
+        checked.map_err(|error| error_json(&BindingError::from(error)))?;
         let urls = to.urls;
         let transports = move || {
             let each = (0..).zip(&urls);
@@ -68,7 +68,7 @@ impl Table {
         };
         let servers = Servers::Custom(Arc::new(transports));
         let opened = sotto_binding::open(&servers, &to.table, options, Some(Arc::new(PageListener)));
-        Ok(Table { opened: opened.map_err(|fault| told(&fault))? })
+        Ok(Table { opened: opened.map_err(|fault| error_json(&fault))? })
     }
 
     /// The current description of the table, as JSON.
@@ -76,7 +76,7 @@ impl Table {
     /// # Errors
     /// An error, as JSON.
     pub fn about(&self) -> Result<String, JsValue> {
-        json(&self.opened.about().map_err(|fault| told(&fault))?)
+        json(&self.opened.about().map_err(|fault| error_json(&fault))?)
     }
 
     /// Makes all lookups, and returns two values: the result of each, bytes or `null`, and the
@@ -88,14 +88,14 @@ impl Table {
     pub fn look_up(&mut self, lookups: &str, batch: usize) -> Result<Array, JsValue> {
         let parsed: Vec<Option<JsLookup>> = read(lookups)?;
         let lookups: Vec<_> = parsed.iter().map(JsLookup::as_lookup).collect();
-        let (each, cost) = self.opened.rounds(&lookups, batch).map_err(|fault| told(&fault))?;
+        let (each, cost) = self.opened.rounds(&lookups, batch).map_err(|fault| error_json(&fault))?;
         let values = Array::new();
         for (parsed, result) in parsed.iter().zip(each) {
             let value = match (parsed, result) {
                 // An invalid lookup is an error, whatever row 0 contains.
                 (None, _) => None,
                 (_, Ok(result)) => result.value,
-                (_, Err(error)) => return Err(told(&BindingError::from(error))),
+                (_, Err(error)) => return Err(error_json(&BindingError::from(error))),
             };
             values.push(&value.map_or(JsValue::NULL, |value| Uint8Array::from(value.as_slice()).into()));
         }
@@ -107,7 +107,7 @@ impl Table {
     /// # Errors
     /// An error, as JSON.
     pub fn refresh(&mut self) -> Result<bool, JsValue> {
-        self.opened.refresh().map_err(|fault| told(&fault))
+        self.opened.refresh().map_err(|fault| error_json(&fault))
     }
 }
 
@@ -128,20 +128,20 @@ pub fn schemes() -> Result<String, JsValue> {
 /// An error, as JSON.
 #[wasm_bindgen(js_name = selfTest)]
 pub fn self_test(vector: &[u8]) -> Result<Vec<u8>, JsValue> {
-    replay(vector).map(|replayed| replayed.value).map_err(|error| told(&BindingError::from(error)))
+    replay(vector).map(|replayed| replayed.value).map_err(|error| error_json(&BindingError::from(error)))
 }
 
 /// Parses JSON from the worker, from bytes as everywhere else, so that one parser suffices in the
 /// binary.
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, JsValue> {
     serde_json::from_slice(text.as_bytes())
-        .map_err(|error| told(&BindingError::misuse(error.to_string(), "give what js/index.d.ts says")))
+        .map_err(|error| error_json(&BindingError::misuse(error.to_string(), "give what js/index.d.ts says")))
 }
 
 fn json(value: &impl Serialize) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| JsValue::from(error.to_string()))
 }
 
-fn told(fault: &BindingError) -> JsValue {
+fn error_json(fault: &BindingError) -> JsValue {
     json(fault).map_or_else(|error| error, JsValue::from)
 }

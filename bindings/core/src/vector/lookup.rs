@@ -43,14 +43,14 @@ pub fn lookup(
         opening.feed(&response, rng)?;
     }
     let mut session = opening.finish()?;
-    while let Some(order) = session.hint_request()? {
-        let response = send(order.server(), order.request())?;
-        session.apply_hint_response(&order, &response)?;
+    while let Some(hint_request) = session.hint_request()? {
+        let response = send(hint_request.server(), hint_request.request())?;
+        session.apply_hint_response(&hint_request, &response)?;
     }
-    let ask = session.query(&[row], rng)?;
-    let requests = (0..).zip(ask.requests());
+    let query = session.query(&[row], rng)?;
+    let requests = (0..).zip(query.requests());
     let responses = requests.map(|(server, request)| send(server, request)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = session.recover(ask, &responses);
+    let mut rows = session.recover(query, &responses);
     if session.masked()?.is_some() {
         let evaluation = session.evaluation(&[row], rows, rng)?;
         let response = send(evaluation.server(), evaluation.request())?;

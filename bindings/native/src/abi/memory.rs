@@ -87,8 +87,8 @@ pub struct SottoError {
 ///
 /// # Safety
 /// `error` points to one, or is null.
-pub(super) unsafe fn tell(error: *mut SottoError, outcome: Result<i32, BindingError>) -> i32 {
-    let (told, status) = match outcome {
+pub(super) unsafe fn write_error(error: *mut SottoError, outcome: Result<i32, BindingError>) -> i32 {
+    let (written, status) = match outcome {
         Ok(status) => (SottoError::none(), status),
         Err(fault) => {
             let status = status(fault.kind);
@@ -98,7 +98,7 @@ pub(super) unsafe fn tell(error: *mut SottoError, outcome: Result<i32, BindingEr
     };
     if !error.is_null() {
         // SAFETY: it is not null, and the caller promises that it may be written to.
-        unsafe { error.write(told) };
+        unsafe { error.write(written) };
     }
     status
 }

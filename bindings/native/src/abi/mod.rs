@@ -13,7 +13,7 @@ pub mod reply;
 
 use crate::lookups::ParsedLookup;
 use crate::tables::{self, OpenTable};
-use crate::values;
+use crate::values::{self, ValueAt};
 use memory::{SOTTO_ABSENT, SOTTO_MISUSE, SOTTO_OK, SottoBuffer, SottoError};
 use reply::{Callbacks, SottoProgress, SottoTransport};
 use serde::Serialize;
@@ -161,12 +161,12 @@ pub unsafe extern "C" fn sotto_value_at(
     (*data, *len) = (std::ptr::null(), 0);
     // SAFETY: it was filled by `sotto_get_many`, and is as it was.
     match values::at(unsafe { values.as_bytes() }, index) {
-        Some(Some(value)) => {
+        ValueAt::Bytes(value) => {
             (*data, *len) = (value.as_ptr(), value.len());
             SOTTO_OK
         }
-        Some(None) => SOTTO_ABSENT,
-        None => SOTTO_MISUSE,
+        ValueAt::Absent => SOTTO_ABSENT,
+        ValueAt::PastEnd => SOTTO_MISUSE,
     }
 }
 
@@ -248,7 +248,7 @@ unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, Bindi
         false => work(),
     });
     // SAFETY: the caller promises it.
-    unsafe { memory::tell(error, outcome) }
+    unsafe { memory::write_error(error, outcome) }
 }
 
 /// Makes one lookup.
@@ -299,21 +299,26 @@ fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, BindingError> {
 ///
 /// # Safety
 /// `data` points to `len` bytes that nothing changes meanwhile, or is null.
-unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Result<&'a [u8], BindingError> {
-    if len > most {
+unsafe fn bytes<'a>(
+    name: &str,
+    data: *const u8,
+    len: usize,
+    max_len: usize,
+) -> Result<&'a [u8], BindingError> {
+    if len > max_len {
         return Err(BindingError::misuse(
-            format!("{what} has {len} bytes, at most {most} are allowed"),
+            format!("{name} has {len} bytes, at most {max_len} are allowed"),
             "give fewer bytes",
         ));
     }
     match (data.is_null(), len) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(null(what)),
-        // SAFETY: it is not null, the caller promises `len` bytes, and `most` is far below `isize::MAX`.
+        (true, _) => Err(null(name)),
+        // SAFETY: it is not null, the caller promises `len` bytes, and `max_len` is far below `isize::MAX`.
         (false, _) => Ok(unsafe { slice::from_raw_parts(data, len) }),
     }
 }
 
-fn null(what: &str) -> BindingError {
-    BindingError::misuse(format!("{what} is a null pointer"), "give a valid pointer")
+fn null(name: &str) -> BindingError {
+    BindingError::misuse(format!("{name} is a null pointer"), "give a valid pointer")
 }

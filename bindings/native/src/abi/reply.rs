@@ -39,9 +39,9 @@ pub struct SottoRequest {
 /// Receives the response from a transport. Valid during the callback, for one thread.
 pub struct SottoReply {
     response: Response,
-    most: u64,
+    max_bytes: u64,
     is_too_large: bool,
-    said: String,
+    error: String,
 }
 
 /// Sends a request, waits for the response and puts it into `reply`. Returns `SOTTO_OK`, also for a
@@ -113,7 +113,7 @@ impl CallbackFns for Callbacks {
             Method::Get => (c"GET", None),
             Method::Post => (c"POST", Some(c"application/octet-stream")),
         };
-        let asked = SottoRequest {
+        let sent = SottoRequest {
             server,
             method: method.as_ptr(),
             path: path.as_ptr(),
@@ -123,12 +123,16 @@ impl CallbackFns for Callbacks {
             body_len: request.body.len(),
             limit: request.limit,
         };
-        let most = request.limit.max(MAX_REFUSAL);
-        let mut reply =
-            SottoReply { response: Response::default(), most, is_too_large: false, said: String::new() };
+        let max_bytes = request.limit.max(MAX_REFUSAL);
+        let mut reply = SottoReply {
+            response: Response::default(),
+            max_bytes,
+            is_too_large: false,
+            error: String::new(),
+        };
         // SAFETY: both pointers are valid until it returns, and the rest is what the caller passed.
-        let status = inside(|| unsafe { (self.transport)(self.context, &raw const asked, &raw mut reply) });
-        let SottoReply { response, is_too_large, said, .. } = reply;
+        let status = inside(|| unsafe { (self.transport)(self.context, &raw const sent, &raw mut reply) });
+        let SottoReply { response, is_too_large, error, .. } = reply;
         match status {
             SOTTO_OK if is_too_large => Err(TransportError::TooLarge { limit: request.limit }.into()),
             SOTTO_OK if response.status == 0 => {
@@ -136,11 +140,11 @@ impl CallbackFns for Callbacks {
             }
             SOTTO_OK => Ok(response),
             SOTTO_CANCELLED => Err(CallbackError::Cancelled),
-            SOTTO_TIMEOUT => Err(TransportError::Timeout(said).into()),
-            _ if said.is_empty() => {
+            SOTTO_TIMEOUT => Err(TransportError::Timeout(error).into()),
+            _ if error.is_empty() => {
                 Err(TransportError::Lost(format!("the transport returned status {status}")).into())
             }
-            _ => Err(TransportError::Lost(said).into()),
+            _ => Err(TransportError::Lost(error).into()),
         }
     }
 }
@@ -204,7 +208,7 @@ pub unsafe extern "C" fn sotto_reply_body(reply: *mut SottoReply, data: *const u
         return SOTTO_OK;
     }
     let body = &mut reply.response.body;
-    reply.is_too_large |= (body.len() as u64).saturating_add(len as u64) > reply.most;
+    reply.is_too_large |= (body.len() as u64).saturating_add(len as u64) > reply.max_bytes;
     if data.is_null() || isize::try_from(len).is_err() {
         return SOTTO_MISUSE;
     }
@@ -225,7 +229,7 @@ pub unsafe extern "C" fn sotto_reply_body(reply: *mut SottoReply, data: *const u
 pub unsafe extern "C" fn sotto_reply_error(reply: *mut SottoReply, why: *const c_char) -> i32 {
     // SAFETY: the caller promises it.
     let (Some(reply), Some(why)) = (unsafe { (reply.as_mut(), text(why)) }) else { return SOTTO_MISUSE };
-    reply.said = why;
+    reply.error = why;
     SOTTO_OK
 }
 

@@ -137,8 +137,8 @@ def encode(
 
 
 def _encode(input: str, out: AnyPath, options: dict[str, Any]) -> Encoded:
-    pin, told = _sotto.encode(input, str(out), options)
-    facts = json.loads(told)
+    pin, info = _sotto.encode(input, str(out), options)
+    facts = json.loads(info)
     return Encoded(dir=out, pin=pin, **{**facts, "notes": tuple(facts["notes"])})
 
 
@@ -157,7 +157,7 @@ def _written(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, 
 
 def _write_frame(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:
     names = _frames.columns(data)
-    wanted: dict[str, Iterator[Any]] = {}
+    columns: dict[str, Iterator[Any]] = {}
     for column in ("key", "row", "start", "end", "value"):
         name = options[column]
         if name is None:
@@ -166,10 +166,10 @@ def _write_frame(data: object, file: AnyPath, options: dict[str, Any]) -> dict[s
             raise MisuseError(f"several columns are named {name!r}", "misuse", "rename all but one")
         if name not in names:
             raise MisuseError(f"no column {name!r}", "misuse", f"give one of {', '.join(map(str, names))}")
-        wanted[column] = iter(_frames.cells(data, name))
-    if not wanted:
+        columns[column] = iter(_frames.cells(data, name))
+    if not columns:
         raise MisuseError("no column is given", "misuse", "give value=..., and key=... for a keyword table")
-    return _write(file, wanted)
+    return _write(file, columns)
 
 
 def _write(file: AnyPath, columns: dict[str, Iterator[Any]]) -> dict[str, Any]:

@@ -75,5 +75,5 @@ def serve(
     """
     paths = [path] if isinstance(path, (str, PathLike)) else list(path)
     dirs = [fspath(each) for each in paths]
-    kept = None if state is None else fspath(state)
-    return Server(_sotto.serve(dirs, host, port, role, kept, threads))
+    state_dir = None if state is None else fspath(state)
+    return Server(_sotto.serve(dirs, host, port, role, state_dir, threads))

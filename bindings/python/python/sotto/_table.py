@@ -194,8 +194,8 @@ class Table:
 
     def __repr__(self) -> str:
         about = self.about
-        asked = f"looked up by {about.key_form} key" if about.key_form else "looked up by row"
-        return f"<sotto.Table {about.name!r}, epoch {about.epoch}, {about.rows} rows, {asked}, {about.scheme}>"
+        lookup_kind = f"looked up by {about.key_form} key" if about.key_form else "looked up by row"
+        return f"<sotto.Table {about.name!r}, epoch {about.epoch}, {about.rows} rows, {lookup_kind}, {about.scheme}>"
 
 
 def _lookup(row: Any, key: Any) -> Any:

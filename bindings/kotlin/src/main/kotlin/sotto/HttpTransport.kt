@@ -45,10 +45,10 @@ class HttpTransport(
             else -> HttpRequest.BodyPublishers.ofByteArray(request.body)
         }
         val read = ByteArrayOutputStream()
-        val most = maxOf(request.limit, REFUSAL)
+        val limit = maxOf(request.limit, REFUSAL)
         val taken = BodyHandlers.ofByteArrayConsumer { piece ->
             piece.ifPresent {
-                if (read.size().toLong() + it.size > most) throw IllegalStateException("the response is larger than $most bytes")
+                if (read.size().toLong() + it.size > limit) throw IllegalStateException("the response is larger than $limit bytes")
                 read.write(it)
             }
         }

@@ -35,28 +35,28 @@ internal class TransportBox(private val transports: List<Transport>, private val
 
     // JNA keeps these alive as long as somebody holds them.
     val onRequest = NativeTransport { _, request, reply -> call(request, reply) }
-    val onProgress = progress?.let { told ->
+    val onProgress = progress?.let { listener ->
         NativeProgress { _, stage, done, total ->
             try {
-                told(stage.getString(0, "UTF-8"), done, total)
+                listener(stage.getString(0, "UTF-8"), done, total)
             } catch (error: Exception) {
                 thrown.compareAndSet(null, error)
             }
         }
     }
 
-    private fun call(asked: NativeRequest, reply: Pointer): Int {
+    private fun call(request: NativeRequest, reply: Pointer): Int {
         val library = Native.library
         try {
-            val transport = transports.getOrNull(asked.server) ?: throw IOException("server ${asked.server} has no transport")
+            val transport = transports.getOrNull(request.server) ?: throw IOException("server ${request.server} has no transport")
             val headers = buildMap {
-                asked.range?.let { put("range", it.getString(0, "UTF-8")) }
-                asked.contentType?.let { put("content-type", it.getString(0, "UTF-8")) }
+                request.range?.let { put("range", it.getString(0, "UTF-8")) }
+                request.contentType?.let { put("content-type", it.getString(0, "UTF-8")) }
             }
-            val length = asked.length.toInt()
-            val body = if (length == 0) ByteArray(0) else asked.body!!.getByteArray(0, length)
-            val method = asked.method!!.getString(0, "UTF-8")
-            val response = transport.call(Request(method, asked.path!!.getString(0, "UTF-8"), headers, body, asked.limit))
+            val length = request.length.toInt()
+            val body = if (length == 0) ByteArray(0) else request.body!!.getByteArray(0, length)
+            val method = request.method!!.getString(0, "UTF-8")
+            val response = transport.call(Request(method, request.path!!.getString(0, "UTF-8"), headers, body, request.limit))
             library.sotto_reply_status(reply, response.status.toShort())
             response.headers.forEach { (name, value) -> library.sotto_reply_header(reply, name, value) }
             library.sotto_reply_body(reply, response.body, SizeT(response.body.size.toLong()))

@@ -26,19 +26,19 @@ object World {
         val any = arrayOf("--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
         val server = ProcessBuilder(command, "serve", "$tables/words", "$tables/hashes", *any).redirectErrorStream(true).start()
         Runtime.getRuntime().addShutdownHook(Thread { server.destroy() })
-        val said = server.inputStream.bufferedReader()
-        url = generateSequence { said.readLine() }.firstNotNullOf { Regex("serving on (http://[^,]+),").find(it)?.groupValues?.get(1) }
-        Thread { said.forEachLine { } }.apply { isDaemon = true }.start()
+        val output = server.inputStream.bufferedReader()
+        url = generateSequence { output.readLine() }.firstNotNullOf { Regex("serving on (http://[^,]+),").find(it)?.groupValues?.get(1) }
+        Thread { output.forEachLine { } }.apply { isDaemon = true }.start()
     }
 
     fun scratch(name: String): String = folder.resolve(name).toString()
 
-    private fun fact(said: String, name: String) = Regex("(?m)^ *$name +(\\S+)").find(said)!!.groupValues[1]
+    private fun fact(output: String, name: String) = Regex("(?m)^ *$name +(\\S+)").find(output)!!.groupValues[1]
 
     private fun run(vararg words: String): String {
         val process = ProcessBuilder(command, *words).redirectErrorStream(true).start()
-        val said = process.inputStream.bufferedReader().readText()
-        check(process.waitFor(60, TimeUnit.SECONDS) && process.exitValue() == 0) { said }
-        return said
+        val output = process.inputStream.bufferedReader().readText()
+        check(process.waitFor(60, TimeUnit.SECONDS) && process.exitValue() == 0) { output }
+        return output
     }
 }
