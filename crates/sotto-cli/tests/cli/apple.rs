@@ -1,4 +1,4 @@
-//! Tables of Apple's lookups: encoded from ordinary files, updated, and told from other tables.
+//! Tables of Apple's lookups: encoded from ordinary files, updated, and distinguished from other tables.
 
 use crate::harness::{Folder, images, sotto};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Several rows, or values of several keys, in one round: encoded, served, asked, encoded again.
+//! Several rows, or values of several keys, in one round: encoded, served, looked up, encoded again.
 
 use crate::harness::{Folder, Outcome, Served, sotto};
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn rows_in_one_round() {
     for field in ["up_bytes", "down_bytes", "lookups", "tables"] {
         assert_eq!(one[field], many[field], "{field}: what is asked does not show");
     }
-    // More than a round has, past the end, and what is no row at all.
+    // More rows than a round has, a row past the end, and an invalid row.
     get(&server, &["--row", "0..13"]).says("2 times 18 lookups in 18 tables");
     get(&server, &["--row", "300"]).fails(7, &["the table has 300"]);
     get(&server, &["--row", "9..5"]).fails(2, &["5..9"]);

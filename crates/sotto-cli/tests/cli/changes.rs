@@ -1,4 +1,4 @@
-//! Tables that change: which columns are meant, what is said before, and that what was encoded comes back.
+//! Tables that change: the columns of a file of changes, the summary before an update, and values that come back as encoded.
 
 use crate::harness::{Folder, Outcome, Served, images, sotto};
 use serde_json::{Value, json};
@@ -201,7 +201,7 @@ fn stacks_are_updated_and_clients_follow() {
     assert_eq!(get("many", &asked), (2, vec![json!("changed"), json!("row 8"), json!("added")]));
     assert_eq!(get("keyed", &by_key), (2, vec![json!("changed"), Value::Null, json!("added")]));
 
-    // An update that died before the stack was replaced has left an epoch that nobody names: the next one starts over.
+    // An update that was killed before the stack was replaced left an epoch that no stack names: the next one starts over.
     let stack = std::fs::read(folder.at("many/stack.json")).unwrap();
     let changes = folder.write("changes.csv", "7,lost\n");
     sotto(&["update", &many, &changes, "--json"]).json();
@@ -211,7 +211,7 @@ fn stacks_are_updated_and_clients_follow() {
         sotto(&["update", &many, &changes, "--keep-epochs", "2", "--json"]).json()["summary"]["epoch"],
         3
     );
-    // And again from the rows that the last one kept.
+    // And again from the stored rows of the previous update.
     let changes = folder.write("changes.csv", "key 1,again\n");
     sotto(&["update", &keyed, &changes, "--json"]).json();
     server.reload();

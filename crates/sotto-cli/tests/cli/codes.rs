@@ -1,4 +1,4 @@
-//! Each exit code, and that errors are JSON where asked for.
+//! Each exit code, and errors as JSON with `--json`.
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::Value;
@@ -115,7 +115,7 @@ fn a_snapshot_other_than_the_named_one_is_5() {
         let args = ["get", "--server", &server.url, "--table", "words", "--row", "0", "--no-cache"];
         sotto(&[&args[..], &["--snapshot", snapshot], more].concat())
     };
-    // What is printed is what is taken, by whichever verb.
+    // Every verb accepts what another one prints.
     let printed = |inspected: Value| inspected["snapshot"].as_str().unwrap().to_owned();
     let right = printed(sotto(&["inspect", &dir, "--json"]).json());
     assert_eq!(printed(sotto(&["inspect", &server.url, "--json"]).json()["tables"][0].clone()), right);

@@ -1,4 +1,4 @@
-//! `sotto doctor`: it finds what was put there to be found, and nothing else.
+//! `sotto doctor` finds the planted problems, and nothing else.
 
 use crate::harness::{Folder, Outcome, Served, sotto};
 use serde_json::Value;

@@ -117,7 +117,7 @@ fn runs(document: &str) {
     let (commands, printed) = session(&text);
     assert!(!commands.is_empty(), "{document} has no commands");
     let folder = Folder::new();
-    // A reader is in the repository's folder, and what is made goes elsewhere.
+    // A reader is in the repository's folder; output goes elsewhere.
     for name in ["data", "bench", "crates", "spec"] {
         std::os::unix::fs::symlink(root().join(name), folder.at(name)).unwrap();
     }

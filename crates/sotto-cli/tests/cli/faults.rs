@@ -137,7 +137,7 @@ fn a_server_killed_in_the_middle_of_an_answer_is_the_peers_fault() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The ask is on its way, and held back until the server is dead.
+    // The query was sent, and is held back until the server is dead.
     let go_on = asked.recv_timeout(Duration::from_secs(60)).unwrap();
     server.child.kill().unwrap();
     wait(&mut server.child);

@@ -116,7 +116,7 @@ fn a_configuration_names_every_kind_of_folder_alike() {
     };
     assert!(same("stack/stack.json") && same("stack/signing.key") && same("symmetric/oprf.key"));
 
-    // With images a stack is whole: what comes back is served.
+    // With images a backup of a stack is complete: the restored stack can be served.
     let whole = folder.text("whole");
     sotto(&["backup", &whole, &folder.text("t/stack"), "--images"]).says("");
     sotto(&["restore", &whole, "--tables", &folder.text("again")]).says("restored");

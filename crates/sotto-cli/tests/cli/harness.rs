@@ -67,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// A folder that goes away in the end.
+/// A folder that is removed when it is dropped.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -176,7 +176,7 @@ impl Served {
         answer
     }
 
-    /// Asks it to end as a supervisor would; gives its exit code and the last line it printed.
+    /// Ends it as a supervisor would; returns its exit code and the last line it printed.
     pub(crate) fn end(mut self) -> (i32, String) {
         let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(asked.success());
@@ -189,7 +189,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Already gone, in the tests that end it.
+        // It has ended already in tests that end it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Tables that are asked by key, and change.
+//! Keyword tables, and their updates.
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn keys_are_changed_and_added_and_go() {
     assert_eq!(get(&keys).0, Some(3), "what is refused leaves the epoch as it was");
 }
 
-/// A table whose keys lie in sums of rows is asked and changed like others, and verified by none.
+/// A table whose keys lie in sums of rows is queried and updated like others, but its rows cannot be verified.
 #[test]
 fn keys_lie_in_sums_of_rows() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `sotto leakage`: what it says follows from what was served, and what it measures is compared.
+//! `sotto leakage`: its statements follow from the served table, and its measurements are compared.
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::Value;

@@ -3,40 +3,42 @@
 //! | module | what it shows |
 //! |---|---|
 //! | [`harness`] | running the command, and a server next to it |
-//! | [`journey`] | encode, serve, get, update, get again, inspect |
-//! | [`silence`] | what is seen on the wire does not tell what was wanted |
-//! | [`sources`] | bad source files: whose fault, which line, which column |
+//! | [`quickstart`] | encode, serve, get, update, get again, inspect |
+//! | [`silence`] | traffic does not depend on what is looked up |
+//! | [`sources`] | bad source files: fault, line and column of the error |
 //! | [`batch`] | several rows, or values of several keys, in one round |
-//! | [`changes`] | which columns a file of changes means, what is said before, and that what was encoded comes back |
-//! | [`codes`] | each exit code, and that errors are JSON where asked for |
-//! | [`documents`] | every command of the README, the guides and the cookbook, as it stands there |
+//! | [`changes`] | the columns of a file of changes, the summary before an update, and values that come back as encoded |
+//! | [`codes`] | each exit code, and errors as JSON with `--json` |
+//! | [`documents`] | runs every command of the README, the guides and the cookbook |
 //! | [`first_lookup`] | the example of the README, from Rust |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`figures`] | the plot and the table of schemes against their results |
-//! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
+//! | [`changes`] | the columns of a file of changes, the summary before an update, values that come back as encoded |
 //! | [`lost_state`] | images that are damaged, or lost while they are served |
 //! | [`json_keys`] | the ledger's page of what verbs print with `--json` |
-//! | [`keys`] | tables that are asked by key, and change |
-//! | `oblivious` | lookups by way of a relay, which reads nothing (feature `ohttp`) |
-//! | [`operated`] | keys of tables that change, and what cannot be made again, kept and put back |
+//! | [`keys`] | keyword tables, and their updates |
+//! | `oblivious` | lookups through a relay, which reads nothing (feature `ohttp`) |
+//! | [`operations`] | rotation of signing keys, backup and restore |
 //! | [`parts`] | tables in parts: cut, served, and refused with one missing |
-//! | [`planned`] | a plan, and the table that it chose |
-//! | [`relay`] | what stands between, and writes down what was sent |
-//! | [`sealed`] | symmetric tables of Apple's lookups: a row for each evaluation |
+//! | [`plan`] | a plan, and the table that is encoded from it |
+//! | [`relay`] | a proxy that records requests |
+//! | [`apple_symmetric`] | symmetric tables of Apple's lookups: a row for each evaluation |
 //! | [`shards`] | a hostile server of Apple's lookups, and what it may learn of a key |
-//! | [`state`] | hints that are used up: from call to call, and copied |
-//! | [`tour`] | help, `bench`, `demo` |
+//! | [`state`] | durable state: from call to call, and copied |
+//! | [`all_verbs`] | help, `bench`, `demo` |
 //! | [`merkle`] | proofs from a transparency log, built, served and grown |
-//! | [`two`] | a table of two servers, each a process of its own |
+//! | [`two_servers`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
 //! | [`vectors`] | recorded lookups, replayed |
 //! | [`verify`] | proofs and copies of logs, checked without a server |
-//! | [`witnessed`] | catalogs in the open: a log, a witness, and publishers who lie |
+//! | [`witnessed`] | publisher logs: a witness, and publishers that equivocate |
 
 // Clippy knows tests by their attribute, and what they share has none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod all_verbs;
 mod apple;
+mod apple_symmetric;
 mod batch;
 mod bits;
 mod changes;
@@ -50,8 +52,6 @@ mod figures;
 mod first_lookup;
 mod folders;
 mod harness;
-mod helped;
-mod journey;
 mod json_keys;
 mod keys;
 mod leakage;
@@ -59,21 +59,21 @@ mod lost_state;
 mod merkle;
 #[cfg(feature = "ohttp")]
 mod oblivious;
-mod operated;
+mod operations;
 mod parts;
 mod phones;
-mod planned;
+mod plan;
+mod quickstart;
 mod relay;
-mod sealed;
 mod shards;
 mod silence;
 mod sources;
 mod state;
-mod streamed;
+mod streamed_tables;
 mod symmetric;
 mod tokens;
-mod tour;
-mod two;
+mod two_server_hints;
+mod two_servers;
 mod variants;
 mod vectors;
 mod verify;

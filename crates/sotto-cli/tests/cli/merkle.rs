@@ -1,4 +1,4 @@
-//! Proofs from a log: generated, built, served, grown, proved, and what goes wrong on the way.
+//! Proofs from a log: generated, built, served, grown, proved; and the errors of each step.
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::Value;
@@ -85,7 +85,7 @@ fn a_log_is_built_served_grown_and_proved() {
     for index in [0, 999, 1000, 1299] {
         assert_eq!(world.prove(&server.url, index, &[])["entries"], 1300);
     }
-    // Whoever looks at the entry sees whether the log has it.
+    // A reader of the entry sees whether the log has it.
     let leaf = hex(&world.leaf(77));
     world.prove(&server.url, 77, &["--leaf", &leaf]);
     let other = ["merkle", "prove", "--no-cache", "--server", &server.url, "--name", "demo"];
@@ -219,7 +219,7 @@ fn proofs_are_fetched_by_every_scheme_of_one_server() {
         let proved = prove(name, &[&["--index", "299"][..], &kept].concat()).json();
         assert_eq!((&proved["leaf"], &proved["lookups"]), (&leaf.clone().into(), &2.into()), "{name}");
     }
-    // A state goes on where it was, and is asked for before anything is sent.
+    // A state continues where it was, and is required before anything is sent.
     prove("s3pir", &["--index", "7"]).fails(2, &["--state DIR"]);
     let budgets = || {
         let shown = sotto(&["inspect", "--state", &state, "--json"]).json();

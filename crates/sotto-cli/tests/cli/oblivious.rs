@@ -1,4 +1,4 @@
-//! Lookups by way of a relay, which learns nothing of them, and with tokens by the same way.
+//! Lookups through a relay, which learns nothing of them; and tokens through the same relay.
 
 use crate::harness::{Folder, Served, sotto};
 use crate::phones::with_tokens;
@@ -17,7 +17,7 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     let asked = ["get", "--apple", &served.url, "--use-case", "callers", "--key", "+15550000001"];
     let usual = [&asked[..], &kept].concat();
     let to = format!("{}{GATEWAY}", relay.url);
-    // The server could give each address a key of its own, and so is not asked for one.
+    // The server could give each address a key of its own, so the key is not requested from it.
     sotto(&[&usual[..], &["--relay", &to]].concat()).fails(2, &["--gateway-keys"]);
     assert!(relay.posted(GATEWAY, 0).is_empty());
     let ours = folder.text("ours.keys");
@@ -36,7 +36,7 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
         let is_read = |body: &Vec<u8>| body.windows(word.len()).any(|part| part == word.as_bytes());
         assert!(!sent.iter().any(is_read), "the relay reads {word}");
     }
-    // Keys from a file: those of another gateway open nothing.
+    // Keys from a file: those of another gateway decrypt nothing.
     let other = folder.write("sotto-2.toml", format!("state = {:?}\n{text}", folder.text("state-2")));
     let other = Served::start(&["--config", &other]);
     let theirs = folder.text("theirs.keys");

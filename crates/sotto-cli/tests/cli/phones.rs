@@ -77,7 +77,7 @@ fn values_by_key_and_by_number() {
     let got = world.get("numbers", &["--row", "0,2", "--json"]).json();
     assert_eq!((&got["answers"][0]["value"], &got["answers"][1]["value"]), (&json!("one"), &json!("three")));
     world.get("numbers", &["--row", "3"]).fails(7, &["no such row", "3"]);
-    // What makes no sense of a table was asked for all the same.
+    // An invalid lookup was queried too.
     let before = asked(&world);
     world.get("numbers", &["--key", "x"]).fails(2, &["by number", "--row"]);
     world.get("callers", &["--row", "1"]).fails(2, &["by key", "--key"]);
@@ -113,7 +113,7 @@ fn keys_are_kept_on_both_sides_over_calls_and_restarts() {
     assert!(keys_sent(&world, &["--fresh-keys"]) > 0);
     assert!(keys_sent(&world, &["--user", "somebody"]) > 0);
     assert_eq!(keys_sent(&world, &["--user", "somebody"]), 0);
-    // Damaged keys, and a key file that is gone, cost new ones.
+    // Damaged keys, and a missing key file, lead to new keys.
     for file in world.folder.files("cache/keys") {
         std::fs::write(file, b"nothing").unwrap();
     }
@@ -134,7 +134,7 @@ fn keys_end_and_are_never_in_the_clear() {
     let sent = [(); 5].map(|()| table(&sixty)["once"]["keys_bytes"].as_u64().unwrap() > 0);
     assert_eq!(sent, [true, false, false, false, true], "300 queries take two sets of keys");
 
-    // As if they were made longer ago than an hour. Whoever has the cache alone does not read them.
+    // As if they were made more than an hour ago. The cache alone does not reveal them.
     let url = world.served().url.clone();
     let hook = KeyringSlot::of(&format!("apple {url}"), "7:callers");
     let without = Keyring::open(&world.folder.at("cache"), Some(&world.folder.at("another"))).unwrap();

@@ -1,4 +1,4 @@
-//! What stands between a client and its server: it writes down what was sent, and can hold a request back.
+//! A proxy between a client and its server: it records requests, and can hold one back.
 
 use sotto_testkit::transcript::TranscriptRecorder;
 use std::io::{Read, Write};
@@ -113,7 +113,7 @@ fn carry(client: TcpStream, server: TcpStream, shared: Arc<Shared>, tell: mpsc::
         while let Ok(count @ 1..) = from.read(&mut block) {
             shared.sent.lock().unwrap()[place].extend(&block[..count]);
             part.extend(&block[..count]);
-            // Requests go on as they are whole, so that nobody is killed in the middle of one that is held.
+            // Requests are forwarded once they are complete, so that no process is killed in the middle of a held one.
             if request(&part).is_none() {
                 continue;
             }

@@ -46,7 +46,7 @@ impl Hostile {
         hostile
     }
 
-    /// Tells these numbers of shards to whoever asks, one after the other, and forgets what was asked.
+    /// Answers with these numbers of shards, one request after the other, and clears the recorded requests.
     fn tells(&self, counts: &[u64]) {
         self.tells_configs(counts.iter().map(|count| config(*count, None)).collect());
     }
@@ -143,7 +143,7 @@ fn a_server_does_not_choose_how_much_of_a_key_goes_out_in_the_clear() {
     server.tells(&[65_536, 65_535]);
     server.get(&folder, &[]).fails(5, &["sha256:65536", "65536 parts", "--max-shards 65536"]);
     assert_eq!(server.asked(), [0; 0], "nothing was asked");
-    // Whoever accepts so many tells so much, and no more by asking again: not in this call, nor in the next ones.
+    // Accepting a number of shards reveals that much, and repeated lookups reveal no more: in this call or in later ones.
     let most = ["--max-shards", "65536"];
     server.tells(&[65_536, 65_535]);
     server.get(&folder, &most).fails(5, &["sha256:65535", "sha256:65536", "--accept-shards sha256:65535"]);
@@ -161,11 +161,11 @@ fn a_server_does_not_choose_how_much_of_a_key_goes_out_in_the_clear() {
     server.tells(&[65_535, 65_536]);
     server.get(&folder, &[&accept[..], &["--max-shards", "4294901760"]].concat()).fails(5, &["sha256:65536"]);
     assert_eq!(server.asked(), [bits % 65_535]);
-    // From now on the server is told of no key by what it says of another.
+    // From now on the shards of one key reveal nothing about another.
     server.tells(&[3]);
     server.get(&folder, &["--max-shards", "3", "--accept-shards", "sha256:3"]).fails(5, &["earlier lookups"]);
     assert_eq!(server.asked(), [0; 0]);
-    // A table in one shard is asked in any case.
+    // A table in one shard is queried in any case.
     server.tells(&[1]);
     server.get(&folder, &["--accept-shards", "sha256:1"]).fails(6, &["410"]);
     assert_eq!(server.asked(), [0, 0]);

@@ -1,4 +1,4 @@
-//! The law of silence, verb by verb: what passes between the command and its server does not tell what was wanted, also where
+//! No silent abort, verb by verb: traffic between the command and its server does not depend on the lookup, also where
 //! nothing can come of it.
 
 use crate::harness::{Folder, Served, sotto};
@@ -155,7 +155,7 @@ fn a_log_goes_on_from_what_was_seen() {
         let proved = prove(&server, design, "600", &format!("{old}-{design}"));
         assert_eq!(proved.code, 0, "{design}: {}", proved.stderr);
     }
-    // A server whose log is that of before: its epochs begin anew, so a client without the stack's memory would take it.
+    // A server with an older log: its epochs start over, so a client without the stack's memory would accept it.
     let lag = Logs { folder: Folder::new(), log: copy.clone(), public: logs.public.clone() };
     let behind = Served::start(&lag.build().each_ref().map(String::as_str));
     copied(&cache, &old);
@@ -173,12 +173,12 @@ fn a_log_goes_on_from_what_was_seen() {
         let kept: Vec<_> = named.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
         assert!(kept.len() == 2 && kept[0] != kept[1], "{kept:?}");
     }
-    // Without what was seen, each is believed.
+    // Without that memory, each is accepted.
     let proved = prove(&behind, "tile", "7", &logs.folder.text("fresh"));
     assert_eq!(proved.code, 0, "{}", proved.stderr);
 }
 
-/// Leaves nothing in a cache but what is known of logs.
+/// Removes everything from a cache except for what is known of logs.
 fn forget_stacks(cache: &str) {
     for entry in std::fs::read_dir(cache).unwrap() {
         let entry = entry.unwrap();

@@ -1,4 +1,4 @@
-//! Clients with hints that are used up: what is left of them from call to call, and copies that are noticed.
+//! Durable state of clients: the budget from call to call, and copies that are detected.
 
 use crate::harness::{Folder, Served, sotto};
 use std::path::Path;
@@ -14,7 +14,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A table of so many rows, whose clients keep hints.
+/// A table of `rows` rows, whose clients have durable state.
 fn served(folder: &Folder, rows: u32) -> Served {
     let rows: Vec<u8> = (0..rows).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 /// Two schemes: one whose answers hold whole records, and one whose queries are encryptions of vectors.
 const SCHEMES: [&str; 2] = ["simplepir", "bgvpir"];
 
-/// Encodes `row 0`, `row 1`, ... masked, as a table that is named after its scheme.
+/// Encodes `row 0`, `row 1`, ... as a symmetric table that is named after its scheme.
 fn encode(folder: &Folder, scheme: &str, rows: usize) -> (String, Value) {
     let source = folder.write("w.csv", (0..rows).map(|row| format!("row {row}\n")).collect::<String>());
     let dir = folder.text(scheme);

@@ -217,7 +217,7 @@ fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
     world.issuer.with(|seen| seen.refuses = false);
     world.get(&[&ANN[..], &["--stored-tokens"]].concat()).fails(6, &["no stored token"]);
     assert_eq!(paths(), ["/config", "/key", "/queries", "/config"]);
-    // What is left for this user is less than a batch. It is not asked for more after each lookup.
+    // This user may have fewer tokens than a batch. No more are requested after each lookup.
     let rest = TOKEN_BATCH - 1;
     assert_eq!(world.get(&["--fetch-tokens", "--json"]).json()["stored_tokens"], rest);
     assert_eq!(paths(), [DIRECTORY, KEY, &batch]);

@@ -1,4 +1,4 @@
-//! Every variant of the schemes that have variants, encoded, served and asked over HTTP; and large rows, streamed.
+//! Every variant of the schemes that have variants, encoded, served and queried over HTTP; and large rows, streamed.
 
 use crate::faults::proxy;
 use crate::harness::{Folder, Served, program, sotto, wait};
@@ -125,7 +125,7 @@ fn a_stream_that_is_cut_short_leaves_nothing_behind() {
     for (signal, leaves) in [("-INT", 0), ("-TERM", 0), ("-KILL", 1)] {
         let (url, asked) = proxy(server.url.strip_prefix("http://").unwrap().to_owned());
         let mut client = Command::new(program()).args(args(&url)).stderr(Stdio::null()).spawn().unwrap();
-        // Keys are on their way, and so is the part there.
+        // Keys are being sent, and part of them has arrived.
         let go_on = asked.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(left(), 1);
         assert!(Command::new("kill").args([signal, &client.id().to_string()]).status().unwrap().success());
@@ -137,7 +137,7 @@ fn a_stream_that_is_cut_short_leaves_nothing_behind() {
     assert!(left() == 1 && folder.at("out/row").exists());
 }
 
-/// Calls of one hour share their keys, unless one asks for its own.
+/// Calls within an hour share their keys, except with `--fresh-keys`.
 #[test]
 fn keys_are_uploaded_by_the_first_call_alone() {
     let folder = Folder::new();

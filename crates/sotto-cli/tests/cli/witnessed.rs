@@ -1,4 +1,4 @@
-//! Catalogs in the open, by processes: a log, a witness, a client that demands both; and publishers who lie.
+//! A publisher's log, a witness, and a client that requires both, as processes; and publishers that equivocate.
 
 use crate::harness::{Folder, Outcome, Served, sotto};
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     server.reload();
     assert!(scene.row(&server, "cache").contains("row 7"));
 
-    // The next epoch goes into the log without being told, and needs the witness again. Others are served meanwhile.
+    // The next epoch goes into the log without an option, and needs the witness again. Others are served meanwhile.
     let changes = scene.folder.write("changes.csv", "7,changed\n");
     let updated = sotto(&["update", &words, &changes, "--signing-key", &scene.key, "--json"]).json();
     assert_eq!(updated["log"]["entries"], 2);
@@ -110,7 +110,7 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
         "{}",
         inspected.stdout
     );
-    // An update keeps the lifetime. What is there already is not entered twice.
+    // An update keeps the lifetime. Entries that are in the log already are not added twice.
     let added = sotto(&["log", "add", &words, "--signing-key", &scene.key, "--json"]).json();
     assert_eq!((&added["log"]["added"], &added["log"]["entries"]), (&0.into(), &2.into()));
 }
@@ -165,7 +165,7 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     assert_eq!(none.json()["evidence"].as_array().map(Vec::len), Some(0));
 }
 
-/// A log of the catalogs in these folders, whatever they are: whoever has the key can write what they like.
+/// A log of the catalogs in these folders, whatever they are: the owner of the key can write anything.
 fn forge(scene: &Scene, log: &str, tables: &[&str]) {
     let key = SigningKey::from_file(&std::fs::read_to_string(&scene.key).unwrap()).unwrap();
     let mut writer = LogWriter::create(scene.folder.at(log), LogLayout::Tiles).unwrap();
@@ -190,7 +190,7 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     let refused = sotto(&[&args[..], &["--signing-key", key, "--catalog-log", &log]].concat());
     refused.fails(3, &["catalog words, epoch 1 cannot be logged", "another name or key"]);
 
-    // One that does writes both: no witness cosigns that, whether or not it has seen the log before, and readers say so.
+    // A publisher that writes both: no witness cosigns that log, whether or not it has seen it before, and readers report it.
     forge(&scene, "both", &["words", "mine"]);
     let both = scene.text("both");
     for state in ["state", "fresh"] {
@@ -224,7 +224,7 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
         scene.get(&server, cache).fails(5, &["contradicts itself", "do not trust the publisher"]);
         watch(&server.url).fails(5, &["another entry of the same epoch"]);
     }
-    // Nor is one asked who asks for none.
+    // Without `--witness` no cosignature is needed.
     let args = ["get", "--server", "http://127.0.0.1:9", "--table", "words", "--row", "7"];
     let none = sotto(&[&args[..], &["--witness", &scene.witness, "--witness-quorum", "0"]].concat());
     none.fails(2, &["--witness-quorum"]);

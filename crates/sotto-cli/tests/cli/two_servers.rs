@@ -56,7 +56,7 @@ fn a_role_the_table_does_not_have_is_a_wrong_call() {
         [(folder.words(10), "1", "has 1 server(s)"), (encode(&two), "2", "has 2 server(s)")]
     {
         let outcome = serve(&dir, role);
-        // What is logged comes before the error.
+        // Log lines come before the error.
         assert_eq!(outcome.code, 2, "{}", outcome.stderr);
         let said = outcome.stderr.lines().last().unwrap_or_default();
         for words in ["error: ", asked, &format!("`role` is {role}"), "set `role`"] {

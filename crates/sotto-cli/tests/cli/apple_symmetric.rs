@@ -46,7 +46,7 @@ fn rows_are_sealed_asked_for_and_changed() {
         (&json!("person 7"), &json!(false))
     );
     assert_eq!(got["evaluations"], 2);
-    // What makes no sense of a table is asked for all the same.
+    // An invalid lookup is queried too, and fails afterwards.
     get(&["--row", "1"]).fails(2, &["by key", "--key"]);
     let changes = folder.write("changes.csv", "name,gone,phone\nsomebody,,+15550000007\n,yes,+15550000008\n");
     let done = sotto(&["update", &out, &changes, "--delete", "gone", "--json"]).json();

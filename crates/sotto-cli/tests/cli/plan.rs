@@ -1,4 +1,4 @@
-//! A plan, and the table that it chose: the same bytes at both ends; and what is no plan.
+//! A plan, and the table that is encoded from it: both have the same bytes; and files that are no plan.
 
 use crate::harness::{Folder, sotto};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The whole way, as an operator and a user would go it.
+//! The steps of an operator and of a user, from a file to a lookup.
 
 use crate::first_lookup;
 use crate::harness::{Folder, Served, images, sotto};
@@ -201,7 +201,7 @@ fn a_keyword_table_is_asked_by_key() {
     assert_eq!(answer(1), (Some(true), Some("phishing")));
     assert_eq!(answer(2), (Some(true), Some("")));
     assert_eq!(answer(3), (Some(false), None));
-    // Whatever is asked, as much leaves.
+    // The number of bytes sent does not depend on the lookup.
     let (there, missing) = (get(&["example.com"]).json(), get(&["missing.example"]).json());
     assert_eq!(there["queries"], missing["queries"]);
     assert_eq!(there["up_bytes"], missing["up_bytes"]);
@@ -227,7 +227,7 @@ fn people_read_what_was_decided_and_what_to_type_next() {
     {
         assert!(encoded.stdout.contains(word), "no {word:?} in:\n{}", encoded.stdout);
     }
-    // What is left where noise is nothing to speak of: secrets that vanish at eight roots.
+    // The remaining failures, where noise is negligible: secrets that vanish at eight roots.
     assert!(encoded.stdout.contains("with probability at most 2^-191.3"), "{}", encoded.stdout);
     let often =
         sotto(&["encode", &source, "--value", "1", "--out", &dir, "--lookups", &u64::MAX.to_string()]);

@@ -1,4 +1,4 @@
-//! What an operator does to a table that is served: its key is changed, what cannot be made again is kept and put back.
+//! Operations on a table that is served: rotating its key, backup and restore.
 
 use crate::harness::{Folder, Outcome, Served, images, sotto};
 use std::process::Stdio;
@@ -74,7 +74,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     served.reload();
     let told = format!("changed keys, as the old key states: pin {new}");
     get(&served, &remembering).says(&told);
-    // What was followed is remembered.
+    // A succession that was followed is remembered.
     assert!(!get(&served, &remembering).stdout.contains(&told));
     for known in [&old, &new] {
         get(&served, &["--no-cache", "--pin", known]).says("");
@@ -83,7 +83,7 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     // The old key signs nothing any more.
     update(&folder, &dir, &["--signing-key", retired]).fails(2, &[&new]);
 
-    // Nor is what it did sign taken again, whoever pins it, where the new one was seen.
+    // Nor is a catalog of the old key accepted again by a client that saw the new key, even with a pin.
     let listen = served.url.strip_prefix("http://").unwrap().to_owned();
     served.end();
     let stale = Served::start_at(&listen, &[&folder.text("before/rows")], Stdio::inherit());
@@ -170,7 +170,7 @@ fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     served.reload();
     get(&served, &remembering).says("again");
 
-    // Nor is what the old key did sign taken again, whoever pins it.
+    // Nor is a catalog of the old key accepted again, even with a pin.
     let listen = served.url.strip_prefix("http://").unwrap().to_owned();
     served.end();
     let stale = Served::start_at(&listen, &[&folder.text("before/many")], Stdio::inherit());

@@ -57,13 +57,13 @@ impl Scene {
         sotto(&self.args(row))
     }
 
-    /// A client of its own that nobody waits for.
+    /// A client process that runs in the background.
     fn spawn(&self, row: u32) -> Child {
         let mut command = Command::new(program());
         command.args(self.args(row)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Kills a client while its next request to a server is on the way, and lets that arrive or not.
+    /// Kills a client while its next request to a server is in flight, and lets the request arrive or not.
     fn kill_at(&self, server: usize, row: u32, arrives: bool) {
         let mut client = None;
         let go_on = self.relays[server].hold(|| client = Some(self.spawn(row)));
@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// Whether what came more than once came in a row: it was sent again because nobody knew better.
+/// Whether requests that arrived more than once arrived consecutively: a retry with the same bytes.
 fn repeats_are_together(mut sent: Vec<Vec<u8>>) -> bool {
     sent.dedup();
     let distinct: HashSet<&Vec<u8>> = sent.iter().collect();
@@ -101,7 +101,7 @@ fn killed_and_moved_on(scheme: &str) -> Scene {
     assert_eq!(value(&first), right(17));
     let orders = scene.orders();
     assert!(orders.len() > 1 && orders[0] == orders[1], "the same order again");
-    // While it asks, before and after its request was answered.
+    // During a query, before and after its request was answered.
     for arrives in [false, true] {
         let before = scene.asks(0).len();
         scene.kill_at(0, 5, arrives);
@@ -167,7 +167,7 @@ fn a_client_of_s3pir_with_a_helper_is_killed_and_moves_on() {
     let offsets: HashSet<&[u8]> = asks.iter().map(|ask| &ask[partitions.div_ceil(8)..]).collect();
     assert!(offsets.len() == asks.len() && asks.len() > 8, "{} of {}", offsets.len(), asks.len());
 
-    // What is kept is of these two, in this order.
+    // The state belongs to these two servers, in this order.
     let state = scene.folder.text("state");
     let states =
         || sotto(&["inspect", "--state", &state, "--json"]).json()["states"].as_array().unwrap().len();
