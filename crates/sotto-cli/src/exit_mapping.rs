@@ -115,8 +115,8 @@ pub(crate) fn start(error: StartError) -> Failure {
     };
     match &error {
         StartError::InUse { address, key } => {
-            let said = format!("address {address} is already in use");
-            Failure::new(exit, said).fix(elsewhere(key))
+            let message = format!("address {address} is already in use");
+            Failure::new(exit, message).fix(elsewhere(key))
         }
         StartError::Listen { address, key, source } => {
             Failure::new(exit, format!("cannot listen on {address}: {source}")).fix(elsewhere(key))

@@ -3,12 +3,12 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`bars`] | progress bars, drawn only on a terminal |
 //! | [`grid`] | tables that read well without color |
+//! | [`progress`] | the progress line, drawn only on a terminal |
 //! | [`units`] | bytes, times, rates and probabilities for a person |
 
-pub(crate) mod bars;
 pub(crate) mod grid;
+pub(crate) mod progress;
 pub(crate) mod units;
 
 use crate::failure::{Failure, Result};
@@ -52,8 +52,8 @@ impl Screen {
     }
 
     /// Progress bars for long work.
-    pub(crate) fn bars(self) -> bars::ProgressLine {
-        bars::ProgressLine::new(self.json)
+    pub(crate) fn bars(self) -> progress::ProgressLine {
+        progress::ProgressLine::new(self.json)
     }
 }
 

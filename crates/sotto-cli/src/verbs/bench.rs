@@ -12,7 +12,7 @@ mod throughput;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use serde::Serialize;
 use sotto_bench::{Options, Report, load, machine, shipped};
 use std::path::{Path, PathBuf};
@@ -115,14 +115,14 @@ impl Bench {
                 return Err(Failure::usage("--svg does not apply to `bench machine`").fix("omit --svg"));
             }
             let report = machine::probe(&options).map_err(exit_mapping::bench)?;
-            super::kernels::keep(&report.shapes);
+            super::calibration::store_kernel_shapes(&report.shapes);
             self.print(screen, &report.table(), &report, &report.json())?;
             return plan::calibrate(&options, screen);
         }
         if self.definitions == ["regression"] {
             return regression::run(&self, &options, screen);
         }
-        super::kernels::ready();
+        super::calibration::use_kernel_shapes();
         if self.definitions == ["plan"] {
             return plan::run(&self, &options, screen);
         }

@@ -2,7 +2,7 @@
 //! happened.
 
 use crate::failure::Result;
-use crate::screen::bars::ProgressLine;
+use crate::screen::progress::ProgressLine;
 use crate::screen::{Screen, units};
 use sotto_client::Table;
 use sotto_client::table::TableEvent;
@@ -18,7 +18,7 @@ pub(super) struct EventLog(Arc<Mutex<Vec<ReceivedEvent>>>);
 struct ReceivedEvent {
     text: String,
     /// Whether the event was printed when it happened.
-    said: bool,
+    is_printed: bool,
 }
 
 impl EventLog {
@@ -26,12 +26,12 @@ impl EventLog {
     pub(super) fn listener(&self, bars: &Arc<ProgressLine>) -> impl FnMut(TableEvent) + Send + 'static {
         let (events, bars) = (self.clone(), Arc::clone(bars));
         move |event| {
-            let (text, said) =
+            let (text, is_printed) =
                 (event.to_string(), matches!(event, TableEvent::Waiting(..) | TableEvent::Repaired(_)));
-            if said {
+            if is_printed {
                 bars.note(&text);
             }
-            events.all().push(ReceivedEvent { text, said });
+            events.all().push(ReceivedEvent { text, is_printed });
         }
     }
 
@@ -40,19 +40,19 @@ impl EventLog {
     }
 
     /// The texts of all events.
-    pub(super) fn heard(&self) -> Vec<String> {
-        self.all().iter().map(|heard| heard.text.clone()).collect()
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.all().iter().map(|event| event.text.clone()).collect()
     }
 
     /// The texts of events that were not printed yet.
-    pub(super) fn unsaid(&self) -> Vec<String> {
-        self.all().iter().filter(|heard| !heard.said).map(|heard| heard.text.clone()).collect()
+    pub(super) fn unprinted(&self) -> Vec<String> {
+        self.all().iter().filter(|event| !event.is_printed).map(|event| event.text.clone()).collect()
     }
 
     /// Prints events that were not printed yet, and returns all of them.
-    pub(super) fn tell(&self, screen: Screen) -> Result<Vec<String>> {
-        self.unsaid().iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
-        Ok(self.heard())
+    pub(super) fn print(&self, screen: Screen) -> Result<Vec<String>> {
+        self.unprinted().iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
+        Ok(self.texts())
     }
 }
 

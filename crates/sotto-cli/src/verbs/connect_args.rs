@@ -4,7 +4,7 @@
 use super::client_events::{self, EventLog};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{ProgressLine, StageUnit};
+use crate::screen::progress::{ProgressLine, StageUnit};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_client::cache::Keyring;
 use sotto_client::stack::BatchStack;
@@ -101,6 +101,7 @@ pub(super) enum TableOrStack {
 /// Options for opening a table, by itself or within a stack.
 #[derive(Clone)]
 struct TableOptions {
+    cache: Option<PathBuf>,
     state: Option<PathBuf>,
     rollback_dir: Option<PathBuf>,
     preparation_rate: Option<u64>,
@@ -140,7 +141,7 @@ impl TableOptions {
 
 /// Sets the options that builders of tables and stacks share, and opens it.
 macro_rules! opened {
-    ($remote:expr, $builder:expr) => {{
+    ($remote:expr, $cache:expr, $builder:expr) => {{
         let mut builder = $builder.timeout(Duration::from_secs($remote.timeout));
         if let Some(key) = $remote.pin {
             builder = builder.pin(key);
@@ -161,7 +162,7 @@ macro_rules! opened {
         if $remote.insecure_plaintext {
             builder = builder.insecure_plaintext();
         }
-        if let Some(dir) = $remote.cache()? {
+        if let Some(dir) = $cache {
             builder = builder.cache_dir(dir);
         }
         builder.open()
@@ -171,18 +172,18 @@ macro_rules! opened {
 impl ConnectArgs {
     /// Opens a table.
     pub(super) fn open(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Table> {
-        self.open_table(&self.how(bars, events))?.map_err(exit_mapping::client)
+        self.open_table(&self.options(bars, events)?).map_err(exit_mapping::client)
     }
 
     /// Opens a table or, if the server has none of that name, a stack with a batch code.
     pub(super) fn open_either(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<TableOrStack> {
-        let how = self.how(bars, events);
-        let missing = match self.open_table(&how)? {
+        let options = self.options(bars, events)?;
+        let missing = match self.open_table(&options) {
             Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
             Err(missing) if is_missing(&missing) => missing,
             Err(error) => return Err(exit_mapping::client(error)),
         };
-        match self.open_stack(how)? {
+        match self.open_stack(options) {
             Ok(stack) => BatchStack::new(stack)
                 .map(|batch| TableOrStack::Stack(Box::new(batch)))
                 .map_err(exit_mapping::client),
@@ -196,8 +197,9 @@ impl ConnectArgs {
         self.table.as_ref().map_or("", TableName::as_str)
     }
 
-    fn how(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> TableOptions {
-        TableOptions {
+    fn options(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<TableOptions> {
+        Ok(TableOptions {
+            cache: self.cache()?,
             state: self.state.clone().or_else(client_events::default_dir),
             rollback_dir: self.rollback_dir.clone(),
             preparation_rate: self.preparation_rate,
@@ -207,12 +209,12 @@ impl ConnectArgs {
             max_wait: self.max_wait,
             bars: Arc::clone(bars),
             events: events.clone(),
-        }
+        })
     }
 
     /// Opens a stack.
     pub(super) fn stack(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Stack> {
-        self.open_stack(self.how(bars, events))?.map_err(exit_mapping::client)
+        self.open_stack(self.options(bars, events)?).map_err(exit_mapping::client)
     }
 
     /// The cache folder, if there is one.
@@ -237,19 +239,20 @@ impl ConnectArgs {
         ring.map(Some).map_err(|error| exit_mapping::client(error.into()))
     }
 
-    fn open_table(&self, how: &TableOptions) -> Result<sotto_client::Result<Table>> {
+    fn open_table(&self, options: &TableOptions) -> sotto_client::Result<Table> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let builder = Table::connect_all(&servers, self.table());
-        Ok(opened!(self, how.configure(builder)))
+        opened!(self, &options.cache, options.configure(builder))
     }
 
-    fn open_stack(&self, how: TableOptions) -> Result<sotto_client::Result<Stack>> {
+    fn open_stack(&self, options: TableOptions) -> sotto_client::Result<Stack> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let cache = options.cache.clone();
         let builder = Stack::connect_all(&servers, self.table())
             .max_wait(self.max_wait)
-            .events(how.events.listener(&how.bars))
-            .configure(move |builder| how.configure(builder));
-        Ok(opened!(self, builder))
+            .events(options.events.listener(&options.bars))
+            .configure(move |builder| options.configure(builder));
+        opened!(self, &cache, builder)
     }
 }
 

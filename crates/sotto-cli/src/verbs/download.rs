@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{ProgressLine, StageUnit};
+use crate::screen::progress::{ProgressLine, StageUnit};
 use sotto_catalog::ArtifactEntry;
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_client::ClientError;

@@ -22,7 +22,7 @@ use super::connect_args::{ConnectArgs, TableOrStack};
 use super::table_summary;
 use crate::exit_mapping;
 use crate::failure::Result;
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
 use answer::PrintedResult;
 use lookup_args::{RequestedKey, RowList};
@@ -101,7 +101,7 @@ issuer can link. To keep fetching and lookups apart, use --fetch-tokens from a t
 Without a cache each call fetches a batch of its own.";
 
 /// Maximum time that the end of a command takes to save hints that are being prepared.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// Arguments of `sotto get`.
 #[derive(Debug, clap::Args)]
@@ -168,12 +168,12 @@ impl Get {
             }
         };
         bars.at("querying", 0, 0, StageUnit::Share);
-        let looked_up = table.get_each(&self.wishes()).map_err(exit_mapping::client);
+        let looked_up = table.get_each(&self.lookups()).map_err(exit_mapping::client);
         if self.refill && looked_up.is_ok() {
             client_events::refill(&mut table).map_err(exit_mapping::client)?;
         }
         bars.finish();
-        let happened = events.tell(screen)?;
+        let happened = events.print(screen)?;
         let answers = self.answers(table.catalog().value, looked_up?);
         self.print(screen, &answers)?;
         if let Some(last) = table.last_lookup() {
@@ -186,7 +186,7 @@ impl Get {
             screen.report(&report)?;
         }
         // The rows were printed. Progress on the next hints is for the next call.
-        table.pause(PATIENCE).map(drop).map_err(exit_mapping::client)?;
+        table.pause(MAX_WAIT).map(drop).map_err(exit_mapping::client)?;
         self.check(&answers)
     }
 }
@@ -260,12 +260,12 @@ fn facts(table: &Table, last: &LookupStats) -> String {
         ),
     ];
     if last.requests > 1 {
-        let seen = format!(
+        let requests = format!(
             "{} requests with {} queries from this address",
             units::count(last.requests),
             units::count(last.queries)
         );
-        facts.push(("seen", seen));
+        facts.push(("seen", requests));
     }
     facts.extend(opened);
     grid::facts(facts)

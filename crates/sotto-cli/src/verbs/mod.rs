@@ -25,8 +25,7 @@
 //! | [`demo`] | everything in one go, on real data |
 //! | `apple_summary` | the summary of a table of Apple's lookups |
 //! | `download` | static files of a server, each chunk verified |
-//! | `calibration` | how fast schemes are on this machine, stored |
-//! | `kernels` | the shapes of memory kernels on this machine, stored |
+//! | `calibration` | how fast schemes and memory kernels are on this machine, stored |
 //! | `publish_args` | the arguments of every verb that publishes: a log, and a lifetime |
 //! | `connect_args` | the arguments of every verb that opens a table |
 //! | `cleanup_on_signal` | cleanup when a command is asked to end |
@@ -49,7 +48,6 @@ pub(crate) mod encode;
 pub(crate) mod forget;
 pub(crate) mod get;
 pub(crate) mod inspect;
-mod kernels;
 pub(crate) mod leakage;
 pub(crate) mod log;
 pub(crate) mod merkle;

@@ -45,7 +45,7 @@ impl Prepare {
         let made = if self.force { table.renew() } else { client_events::refill(&mut table) };
         made.map_err(exit_mapping::client)?;
         bars.finish();
-        let happened = events.tell(screen)?;
+        let happened = events.print(screen)?;
         let (left, came) = (client_events::budget(&table), table.stats().artifacts.down);
         screen.say(grid::facts([
             ("table", format!("{}, epoch {}", table.catalog().table, table.catalog().epoch)),

@@ -1,13 +1,14 @@
-//! The arguments of publishing: the log that a publisher writes catalogs into, and their lifetime.
+//! The arguments of publishing: the log that a publisher writes catalogs into, and their lifetime;
+//! and the key that signs them.
 
 use super::connect_args::duration;
-use super::encode;
 use crate::exit_mapping;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use serde_json::{Value, json};
 use sotto_catalog::SigningKey;
 use sotto_db::{LogUpdate, TableDir, publish_log};
+use sotto_prg::SystemRng;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,23 +26,23 @@ pub(crate) struct PublishArgs {
 
 impl PublishArgs {
     /// Sets a log, and nothing else.
-    pub(super) fn into(catalog_log: Option<PathBuf>) -> Self {
+    pub(super) fn with_log(catalog_log: Option<PathBuf>) -> Self {
         PublishArgs { catalog_log, expires: None }
     }
 
     /// Whether any of the arguments was given.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.catalog_log.is_some() || self.expires.is_some()
     }
 
     /// The lifetime that was given, in seconds.
-    pub(super) fn asked(&self) -> Option<u64> {
+    pub(super) fn given_lifetime(&self) -> Option<u64> {
         self.expires.map(|lifetime| lifetime.as_secs())
     }
 
     /// The lifetime of a new catalog in seconds.
     pub(super) fn lifetime(&self) -> Option<u64> {
-        self.asked().filter(|lifetime| *lifetime > 0)
+        self.given_lifetime().filter(|lifetime| *lifetime > 0)
     }
 
     /// Writes everything published in a folder into the log, if there is one. Returns the report as
@@ -50,8 +51,8 @@ impl PublishArgs {
         match publish_log::publish_to_log(dir, self.catalog_log.as_deref(), key).map_err(exit_mapping::db)? {
             None => Ok(Value::Null),
             Some(log) => {
-                screen.say(said(&log))?;
-                Ok(told(&log))
+                screen.say(text(&log))?;
+                Ok(json(&log))
             }
         }
     }
@@ -60,11 +61,11 @@ impl PublishArgs {
     /// that signed it.
     pub(super) fn write_with(&self, dir: &Path, key: Option<&Path>, screen: Screen) -> Result<Value> {
         let folder = TableDir::open(dir).map_err(exit_mapping::db)?;
-        self.write(dir, &encode::signing_key(&folder, key)?, screen)
+        self.write(dir, &signing_key(&folder, key)?, screen)
     }
 }
 
-fn said(log: &LogUpdate) -> String {
+fn text(log: &LogUpdate) -> String {
     let LogUpdate { folder, added, entries } = log;
     let folder = folder.display();
     format!(
@@ -72,6 +73,17 @@ fn said(log: &LogUpdate) -> String {
     )
 }
 
-fn told(log: &LogUpdate) -> Value {
+fn json(log: &LogUpdate) -> Value {
     json!({ "folder": log.folder, "added": log.added, "entries": log.entries })
+}
+
+/// The randomness of the system.
+pub(super) fn rng() -> Result<SystemRng> {
+    sotto_prg::system_rng()
+        .map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))
+}
+
+/// The key that signs the table in `dir`.
+pub(super) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<SigningKey> {
+    dir.signing_key(path, &mut rng()?).map_err(exit_mapping::db)
 }

@@ -52,11 +52,11 @@ impl SelfTest {
 /// Reads a vector's text, followed by the bytes of the file next to it, if there is one.
 fn read(file: &Path) -> Result<Vec<u8>> {
     let mut vector = fs::read(file).map_err(|error| Failure::file("reading", file, &error))?;
-    let beside = file.with_extension("bin");
-    match fs::read(&beside) {
-        Ok(bytes) if beside != *file => vector.extend(bytes),
+    let binary = file.with_extension("bin");
+    match fs::read(&binary) {
+        Ok(bytes) if binary != *file => vector.extend(bytes),
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(Failure::file("reading", &beside, &error));
+            return Err(Failure::file("reading", &binary, &error));
         }
         _ => {}
     }

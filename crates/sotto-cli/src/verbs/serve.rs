@@ -190,11 +190,11 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         // Kept until the server has ended.
-        let _said = logging::start(&self.log, screen.is_json())?;
+        let _log_guard = logging::start(&self.log, screen.is_json())?;
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
-        let kernels = super::kernels::ready();
+        let kernels = super::calibration::use_kernel_shapes();
         // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
         let running = Server::start_watched(&config, watch).map_err(exit_mapping::start)?;

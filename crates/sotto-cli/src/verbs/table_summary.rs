@@ -273,11 +273,11 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     let values = match params.values {
         ValueLength::Fixed(0) => "none: a lookup says whether the table has the key".to_owned(),
         ValueLength::Fixed(bytes) => format!("{}, {bytes} bytes each", value(kind)),
-        ValueLength::UpTo(most) => {
-            format!("{}, up to {most} bytes, padded to one length", value(kind))
+        ValueLength::UpTo(max) => {
+            format!("{}, up to {max} bytes, padded to one length", value(kind))
         }
     };
-    let lies = match params.probes {
+    let layout = match params.probes {
         _ if params.band.is_some() => {
             format!("in sums of rows, in strips of at most {} keys", params.slots)
         }
@@ -287,7 +287,7 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     [
         ("keys", format!("{}, up to {} bytes (--key-form)", params.form.name(), params.key_bytes)),
         ("values", values),
-        ("layout", lies),
+        ("layout", layout),
     ]
 }
 

@@ -36,22 +36,22 @@ impl Evidence {
             let path = self.out.join(name);
             fs::write(&path, bytes).map_err(|e| Failure::file("writing", &path, &e))
         };
-        let mut told = Vec::new();
+        let mut evidence = Vec::new();
         for one in &all {
             let (name, statement) = (one.name(), one.statement());
             let files = [format!("{name}.first"), format!("{name}.other"), format!("{name}.txt")];
             let texts = [one.first.as_slice(), one.other.as_slice(), &[statement.as_bytes(), b"\n"].concat()];
             files.iter().zip(texts).try_for_each(|(name, bytes)| write(name, bytes))?;
             screen.say(format!("{name}: {statement}"))?;
-            told.push(
+            evidence.push(
                 json!({ "publisher": one.publisher.to_string(), "files": files, "statement": statement }),
             );
         }
         if all.is_empty() {
             screen.say("no evidence in this cache")?;
         }
-        let told = json!({ "evidence": told });
-        write("evidence.json", format!("{told:#}\n").as_bytes())?;
-        screen.report(&told)
+        let evidence = json!({ "evidence": evidence });
+        write("evidence.json", format!("{evidence:#}\n").as_bytes())?;
+        screen.report(&evidence)
     }
 }

@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::ProgressLine;
+use crate::screen::progress::ProgressLine;
 use crate::verbs::download;
 use serde_json::{Value, json};
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};

@@ -42,7 +42,7 @@ Example:
 const COPY: &str = "backup";
 
 /// Maximum time in which a server has to copy its state.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// Arguments of `sotto backup`.
 #[derive(Debug, clap::Args)]
@@ -84,14 +84,14 @@ impl Backup {
             return Err(Failure::file("removing", &next, error));
         }
         private(&next)?;
-        let (dirs, from) = self.what()?;
+        let (dirs, from) = self.sources()?;
         let mut paths = Vec::new();
         if let Some((admin, folder)) = &from {
             paths.extend(state(admin, folder, &next)?);
         }
         let mut tables = Vec::new();
         for dir in &dirs {
-            tables.push(self.keep(dir, &next, &mut paths)?);
+            tables.push(self.copy_table(dir, &next, &mut paths)?);
         }
         if paths.is_empty() {
             return Err(Failure::usage("nothing to back up")
@@ -117,7 +117,7 @@ impl Backup {
     }
 
     /// The tables' folders; and the server's admin address, with its state folder.
-    fn what(&self) -> Result<(Vec<PathBuf>, Option<(String, PathBuf)>)> {
+    fn sources(&self) -> Result<(Vec<PathBuf>, Option<(String, PathBuf)>)> {
         let (mut dirs, mut admin, mut state) = (self.tables.clone(), self.admin.clone(), self.state.clone());
         if let Some(file) = &self.config {
             if !file.exists() {
@@ -148,7 +148,7 @@ impl Backup {
 
     /// Copies the files next to the images of a table, or of all tables of a stack, and the newest
     /// image, if that is requested.
-    fn keep(&self, dir: &Path, next: &Path, paths: &mut Vec<String>) -> Result<TableName> {
+    fn copy_table(&self, dir: &Path, next: &Path, paths: &mut Vec<String>) -> Result<TableName> {
         let copying = |name: &TableName| Copying { from: dir, to: next, below: format!("{TABLES}/{name}") };
         match PathKind::of(dir).map_err(exit_mapping::db)? {
             PathKind::Stack(stack) => {
@@ -231,7 +231,7 @@ impl Copying<'_> {
 /// Makes a server copy its state, and takes the copy from the folder `state`, whatever path the
 /// server names.
 fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
-    let settings = HttpSettings { overall: PATIENCE, ..HttpSettings::default() };
+    let settings = HttpSettings { overall: MAX_WAIT, ..HttpSettings::default() };
     let http = HttpTransport::new(admin, &settings).map_err(|error| exit_mapping::client(error.into()))?;
     let mut http = http.with_headers(vec![(ADMIN_HEADER, "1".to_owned())]);
     let asked = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
@@ -239,28 +239,28 @@ fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
         exit_mapping::client(error.into())
             .fix("start the server; or copy the state folder of a stopped server directly, and omit --admin")
     })?;
-    let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let reply: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     if !answer.is_success() {
-        let why = said.get("detail").or_else(|| said.get("message")).and_then(Value::as_str);
+        let why = reply.get("detail").or_else(|| reply.get("message")).and_then(Value::as_str);
         return Err(Failure::new(
             crate::exit::Exit::Refused,
             format!("the server does not copy its state: {}", why.unwrap_or("no reason given")),
         )
         .fix("see the server's log"));
     }
-    let said = said.get("folder").and_then(Value::as_str).map(PathBuf::from).ok_or_else(|| {
+    let reply = reply.get("folder").and_then(Value::as_str).map(PathBuf::from).ok_or_else(|| {
         Failure::new(crate::exit::Exit::Peer, "the response to /backup is malformed")
             .fix("check that the address is the admin address of a server of this version")
     })?;
     let folder = state.join(COPY);
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink());
     let same =
-        said.canonicalize().ok().zip(folder.canonicalize().ok()).is_some_and(|(one, other)| one == other);
+        reply.canonicalize().ok().zip(folder.canonicalize().ok()).is_some_and(|(one, other)| one == other);
     if is_link || !same {
-        let (said, folder) = (said.display(), folder.display());
+        let (reply, folder) = (reply.display(), folder.display());
         return Err(Failure::new(
             crate::exit::Exit::Peer,
-            format!("the copy is in {said}, expected {folder}"),
+            format!("the copy is in {reply}, expected {folder}"),
         )
         .fix("give --state and --admin of the same server"));
     }

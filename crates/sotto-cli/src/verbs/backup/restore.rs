@@ -43,7 +43,7 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let manifest = Manifest::read(&self.backup)?;
-        let mut ways = Vec::new();
+        let mut copies = Vec::new();
         for entry in &manifest.files {
             let Some((kind, rest)) = entry.path.split_once('/') else { continue };
             let to = match kind {
@@ -53,22 +53,22 @@ impl Restore {
             };
             let name = rest.rsplit('/').next().unwrap_or(rest);
             if let Some(to) = to.filter(|_| !self.exclude.iter().any(|file| file == name)) {
-                ways.push((self.backup.join(&entry.path), to.join(rest)));
+                copies.push((self.backup.join(&entry.path), to.join(rest)));
             }
         }
         // An existing identical file is no reason to refuse the rest.
-        ways.retain(|(from, to)| !to.exists() || digest(from).ok() != digest(to).ok());
-        if let Some((_, there)) = ways.iter().find(|(_, to)| to.exists() && !self.replace) {
-            return Err(Failure::usage(format!("{} exists with different content", there.display()))
+        copies.retain(|(from, to)| !to.exists() || digest(from).ok() != digest(to).ok());
+        if let Some((_, existing)) = copies.iter().find(|(_, to)| to.exists() && !self.replace) {
+            return Err(Failure::usage(format!("{} exists with different content", existing.display()))
                 .fix("move it, or give --replace"));
         }
-        for (_, to) in &ways {
+        for (_, to) in &copies {
             unused(to)?;
         }
         if let Some(state) = &self.state {
             private(state)?;
         }
-        for (from, to) in &ways {
+        for (from, to) in &copies {
             // Written under another name first: the existing file stays until that is complete.
             let mut next = to.clone().into_os_string();
             next.push(".restored");
@@ -76,12 +76,12 @@ impl Restore {
             copy(from, &next)?;
             fs::rename(&next, to).map_err(|error| Failure::file("renaming", &next, &error))?;
         }
-        let (count, backup) = (ways.len(), self.backup.display());
+        let (count, backup) = (copies.len(), self.backup.display());
         screen.say(format!(
             "{count} files of {backup} restored\n\nnext: sotto serve, with --state as before"
         ))?;
         screen.report(&json!({
-            "restored": ways.iter().map(|(_, to)| to).collect::<Vec<_>>(),
+            "restored": copies.iter().map(|(_, to)| to).collect::<Vec<_>>(),
             "created": manifest.created,
         }))
     }

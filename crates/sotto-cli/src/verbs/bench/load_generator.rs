@@ -57,7 +57,7 @@ pub(super) fn p99(ms: &[f64]) -> f64 {
 /// The address of a server, and requests to it whose answers are known.
 pub(super) struct LoadGenerator {
     url: String,
-    asks: Vec<(Request, Vec<u8>)>,
+    requests: Vec<(Request, Vec<u8>)>,
 }
 
 impl LoadGenerator {
@@ -65,33 +65,35 @@ impl LoadGenerator {
     pub(super) fn new(url: &str, table: &TableName, rows: u64) -> Result<Self> {
         let mut session = open(&[url], table)?;
         let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
-        let mut asks = Vec::new();
+        let mut requests = Vec::new();
         for at in 0..PASS as u64 {
             let row = at.wrapping_mul(0x9E37_79B9) % rows;
             let mut read = Vec::new();
             // Two queries for a row, under secrets of their own, recover the same bytes.
             for _ in 0..2 {
-                let ask = session.query(&[row], &mut rng).map_err(exit_mapping::client)?;
-                let [request] = ask.requests() else {
+                let query = session.query(&[row], &mut rng).map_err(exit_mapping::client)?;
+                let [request] = query.requests() else {
                     return Err(Failure::internal("expected one request to one server"));
                 };
                 let request = request.clone();
                 let answer = post(&mut http(url)?, &request)?;
-                read.push(session.recover(ask, std::slice::from_ref(&answer)).map_err(exit_mapping::client)?);
+                read.push(
+                    session.recover(query, std::slice::from_ref(&answer)).map_err(exit_mapping::client)?,
+                );
                 if read.len() == 1 {
-                    asks.push((request, answer.body));
+                    requests.push((request, answer.body));
                 }
             }
             if read.first() != read.last() {
                 return Err(Failure::internal("two queries for one row read different rows"));
             }
         }
-        Ok(LoadGenerator { url: url.to_owned(), asks })
+        Ok(LoadGenerator { url: url.to_owned(), requests })
     }
 
     /// Sends a request and checks the reply.
     pub(super) fn send(&self, http: &mut impl Transport, number: usize) -> Result<Reply> {
-        let Some((request, due)) = self.asks.get(number % self.asks.len().max(1)) else {
+        let Some((request, due)) = self.requests.get(number % self.requests.len().max(1)) else {
             return Err(Failure::internal("there are no requests"));
         };
         let began = Instant::now();

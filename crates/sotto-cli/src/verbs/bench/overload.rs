@@ -11,7 +11,7 @@ use super::local_server::{http, read_through, url};
 use super::throughput::median;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
 use serde::Serialize;
 use sotto_bench::Options;
@@ -85,7 +85,7 @@ impl Report {
                 format!("{} before", self.descriptors_before),
             ),
         ];
-        let rows = rows.map(|(what, value, beside)| vec![what.to_owned(), value, beside]);
+        let rows = rows.map(|(name, value, comparison)| vec![name.to_owned(), value, comparison]);
         format!(
             "Table {}: {}; server on {} thread(s), queue of {QUEUE}; {} times its capacity, for {} s.\n\n{}\n\n\
              {} requests were refused, each with Retry-After. Memory is that of this process, clients included.",
@@ -106,9 +106,9 @@ impl Report {
 }
 
 /// Sends requests at fixed times, `per_second` a second.
-fn at_their_times(crowd: &LoadGenerator, per_second: f64, span: Duration) -> Result<ReplyTimes> {
+fn at_their_times(load: &LoadGenerator, per_second: f64, span: Duration) -> Result<ReplyTimes> {
     let all = AtomicU64::new(0);
-    crowd.senders(SENDERS, |_, _, _| {
+    load.senders(SENDERS, |_, _, _| {
         let next = all.fetch_add(1, Ordering::Relaxed);
         let at = Duration::from_secs_f64(next as f64 / per_second);
         (at < span).then_some((next as usize, at))
@@ -145,20 +145,20 @@ pub(super) fn run(
     let server = Server::start(&config).map_err(exit_mapping::start)?;
     read_through(&server)?;
     let url = url(&server);
-    let crowd = LoadGenerator::new(&url, &catalog.table, catalog.rows)?;
+    let load = LoadGenerator::new(&url, &catalog.table, catalog.rows)?;
 
     bars.at("one client", 0, 3, StageUnit::Count("phases"));
     let short = Duration::from_millis(if options.quick { 200 } else { 5000 });
-    let quiet = median(crowd.closed(1, short)?.admitted.into_iter());
+    let quiet = median(load.closed(1, short)?.admitted.into_iter());
     bars.at("measuring the capacity", 1, 3, StageUnit::Count("phases"));
-    let full = crowd.closed(BUSY, short)?;
+    let full = load.closed(BUSY, short)?;
     let before = (memory_mib(), descriptors());
     bars.at("overloading", 2, 3, StageUnit::Count("phases"));
     let offered = full.per_second() * load_factor;
-    let overload = at_their_times(&crowd, offered, Duration::from_secs(seconds))?;
+    let overload = at_their_times(&load, offered, Duration::from_secs(seconds))?;
     let over = Instant::now();
     let mut lone = http(&url)?;
-    while !crowd.send(&mut lone, 0)?.admitted {
+    while !load.send(&mut lone, 0)?.admitted {
         std::thread::sleep(Duration::from_millis(5));
     }
     let recovered = over.elapsed();

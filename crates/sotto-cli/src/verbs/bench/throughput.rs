@@ -11,7 +11,7 @@
 use super::local_server::{http, open, post, read_through, url};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::server_counters::Counters;
 use serde::Serialize;
@@ -135,18 +135,18 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     let mut first = Vec::new();
     for i in 0..clients {
         let mut look_up = || -> Result<(Request, Vec<u8>, Vec<Vec<u8>>)> {
-            let ask = session.query(&[row(i)], &mut rng).map_err(exit_mapping::client)?;
-            let asked = urls.iter().zip(ask.requests());
-            let answers = asked.map(|(url, request)| post(&mut http(url)?, request));
+            let query = session.query(&[row(i)], &mut rng).map_err(exit_mapping::client)?;
+            let sent = urls.iter().zip(query.requests());
+            let answers = sent.map(|(url, request)| post(&mut http(url)?, request));
             let answers = answers.collect::<Result<Vec<_>>>()?;
-            let (Some(request), Some(answer)) = (ask.requests().first().cloned(), answers.first().cloned())
+            let (Some(request), Some(answer)) = (query.requests().first().cloned(), answers.first().cloned())
             else {
                 return Err(Failure::internal("a query without a server"));
             };
             if post(&mut http(&url(&alone))?, &request)?.body != answer.body {
                 return Err(Failure::internal("two servers of one table answer a query differently"));
             }
-            let rows = session.recover(ask, &answers).map_err(exit_mapping::client)?;
+            let rows = session.recover(query, &answers).map_err(exit_mapping::client)?;
             Ok((request, answer.body, rows))
         };
         let (request, answer, rows) = look_up()?;
@@ -159,11 +159,11 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     }
 
     let span = Duration::from_millis(if options.quick { 200 } else { 2000 });
-    let ways = [(&shared, SHARED, 1), (&alone, 1, clients), (&shared, SHARED, clients)];
-    let mut rounds: Vec<Vec<Round>> = ways.iter().map(|_| Vec::new()).collect();
+    let settings = [(&shared, SHARED, 1), (&alone, 1, clients), (&shared, SHARED, clients)];
+    let mut rounds: Vec<Vec<Round>> = settings.iter().map(|_| Vec::new()).collect();
     let mut done = 0;
     for _ in 0..ROUNDS {
-        for ((server, _, clients), rounds) in ways.iter().zip(&mut rounds) {
+        for ((server, _, clients), rounds) in settings.iter().zip(&mut rounds) {
             rounds.push(round(
                 server,
                 requests.get(..*clients).expect_or_default("there are requests for all clients"),
@@ -171,16 +171,16 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
                 span,
             )?);
             done += 1;
-            bars.at("querying", done, (ROUNDS * ways.len()) as u64, StageUnit::Count("rounds"));
+            bars.at("querying", done, (ROUNDS * settings.len()) as u64, StageUnit::Count("rounds"));
         }
     }
     bars.finish();
     let lone = rounds.first().map_or(1.0, |rounds| median(rounds.iter().map(Round::per_second)));
-    let figures = ways.iter().zip(&rounds).map(|((_, most, clients), rounds)| {
+    let figures = settings.iter().zip(&rounds).map(|((_, max_queries, clients), rounds)| {
         let per_second = median(rounds.iter().map(Round::per_second));
         ThroughputRow {
             clients: *clients,
-            queries_per_pass_at_most: *most,
+            queries_per_pass_at_most: *max_queries,
             queries_per_pass: median(rounds.iter().map(|round| round.batch)),
             lookups_per_second: per_second,
             median_ms: median(rounds.iter().map(|round| round.at(0.5))),
@@ -225,16 +225,16 @@ fn round(server: &RunningServer, requests: &[Request], first: &[Vec<u8>], span: 
     let over = AtomicBool::new(false);
     let began = Instant::now();
     let mut ms = std::thread::scope(|scope| {
-        let askers = requests.iter().zip(first).map(|(request, answer)| {
+        let threads = requests.iter().zip(first).map(|(request, answer)| {
             let over = &over;
-            scope.spawn(move || ask_until(over, server, request, answer))
+            scope.spawn(move || send_until(over, server, request, answer))
         });
-        let askers: Vec<_> = askers.collect();
+        let threads: Vec<_> = threads.collect();
         std::thread::sleep(span);
         over.store(true, Ordering::Relaxed);
         let mut all = Vec::new();
-        for asker in askers {
-            all.extend(asker.join().map_err(|_| Failure::internal("a client thread panicked"))??);
+        for thread in threads {
+            all.extend(thread.join().map_err(|_| Failure::internal("a client thread panicked"))??);
         }
         Ok::<_, Failure>(all)
     })?;
@@ -244,7 +244,7 @@ fn round(server: &RunningServer, requests: &[Request], first: &[Vec<u8>], span: 
     Ok(Round { ms, took, batch })
 }
 
-fn ask_until(over: &AtomicBool, server: &RunningServer, request: &Request, due: &[u8]) -> Result<Vec<f64>> {
+fn send_until(over: &AtomicBool, server: &RunningServer, request: &Request, due: &[u8]) -> Result<Vec<f64>> {
     let mut http = http(&url(server))?;
     let mut ms = Vec::new();
     while !over.load(Ordering::Relaxed) {

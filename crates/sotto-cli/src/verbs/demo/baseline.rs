@@ -24,9 +24,9 @@ pub(super) fn in_the_clear(
 ) -> std::io::Result<(Cost, Vec<u8>)> {
     let table = Arc::clone(table);
     let address = once(move |mut stream| {
-        let mut asked = [0; 4];
-        stream.read_exact(&mut asked)?;
-        let start = u32::from_le_bytes(asked) as usize * row_bytes;
+        let mut row = [0; 4];
+        stream.read_exact(&mut row)?;
+        let start = u32::from_le_bytes(row) as usize * row_bytes;
         stream.write_all(
             table.get(start..start + row_bytes).expect_or_default("the demo looks up a row of the table"),
         )

@@ -16,8 +16,8 @@ pub(super) const DEFAULT: &str = "data/ip-country/asn-country-ipv4-num.csv.gz";
 pub(super) const BLOCK: u32 = 256;
 
 /// Finds the data: at the given path, or in the project.
-pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
-    super::find(given, DEFAULT, Path::is_file).ok_or_else(|| {
+pub(super) fn find(path: Option<&Path>) -> Result<PathBuf> {
+    super::find(path, DEFAULT, Path::is_file).ok_or_else(|| {
         Failure::missing(format!("the demo's data is missing: {DEFAULT}"))
             .fix("run the demo in a checkout of the project, or give --data FILE")
     })

@@ -25,22 +25,22 @@ pub(super) fn run(clients: Vec<Table>, rows: u64, admin: SocketAddr, span: Durat
     let over = AtomicBool::new(false);
     let began = Instant::now();
     let lookups = std::thread::scope(|scope| {
-        let asking = clients.into_iter().enumerate().map(|(i, table)| {
+        let threads = clients.into_iter().enumerate().map(|(i, table)| {
             let over = &over;
-            scope.spawn(move || ask_until(over, table, i as u64, rows))
+            scope.spawn(move || look_up_until(over, table, i as u64, rows))
         });
-        let asking: Vec<_> = asking.collect();
+        let threads: Vec<_> = threads.collect();
         std::thread::sleep(span);
         over.store(true, Ordering::Relaxed);
-        let gone = |_| Failure::internal("a client thread panicked");
-        asking.into_iter().map(|thread| thread.join().map_err(gone)?).sum::<Result<u64>>()
+        let failed = |_| Failure::internal("a client thread panicked");
+        threads.into_iter().map(|thread| thread.join().map_err(failed)?).sum::<Result<u64>>()
     })?;
     let took = began.elapsed().as_secs_f64();
     let after = Counters::read(admin)?;
     Ok(Outcome { clients: count, per_second: lookups as f64 / took, batch: after.batch_since(&before) })
 }
 
-fn ask_until(over: &AtomicBool, mut table: Table, start: u64, rows: u64) -> Result<u64> {
+fn look_up_until(over: &AtomicBool, mut table: Table, start: u64, rows: u64) -> Result<u64> {
     // An odd step far from any period of the table, so that each client visits all of it.
     const STEP: u64 = 0x9E37_79B9;
     let mut row = start.wrapping_mul(STEP) % rows;

@@ -25,12 +25,12 @@ mod setup;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::ProgressLine;
+use crate::screen::progress::ProgressLine;
 use country::Countries;
 use lookups::AddressLookup;
-use narration::{Narrator, PlainRead};
+use narration::Narrator;
 use scheme_run::SchemeRun;
-use setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED};
+use setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED, PlainRead};
 use sotto_core::{Costs, TableShape};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ Example:
 const LARGER: TableShape = TableShape::new(1 << 24, 64, setup::LOOKUPS);
 
 /// Time for which many clients make lookups.
-const CROWD_SPAN: Duration = Duration::from_secs(1);
+const MANY_CLIENTS_SPAN: Duration = Duration::from_secs(1);
 
 /// Arguments of `sotto demo`.
 #[derive(Debug, clap::Args)]
@@ -91,41 +91,47 @@ impl Demo {
         let data = country::find(self.data.as_deref())?;
         let plain = Countries::read(&data)?;
         let sample = self.sample()?;
-        let story = Narrator { screen };
-        story.data(&data, plain.len())?;
+        let narrator = Narrator { screen };
+        narrator.data(&data, plain.len())?;
         let encoded = DemoTables::new(&self, &data, screen)?;
-        story.encoded(&encoded.hinted)?;
-        story.encoded_too(&encoded.keyed)?;
+        narrator.encoded(&encoded.hinted)?;
+        narrator.encoded_too(&encoded.keyed)?;
         let stage = DemoServer::serve(encoded, self.threads.into())?;
-        story.served(&stage, self.threads)?;
+        narrator.served(&stage, self.threads)?;
         let mut table = stage.hinted(screen.bars())?;
-        story.opened(&table)?;
+        narrator.opened(&table)?;
 
         let lookups = lookups::run(&mut table, &self.addresses(), &plain)?;
-        story.lookups(&lookups)?;
+        narrator.lookups(&lookups)?;
         let reading = stage.read_pass()?;
-        story.scan(&lookups, reading)?;
+        narrator.scan(&lookups, reading)?;
 
         let mut keyed = stage.keyed(screen.bars())?;
         let again = lookups::run(&mut keyed, &self.addresses(), &plain)?;
         let larger = LargeTableCost { hinted: larger(HINTED)?, keyed: larger(KEYED)? };
         let both = [SchemeRun::new(HINTED, &table, &lookups), SchemeRun::new(KEYED, &keyed, &again)];
-        story.side_by_side(&both, &larger)?;
+        narrator.side_by_side(&both, &larger)?;
 
         let example = lookups.first().ok_or_else(|| Failure::internal("no address is looked up"))?;
-        let ways = others(&plain, example)?;
+        let baselines = baselines(&plain, example)?;
         let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
-        story.compare(&both, &ways, source_bytes)?;
+        narrator.compare(&both, &baselines, source_bytes)?;
 
         let clients =
             (0..self.clients).map(|_| stage.hinted(ProgressLine::quiet())).collect::<Result<Vec<_>>>()?;
-        let crowd = many_clients::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
-        story.crowd(&crowd, &lookups)?;
+        let many = many_clients::run(clients, table.catalog().rows, stage.admin(), MANY_CLIENTS_SPAN)?;
+        narrator.many_clients(&many, &lookups)?;
         let log = self.log(sample, stage.scratch(), screen)?;
-        story.end(&stage, self.dir.as_deref())?;
-        let ended =
-            DemoReport { both: &both, reading, ways: &ways, larger: &larger, crowd: &crowd, log: &log };
-        screen.report(&json::json(&stage, &ended))?;
+        narrator.end(&stage, self.dir.as_deref())?;
+        let report = DemoReport {
+            both: &both,
+            reading,
+            baselines: &baselines,
+            larger: &larger,
+            many_clients: &many,
+            log: &log,
+        };
+        screen.report(&json::json(&stage, &report))?;
         check(&lookups)?;
         check(&again)?;
         log.check()
@@ -136,8 +142,8 @@ impl Demo {
     fn addresses(&self) -> Vec<Ipv4Addr> {
         let mut addresses = lookups::WELL_KNOWN.to_vec();
         addresses.extend(&self.addresses);
-        let mut seen = std::collections::HashSet::new();
-        addresses.retain(|address| seen.insert(*address));
+        let mut listed = std::collections::HashSet::new();
+        addresses.retain(|address| listed.insert(*address));
         addresses.extend(lookups::WELL_KNOWN.first());
         addresses
     }
@@ -148,7 +154,7 @@ struct Baselines {
     clear: baseline::Cost,
     download: baseline::Cost,
     /// Block that a query in the clear reveals to the server.
-    told: String,
+    revealed: String,
 }
 
 /// The cost of private lookups in [`LARGER`], by its parameters.
@@ -161,15 +167,15 @@ struct LargeTableCost {
 struct DemoReport<'a> {
     both: &'a [SchemeRun; 2],
     reading: PlainRead,
-    ways: &'a Baselines,
+    baselines: &'a Baselines,
     larger: &'a LargeTableCost,
-    crowd: &'a many_clients::Outcome,
+    many_clients: &'a many_clients::Outcome,
     log: &'a log::LogReport,
 }
 
 /// Finds data: at the given path, or under the current directory, the command's own, or any above.
-fn find(given: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Option<PathBuf> {
-    if let Some(path) = given {
+fn find(path: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Option<PathBuf> {
+    if let Some(path) = path {
         return Some(path.to_owned());
     }
     if is_there(Path::new(default)) {
@@ -181,7 +187,7 @@ fn find(given: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Opt
         .find(|path| is_there(path))
 }
 
-fn others(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
+fn baselines(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
     let failed = |error| Failure::internal(format!("a baseline over loopback failed: {error}"));
     let table = Arc::new(plain.table());
     let row = u32::from(example.address) / country::BLOCK;
@@ -192,12 +198,12 @@ fn others(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
         return Err(Failure::internal("the plaintext query and the data give different answers"));
     }
     let download = baseline::download(&table).map_err(failed)?;
-    let told = format!("{first}/24");
-    Ok(Baselines { clear, download, told })
+    let revealed = format!("{first}/24");
+    Ok(Baselines { clear, download, revealed })
 }
 
-fn larger(play: DemoScheme) -> Result<Costs> {
-    let entry = play.entry()?;
+fn larger(scheme: DemoScheme) -> Result<Costs> {
+    let entry = scheme.entry()?;
     let report = (entry.select)(&LARGER).and_then(|params| (entry.report)(&params));
     report
         .map(|report| report.costs)

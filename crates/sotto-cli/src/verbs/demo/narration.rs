@@ -3,7 +3,7 @@
 use super::lookups::{AddressLookup, median};
 use super::many_clients::Outcome;
 use super::scheme_run::SchemeRun;
-use super::setup::DemoServer;
+use super::setup::{DemoServer, PlainRead};
 use super::{Baselines, LargeTableCost};
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
@@ -11,7 +11,6 @@ use crate::verbs::encode::{self, EncodeOutcome};
 use sotto_client::Table;
 use sotto_core::Costs;
 use std::path::Path;
-use std::time::Duration;
 
 /// Prints the steps of the demo.
 #[derive(Clone, Copy)]
@@ -115,8 +114,8 @@ impl Narrator {
                 lookup.address
             ))?;
         }
-        let seen = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len());
-        self.screen.say(format!("\nWhat the server sees of each query (first {seen} bytes):\n"))?;
+        let shown = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len());
+        self.screen.say(format!("\nWhat the server sees of each query (first {shown} bytes):\n"))?;
         for lookup in lookups {
             let address = lookup.address.to_string();
             self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.query_prefix)))?;
@@ -136,7 +135,7 @@ impl Narrator {
             units::digits(reading.rate(pass)),
             units::time(reading.time),
             units::digits(reading.rate(reading.time)),
-            units::digits(100.0 * share(reading, pass)),
+            units::digits(100.0 * reading.share_of(pass)),
         ))
     }
 
@@ -153,12 +152,11 @@ impl Narrator {
             ("client ms", true),
             ("server ms", true),
         ];
-        let rows = both.iter().map(|played| {
-            let mut row =
-                vec![played.play.name().to_owned(), format!("{} of {}", played.right, played.asked)];
-            let bytes = [played.hint(), played.keys(), played.up, played.down, played.up_to(100)];
+        let rows = both.iter().map(|run| {
+            let mut row = vec![run.scheme.name().to_owned(), format!("{} of {}", run.right, run.lookups)];
+            let bytes = [run.hint(), run.keys(), run.up, run.down, run.up_to(100)];
             row.extend(bytes.map(|n| if n == 0 { "-".to_owned() } else { units::bytes(n) }));
-            row.extend([played.opening(), played.client, played.pass].map(units::millis));
+            row.extend([run.opening(), run.client, run.pass].map(units::millis));
             row
         });
         self.screen.say(
@@ -170,7 +168,7 @@ impl Narrator {
             [units::bytes(once), units::bytes(costs.query_bytes + costs.answer_bytes)]
         };
         let ([hint, each], [keys, keyed_each]) = (line(&larger.hinted), line(&larger.keyed));
-        let [hinted, keyed] = both.each_ref().map(|played| played.play.name());
+        let [hinted, keyed] = both.each_ref().map(|run| run.scheme.name());
         self.screen.say(format!(
             "\nA hint is fetched for every epoch and makes answers cheap; keys are uploaded once and are \
              valid for\n             all epochs. By its parameters a table of 1 GiB (2^24 rows of 64 \
@@ -179,7 +177,7 @@ impl Narrator {
         ))
     }
 
-    pub(super) fn compare(self, both: &[SchemeRun; 2], ways: &Baselines, source: u64) -> Result<()> {
+    pub(super) fn compare(self, both: &[SchemeRun; 2], baselines: &Baselines, source: u64) -> Result<()> {
         let columns = [
             ("way", false),
             ("up", true),
@@ -190,20 +188,33 @@ impl Narrator {
             ("ms", true),
             ("server learns", false),
         ];
-        let row = |name: &str, (up, down, once): (u64, u64, u64), time, learns: &str| {
+        let row = |name: &str, up: u64, down: u64, once: u64, time, learns: &str| {
             let each = up + down;
             let mut row = vec![name.to_owned()];
             row.extend([up, down, once, once + each, once + 100 * each].map(units::bytes));
             row.extend([units::millis(time), learns.to_owned()]);
             row
         };
-        let private = both.iter().map(|played| {
-            let bytes = (played.up, played.down, played.once());
-            row(played.play.name(), bytes, played.trip, "that a client makes a lookup")
+        let private = both.iter().map(|run| {
+            row(run.scheme.name(), run.up, run.down, run.once(), run.trip, "that a client makes a lookup")
         });
         let others = [
-            row("download", (0, 0, ways.download.down), ways.download.time, "that a client has the table"),
-            row("plaintext", (ways.clear.up, ways.clear.down, 0), ways.clear.time, &ways.told),
+            row(
+                "download",
+                0,
+                0,
+                baselines.download.down,
+                baselines.download.time,
+                "that a client has the table",
+            ),
+            row(
+                "plaintext",
+                baselines.clear.up,
+                baselines.clear.down,
+                0,
+                baselines.clear.time,
+                &baselines.revealed,
+            ),
         ];
         self.screen.say("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
         self.screen.say(grid::grid(&columns, private.chain(others)))?;
@@ -214,21 +225,21 @@ impl Narrator {
         ))
     }
 
-    pub(super) fn crowd(self, crowd: &Outcome, lookups: &[AddressLookup]) -> Result<()> {
+    pub(super) fn many_clients(self, many: &Outcome, lookups: &[AddressLookup]) -> Result<()> {
         let trip =
             median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)).as_secs_f64();
         self.screen.say(format!(
             "{} concurrent clients: {} lookups per second, {} queries per pass over the table on average\n\
              (one client alone: {} per second). Queries that arrive during a pass share the next pass.",
-            crowd.clients,
-            units::digits(crowd.per_second),
-            units::digits(crowd.batch),
+            many.clients,
+            units::digits(many.per_second),
+            units::digits(many.batch),
             units::digits(1.0 / trip.max(1e-9)),
         ))
     }
 
-    pub(super) fn end(self, stage: &DemoServer, kept: Option<&Path>) -> Result<()> {
-        let Some(dir) = kept else { return Ok(()) };
+    pub(super) fn end(self, stage: &DemoServer, folder: Option<&Path>) -> Result<()> {
+        let Some(dir) = folder else { return Ok(()) };
         self.screen.say(format!(
             "\nThe table is kept in {dir}. Next:\n  sotto serve {dir}\n  \
              sotto get --server http://127.0.0.1:8080 --table {} --key 8.8.8.8 --pin {}",
@@ -237,22 +248,4 @@ impl Narrator {
             dir = dir.display(),
         ))
     }
-}
-
-/// A plain read of the bytes that a pass reads.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PlainRead {
-    pub(super) bytes: u64,
-    pub(super) time: Duration,
-}
-
-impl PlainRead {
-    fn rate(self, time: Duration) -> f64 {
-        self.bytes as f64 / time.as_secs_f64().max(1e-9) / 1e9
-    }
-}
-
-/// The duration of the plain read as a share of the pass.
-pub(super) fn share(reading: PlainRead, pass: Duration) -> f64 {
-    reading.time.as_secs_f64() / pass.as_secs_f64().max(1e-9)
 }

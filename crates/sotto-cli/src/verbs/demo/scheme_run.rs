@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// A scheme and the cost of its lookups.
 pub(super) struct SchemeRun {
-    pub(super) play: DemoScheme,
+    pub(super) scheme: DemoScheme,
     stats: Stats,
-    lookups: Vec<serde_json::Value>,
+    json: Vec<serde_json::Value>,
     pub(super) right: usize,
-    pub(super) asked: usize,
+    pub(super) lookups: usize,
     pub(super) up: u64,
     pub(super) down: u64,
     /// Client's time per lookup.
@@ -27,13 +27,13 @@ pub(super) struct SchemeRun {
 
 impl SchemeRun {
     /// Computes the cost of the lookups in a table.
-    pub(super) fn new(play: DemoScheme, table: &Table, lookups: &[AddressLookup]) -> Self {
+    pub(super) fn new(scheme: DemoScheme, table: &Table, lookups: &[AddressLookup]) -> Self {
         SchemeRun {
-            play,
+            scheme,
             stats: table.stats(),
-            lookups: lookups.iter().map(AddressLookup::json).collect(),
+            json: lookups.iter().map(AddressLookup::json).collect(),
             right: lookups.iter().filter(|lookup| lookup.right()).count(),
-            asked: lookups.len(),
+            lookups: lookups.len(),
             up: lookups.first().map_or(0, |lookup| lookup.spent.up),
             down: lookups.first().map_or(0, |lookup| lookup.spent.down),
             client: median(lookups.iter().map(|lookup| lookup.spent.client)),
@@ -70,7 +70,7 @@ impl SchemeRun {
     pub(super) fn json(&self) -> serde_json::Value {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         json!({
-            "scheme": self.play.name(),
+            "scheme": self.scheme.name(),
             "once": {
                 "catalog_bytes": self.stats.catalog.down,
                 "artifact_bytes": self.hint(),
@@ -81,7 +81,7 @@ impl SchemeRun {
             "server_ms": ms(self.pass),
             "up_bytes": self.up,
             "down_bytes": self.down,
-            "lookups": self.lookups,
+            "lookups": self.json,
         })
     }
 }

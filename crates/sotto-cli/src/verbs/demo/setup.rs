@@ -1,12 +1,11 @@
 //! The parts of an operator and a user: encodes the data, serves it, opens the table.
 
-use super::narration::PlainRead;
 use super::{Demo, country};
 use crate::exit::Exit;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::ProgressLine;
+use crate::screen::progress::ProgressLine;
 use crate::verbs::encode::{EncodeJob, EncodeOutcome};
 use crate::verbs::{cleanup_on_signal, connect_args};
 use sotto_catalog::KeyKind;
@@ -57,7 +56,7 @@ impl DemoScheme {
                 file: FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() },
                 layout: SourceLayout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
             },
-            room: 0,
+            headroom: 0,
             replace: false,
             lookups: LOOKUPS,
             goal: Goal::default(),
@@ -98,21 +97,21 @@ impl DemoTables {
         let folder = scratch.path().to_owned();
         // A file that the encoder has just moved is not found, although its folder may still be
         // there.
-        let gone = move || match std::fs::remove_dir_all(&folder) {
+        let tidy = move || match std::fs::remove_dir_all(&folder) {
             Err(error) if folder.exists() => Err(std::io::Error::other(error)),
             done => done,
         };
-        cleanup_on_signal::on_end(gone)
+        cleanup_on_signal::on_end(tidy)
             .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))?;
         let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
         let hinted = HINTED.encode(data, &out, screen)?;
-        let keyed = KEYED.encode(data, &beside(&out, KEYED.name()), screen)?;
+        let keyed = KEYED.encode(data, &next_to(&out, KEYED.name()), screen)?;
         Ok(DemoTables { hinted, keyed, scratch })
     }
 }
 
 /// The path of another table, next to the first.
-pub(super) fn beside(first: &Path, other: &str) -> PathBuf {
+pub(super) fn next_to(first: &Path, other: &str) -> PathBuf {
     let mut name = first.file_name().unwrap_or_default().to_owned();
     name.push("-");
     name.push(other);
@@ -163,9 +162,9 @@ impl DemoServer {
         self.client(KEYED, &self.encoded.keyed, bars)
     }
 
-    fn client(&self, play: DemoScheme, done: &EncodeOutcome, bars: ProgressLine) -> Result<Table> {
+    fn client(&self, scheme: DemoScheme, done: &EncodeOutcome, bars: ProgressLine) -> Result<Table> {
         let bars = Arc::new(bars);
-        let table = Table::connect(&self.url(), play.table)
+        let table = Table::connect(&self.url(), scheme.table)
             .pin(done.public_key)
             .cache_dir(self.encoded.scratch.path().join("cache"))
             .progress(connect_args::on(&bars))
@@ -188,5 +187,24 @@ impl DemoServer {
         one(());
         let time = super::lookups::median((0..5).map(|_| one(())));
         Ok(PlainRead { bytes: resident.len() as u64, time: time.max(Duration::from_nanos(1)) })
+    }
+}
+
+/// A plain read of the bytes that a pass reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlainRead {
+    pub(super) bytes: u64,
+    pub(super) time: Duration,
+}
+
+impl PlainRead {
+    /// The rate at which the bytes are read in this time, in 10^9 bytes per second.
+    pub(super) fn rate(self, time: Duration) -> f64 {
+        self.bytes as f64 / time.as_secs_f64().max(1e-9) / 1e9
+    }
+
+    /// The duration of the plain read as a share of the pass.
+    pub(super) fn share_of(self, pass: Duration) -> f64 {
+        self.time.as_secs_f64() / pass.as_secs_f64().max(1e-9)
     }
 }

@@ -10,7 +10,7 @@ use sotto_client::state::inspect::inspect as look_at;
 use sotto_core::Budget;
 use std::path::{Path, PathBuf};
 
-pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut Findings) -> Result<()> {
+pub(super) fn check(cache: Option<&Path>, states: Option<&Path>, findings: &mut Findings) -> Result<()> {
     let cache = match cache {
         Some(cache) => cache.to_owned(),
         None => connect_args::default_cache()?,
@@ -40,7 +40,7 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
             findings,
         );
         if key.starts_with(&cache) {
-            findings.mend(
+            findings.problem(
                 name(&key),
                 "lies in the cache that it encrypts",
                 "give --key-file in another folder",

@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::ProgressLine;
+use crate::screen::progress::ProgressLine;
 use crate::screen::units;
 use crate::verbs::table_summary;
 use sotto_apple::image::oprf::read_fitting;
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(super) fn look(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
+pub(super) fn check(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
     if !path.exists() {
         let text = format!("no such file or folder: {}", path.display());
         return Err(Failure::missing(text)
@@ -115,7 +115,7 @@ fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings
         match read.and_then(|dir| read_fitting(&dir, public).map_err(|error| error.to_string())) {
             Ok(_) => findings.good(&about, "a symmetric table, with its key beside it"),
             Err(error) => {
-                findings.mend(&about, error, "restore its key, which a server needs for evaluations")
+                findings.problem(&about, error, "restore its key, which a server needs for evaluations")
             }
         }
     }
@@ -126,7 +126,7 @@ fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings
             Err(error) => findings.failure(&about, exit_mapping::db(error)),
         }
     }
-    room(path, file.header().file_bytes, findings);
+    free_space(path, file.header().file_bytes, findings);
 }
 
 fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
@@ -150,20 +150,20 @@ fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Fi
     }
     let (bytes, memory) = (image.header().file_bytes, sotto_pages::memory::available());
     if memory.is_some_and(|memory| memory < bytes) {
-        findings.mend(
+        findings.problem(
             &about,
             format!("{} exceed the free memory: each pass reads the disk", units::bytes(bytes)),
             "use a machine with more memory, or cut the table into partitions",
         );
     }
-    room(image.path(), bytes, findings);
+    free_space(image.path(), bytes, findings);
 }
 
 /// Checks whether a catalog can be used, now and here.
 pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     let Some(entry) = sotto_registry::find(&catalog.scheme) else {
         let found = format!("scheme {} is not in this build", catalog.scheme);
-        return findings.mend(about, found, "use a build that has the scheme");
+        return findings.problem(about, found, "use a build that has the scheme");
     };
     match describe(catalog, entry) {
         Ok(scheme) => findings.good(
@@ -181,7 +181,7 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if catalog.created > now + 300 {
-        findings.mend(
+        findings.problem(
             about,
             "the catalog was created in the future, by this machine's clock",
             "set the clock",
@@ -189,7 +189,7 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     }
     match catalog.expires {
         Some(expires) if expires <= now => {
-            findings.mend(
+            findings.problem(
                 about,
                 format!("the catalog is valid until {}", table_summary::until(expires)),
                 "encode or update it again",
@@ -211,13 +211,13 @@ fn key(path: &Path, findings: &mut Findings) {
     match fs::read_to_string(path).map_err(|error| error.to_string()) {
         Ok(text) => match SigningKey::from_file(&text) {
             Ok(key) => findings.good(&about, format!("signs as {}", key.public())),
-            Err(error) => findings.mend(
+            Err(error) => findings.problem(
                 &about,
                 error.to_string(),
                 "restore it from a copy, since clients know this key",
             ),
         },
-        Err(error) => findings.mend(&about, format!("cannot be read: {error}"), "check its permissions"),
+        Err(error) => findings.problem(&about, format!("cannot be read: {error}"), "check its permissions"),
     }
     open_to_others(path, 0o077, "chmod go-rwx", "other users can publish in your name", findings);
 }
@@ -231,19 +231,19 @@ pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, f
         let mode = meta.permissions().mode() & 0o777;
         if mode & bits != 0 {
             let found = format!("has mode {mode:03o}: {why}");
-            findings.mend(name(path), found, format!("{command} {}", path.display()));
+            findings.problem(name(path), found, format!("{command} {}", path.display()));
         }
     }
 }
 
 /// Checks whether there is space for another epoch.
-fn room(path: &Path, bytes: u64, findings: &mut Findings) {
+fn free_space(path: &Path, bytes: u64, findings: &mut Findings) {
     #[cfg(unix)]
     {
         let Ok(disk) = rustix::fs::statvfs(path) else { return };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if free < bytes {
-            findings.mend(
+            findings.problem(
                 name(path),
                 format!(
                     "the disk has {} free, and the next epoch needs {}",

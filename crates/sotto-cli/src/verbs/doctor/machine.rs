@@ -14,7 +14,7 @@ const LITTLE: u64 = 1 << 30;
 /// A time before this build: a clock that shows less is wrong.
 const BUILT: u64 = 1_795_000_000;
 
-pub(super) fn look(findings: &mut Findings) {
+pub(super) fn check(findings: &mut Findings) {
     kernels(findings);
     huge_pages(findings);
     memory(findings);
@@ -29,7 +29,7 @@ fn kernels(findings: &mut Findings) {
         return findings.note(about, found, "unset it, unless this is a test");
     }
     match backend {
-        "scalar" => findings.mend(
+        "scalar" => findings.problem(
             about,
             "the processor has no usable vector instructions: answers take several times as long",
             "use a machine with AVX2 or NEON; in a virtual machine expose them to the guest (cpu type `host`)",
@@ -45,7 +45,7 @@ fn huge_pages(findings: &mut Findings) {
     let about = "huge pages";
     match sotto_pages::memory::has_huge_pages() {
         true => findings.good(about, "available"),
-        false => findings.mend(
+        false => findings.problem(
             about,
             "the system provides none: passes over a table take up to 1.5 times as long",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
@@ -87,7 +87,7 @@ fn files(findings: &mut Findings) {
         let about = "open files";
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         match limit {
-            Some(limit) if limit < FILES => findings.mend(
+            Some(limit) if limit < FILES => findings.problem(
                 about,
                 format!("at most {limit}, one of them for each connection"),
                 "set LimitNOFILE=65536 in the service's unit, or run `ulimit -n 65536`",
@@ -102,7 +102,7 @@ fn clock(findings: &mut Findings) {
     let about = "clock";
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match now < BUILT {
-        true => findings.mend(
+        true => findings.problem(
             about,
             format!("shows {now} s since 1970, which is before this program was written"),
             "set it, and keep it synchronized (systemd-timesyncd, chrony): catalogs expire by it",

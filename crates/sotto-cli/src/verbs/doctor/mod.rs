@@ -96,7 +96,7 @@ impl Findings {
         self.add(Severity::Note, about.into(), found.into(), Some(remedy.into()));
     }
 
-    fn mend(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
+    fn problem(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
         self.add(Severity::Problem, about.into(), found.into(), Some(remedy.into()));
     }
 
@@ -116,19 +116,19 @@ impl Doctor {
         let mut findings = Findings::default();
         let bars = screen.bars();
         if self.targets.is_empty() && !self.client {
-            machine::look(&mut findings);
+            machine::check(&mut findings);
         }
         let is_address =
             |target: &&String| ["http://", "https://"].iter().any(|start| target.starts_with(start));
         for target in self.targets.iter().filter(|target| !is_address(target)) {
-            files::look(Path::new(target), self.verify, &bars, &mut findings)?;
+            files::check(Path::new(target), self.verify, &bars, &mut findings)?;
         }
         let urls: Vec<String> = self.targets.iter().filter(is_address).cloned().collect();
         if !urls.is_empty() {
-            server::look(&urls, self.trust_root.as_deref(), &bars, &mut findings)?;
+            server::check(&urls, self.trust_root.as_deref(), &bars, &mut findings)?;
         }
         if self.client {
-            client::look(self.cache.as_deref(), self.state.as_deref(), &mut findings)?;
+            client::check(self.cache.as_deref(), self.state.as_deref(), &mut findings)?;
         }
         bars.finish();
         let Findings(all) = findings;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum bytes of a response that are read.
 const MAX: u64 = 64 << 10;
@@ -34,12 +34,12 @@ impl ServerAddress {
             "http" => false,
             _ => return None,
         };
-        let (place, base) = rest.split_once('/').unwrap_or((rest, ""));
-        let usual = if tls { 443 } else { 80 };
-        let (host, port) = match place.rsplit_once(':') {
+        let (host_port, base) = rest.split_once('/').unwrap_or((rest, ""));
+        let default_port = if tls { 443 } else { 80 };
+        let (host, port) = match host_port.rsplit_once(':') {
             // The colons within an IPv6 address are not those of a port.
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
-            _ => (place, usual),
+            _ => (host_port, default_port),
         };
         let base = base.trim_end_matches('/');
         let base = if base.is_empty() { String::new() } else { format!("/{base}") };
@@ -54,10 +54,10 @@ impl ServerAddress {
     fn connect(&self) -> std::io::Result<TcpStream> {
         let mut last = std::io::Error::other("the name resolves to no address");
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, PATIENCE) {
+            match TcpStream::connect_timeout(&address, TIMEOUT) {
                 Ok(stream) => {
-                    stream.set_read_timeout(Some(PATIENCE))?;
-                    stream.set_write_timeout(Some(PATIENCE))?;
+                    stream.set_read_timeout(Some(TIMEOUT))?;
+                    stream.set_write_timeout(Some(TIMEOUT))?;
                     return Ok(stream);
                 }
                 Err(error) => last = error,
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn heads_are_read_and_nothing_else() {
-        let seen = parse(b"HTTP/1.1 200 OK\r\nDate: x\r\nSet-Cookie: a=b\r\n\r\nbody").unwrap();
-        assert_eq!((seen.status, seen.header("set-cookie")), (200, Some("a=b")));
+        let response = parse(b"HTTP/1.1 200 OK\r\nDate: x\r\nSet-Cookie: a=b\r\n\r\nbody").unwrap();
+        assert_eq!((response.status, response.header("set-cookie")), (200, Some("a=b")));
         for bad in [&b"HTTP/2 200\r\n\r\n"[..], b"", b"HTTP/1.1 x y\r\n\r\n", b"HTTP/1.1 200 OK\r\n"] {
             assert!(parse(bad).is_none());
         }

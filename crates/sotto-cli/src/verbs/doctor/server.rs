@@ -5,7 +5,7 @@ use super::files;
 use super::probe::{self, ServerAddress};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{ProgressLine, StageUnit};
+use crate::screen::progress::{ProgressLine, StageUnit};
 use crate::screen::units;
 use crate::verbs::download::{self, fetch};
 use rustls::RootCertStore;
@@ -32,7 +32,7 @@ struct ServedTableInfo {
     role: Option<u8>,
 }
 
-pub(super) fn look(
+pub(super) fn check(
     urls: &[String],
     trust: Option<&Path>,
     bars: &ProgressLine,
@@ -55,8 +55,8 @@ pub(super) fn look(
         let mut http =
             HttpTransport::new(url, &settings).map_err(|error| exit_mapping::client(error.into()))?;
         match self::tables(url, &mut http, findings) {
-            Ok(found) => found.into_iter().for_each(|told| {
-                tables.entry(told.catalog.table.to_string()).or_default().push(told);
+            Ok(found) => found.into_iter().for_each(|table| {
+                tables.entry(table.catalog.table.to_string()).or_default().push(table);
             }),
             Err(failure) => findings.failure(url, failure),
         }
@@ -90,7 +90,7 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
             Err(error) => {
                 let remedy =
                     "check the certificate's name, date and chain; give --trust-root for a root of your own";
-                findings.mend(url, format!("no TLS: {error}"), remedy);
+                findings.problem(url, format!("no TLS: {error}"), remedy);
                 return false;
             }
         }
@@ -101,10 +101,10 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
             "serve https (`[tls]`), except for tests",
         );
     }
-    let seen = match probe::get(address, roots, routes::TABLES) {
-        Ok(seen) => seen,
+    let response = match probe::get(address, roots, routes::TABLES) {
+        Ok(response) => response,
         Err(error) => {
-            findings.mend(
+            findings.problem(
                 url,
                 format!("no answer: {error}"),
                 "check the address and port, and that the server runs",
@@ -112,9 +112,9 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
             return false;
         }
     };
-    let date = seen.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
+    let date = response.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
     match date.map(apart) {
-        Some(apart) if apart > Duration::from_secs(SECONDS) => findings.mend(
+        Some(apart) if apart > Duration::from_secs(SECONDS) => findings.problem(
             url,
             format!("the server's clock and this one differ by {}", units::time(apart)),
             "synchronize both with a time server: catalogs and cosignatures expire",
@@ -122,7 +122,7 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
         Some(_) => findings.good(url, "the server's clock agrees with this one"),
         None => findings.note(url, "the response has no time", "let the proxy pass the header `Date`"),
     }
-    if let Some(cookie) = seen.header("set-cookie") {
+    if let Some(cookie) = response.header("set-cookie") {
         let name: String = cookie
             .split('=')
             .next()
@@ -131,28 +131,28 @@ fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, finding
             .take(40)
             .filter(|c| !c.is_control())
             .collect();
-        findings.mend(
+        findings.problem(
             url,
             format!("a cookie ({name}) is set, which identifies clients"),
             "turn off sticky sessions and bot checks in the proxy",
         );
     }
-    if let Some((name, _)) = seen.headers.iter().find(|(name, _)| NAMES.contains(&name.as_str())) {
+    if let Some((name, _)) = response.headers.iter().find(|(name, _)| NAMES.contains(&name.as_str())) {
         findings.note(
             url,
             format!("the header {name} identifies each request"),
             "log it nowhere together with addresses",
         );
     }
-    if seen.header("content-encoding").is_some() {
-        findings.mend(
+    if response.header("content-encoding").is_some() {
+        findings.problem(
             url,
             "a proxy compresses responses that were not requested compressed",
             "turn off compression in the proxy",
         );
     }
-    if probe::get(address, roots, "/metrics").is_ok_and(|seen| seen.status == 200) {
-        findings.mend(
+    if probe::get(address, roots, "/metrics").is_ok_and(|response| response.status == 200) {
+        findings.problem(
             url,
             "metrics are public",
             "let the proxy pass /v1/ only, and keep the admin port internal",
@@ -170,7 +170,7 @@ fn apart(time: SystemTime) -> Duration {
 fn tables(url: &str, http: &mut HttpTransport, findings: &mut Findings) -> Result<Vec<ServedTableInfo>> {
     let list = download::tables(http)?;
     if list.tables.is_empty() {
-        findings.mend(url, "the server has no tables", "give `sotto serve` directories of tables");
+        findings.problem(url, "the server has no tables", "give `sotto serve` directories of tables");
     }
     let mut all = Vec::new();
     for name in &list.tables {
@@ -221,7 +221,7 @@ fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
                     });
                 if !by_server || problem.code == Code::TooLarge {
                     let found = format!("{what} of {size} is not accepted: status {}", response.status);
-                    findings.mend(
+                    findings.problem(
                         about,
                         found,
                         format!("let the proxy accept bodies of {size} (nginx: client_max_body_size)"),
@@ -232,7 +232,7 @@ fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
             }
             Err(error) => {
                 let found = format!("{what} of {size} is not accepted: {error}");
-                findings.mend(about, found, format!("let the proxy accept bodies of {size}"));
+                findings.problem(about, found, format!("let the proxy accept bodies of {size}"));
             }
         }
     }
@@ -255,7 +255,7 @@ fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
         Ok(response) => format!("status {}", response.status),
         Err(error) => error.to_string(),
     };
-    findings.mend(
+    findings.problem(
         about,
         format!("interrupted downloads start again: a range request for a static file got {why}"),
         "let the proxy pass the header `Range`",
@@ -265,30 +265,30 @@ fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &m
 
 /// Checks whether the servers of a table have one epoch, and each another role.
 fn roles(tables: &BTreeMap<String, Vec<ServedTableInfo>>, findings: &mut Findings) {
-    for (name, told) in tables {
-        let Some(first) = told.first().map(|told| &told.catalog) else { continue };
+    for (name, servers) in tables {
+        let Some(first) = servers.first().map(|table| &table.catalog) else { continue };
         if first.servers < 2 {
             continue;
         }
-        if told.len() != first.servers as usize {
-            let found = format!("the scheme has {} servers, and {} is given", first.servers, told.len());
+        if servers.len() != first.servers as usize {
+            let found = format!("the scheme has {} servers, and {} is given", first.servers, servers.len());
             findings.note(name, found, "give the addresses of all servers, in the order of their roles");
             continue;
         }
-        for (at, told) in told.iter().enumerate() {
-            if told.role.is_some_and(|role| usize::from(role) != at) {
-                findings.mend(
+        for (at, table) in servers.iter().enumerate() {
+            if table.role.is_some_and(|role| usize::from(role) != at) {
+                findings.problem(
                     name,
                     format!("address {at} has another role"),
                     "give --role to `sotto serve`, or change the order",
                 );
             }
-            if told.catalog.epoch != first.epoch {
+            if table.catalog.epoch != first.epoch {
                 let found = format!(
                     "server 0 is at epoch {}, server {at} at epoch {}",
-                    first.epoch, told.catalog.epoch
+                    first.epoch, table.catalog.epoch
                 );
-                findings.mend(
+                findings.problem(
                     name,
                     found,
                     "publish the same epoch at both servers: clients wait until they agree",

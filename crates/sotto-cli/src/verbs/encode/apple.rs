@@ -7,7 +7,7 @@ use super::{Encode, stages_json, stages_text};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::apple_summary as told;
+use crate::verbs::apple_summary;
 use serde_json::json;
 use sotto_apple::image::description::KeyCompression;
 use sotto_apple::image::{
@@ -66,7 +66,7 @@ pub(super) struct AppleArgs {
 }
 
 impl AppleArgs {
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(super) fn is_requested(&self) -> bool {
         self.apple
     }
 
@@ -97,7 +97,7 @@ impl Encode {
     pub(super) fn run_apple(self, screen: Screen) -> Result<()> {
         let (set, began) = (self.apple_set()?, Instant::now());
         let options = self.source.options(None, sotto_db::ingest::BandPolicy::Never)?;
-        let how = self.how(set, &options)?;
+        let use_case = self.use_case_options(set, &options)?;
         // Checked first: a mistyped input should not leave a directory behind.
         let Some(input) = self.source.input() else {
             return Err(Failure::usage("no input file is given").fix("give the file to encode"));
@@ -109,14 +109,14 @@ impl Encode {
         let bars = screen.bars();
         let watch = |at: Progress| bars.watch(None, at);
         let written = self
-            .check_apple(&lock, &how)
-            .and_then(|()| self.sealing(&lock))
-            .and_then(|sealing| self.write(input, (&options, &how, sealing.as_ref()), &lock, &watch))
+            .check_apple(&lock, &use_case)
+            .and_then(|()| self.sealing_key(&lock))
+            .and_then(|key| self.write(input, &options, &use_case, key.as_ref(), &lock, &watch))
             .inspect_err(|_| traces.remove(&lock));
         let (written, read) = written?;
         lock.keep_origin(&read.origin).map_err(exit_mapping::db)?;
         let stages = bars.finish();
-        let opened = open(&written.path, how.weak).map_err(exit_mapping::apple)?;
+        let opened = open(&written.path, use_case.weak).map_err(exit_mapping::apple)?;
         self.say_apple(screen, &AppleOutcome { written, read, opened, stages, took: began.elapsed() })
     }
 
@@ -129,7 +129,7 @@ impl Encode {
         set.map_err(|error| Failure::new(crate::exit::Exit::Params, error.to_string()))
     }
 
-    fn how(&self, set: ParamsSet, options: &IngestOptions) -> Result<UseCaseOptions> {
+    fn use_case_options(&self, set: ParamsSet, options: &IngestOptions) -> Result<UseCaseOptions> {
         // Numbers have all of their bytes.
         let value_bytes = if let Encoding::Unsigned(bytes) = self.source.encoding { bytes.into() } else { 0 };
         let (form, value) = match &options.layout {
@@ -172,12 +172,12 @@ impl Encode {
     }
 
     /// Refuses to put this table on top of another one.
-    fn check_apple(&self, lock: &WriteLock, how: &UseCaseOptions) -> Result<()> {
+    fn check_apple(&self, lock: &WriteLock, use_case: &UseCaseOptions) -> Result<()> {
         check_kind(&self.out, Output::Apple)?;
         let Some(epoch) = lock.dir().latest().map_err(exit_mapping::db)? else { return Ok(()) };
         let other = match ForeignImage::open(&lock.dir().image_path(epoch)) {
             Ok(_) => match open(self.out.as_path(), WeakParams::Allow) {
-                Ok(there) if there.name != how.name => format!("holds the use case {:?}", there.name),
+                Ok(there) if there.name != use_case.name => format!("holds the use case {:?}", there.name),
                 Ok(there) if there.description.oprf.is_some() != self.symmetric => match self.symmetric {
                     true => "holds a table that is not symmetric".to_owned(),
                     false => "holds a symmetric table, and the next epoch would be in the clear".to_owned(),
@@ -195,7 +195,7 @@ impl Encode {
     }
 
     /// The key that masks the rows of a symmetric table.
-    fn sealing(&self, lock: &WriteLock) -> Result<Option<SecretKey>> {
+    fn sealing_key(&self, lock: &WriteLock) -> Result<Option<SecretKey>> {
         if !self.symmetric {
             return Ok(None);
         }
@@ -206,16 +206,16 @@ impl Encode {
     fn say_apple(&self, screen: Screen, done: &AppleOutcome) -> Result<()> {
         let written = &done.written;
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
-        screen.say(self.source.said(done.read.notes.lines))?;
+        screen.say(self.source.description(done.read.notes.lines))?;
         for note in remarks(&done.read.notes, written.file_bytes, self.source.input()) {
             screen.say(format!("note: {note}"))?;
         }
-        let mut lines = told::facts(&done.opened);
+        let mut lines = apple_summary::facts(&done.opened);
         lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
         screen.say(grid::facts(lines))?;
         screen.say(format!("\nnext: sotto serve --apple {}", self.out.display()))?;
         screen.report(&json!({
-            "summary": told::reported(&done.opened),
+            "summary": apple_summary::json(&done.opened),
             "notes": done.read.notes,
             "stages_s": stages_json(&done.stages),
             "seconds": done.took.as_secs_f64(),
@@ -225,7 +225,9 @@ impl Encode {
     fn write(
         &self,
         input: &Path,
-        (options, how, sealing): (&IngestOptions, &UseCaseOptions, Option<&SecretKey>),
+        options: &IngestOptions,
+        use_case: &UseCaseOptions,
+        key: Option<&SecretKey>,
         lock: &WriteLock,
         watch: sotto_db::Watcher<'_>,
     ) -> Result<(UseCaseSummary, IngestSummary)> {
@@ -237,7 +239,7 @@ impl Encode {
                 values: &keyword.values,
             };
             let from = SourceFile { path: input, file: &options.file, columns };
-            return encode_file(from, how, sealing, lock, self.threads, watch).map_err(exit_mapping::apple);
+            return encode_file(from, use_case, key, lock, self.threads, watch).map_err(exit_mapping::apple);
         }
         let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(exit_mapping::db)?;
         let form = RowForm::of_rows(read.value, &read.layers)
@@ -247,7 +249,7 @@ impl Encode {
                 .fix("use values of one length, or text; or give --lengths, if all clients support it"));
         }
         let lengths = self.apple.lengths.then_some(form);
-        let encode = || encode_index(read.table.as_ref(), lengths, how, lock, watch);
+        let encode = || encode_index(read.table.as_ref(), lengths, use_case, lock, watch);
         let written = sotto_db::encode::in_pool(self.threads, encode);
         let written = written.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?;
         Ok((written, IngestSummary { origin: read.origin, notes: read.notes }))

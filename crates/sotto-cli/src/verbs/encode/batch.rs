@@ -1,12 +1,13 @@
 //! `sotto encode --batch`: encodes a table as a stack, whose tables are the buckets of a batch
 //! code.
 
+use super::EncodeJob;
 use super::cleanup::CreatedFiles;
 use super::replace::{Output, check_kind};
-use super::{EncodeJob, rng, signing_key};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::verbs::publish_args::{rng, signing_key};
 use sotto_catalog::PublicKey;
 use sotto_db::{BatchOptions, BatchSummary, EncodeOptions, TableDir, WriteLock, encode_batch};
 use sotto_prg::PublicSeed;
@@ -22,8 +23,8 @@ pub(super) struct BatchOutcome {
 }
 
 impl EncodeJob<'_> {
-    /// Encodes a stack whose rounds have at most `most` rows or keys.
-    pub(super) fn run_batch(self, most: usize, screen: Screen) -> Result<BatchOutcome> {
+    /// Encodes a stack whose rounds have at most `max_batch` rows or keys.
+    pub(super) fn run_batch(self, max_batch: usize, screen: Screen) -> Result<BatchOutcome> {
         let began = Instant::now();
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         super::replace::check_set(self.scheme, self.set.as_deref())?;
@@ -34,7 +35,7 @@ impl EncodeJob<'_> {
         let lock = root.lock().map_err(exit_mapping::db)?;
         let traces = traces.locked(&lock);
         let out = self.out;
-        let done = self.encode_batch(most, began, &lock, screen);
+        let done = self.encode_batch(max_batch, began, &lock, screen);
         if done.is_err() {
             if ours {
                 for folder in ["tables", "files"] {
@@ -49,7 +50,7 @@ impl EncodeJob<'_> {
 
     fn encode_batch(
         self,
-        most: usize,
+        max_batch: usize,
         began: Instant,
         lock: &WriteLock,
         screen: Screen,
@@ -61,7 +62,7 @@ impl EncodeJob<'_> {
         let read = || sotto_db::ingest(self.input, &self.source, self.out, &watch);
         let key = signing_key(lock.dir(), self.key)?;
         let options = EncodeOptions {
-            headroom: self.room,
+            headroom: self.headroom,
             lookups_per_client: self.lookups,
             goal: self.goal,
             set: self.set,
@@ -72,7 +73,7 @@ impl EncodeJob<'_> {
             ..EncodeOptions::new(self.name, &key)
         };
         let seed = PublicSeed::fresh(&mut rng()?);
-        let batch = BatchOptions { max_lookups: most, seed, max_queries: &MessageSizes::max_queries };
+        let batch = BatchOptions { max_lookups: max_batch, seed, max_queries: &MessageSizes::max_queries };
         let encoded = encode_batch(self.scheme, read, lock, &batch, &options, &watch);
         let summary = encoded.map_err(exit_mapping::db)?;
         let (public_key, took, stages) = (key.public(), began.elapsed(), bars.finish());

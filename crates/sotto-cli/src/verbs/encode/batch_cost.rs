@@ -105,15 +105,15 @@ impl BatchOutcome {
     }
 
     fn asked_by(&self) -> String {
-        let most = self.summary.layers.max_batch();
+        let max_batch = self.summary.layers.max_batch();
         match &self.summary.layers {
             BatchAccess::Rows { kind, .. } => {
-                format!("{}; up to {most} per round", table_summary::kind(kind))
+                format!("{}; up to {max_batch} per round", table_summary::kind(kind))
             }
             BatchAccess::Keys(Compose(keywords, _)) => {
                 let params = keywords.keyword().params();
                 format!(
-                    "key ({}), up to {most} per round; a missing key is found with probability {}",
+                    "key ({}), up to {max_batch} per round; a missing key is found with probability {}",
                     params.form.name(),
                     units::at_most(params.false_positive_log2())
                 )

@@ -1,10 +1,11 @@
 //! The encoding of a table, shared by `sotto encode` and the demo.
 
 use super::cleanup::CreatedFiles;
-use super::replace;
+use super::replace::{self, TableIdentity};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::verbs::publish_args::{rng, signing_key};
 use sotto_catalog::{PublicKey, SymmetricLayer, TableName};
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::ingest::{Notes, SourceLayout};
@@ -14,7 +15,6 @@ use sotto_db::{
     EncodeOptions, EncodeSummary, ImageFile, IngestOptions, IngestedTable, PiecesToWrite, RowProofs,
     TableDir, TableSource, WriteLock,
 };
-use sotto_prg::SystemRng;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub(in crate::verbs) struct EncodeJob<'a> {
     pub(in crate::verbs) scheme: &'static SchemeEntry,
     pub(in crate::verbs) source: IngestOptions,
     /// Number of rows of headroom. Key tables have theirs in the source's options.
-    pub(in crate::verbs) room: u64,
+    pub(in crate::verbs) headroom: u64,
     /// Whether the table may replace one of another kind.
     pub(in crate::verbs) replace: bool,
     pub(in crate::verbs) lookups: u64,
@@ -66,6 +66,16 @@ impl EncodeJob<'_> {
                 .fix("omit --key: symmetric tables are looked up by row number or by range")),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses to put this table on top of one of another kind.
+    pub(super) fn check_replaced(&self) -> Result<()> {
+        let Some(existing) = TableIdentity::read(self.out)? else { return Ok(()) };
+        let new = TableIdentity::new(&self.source.layout, self.symmetric, self.scheme);
+        if self.replace || new.continues(&existing) {
+            return Ok(());
+        }
+        Err(new.refusal(self.out, &existing))
     }
 
     pub(in crate::verbs) fn run(self, screen: Screen) -> Result<EncodeOutcome> {
@@ -107,7 +117,7 @@ impl EncodeJob<'_> {
             kind,
             value,
             layers,
-            headroom: self.room,
+            headroom: self.headroom,
             lookups_per_client: self.lookups,
             together: 1,
             goal: self.goal,
@@ -124,23 +134,9 @@ impl EncodeJob<'_> {
         lock.keep_origin(&origin).map_err(exit_mapping::db)?;
         let stages = bars.finish();
         let image = ImageFile::open(&summary.image).map_err(exit_mapping::db)?;
-        let found = sotto_db::inspect(&image, Some(self.scheme)).map_err(exit_mapping::db)?;
-        let scheme = found.scheme.ok_or_else(|| Failure::internal("no description of the scheme"))?;
+        let inspected = sotto_db::inspect(&image, Some(self.scheme)).map_err(exit_mapping::db)?;
+        let scheme = inspected.scheme.ok_or_else(|| Failure::internal("no description of the scheme"))?;
         let public_key = key.public();
         Ok(EncodeOutcome { summary, notes, scheme, image, public_key, stages, took: began.elapsed() })
     }
-}
-
-/// The randomness of the system.
-pub(in crate::verbs) fn rng() -> Result<SystemRng> {
-    sotto_prg::system_rng()
-        .map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))
-}
-
-/// The key that signs the table in `dir`.
-pub(in crate::verbs) fn signing_key(
-    dir: &TableDir,
-    path: Option<&Path>,
-) -> Result<sotto_catalog::SigningKey> {
-    dir.signing_key(path, &mut rng()?).map_err(exit_mapping::db)
 }

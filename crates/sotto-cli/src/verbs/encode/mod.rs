@@ -31,7 +31,7 @@ use crate::screen::Screen;
 use crate::verbs::publish_args::PublishArgs;
 use crate::verbs::table_summary;
 use apple::AppleArgs;
-pub(super) use encode_job::{EncodeJob, EncodeOutcome, rng, signing_key};
+pub(super) use encode_job::{EncodeJob, EncodeOutcome};
 pub(super) use replace::{Output, check_kind};
 use scheme_arg::goal;
 pub(super) use scheme_arg::{SchemeArg, scheme};
@@ -139,7 +139,7 @@ pub(crate) struct Encode {
     #[arg(long, value_name = "P", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..=9999))]
     parts: Option<u32>,
     /// Make only one part, counted from 0, or the front, which must be made first
-    #[arg(long, value_name = "I|front", requires = "parts", value_parser = parts::wanted)]
+    #[arg(long, value_name = "I|front", requires = "parts", value_parser = parts::parse_part)]
     part: Option<parts::PartArg>,
     /// Expected lookups of one client per epoch, which weigh the hint against queries
     #[arg(long, value_name = "N", default_value = "1000")]
@@ -170,7 +170,7 @@ pub(crate) struct Encode {
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
     #[command(flatten)]
-    openly: PublishArgs,
+    publish: PublishArgs,
     // The last one: its heading is that of all arguments after it.
     #[command(flatten)]
     apple: AppleArgs,
@@ -178,7 +178,7 @@ pub(crate) struct Encode {
 
 impl Encode {
     pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
-        if self.apple.is_wanted() {
+        if self.apple.is_requested() {
             if self.plan.is_some() {
                 return Err(Failure::usage("--plan does not apply with --apple").fix("omit --plan"));
             }
@@ -203,7 +203,7 @@ impl Encode {
             (_, true, _) => BandPolicy::IfCheaper,
             _ => BandPolicy::IfNoRowProofs,
         };
-        let (pieces, alone) = parts::asked(self.parts, self.part)?;
+        let (pieces, single) = parts::combine(self.parts, self.part)?;
         let job = EncodeJob {
             pieces,
             input: &input,
@@ -211,7 +211,7 @@ impl Encode {
             name: self.table_name()?,
             scheme: self.scheme.entry(),
             source: self.source.options(Some(costing), bands)?,
-            room: self.source.headroom()?,
+            headroom: self.source.headroom()?,
             replace: self.replace,
             lookups: self.lookups,
             goal: self.goal,
@@ -226,21 +226,21 @@ impl Encode {
             },
             threads: self.threads,
             key: self.signing_key.as_deref(),
-            lifetime: self.openly.lifetime(),
+            lifetime: self.publish.lifetime(),
             attribution: self.attribution.clone(),
         };
         job.check_symmetric(self.batch.is_some())?;
-        if let Some(cut) = alone {
-            return job.run_part(cut, screen);
+        if let Some(part) = single {
+            return job.run_part(part, screen);
         }
-        if let Some(most) = self.batch {
-            let done = job.run_batch(most.into(), screen)?;
-            screen.say(self.source.said(done.summary.notes.lines))?;
-            let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
+        if let Some(max_batch) = self.batch {
+            let done = job.run_batch(max_batch.into(), screen)?;
+            screen.say(self.source.description(done.summary.notes.lines))?;
+            let log = self.publish.write_with(&self.out, self.signing_key.as_deref(), screen)?;
             return done.say(self.source.input(), &self.out, log, screen);
         }
         let done = job.run(screen)?;
-        let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
+        let log = self.publish.write_with(&self.out, self.signing_key.as_deref(), screen)?;
         self.say(screen, &done)?;
         screen.report(&json!({
             "summary": done.summary,

@@ -18,7 +18,7 @@ pub(super) enum PartArg {
 }
 
 /// Parses `--part`.
-pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
+pub(super) fn parse_part(text: &str) -> Result<PartArg, String> {
     match text {
         "front" => Ok(PartArg::Front),
         number => number
@@ -29,7 +29,10 @@ pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
 }
 
 /// Combines `--parts` and `--part`; a single part is returned separately.
-pub(super) fn asked(parts: Option<u32>, part: Option<PartArg>) -> Result<(PiecesToWrite, Option<PartIndex>)> {
+pub(super) fn combine(
+    parts: Option<u32>,
+    part: Option<PartArg>,
+) -> Result<(PiecesToWrite, Option<PartIndex>)> {
     match (parts, part) {
         (None, _) => Ok((PiecesToWrite::Whole, None)),
         (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),

@@ -4,7 +4,6 @@
 //! another scheme or made from other columns is most likely meant for another directory, so it
 //! requires `--replace`.
 
-use super::EncodeJob;
 use crate::exit::Exit;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
@@ -17,7 +16,8 @@ use std::path::Path;
 
 /// The properties by which tables are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct TableIdentity {
+pub(super) struct TableIdentity {
+    /// The kind of lookups, in words.
     asked_by: String,
     is_symmetric: bool,
     scheme: String,
@@ -54,26 +54,24 @@ pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
         .fix("give another directory, or the options that made this one, such as --batch or --apple"))
 }
 
-impl EncodeJob<'_> {
-    /// Refuses to put this table on top of one of another kind.
-    pub(super) fn check_replaced(&self) -> Result<()> {
-        let Some(there) = TableIdentity::there(self.out)? else { return Ok(()) };
-        let wanted = self.what();
-        if self.replace || wanted.continues(&there) {
-            return Ok(());
-        }
-        let (dir, there) = (self.out.display(), there.said(&wanted));
-        let becomes = wanted.said(&TableIdentity { columns: Vec::new(), ..wanted.clone() });
-        Err(Failure::usage(format!("{dir} holds a table {there}, and its next epoch would be {becomes}"))
-            .fix("give another --out, or --replace to replace the existing table"))
-    }
+const BY_ROW: &str = "looked up by row number";
 
-    fn what(&self) -> TableIdentity {
+fn by_key(form: &str) -> String {
+    format!("looked up by key ({form})")
+}
+
+fn by_range(key: &impl std::fmt::Debug) -> String {
+    format!("looked up by range ({})", format!("{key:?}").to_lowercase())
+}
+
+impl TableIdentity {
+    /// The identity of a table that is to be encoded.
+    pub(super) fn new(layout: &SourceLayout, is_symmetric: bool, scheme: &SchemeEntry) -> Self {
         let name = |column: &ColumnSelector| match column {
             ColumnSelector::Name(name) => Some(name.clone()),
             ColumnSelector::Number(_) => None,
         };
-        let (asked_by, columns) = match &self.source.layout {
+        let (asked_by, columns) = match layout {
             SourceLayout::Keyword(keyword) => {
                 let value = keyword.value.as_ref().and_then(name);
                 (by_key(keyword.form.name()), vec![("key", name(&keyword.key)), ("value", value)])
@@ -89,24 +87,12 @@ impl EncodeJob<'_> {
             SourceLayout::Raw { .. } => (BY_ROW.to_owned(), Vec::new()),
         };
         let columns = columns.into_iter().filter_map(|(part, name)| Some((part, name?))).collect();
-        TableIdentity { asked_by, is_symmetric: self.symmetric, scheme: self.scheme.id.to_string(), columns }
+        TableIdentity { asked_by, is_symmetric, scheme: scheme.id.to_string(), columns }
     }
-}
 
-const BY_ROW: &str = "looked up by row number";
-
-fn by_key(form: &str) -> String {
-    format!("looked up by key ({form})")
-}
-
-fn by_range(key: &impl std::fmt::Debug) -> String {
-    format!("looked up by range ({})", format!("{key:?}").to_lowercase())
-}
-
-impl TableIdentity {
     /// The identity of the table in a directory. A damaged table is no reason to refuse a new
     /// epoch.
-    fn there(out: &Path) -> Result<Option<Self>> {
+    pub(super) fn read(out: &Path) -> Result<Option<Self>> {
         let Ok(dir) = TableDir::open(out) else { return Ok(None) };
         let (asked_by, catalog) = match StackDir::find(out) {
             Some(stack) => {
@@ -141,30 +127,37 @@ impl TableIdentity {
 
     /// Whether this can be the next epoch of the existing table. Columns without names are not
     /// compared.
-    fn continues(&self, there: &TableIdentity) -> bool {
-        let same_columns = self
-            .columns
-            .iter()
-            .all(|(part, name)| there.columns.iter().all(|(other, there)| part != other || name == there));
+    pub(super) fn continues(&self, existing: &TableIdentity) -> bool {
+        let same_columns = self.columns.iter().all(|(part, name)| {
+            existing.columns.iter().all(|(other, existing)| part != other || name == existing)
+        });
         let Self { asked_by, is_symmetric, scheme, .. } = self;
-        (asked_by, is_symmetric, scheme) == (&there.asked_by, &there.is_symmetric, &there.scheme)
+        (asked_by, is_symmetric, scheme) == (&existing.asked_by, &existing.is_symmetric, &existing.scheme)
             && same_columns
     }
 
-    /// The identity in words; of columns, those that differ from `beside`.
-    fn said(&self, beside: &TableIdentity) -> String {
-        let mut said = self.asked_by.clone();
+    /// The refusal to replace the existing table, of another kind, in a directory.
+    pub(super) fn refusal(&self, out: &Path, existing: &TableIdentity) -> Failure {
+        let (dir, there) = (out.display(), existing.text(self));
+        let becomes = self.text(&TableIdentity { columns: Vec::new(), ..self.clone() });
+        Failure::usage(format!("{dir} holds a table {there}, and its next epoch would be {becomes}"))
+            .fix("give another --out, or --replace to replace the existing table")
+    }
+
+    /// The identity in words; of columns, those that differ from those of `other`.
+    fn text(&self, other: &TableIdentity) -> String {
+        let mut text = self.asked_by.clone();
         if self.is_symmetric {
-            said += ", symmetric";
+            text += ", symmetric";
         }
-        said += &format!(", with scheme {}", self.scheme);
-        let columns = self.columns.iter().filter(|column| !beside.columns.contains(column));
+        text += &format!(", with scheme {}", self.scheme);
+        let columns = self.columns.iter().filter(|column| !other.columns.contains(column));
         let columns: Vec<String> =
             columns.map(|(part, name)| format!("{part} from column `{name}`")).collect();
         if !columns.is_empty() {
-            said += &format!(", {}", columns.join(", "));
+            text += &format!(", {}", columns.join(", "));
         }
-        said
+        text
     }
 }
 

@@ -317,7 +317,7 @@ impl SourceArgs {
     }
 
     /// A line that describes how the file was read.
-    pub(crate) fn said(&self, lines: u64) -> String {
+    pub(crate) fn description(&self, lines: u64) -> String {
         let (file, lines) = (self.input().unwrap_or("-".as_ref()).display(), units::count(lines));
         if self.is_raw() {
             return format!("read {lines} fixed-width rows from {file}");

@@ -13,7 +13,7 @@ impl Encode {
     pub(super) fn say(&self, screen: Screen, done: &EncodeOutcome) -> Result<()> {
         let summary = &done.summary;
         screen.say(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)))?;
-        screen.say(self.source.said(done.notes.lines))?;
+        screen.say(self.source.description(done.notes.lines))?;
         for note in remarks(&done.notes, summary.image_bytes, self.source.input()) {
             screen.say(format!("note: {note}"))?;
         }

@@ -29,26 +29,26 @@ pub(super) struct PrintedResult {
 
 impl Get {
     /// All lookups, in the order of the output: rows, bits, keys.
-    pub(super) fn wishes(&self) -> Vec<Lookup<'_>> {
+    pub(super) fn lookups(&self) -> Vec<Lookup<'_>> {
         let rows = self.row_numbers.iter().copied().map(Lookup::Row);
         let bits = self.bit_numbers.iter().copied().map(Lookup::Bit);
         rows.chain(bits).chain(self.all_keys.iter().map(|key| Lookup::Key(&key.text))).collect()
     }
 
-    /// An answer for each lookup, in the order of [`Get::wishes`].
+    /// An answer for each lookup, in the order of [`Get::lookups`].
     pub(super) fn answers(
         &self,
         kind: ValueKind,
         results: Vec<Result<LookupResult, ClientError>>,
     ) -> Vec<PrintedResult> {
-        let results = self.wishes().into_iter().zip(results);
-        let answer = |(wish, result): (Lookup<'_>, Result<LookupResult, ClientError>)| {
-            let (granted, error) = match result {
-                Ok(granted) => (granted, None),
+        let results = self.lookups().into_iter().zip(results);
+        let answer = |(lookup, result): (Lookup<'_>, Result<LookupResult, ClientError>)| {
+            let (result, error) = match result {
+                Ok(result) => (result, None),
                 Err(error) => (LookupResult { row: None, value: None }, Some(error.to_string())),
             };
-            let LookupResult { row, value } = granted;
-            let answer = match wish {
+            let LookupResult { row, value } = result;
+            let answer = match lookup {
                 Lookup::Row(number) => {
                     PrintedResult::new(kind, format!("row {number}"), row.or(Some(number)), value)
                 }

@@ -9,6 +9,7 @@ mod client_files;
 mod connection;
 #[cfg(feature = "ohttp")]
 mod relay;
+mod server;
 mod summary;
 mod tokens;
 
@@ -20,12 +21,13 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use bytes::Bytes;
 use client_files::ClientFiles;
-use connection::{AppleConnection, transport};
+use connection::AppleConnection;
 use serde_json::json;
+use server::AppleServer;
 use sotto_apple::client::{Client, ConfigPolicy, PendingRequest, ShardFunction, config_request};
 use sotto_apple::sets::WeakParams;
-use sotto_client::transport::Response;
 use sotto_client::transport::http::HttpSettings;
+use sotto_client::transport::{Response, TransportError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use summary::{answer, facts};
 use tokens::Tokens;
@@ -101,6 +103,21 @@ struct TrafficSummary {
     evaluations: u64,
 }
 
+/// The results of a call's lookups.
+struct AppleResults {
+    client: Client,
+    values: Vec<Option<Vec<u8>>>,
+    traffic: TrafficSummary,
+}
+
+/// An attempt at the lookups of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    /// After the server lost the keys, or had another configuration.
+    Last,
+}
+
 /// Whether this build includes Oblivious HTTP.
 const OHTTP: bool = cfg!(feature = "ohttp");
 
@@ -125,35 +142,33 @@ impl Get {
         if let Some(roots) = &self.remote.trust_root {
             settings = settings.trust_file(roots).map_err(transport)?;
         }
-        let mut line = AppleConnection::new(url, settings, vec![("user-agent", self.apple.agent.clone())])?;
+        let headers = vec![("user-agent", self.apple.agent.clone())];
+        #[cfg_attr(not(feature = "ohttp"), allow(unused_mut, reason = "a relay changes it"))]
+        let mut connection = AppleConnection::new(url, settings, headers)?;
         #[cfg(feature = "ohttp")]
         if let (Some(relay), Some(keys)) = (&self.apple.relay, &self.apple.gateway_keys) {
-            line.by_relay(relay, keys)?;
+            connection.use_relay(relay, keys)?;
         }
-        if let Some(user_token) = &self.apple.user_token {
-            line.with_tokens(Tokens::open(&self.remote, url, user_token, self.apple.stored_tokens)?);
-        }
+        let tokens = self.apple.user_token.as_ref();
+        let tokens = tokens.map(|token| Tokens::open(&self.remote, url, token, self.apple.stored_tokens));
+        let mut server = AppleServer { connection, tokens: tokens.transpose()? };
         if self.apple.fetch_tokens {
-            let count = line.fetch_tokens(&mut rng)?;
+            let count = server.fetch_tokens(&mut rng)?;
             screen.say(format!("stored tokens: {count}"))?;
             return screen.report(&json!({ "stored_tokens": count }));
         }
         let mut files = ClientFiles::open(&self.remote, url, use_case, self.apple.user.as_deref())?;
-        let looked_up = self.looked_up(&mut line, &mut files, use_case, &mut rng);
-        let shown = looked_up.and_then(|looked_up| self.show(use_case, looked_up, line.is_relayed(), screen));
+        let results = self.look_up(&mut server, &mut files, use_case, &mut rng);
+        let is_relayed = server.connection.is_relayed();
+        let shown = results.and_then(|results| self.show(use_case, results, is_relayed, screen));
         // Called whatever the result, so that requests to the issuer do not depend on the lookups.
-        line.refill_tokens(&mut rng);
+        server.refill_tokens(&mut rng);
         shown
     }
 
     /// Prints the results.
-    fn show(
-        &self,
-        use_case: &str,
-        (client, read, sent): (Client, Vec<Option<Vec<u8>>>, TrafficSummary),
-        is_relayed: bool,
-        screen: Screen,
-    ) -> Result<()> {
+    fn show(&self, use_case: &str, results: AppleResults, is_relayed: bool, screen: Screen) -> Result<()> {
+        let AppleResults { client, values, traffic } = results;
         let fits =
             if client.rows().is_some() { self.all_keys.is_empty() } else { self.row_numbers.is_empty() };
         if !fits {
@@ -165,93 +180,95 @@ impl Get {
         let names = self.row_numbers.iter().map(|row| (format!("row {row}"), false));
         let names = names.chain(self.all_keys.iter().map(|key| (key.text.clone(), true)));
         let answers: Vec<PrintedResult> =
-            names.zip(read).map(|((name, is_key), value)| answer(name, (is_key, exact), value)).collect();
+            names.zip(values).map(|((name, is_key), value)| answer(name, is_key, exact, value)).collect();
         if let (Some(rows), true) = (client.rows(), answers.iter().any(|answer| !answer.is_there())) {
             return Err(Failure::missing(format!("no such row: the table has {rows}"))
                 .fix("give a row number below that; rows are counted from 0"));
         }
         self.print(screen, &answers)?;
-        screen.say(facts(use_case, &client, &sent, is_relayed))?;
+        screen.say(facts(use_case, &client, &traffic, is_relayed))?;
         screen.report(&json!({
             "use_case": use_case,
             "shards": client.shards(),
             "parts_told": client.parts_told(),
             "answers": answers.iter().map(PrintedResult::report).collect::<Vec<_>>(),
-            "up_bytes": sent.up,
-            "down_bytes": sent.down,
-            "once": { "config_bytes": sent.config, "keys_bytes": sent.keys },
-            "evaluations": client.is_symmetric().then_some(sent.evaluations),
-            "round_trip_ms": sent.round_trip.as_secs_f64() * 1e3,
+            "up_bytes": traffic.up,
+            "down_bytes": traffic.down,
+            "once": { "config_bytes": traffic.config, "keys_bytes": traffic.keys },
+            "evaluations": client.is_symmetric().then_some(traffic.evaluations),
+            "round_trip_ms": traffic.round_trip.as_secs_f64() * 1e3,
         }))
     }
 
     /// Makes the lookups, and repeats them once if the server has lost the keys meanwhile, or has
     /// another configuration.
-    fn looked_up(
+    fn look_up(
         &self,
-        line: &mut AppleConnection,
+        server: &mut AppleServer,
         files: &mut ClientFiles,
         use_case: &str,
         rng: &mut dyn sotto_core::CryptoRng,
-    ) -> Result<(Client, Vec<Option<Vec<u8>>>, TrafficSummary)> {
+    ) -> Result<AppleResults> {
         let mut policy = ConfigPolicy {
             weak: if self.apple.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject },
             max_shards: self.apple.max_shards,
             accepted_change: self.apple.accept_shards.clone(),
         };
-        let (mut sent, mut again) = (TrafficSummary::default(), false);
+        let (mut traffic, mut attempt) = (TrafficSummary::default(), Attempt::First);
         loop {
-            let keys = files.keys(self.wanted().len() as u64, rng)?;
-            line.speak_as(&keys.user)?;
-            let told = done(line.post("/config", config_request(use_case), rng)?, use_case)?;
-            sent.config += told.len() as u64;
-            let client = files.client(told.into(), &mut policy, &keys.seed)?;
-            if again || !client.has_sent_keys() {
+            let keys = files.keys(self.requested_keys().len() as u64, rng)?;
+            server.connection.set_user(&keys.user)?;
+            let config = success(server.post("/config", config_request(use_case), rng)?, use_case)?;
+            traffic.config += config.len() as u64;
+            let client = files.client(config.into(), &mut policy, &keys.seed)?;
+            if attempt == Attempt::Last || !client.has_sent_keys() {
                 let keys = client.key_request(rng);
-                sent.keys += keys.len() as u64;
-                done(line.post("/key", keys, rng)?, use_case)?;
+                traffic.keys += keys.len() as u64;
+                success(server.post("/key", keys, rng)?, use_case)?;
             }
             let began = Instant::now();
-            let is_last = again;
             let request = match client.is_symmetric() {
                 false => Some(self.request(&client, rng).map_err(core)?),
-                true => self.opened(&client, line, (use_case, is_last), &mut sent, rng)?,
+                true => self.request_opened(&client, server, use_case, attempt, &mut traffic, rng)?,
             };
             if let Some((body, pending)) = request {
-                sent.up += body.len() as u64;
-                files.spend(self.wanted().len() as u64);
-                let answer = line.post("/queries", body, rng)?;
-                sent.round_trip = began.elapsed();
-                if let Some(answer) = answered(answer, (use_case, is_last))? {
-                    sent.down += answer.len() as u64;
-                    let read = client.open(pending, Bytes::from(answer)).map_err(core)?;
-                    return Ok((client, read, sent));
+                traffic.up += body.len() as u64;
+                files.spend(self.requested_keys().len() as u64);
+                let answer = server.post("/queries", body, rng)?;
+                traffic.round_trip = began.elapsed();
+                if let Some(answer) = answer_body(answer, use_case, attempt)? {
+                    traffic.down += answer.len() as u64;
+                    let values = client.open(pending, Bytes::from(answer)).map_err(core)?;
+                    return Ok(AppleResults { client, values, traffic });
                 }
             }
-            again = true;
+            attempt = Attempt::Last;
         }
     }
 
-    /// The keys to look up in a symmetric table, once the server has evaluated as many; `None` if
-    /// the configuration has changed meanwhile.
-    fn opened(
+    /// The request for the values of a symmetric table, once the server has evaluated as many keys;
+    /// `None` if the configuration has changed meanwhile.
+    fn request_opened(
         &self,
         client: &Client,
-        line: &mut AppleConnection,
-        asked: (&str, bool),
-        sent: &mut TrafficSummary,
+        server: &mut AppleServer,
+        use_case: &str,
+        attempt: Attempt,
+        traffic: &mut TrafficSummary,
         rng: &mut dyn sotto_core::CryptoRng,
     ) -> Result<Option<(Vec<u8>, PendingRequest)>> {
-        let (body, blindings) = client.ask_openings(&self.wanted(), rng).map_err(core)?;
-        sent.up += body.len() as u64;
-        let Some(answer) = answered(line.post("/queries", body, rng)?, asked)? else { return Ok(None) };
-        (sent.down, sent.evaluations) = (sent.down + answer.len() as u64, self.wanted().len() as u64);
+        let (body, blindings) = client.ask_openings(&self.requested_keys(), rng).map_err(core)?;
+        traffic.up += body.len() as u64;
+        let answer = server.post("/queries", body, rng)?;
+        let Some(answer) = answer_body(answer, use_case, attempt)? else { return Ok(None) };
+        traffic.down += answer.len() as u64;
+        traffic.evaluations = self.requested_keys().len() as u64;
         let openings = client.openings(blindings, Bytes::from(answer)).map_err(core)?;
         client.ask_opened(openings, rng).map(Some).map_err(core)
     }
 
     /// Keys of all lookups; those of rows by number are empty.
-    fn wanted(&self) -> Vec<&[u8]> {
+    fn requested_keys(&self) -> Vec<&[u8]> {
         let rows = self.row_numbers.iter().map(|_| &b""[..]);
         rows.chain(self.all_keys.iter().map(|key| key.text.as_bytes())).collect()
     }
@@ -267,17 +284,17 @@ impl Get {
             let keys = self.all_keys.iter().map(|_| 0);
             return client.ask_rows(&self.row_numbers.iter().copied().chain(keys).collect::<Vec<_>>(), rng);
         }
-        client.ask(&self.wanted(), rng)
+        client.ask(&self.requested_keys(), rng)
     }
 }
 
 /// The body of an answer; `None` if the server may have lost the keys, or has another
 /// configuration, so that the lookup is repeated.
-fn answered(answer: Response, (use_case, is_last): (&str, bool)) -> Result<Option<Vec<u8>>> {
-    if !is_last && matches!(answer.status, 400 | 410) {
+fn answer_body(answer: Response, use_case: &str, attempt: Attempt) -> Result<Option<Vec<u8>>> {
+    if attempt == Attempt::First && matches!(answer.status, 400 | 410) {
         return Ok(None);
     }
-    done(answer, use_case).map(Some)
+    success(answer, use_case).map(Some)
 }
 
 fn now() -> u64 {
@@ -285,7 +302,7 @@ fn now() -> u64 {
 }
 
 /// Returns the body of a success.
-fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
+fn success(response: Response, use_case: &str) -> Result<Vec<u8>> {
     if response.is_success() {
         return Ok(response.body);
     }
@@ -308,4 +325,8 @@ fn why(response: &Response) -> String {
 
 fn core(error: sotto_core::Error) -> Failure {
     Failure::new(exit_mapping::contract(&error), error.to_string())
+}
+
+fn transport(error: TransportError) -> Failure {
+    exit_mapping::client(error.into())
 }

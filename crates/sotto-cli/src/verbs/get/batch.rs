@@ -20,19 +20,19 @@ impl Get {
         if self.refill {
             return Err(Failure::usage("--refill does not apply to a stack").fix("omit --refill"));
         }
-        let (wishes, before) = (self.wishes(), asked(batch));
-        let rounds = wishes.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
+        let (lookups, before) = (self.lookups(), request_bytes(batch));
+        let rounds = lookups.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
         let began = Instant::now();
-        let looked_up = batch.get_each(&wishes).map_err(exit_mapping::client);
+        let looked_up = batch.get_each(&lookups).map_err(exit_mapping::client);
         let took = began.elapsed();
-        let happened = events.tell(screen)?;
+        let happened = events.print(screen)?;
         let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
         let answers = self.answers(kind, looked_up?);
         self.print(screen, &answers)?;
-        let after = asked(batch);
+        let after = request_bytes(batch);
         let (up, down) = (after.0 - before.0, after.1 - before.1);
-        screen.say(facts(batch, rounds, (up, down), took))?;
-        let mut report = report(batch, rounds, (up, down), took, &answers);
+        screen.say(facts(batch, rounds, up, down, took))?;
+        let mut report = report(batch, rounds, up, down, took, &answers);
         if let Some(object) = report.as_object_mut() {
             object.insert("events".to_owned(), happened.into());
         }
@@ -42,16 +42,16 @@ impl Get {
 }
 
 /// Bytes of all query requests so far, up and down.
-fn asked(batch: &BatchStack) -> (u64, u64) {
-    let asks = batch.stack().tables().iter().map(|table| table.stats().query_requests);
-    asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down))
+fn request_bytes(batch: &BatchStack) -> (u64, u64) {
+    let requests = batch.stack().tables().iter().map(|table| table.stats().query_requests);
+    requests.fold((0, 0), |(up, down), bytes| (up + bytes.up, down + bytes.down))
 }
 
 fn sum(batch: &BatchStack, of: impl Fn(&Stats) -> u64) -> u64 {
     batch.stack().tables().iter().map(|table| of(&table.stats())).sum()
 }
 
-fn facts(batch: &BatchStack, rounds: usize, (up, down): (u64, u64), took: Duration) -> String {
+fn facts(batch: &BatchStack, rounds: usize, up: u64, down: u64, took: Duration) -> String {
     let (stack, sizes) = (batch.stack(), batch.layers().code().sizes());
     let once = match (
         sum(batch, |stats| stats.artifacts.down),
@@ -64,8 +64,8 @@ fn facts(batch: &BatchStack, rounds: usize, (up, down): (u64, u64), took: Durati
         (down, _, keys) => format!("{}, {} of keys up", units::bytes(down), units::bytes(keys)),
     };
     // Each bucket is visited once.
-    let spared: usize = stack.tables().iter().map(|table| table.session().buckets() - 1).sum();
-    let lookups = table_summary::lookups(sizes.lookups(), sizes.lookups().saturating_sub(spared));
+    let saved: usize = stack.tables().iter().map(|table| table.session().buckets() - 1).sum();
+    let lookups = table_summary::lookups(sizes.lookups(), sizes.lookups().saturating_sub(saved));
     let times = if rounds == 1 { String::new() } else { format!("{} times ", units::count(rounds as u64)) };
     let seen = format!("{times}{lookups} in {} tables, as in every request", stack.tables().len());
     grid::facts([
@@ -83,7 +83,8 @@ fn facts(batch: &BatchStack, rounds: usize, (up, down): (u64, u64), took: Durati
 fn report(
     batch: &BatchStack,
     rounds: usize,
-    (up, down): (u64, u64),
+    up: u64,
+    down: u64,
     took: Duration,
     answers: &[PrintedResult],
 ) -> serde_json::Value {

@@ -3,7 +3,7 @@
 use super::{Get, partial_file, trust};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::ProgressLine;
+use crate::screen::progress::ProgressLine;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::client_events::EventLog;
 use serde_json::json;

@@ -4,7 +4,7 @@ use super::Inspect;
 use crate::exit_mapping;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::apple_summary::{facts, reported};
+use crate::verbs::apple_summary::{self, facts};
 use sotto_apple::image::open;
 use sotto_apple::sets::WeakParams;
 use sotto_core::Epoch;
@@ -37,7 +37,7 @@ pub(super) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {
         true => "\nverified: every section matches its digest",
         false => "\nheader and description are valid; --verify compares every section with its digest",
     })?;
-    let mut value = reported(&opened);
+    let mut value = apple_summary::json(&opened);
     if let Some(object) = value.as_object_mut() {
         object.insert("verified".to_owned(), verify.into());
     }

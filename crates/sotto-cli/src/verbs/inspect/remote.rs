@@ -34,15 +34,15 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         stacks.push(stack(&mut server, name)?);
     }
     let is_list = names.len() + stacks.len() > 1;
-    for seen in stacks.iter().filter(|_| !is_list) {
-        seen.print(screen)?;
+    for stack in stacks.iter().filter(|_| !is_list) {
+        stack.print(screen)?;
         screen.say("")?;
     }
     let within = |name: &str| {
-        let shards = stacks.iter().flat_map(|seen| &seen.document.shards);
+        let shards = stacks.iter().flat_map(|stack| &stack.document.shards);
         shards.map(|shard| shard.table.as_str()).any(|table| table == name)
     };
-    let mut rows: Vec<_> = stacks.iter().map(|seen| stack_row(&seen.document)).collect();
+    let mut rows: Vec<_> = stacks.iter().map(|stack| stack_row(&stack.document)).collect();
     let mut tables = Vec::new();
     for name in &names {
         let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;

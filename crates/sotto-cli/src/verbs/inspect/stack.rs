@@ -194,16 +194,16 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
         }
     }
     bars.finish();
-    let seen = StackInfo::new(document, signed.public_key(), catalogs)?;
+    let info = StackInfo::new(document, signed.public_key(), catalogs)?;
     screen.say(format!("{}\n", dir.path().display()))?;
-    seen.print(screen)?;
+    info.print(screen)?;
     screen.say(match verify {
         true => "\nverified: every section of every table and every public file matches its digest",
         false => {
             "\nthe stack and its catalogs are valid; --verify checks the rest; --table NAME shows one table"
         }
     })?;
-    let mut report = seen.report();
+    let mut report = info.report();
     if let Some(object) = report.as_object_mut() {
         object.insert("path".to_owned(), json!(dir.path()));
         object.insert("verified".to_owned(), verify.into());

@@ -4,7 +4,7 @@ use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use serde_json::{Value, json};
-use sotto_client::state::inspect::{StateInfo, inspect as look};
+use sotto_client::state::inspect::{StateInfo, inspect as inspect_states};
 use sotto_core::Budget;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) fn inspect(dir: &Path, screen: Screen) -> Result<()> {
         return Err(Failure::missing(format!("no such folder: {}", dir.display()))
             .fix("give the folder of `sotto get --state`"));
     }
-    let states = look(dir, sotto_registry::find).map_err(exit_mapping::client)?;
+    let states = inspect_states(dir, sotto_registry::find).map_err(exit_mapping::client)?;
     if states.is_empty() {
         screen.say("no client states in this folder")?;
     }

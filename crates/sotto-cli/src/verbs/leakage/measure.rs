@@ -11,7 +11,7 @@ use super::target::LeakageTarget;
 use crate::exit::Exit;
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{ProgressLine, StageUnit};
+use crate::screen::progress::{ProgressLine, StageUnit};
 use serde::Serialize;
 use sotto_catalog::Catalog;
 use sotto_client::stack::BatchStack;
@@ -27,7 +27,7 @@ pub(super) enum LookupKind {
 }
 
 impl LookupKind {
-    fn wish(&self) -> Lookup<'_> {
+    fn as_lookup(&self) -> Lookup<'_> {
         match self {
             LookupKind::Row(row) => Lookup::Row(*row),
             LookupKind::Bit(bit) => Lookup::Bit(*bit),
@@ -81,18 +81,19 @@ enum TableOrStack {
 }
 
 impl TableOrStack {
-    fn open(place: &LeakageTarget, notes: &TranscriptRecorder) -> Result<Self> {
-        let (urls, settings, watch) = (place.urls.clone(), place.settings.clone(), notes.clone());
-        if !place.stack {
+    fn open(target: &LeakageTarget, notes: &TranscriptRecorder) -> Result<Self> {
+        let (urls, settings, watch) = (target.urls.clone(), target.settings.clone(), notes.clone());
+        if !target.stack {
             let transports =
                 RecordingTransport::all(&urls, &settings, false, &watch).map_err(exit_mapping::client)?;
-            let table = Table::over_all(transports, &place.name).state_in_memory().open();
+            let table = Table::over_all(transports, &target.name).state_in_memory().open();
             return table.map(|table| TableOrStack::Table(Box::new(table))).map_err(exit_mapping::client);
         }
-        let stack = Stack::over(&place.name, move || RecordingTransport::all(&urls, &settings, true, &watch))
-            .configure(|builder| builder.state_in_memory())
-            .open()
-            .map_err(exit_mapping::client)?;
+        let stack =
+            Stack::over(&target.name, move || RecordingTransport::all(&urls, &settings, true, &watch))
+                .configure(|builder| builder.state_in_memory())
+                .open()
+                .map_err(exit_mapping::client)?;
         BatchStack::new(stack).map(|batch| TableOrStack::Batch(Box::new(batch))).map_err(exit_mapping::client)
     }
 
@@ -118,16 +119,16 @@ impl TableOrStack {
         }
     }
 
-    fn get(&mut self, wanted: &[&LookupKind]) -> Result<Vec<&'static str>> {
-        let wishes: Vec<Lookup<'_>> = wanted.iter().map(|wanted| wanted.wish()).collect();
-        let granted = match self {
-            TableOrStack::Table(table) => table.get_each(&wishes),
-            TableOrStack::Batch(batch) => batch.get_each(&wishes),
+    fn get(&mut self, kinds: &[&LookupKind]) -> Result<Vec<&'static str>> {
+        let lookups: Vec<Lookup<'_>> = kinds.iter().map(|kind| kind.as_lookup()).collect();
+        let results = match self {
+            TableOrStack::Table(table) => table.get_each(&lookups),
+            TableOrStack::Batch(batch) => batch.get_each(&lookups),
         };
-        match granted.map_err(exit_mapping::client) {
+        match results.map_err(exit_mapping::client) {
             Ok(all) => Ok(all.iter().map(outcome).collect()),
             // The row does not exist, which is known before the query and reported after it.
-            Err(failure) if failure.exit == Exit::Missing => Ok(vec![REFUSED; wanted.len()]),
+            Err(failure) if failure.exit == Exit::Missing => Ok(vec![REFUSED; kinds.len()]),
             Err(failure) => Err(failure),
         }
     }
@@ -135,8 +136,8 @@ impl TableOrStack {
 
 const REFUSED: &str = "refused by the client, after its request";
 
-fn outcome(granted: &std::result::Result<LookupResult, ClientError>) -> &'static str {
-    match granted {
+fn outcome(result: &std::result::Result<LookupResult, ClientError>) -> &'static str {
+    match result {
         Ok(LookupResult { value: Some(_), .. }) => "found",
         Ok(LookupResult { value: None, .. }) => "not in the table",
         Err(_) => REFUSED,
@@ -144,25 +145,25 @@ fn outcome(granted: &std::result::Result<LookupResult, ClientError>) -> &'static
 }
 
 /// Makes lookups, the given keys among them.
-pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLine) -> Result<LeakageReport> {
+pub(super) fn measure(target: &LeakageTarget, keys: &[String], bars: &ProgressLine) -> Result<LeakageReport> {
     let notes = TranscriptRecorder::default();
-    let mut first = Some(TableOrStack::open(place, &notes)?);
+    let mut first = Some(TableOrStack::open(target, &notes)?);
     let opening = notes.take();
-    let (catalogs, wanted) = match &first {
-        Some(asked) => (asked.catalogs(), wanted(asked.rows(), keys)?),
+    let (catalogs, lookups) = match &first {
+        Some(client) => (client.catalogs(), lookups(client.rows(), keys)?),
         None => return Err(Failure::internal("no open client")),
     };
-    let count = wanted.len();
+    let count = lookups.len();
     let mut outcomes = vec!["not made"; count];
-    let mut seen: Vec<Vec<(usize, Transcript)>> = vec![Vec::new(); count];
+    let mut positions: Vec<Vec<(usize, Transcript)>> = vec![Vec::new(); count];
     let (mut two, mut hides_count) = (None, false);
     for run in 0..count {
-        let mut asked = match first.take() {
-            Some(asked) => asked,
-            None => TableOrStack::open(place, &notes)?,
+        let mut client = match first.take() {
+            Some(client) => client,
+            None => TableOrStack::open(target, &notes)?,
         };
         notes.take();
-        for (at, seen) in seen.iter_mut().enumerate() {
+        for (at, transcripts) in positions.iter_mut().enumerate() {
             bars.at(
                 "making lookups",
                 (run * count + at) as u64,
@@ -170,53 +171,57 @@ pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLin
                 StageUnit::Count("lookups"),
             );
             let which = (at + run) % count;
-            let Some((_, wish)) = wanted.get(which) else { continue };
-            let came = asked.get(&[wish])?;
-            if let (Some(slot), Some(came)) = (outcomes.get_mut(which), came.first()) {
-                *slot = came;
+            let Some((_, lookup)) = lookups.get(which) else { continue };
+            let outcome = client.get(&[lookup])?;
+            if let (Some(slot), Some(outcome)) = (outcomes.get_mut(which), outcome.first()) {
+                *slot = outcome;
             }
-            seen.push((which, unhindered(notes.take())));
+            transcripts.push((which, without_retries(notes.take())));
         }
-        if let (true, [(_, one), (_, other), ..]) = (run + 1 == count, wanted.as_slice()) {
-            two = asked.get(&[one, other]).is_ok().then(|| unhindered(notes.take()));
-            hides_count = matches!(asked, TableOrStack::Batch(_));
+        if let (true, [(_, one), (_, other), ..]) = (run + 1 == count, lookups.as_slice()) {
+            two = client.get(&[one, other]).is_ok().then(|| without_retries(notes.take()));
+            hides_count = matches!(client, TableOrStack::Batch(_));
         }
     }
-    let name = |which: usize| wanted.get(which).map_or_else(String::new, |(what, _)| what.clone());
-    let apart = seen.iter().filter_map(|place| differ(place, name)).collect();
-    let lookup =
-        seen.first().and_then(|place| place.first()).map(|(_, seen)| seen.clone()).unwrap_or_default();
-    let tried = wanted.into_iter().zip(outcomes);
+    let name = |which: usize| lookups.get(which).map_or_else(String::new, |(what, _)| what.clone());
+    let apart = positions.iter().filter_map(|transcripts| differ(transcripts, name)).collect();
+    let lookup = positions.first().and_then(|transcripts| transcripts.first());
+    let lookup = lookup.map(|(_, transcript)| transcript.clone()).unwrap_or_default();
+    let tried = lookups.into_iter().zip(outcomes);
     let tried = tried.map(|((what, wanted), outcome)| LookupTrial { what, wanted, outcome }).collect();
     Ok(LeakageReport { tried, clients: count, opening, lookup, two, apart, catalogs, hides_count })
 }
 
 /// What is seen without the requests that a busy server refused, which are sent again unchanged.
-fn unhindered(mut seen: Transcript) -> Transcript {
-    seen.values_mut().for_each(|line| line.retain(|exchange| !matches!(exchange.status, 429 | 503)));
-    seen
+fn without_retries(mut transcript: Transcript) -> Transcript {
+    let is_final = |exchange: &Exchange| !matches!(exchange.status, 429 | 503);
+    transcript.values_mut().for_each(|exchanges| exchanges.retain(is_final));
+    transcript
 }
 
 /// The first two lookups at one position that differ.
-fn differ(place: &[(usize, Transcript)], name: impl Fn(usize) -> String) -> Option<Difference> {
-    let (first, usual) = place.first()?;
-    let (other, seen) = place.iter().find(|(_, seen)| seen != usual)?;
-    let sent = |seen: &Transcript| -> Vec<(String, Vec<(String, u64)>)> {
+fn differ(transcripts: &[(usize, Transcript)], name: impl Fn(usize) -> String) -> Option<Difference> {
+    let (first, usual) = transcripts.first()?;
+    let (other, different) = transcripts.iter().find(|(_, transcript)| transcript != usual)?;
+    let sent = |transcript: &Transcript| -> Vec<(String, Vec<(String, u64)>)> {
         let of = |exchange: &Exchange| (exchange.request.clone(), exchange.up_bytes);
-        seen.iter().map(|(line, all)| (line.clone(), all.iter().map(of).collect())).collect()
+        transcript
+            .iter()
+            .map(|(connection, all)| (connection.clone(), all.iter().map(of).collect()))
+            .collect()
     };
     Some(Difference {
         one: name(*first),
         other: name(*other),
-        sent: sent(usual) != sent(seen),
+        sent: sent(usual) != sent(different),
         one_seen: usual.clone(),
-        other_seen: seen.clone(),
+        other_seen: different.clone(),
     })
 }
 
 /// The lookups: in a table by row the first, the last, one in between, and a missing one; in a
 /// table by key the given keys, and a missing one.
-fn wanted(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, LookupKind)>> {
+fn lookups(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, LookupKind)>> {
     let mut rng = system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
     let rng: &mut dyn sotto_core::CryptoRng = &mut rng;
     let chance = rng.next_u64();

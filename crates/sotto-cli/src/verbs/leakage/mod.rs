@@ -71,9 +71,9 @@ pub(crate) struct Leakage {
 
 impl Leakage {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        let place = self.place()?;
+        let target = self.target()?;
         let bars = screen.bars();
-        let measured = measure(&place, &self.keys, &bars)?;
+        let measured = measure(&target, &self.keys, &bars)?;
         bars.finish();
         let Some(catalog) = measured.catalogs.first() else {
             return Err(Failure::internal("no catalog of the table"));
@@ -82,8 +82,8 @@ impl Leakage {
             .ok_or_else(|| Failure::internal("no such scheme in this build"))?;
         let scheme = describe(catalog, entry).map_err(|error| exit_mapping::client(error.into()))?;
         let table = statements::DescribedTable { catalog, scheme: &scheme, entry };
-        let parts = statements::parts(&place, &measured, &table);
-        let page = page::page(&place, &measured, &table, &parts);
+        let parts = statements::parts(&target, &measured, &table);
+        let page = page::page(&target, &measured, &table, &parts);
         match &self.out {
             Some(file) => {
                 std::fs::write(file, &page).map_err(|error| Failure::file("writing", file, &error))?;
@@ -92,7 +92,7 @@ impl Leakage {
             None => screen.say(&page)?,
         }
         screen.report(&json!({
-            "name": place.name,
+            "name": target.name,
             "tables": measured.catalogs.len(),
             "table": catalog.table,
             "epoch": catalog.epoch,
@@ -103,7 +103,7 @@ impl Leakage {
         verdict(&measured)
     }
 
-    fn place(&self) -> Result<LeakageTarget> {
+    fn target(&self) -> Result<LeakageTarget> {
         if !["http://", "https://"].iter().any(|start| self.target.starts_with(start)) {
             if self.table.is_some() || self.stack.is_some() || !self.others.is_empty() {
                 let text = "--table, --stack and --server apply to the address of a server only";

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// The whole page.
 pub(super) fn page(
-    place: &LeakageTarget,
+    target: &LeakageTarget,
     measured: &LeakageReport,
     table: &DescribedTable<'_>,
     parts: &[Observer],
@@ -19,7 +19,7 @@ pub(super) fn page(
     let catalog = table.catalog;
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _ = writeln!(out, "# What {} reveals, and to whom\n", place.name);
+    let _ = writeln!(out, "# What {} reveals, and to whom\n", target.name);
     let what = match measured.catalogs.len() {
         1 => format!("Table {}", catalog.table),
         n => format!("A stack of {n} tables, the first of which is {}", catalog.table),

@@ -25,16 +25,16 @@ pub(super) struct DescribedTable<'a> {
 
 /// All statements about a table.
 pub(super) fn parts(
-    place: &LeakageTarget,
+    target: &LeakageTarget,
     measured: &LeakageReport,
     table: &DescribedTable<'_>,
 ) -> Vec<Observer> {
     vec![
         Observer { who: "What the server learns", sentences: server(measured, table) },
         Observer { who: "What the server does not learn, and why", sentences: hidden(table) },
-        Observer { who: "What an observer of the network learns", sentences: listener(place, table) },
+        Observer { who: "What an observer of the network learns", sentences: listener(target, table) },
         Observer { who: "What clients learn about other rows", sentences: clients(table) },
-        Observer { who: "What is left of deleted and changed rows", sentences: deleted(place, table) },
+        Observer { who: "What is left of deleted and changed rows", sentences: deleted(target, table) },
     ]
 }
 
@@ -105,7 +105,7 @@ fn hidden(table: &DescribedTable<'_>) -> Vec<String> {
     out
 }
 
-fn listener(place: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
+fn listener(target: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
     let mut out = vec![
         "Over https: which server, when, and how many bytes each way. These are the same for all lookups \
          in a table (see the measurements), but differ between tables, so an observer who knows the tables can \
@@ -119,7 +119,8 @@ fn listener(place: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
               that for other machines, unless --insecure-plaintext is given."
             .into(),
     });
-    if place.urls.iter().any(|url| url.starts_with("http://")) && !place.urls.iter().all(|url| is_local(url))
+    if target.urls.iter().any(|url| url.starts_with("http://"))
+        && !target.urls.iter().all(|url| is_local(url))
     {
         out.push("The measured server uses plain http.".into());
     }
@@ -185,7 +186,7 @@ fn clients(table: &DescribedTable<'_>) -> Vec<String> {
     out
 }
 
-fn deleted(place: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
+fn deleted(target: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
     let catalog = table.catalog;
     let mut out = vec![
         "A client, or whoever records answers for it, may keep what it once read.".to_owned(),
@@ -205,7 +206,7 @@ fn deleted(place: &LeakageTarget, table: &DescribedTable<'_>) -> Vec<String> {
              much, and where."
         ));
     }
-    match place.epochs.as_slice() {
+    match target.epochs.as_slice() {
         [] => {}
         [only] => out.push(format!("The folder holds epoch {only} only.")),
         [all @ .., newest] => {

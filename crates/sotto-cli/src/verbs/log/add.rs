@@ -37,7 +37,7 @@ impl Add {
             return Err(Failure::missing(format!("no such signing key: {}", key.display()))
                 .fix("give the key that signed the table"));
         }
-        let log = PublishArgs::into(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
+        let log = PublishArgs::with_log(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
         if log.is_null() {
             return Err(
                 Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")

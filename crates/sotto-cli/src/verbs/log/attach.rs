@@ -33,8 +33,10 @@ impl Attach {
             screen.say(format!("{} cosigned {} entries at {}", one.witness, one.size, one.time))?;
         }
         screen.say("a running `sotto serve` loads it by itself")?;
-        let told = |one: &appender::AttachedCosignature| json!({ "witness": one.witness, "entries": one.size, "time": one.time });
-        screen.report(&json!({ "attached": attached.iter().map(told).collect::<Vec<_>>() }))
+        let each = attached
+            .iter()
+            .map(|one| json!({ "witness": one.witness, "entries": one.size, "time": one.time }));
+        screen.report(&json!({ "attached": each.collect::<Vec<_>>() }))
     }
 }
 

@@ -45,9 +45,10 @@ impl Cosign {
             Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("create one: sotto log key --key FILE --name NAME")
         })?;
-        let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
+        let location = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let SeenCheckpoint { served, before, checkpoint } = memory.look(&place, "do not cosign this log")?;
+        let SeenCheckpoint { served, before, checkpoint } =
+            memory.read_log(&location, "do not cosign this log")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let note = SignedNote::parse(&served).map_err(|e| exit_mapping::log(&e))?;
         let origin = checkpoint.origin;

@@ -3,7 +3,7 @@
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::encode;
+use crate::verbs::publish_args;
 use serde_json::json;
 use sotto_tlog::Cosigner;
 use std::fs::{self, OpenOptions};
@@ -36,7 +36,8 @@ impl Key {
             return Err(Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("give --name NAME to create it"));
         };
-        let cosigner = Cosigner::generate(name, &mut encode::rng()?).map_err(|e| exit_mapping::log(&e))?;
+        let cosigner =
+            Cosigner::generate(name, &mut publish_args::rng()?).map_err(|e| exit_mapping::log(&e))?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]

@@ -59,25 +59,25 @@ impl Memory {
     /// # Errors
     /// Exit code 5 for a log that does not extend what was seen before, or contradicts itself: the
     /// checkpoints that prove it are stored, and `advice` says what else to do.
-    pub(super) fn look(&self, place: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
+    pub(super) fn read_log(&self, location: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
         let failed = |e: LogError| exit_mapping::log(&e);
         let path = LogLayout::Tiles.checkpoint();
-        let served = place.file(path, MAX_NOTE_BYTES as u64).map_err(failed)?;
+        let served = location.file(path, MAX_NOTE_BYTES as u64).map_err(failed)?;
         let served = served.ok_or_else(|| failed(LogError::Missing { path: path.into() }))?;
         let key = log_key(&self.publisher).map_err(failed)?;
         let known = self.read("checkpoint", MAX_NOTE_BYTES as u64)?;
         let known = known.map(|note| Checkpoint::open(&note, &key)).transpose();
         let known = known.map_err(|error| self.damaged("checkpoint", &error))?;
         let mut history = self.history()?;
-        let checkpoint = match examine(place, &key, &served, known.as_ref(), &mut history) {
+        let checkpoint = match examine(location, &key, &served, known.as_ref(), &mut history) {
             Err(error @ (LogError::Fork { .. } | LogError::Conflict { .. })) => {
                 let extension = if matches!(error, LogError::Fork { .. }) { "other" } else { "conflict" };
-                let kept = self.keep(extension, &served)?.display().to_string();
-                let kept = match known {
-                    Some(_) if extension == "other" => format!("{} and {kept}", self.file.display()),
-                    _ => kept,
+                let files = self.keep(extension, &served)?.display().to_string();
+                let files = match known {
+                    Some(_) if extension == "other" => format!("{} and {files}", self.file.display()),
+                    _ => files,
                 };
-                let failure = Failure::new(Exit::Peer, format!("{error} ({kept})"));
+                let failure = Failure::new(Exit::Peer, format!("{error} ({files})"));
                 return Err(failure.fix(format!("show this to others; {advice}")));
             }
             examined => examined.map_err(failed)?,

@@ -43,11 +43,11 @@ impl Show {
                 json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
             })
             .collect();
-        let told = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
+        let json_of = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
         screen.report(&json!({
             "publisher": log.publisher().to_string(),
-            "checkpoint": told(log.newest()),
-            "cosigned": log.witnessed().map(told),
+            "checkpoint": json_of(log.newest()),
+            "cosigned": log.witnessed().map(json_of),
             "entries": entries,
         }))?;
         // All of it is shown first, as the proof of an error.

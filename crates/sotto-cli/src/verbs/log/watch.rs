@@ -36,9 +36,9 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
+        let location = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         loop {
-            match self.look(&place, screen) {
+            match self.check(&location, screen) {
                 // A server that is unavailable for a while is no fork.
                 Err(failure) if !self.once && matches!(failure.exit, Exit::Storage | Exit::Missing) => {
                     eprintln!("{}", failure.render(false));
@@ -50,9 +50,10 @@ impl Watch {
         }
     }
 
-    fn look(&self, place: &LogLocation, screen: Screen) -> Result<()> {
+    fn check(&self, location: &LogLocation, screen: Screen) -> Result<()> {
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let SeenCheckpoint { checkpoint, before, .. } = memory.look(place, "do not trust this publisher")?;
+        let SeenCheckpoint { checkpoint, before, .. } =
+            memory.read_log(location, "do not trust this publisher")?;
         let size = checkpoint.size;
         screen.say(format!("{size} entries, {} of them new: one chain for each name", size - before))?;
         screen.report(&json!({ "entries": size, "before": before }))

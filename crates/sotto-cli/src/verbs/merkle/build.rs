@@ -6,10 +6,10 @@ use super::log_args::{LogArgs, OpenedLog};
 use super::rows::{LogTables, Nodes};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::{Output, check_kind, signing_key};
-use crate::verbs::publish_args::PublishArgs;
+use crate::verbs::encode::{Output, check_kind};
+use crate::verbs::publish_args::{PublishArgs, signing_key};
 use crate::verbs::table_summary;
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, Shard, StackFile};
@@ -57,7 +57,7 @@ pub(super) struct Build {
     #[arg(long)]
     name: Option<TableName>,
     #[command(flatten)]
-    wanted: DesignArgs,
+    design_args: DesignArgs,
     /// Threads for encoding [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -65,7 +65,7 @@ pub(super) struct Build {
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
     #[command(flatten)]
-    openly: PublishArgs,
+    publish: PublishArgs,
 }
 
 /// The stack that a table belongs to, and the number of queries that a proof takes in all of its
@@ -97,8 +97,8 @@ impl Build {
                 .fix("build into another directory"));
         }
         let choice = match &before {
-            Some((_, before)) => self.wanted.kept(&dir, before, checkpoint.size)?,
-            None => self.wanted.fresh(checkpoint.size)?,
+            Some((_, before)) => self.design_args.existing(&dir, before, checkpoint.size)?,
+            None => self.design_args.fresh(checkpoint.size)?,
         };
         bars.finish();
         screen.say(format!("design: {}\n", choice.why))?;
@@ -107,8 +107,9 @@ impl Build {
         self.remove_leftovers()?;
         let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
         let folder = folder.map_err(|e| Failure::file("writing", &self.out, &e))?;
-        let told = |done| bars.at("reading hashes", done, checkpoint.size, StageUnit::Count("leaves"));
-        let rows = LogTables::of(&mut log, design, folder.path(), told)?;
+        let report_progress =
+            |done| bars.at("reading hashes", done, checkpoint.size, StageUnit::Count("leaves"));
+        let rows = LogTables::of(&mut log, design, folder.path(), report_progress)?;
 
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let nodes = Nodes::of(design, &rows, folder.path(), &watch)?;
@@ -148,7 +149,7 @@ impl Build {
                 .map_err(|e| Failure::internal(e.to_string()))?,
             attribution: None,
             created,
-            expires: self.openly.lifetime().map(|lifetime| created.saturating_add(lifetime)),
+            expires: self.publish.lifetime().map(|lifetime| created.saturating_add(lifetime)),
         };
         let bytes: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
         dir.publish(&stack, &bytes, &key).map_err(exit_mapping::db)?;
@@ -172,7 +173,7 @@ impl Build {
             ("took", units::time(began.elapsed())),
             ("pin", key.public().to_string()),
         ]))?;
-        let logged = self.openly.write(&self.out, &key, screen)?;
+        let logged = self.publish.write(&self.out, &key, screen)?;
         screen.say(format!("next: sotto serve {}", self.out.display()))?;
         screen.report(&json!({
             "stack": name,
@@ -229,9 +230,9 @@ impl Build {
         let folder = TableDir::create(&dir.table(&name)).map_err(exit_mapping::db)?;
         let lock = folder.lock().map_err(exit_mapping::db)?;
         let options = EncodeOptions {
-            lookups_per_client: self.wanted.weights.lookups,
+            lookups_per_client: self.design_args.weights.lookups,
             together: of as u64,
-            goal: self.wanted.weights.goal.goal(),
+            goal: self.design_args.weights.goal.goal(),
             threads: self.threads,
             ..EncodeOptions::new(name, key)
         };

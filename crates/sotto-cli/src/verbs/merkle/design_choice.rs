@@ -48,14 +48,14 @@ pub(super) struct DesignChoice {
 impl DesignArgs {
     /// The choice for a log without a stack.
     pub(super) fn fresh(&self, leaves: u64) -> Result<DesignChoice> {
-        let wish = PlanRequest {
+        let request = PlanRequest {
             leaves,
             lookups: self.weights.lookups,
-            aim: self.weights.goal,
+            goal: self.weights.goal,
             scheme: self.scheme,
         };
-        let plan = choose::choose(&wish, self.layouts(leaves)?)?;
-        let why = plan.said(&wish);
+        let plan = choose::choose(&request, self.layouts(leaves)?)?;
+        let why = plan.summary(&request);
         let best = plan.best().map(|best| (best.layout.kind, best.price.scheme));
         match best {
             Some((Kind::Design(design), scheme)) => Ok(DesignChoice { design, scheme, why }),
@@ -94,7 +94,7 @@ impl DesignArgs {
     }
 
     /// The choice for a log with a stack: that of the stack, so that clients can continue.
-    pub(super) fn kept(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<DesignChoice> {
+    pub(super) fn existing(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<DesignChoice> {
         let fix = "build into another directory";
         let design = match before.layers.as_slice() {
             [layer] => ProofLayout::parse(&layer.name, &layer.params).ok(),
@@ -111,10 +111,10 @@ impl DesignArgs {
             grown = needed > *public;
             *public = needed.max(*public);
             if *public > MAX_PUBLIC {
-                let said = format!(
+                let message = format!(
                     "the log has {leaves} entries: {public} layers would be public, at most {MAX_PUBLIC} are allowed"
                 );
-                return Err(Failure::usage(said).fix(fix));
+                return Err(Failure::usage(message).fix(fix));
             }
         }
         if !self.is_met_by(design, leaves) {
@@ -157,11 +157,11 @@ impl DesignArgs {
         };
         let public = match design {
             ProofLayout::Color { public, .. } => {
-                self.public_layers.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
+                self.public_layers.is_none_or(|requested| requested.min(height(leaves) - 1) == public)
             }
             ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public_layers.is_none(),
         };
-        self.design.as_deref().is_none_or(|wanted| wanted == name) && public
+        self.design.as_deref().is_none_or(|requested| requested == name) && public
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{ProgressLine, StageUnit};
+use crate::screen::progress::{ProgressLine, StageUnit};
 use sotto_tlog::{
     Checkpoint, DirectorySource, LogError, LogFolder, LogKey, LogLayout, Tile, VerifiedLog, log_folder,
 };
@@ -46,8 +46,9 @@ impl LogArgs {
         let (found, note, checkpoint) = self.head(folder)?;
         let source = DirectorySource(found.folder.clone());
         let tiles = Tile::count(checkpoint.size);
-        let told = |done| bars.at("checking for tiles", done, tiles, StageUnit::Count("tiles"));
-        let paths = log_folder::missing(&source, found.layout, checkpoint.size, told).map_err(failed)?;
+        let report_progress = |done| bars.at("checking for tiles", done, tiles, StageUnit::Count("tiles"));
+        let paths =
+            log_folder::missing(&source, found.layout, checkpoint.size, report_progress).map_err(failed)?;
         if let Some(file) = &self.missing {
             let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
             std::fs::write(file, list).map_err(|e| Failure::file("writing", file, &e))?;
@@ -72,12 +73,12 @@ impl LogArgs {
         let (lacking, folder) = (paths.len(), folder.display());
         let named = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = if lacking > NAMED { ", ..." } else { "" };
-        let said = format!("{lacking} of {tiles} tiles are missing in {folder}: {named}{more}");
+        let message = format!("{lacking} of {tiles} tiles are missing in {folder}: {named}{more}");
         let fix = match &self.missing {
             Some(file) => format!("fetch the files listed in {} from the log", file.display()),
             None => "fetch them from the log; --missing FILE lists all of them".to_owned(),
         };
-        Failure::missing(said).fix(fix)
+        Failure::missing(message).fix(fix)
     }
 }
 

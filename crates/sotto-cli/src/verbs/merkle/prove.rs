@@ -86,10 +86,10 @@ impl Prove {
             other => other,
         };
         let took = began.elapsed();
-        let happened = events.heard();
+        let happened = events.texts();
         if !screen.is_json() {
             // Only the proof goes to stdout.
-            events.unsaid().iter().for_each(|event| eprintln!("note: {event}"));
+            events.unprinted().iter().for_each(|event| eprintln!("note: {event}"));
         }
         let ProvedEntry { proof, leaf, checkpoint, lookups } = proved?;
         let asks = stack.tables().iter().map(|table| table.stats().query_requests);
@@ -251,9 +251,9 @@ where
 {
     let sibling = index ^ 1;
     // A lookup is made either way: its absence must not reveal the entry.
-    let asked = if sibling < peaks.leaves() { sibling } else { index };
-    let proof = stack.lookup(layer, &asked)?;
-    let found = if asked == sibling { proof.first() } else { peaks.hashes().last() };
+    let leaf = if sibling < peaks.leaves() { sibling } else { index };
+    let proof = stack.lookup(layer, &leaf)?;
+    let found = if leaf == sibling { proof.first() } else { peaks.hashes().last() };
     found.copied().ok_or_else(|| Failure::internal("no peak in a log of one entry").into())
 }
 

@@ -57,13 +57,13 @@ impl TableWriter {
 }
 
 impl LogTables {
-    /// Reads a whole log. `told` is called with the number of leaves done. Files are created in
+    /// Reads a whole log. `report` is called with the number of leaves done. Files are created in
     /// `folder`, which is temporary.
     pub(super) fn of<S: LogSource>(
         log: &mut VerifiedLog<S>,
         design: ProofLayout,
         folder: &Path,
-        told: impl Fn(u64),
+        report: impl Fn(u64),
     ) -> Result<Self> {
         let count = match design {
             ProofLayout::Color { layers, .. } => usize::from(layers),
@@ -118,7 +118,7 @@ impl LogTables {
                 });
                 outcome?;
             }
-            told(peaks.leaves());
+            report(peaks.leaves());
         }
         if peaks != *log.peaks() {
             return Err(Failure::internal("the log's peaks differ from the verified ones"));

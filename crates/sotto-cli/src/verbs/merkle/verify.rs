@@ -2,7 +2,7 @@
 
 use super::log_args::{self, LogArgs, OpenedLog};
 use crate::failure::{Failure, Result};
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
 use sotto_catalog::Hex32;

@@ -45,7 +45,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Plan {
     #[command(flatten)]
-    asked: WorkloadArgs,
+    workload_args: WorkloadArgs,
     /// Consider this scheme only; `sotto schemes` lists them
     #[arg(long, value_parser = scheme)]
     scheme: Option<SchemeArg>,
@@ -59,7 +59,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        let workload = self.asked.workload(screen)?;
+        let workload = self.workload_args.workload(screen)?;
         let (calibration, times) = calibration::recall();
         let scope = SearchScope { only: self.scheme.map(SchemeArg::entry), all: self.all };
         let plan = sotto_plan::plan(&workload, scope, calibration.as_ref())

@@ -24,8 +24,8 @@ pub(super) fn text(plan: &Plan, times: &str) -> String {
         }
         parts.push(format!("what servers learn\n\n{}", leaks(plan)));
     }
-    let beside = plan.baselines.iter().map(|line| (line.name.as_str(), baseline(line)));
-    parts.push(format!("without private lookups\n\n{}", grid::facts(beside)));
+    let baselines = plan.baselines.iter().map(|line| (line.name.as_str(), baseline(line)));
+    parts.push(format!("without private lookups\n\n{}", grid::facts(baselines)));
     if !plan.refused.is_empty() {
         let why = plan.refused.iter().map(|refused| (refused.scheme, refused.why.clone()));
         parts.push(format!("excluded schemes\n\n{}", grid::facts(why)));
@@ -40,7 +40,7 @@ pub(super) fn text(plan: &Plan, times: &str) -> String {
 
 /// The table that is planned for, in a line.
 fn table(plan: &Plan) -> String {
-    let what = match &plan.workload.data {
+    let table = match &plan.workload.data {
         TableData::Row { rows, row_bytes, .. } => {
             format!("{} rows of {row_bytes} bytes", units::count(*rows))
         }
@@ -48,9 +48,10 @@ fn table(plan: &Plan) -> String {
             format!("{} keys with values of up to {value_bytes} bytes", units::count(*keys))
         }
     };
-    let together = plan.workload.batch.map(|most| format!(", up to {most} per request")).unwrap_or_default();
+    let together =
+        plan.workload.batch.map(|max_batch| format!(", up to {max_batch} per request")).unwrap_or_default();
     format!(
-        "{what} ({}){together}; {} clients with {} requests per day each, {} per second at peak",
+        "{table} ({}){together}; {} clients with {} requests per day each, {} per second at peak",
         units::bytes(plan.workload.table_bytes()),
         units::count(plan.workload.clients),
         units::count(plan.workload.lookups),
@@ -168,15 +169,15 @@ fn modeled(plan: &Plan) -> String {
 fn leaks(plan: &Plan) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for offer in &plan.offers {
-        let said: Vec<&str> = offer.leaks.iter().map(|leak| leak.0.as_str()).collect();
-        let (said, name) = (said.join("; "), offer.choice.scheme.as_str());
-        match groups.iter_mut().find(|(known, _)| *known == said) {
+        let leaks_text: Vec<&str> = offer.leaks.iter().map(|leak| leak.0.as_str()).collect();
+        let (leaks_text, name) = (leaks_text.join("; "), offer.choice.scheme.as_str());
+        match groups.iter_mut().find(|(known, _)| *known == leaks_text) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
-            None => groups.push((said, vec![name])),
+            None => groups.push((leaks_text, vec![name])),
         }
     }
-    let lines = groups.iter().map(|(said, names)| ("", format!("{said}: {}", names.join(", "))));
+    let lines = groups.iter().map(|(leaks_text, names)| ("", format!("{leaks_text}: {}", names.join(", "))));
     grid::facts(lines)
 }
 

@@ -79,7 +79,7 @@ pub(super) struct WorkloadArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     client_memory: Option<u64>,
     /// Cost to rank by: dollars, latency, bytes or server-time
-    #[arg(long, value_name = "GOAL", default_value = "dollars", value_parser = aim)]
+    #[arg(long, value_name = "GOAL", default_value = "dollars", value_parser = rank_by)]
     rank_by: RankBy,
 }
 
@@ -91,10 +91,10 @@ fn trust(name: &str) -> std::result::Result<ServerTrust, String> {
     }
 }
 
-fn aim(name: &str) -> std::result::Result<RankBy, String> {
+fn rank_by(name: &str) -> std::result::Result<RankBy, String> {
     let known = || RankBy::ALL.map(|(name, _)| name).join(", ");
     let found = RankBy::ALL.iter().find(|(known, _)| *known == name);
-    found.map(|(_, aim)| *aim).ok_or_else(|| format!("expected one of {}", known()))
+    found.map(|(_, rank_by)| *rank_by).ok_or_else(|| format!("expected one of {}", known()))
 }
 
 impl WorkloadArgs {
@@ -162,7 +162,7 @@ impl WorkloadArgs {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let found = survey(input, &options, scratch.path(), &watch).map_err(exit_mapping::db)?;
         bars.finish();
-        screen.say(self.source.said(found.lines))?;
+        screen.say(self.source.description(found.lines))?;
         Ok(match found.table {
             SurveyedData::Rows { rows, row_bytes } => {
                 TableData::Row { rows, row_bytes, room: self.source.headroom()? }

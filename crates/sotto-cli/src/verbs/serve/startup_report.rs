@@ -117,13 +117,16 @@ impl StartupTable {
         };
         let servers: Vec<_> = (0..catalog.servers).map(server).collect();
         let (servers, table) = (servers.join(" "), &catalog.table);
-        let what = if catalog.kind == TableKind::Index { "--row 0" } else { "--key KEY" };
+        let example = if catalog.kind == TableKind::Index { "--row 0" } else { "--key KEY" };
         let trust = match own.map(|own| &own.files) {
             Some(Some(files)) => format!(" --trust-root {}", files.cert.display()),
             Some(None) => " --trust-root FILE".to_owned(),
             None => String::new(),
         };
-        Some(format!("next: sotto get {servers} --table {table} {what} --pin {}{trust}", live.public_key()))
+        Some(format!(
+            "next: sotto get {servers} --table {table} {example} --pin {}{trust}",
+            live.public_key()
+        ))
     }
 
     fn json(&self) -> serde_json::Value {

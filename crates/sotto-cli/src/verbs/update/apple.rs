@@ -16,12 +16,12 @@ use sotto_db::{Progress, TableDir, WriteLock};
 use std::time::{Duration, Instant};
 
 /// Text that is printed first, since the update takes longer, and clients notice it.
-const ANEW: &str = "\
+const REENCODED: &str = "\
 the rows do not fit: the whole table is encoded again, larger, and clients fetch its configuration again";
 
 impl Update {
     pub(super) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<()> {
-        if self.signing_key.is_some() || self.openly.is_asked() {
+        if self.signing_key.is_some() || self.publish.is_given() {
             return Err(Failure::usage(
                 "--signing-key, --expires and --catalog-log do not apply to a table of Apple's lookups",
             )
@@ -39,20 +39,28 @@ impl Update {
             let error = sotto_db::DbError::NoChanges { path: self.changes.clone() };
             return Err(exit_mapping::db(error));
         }
-        let (tally, anew) = (update.tally(), update.is_anew());
-        if anew {
-            screen.say(ANEW)?;
+        let (tally, is_reencoded) = (update.tally(), update.is_anew());
+        if is_reencoded {
+            screen.say(REENCODED)?;
         }
-        if self.ends_here(tally, &remarks, screen)? {
+        self.announce(tally, &remarks, screen)?;
+        if self.dry_run {
             return Ok(());
         }
         let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));
-        let (written, made) = done.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?;
+        let (written, plaintexts) = done.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?;
         let keep = self.keep_epochs.map(|keep| remove_older(&lock, keep.into()));
         let (removed, freed) = keep.transpose().map_err(exit_mapping::apple)?.unwrap_or_default();
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
-        screen.say(grid::facts(lines(&from, &written, made, (anew, began.elapsed()), &stages)))?;
+        screen.say(grid::facts(lines(
+            &from,
+            &written,
+            plaintexts,
+            is_reencoded,
+            began.elapsed(),
+            &stages,
+        )))?;
         if removed > 0 {
             screen.say(format!("old epochs: {removed} removed, {} freed", units::bytes(freed)))?;
         }
@@ -64,8 +72,8 @@ impl Update {
                 "epoch": written.description.epoch,
                 "from_epoch": from.epoch,
                 "changes": tally,
-                "reencoded": anew,
-                "plaintexts": made,
+                "reencoded": is_reencoded,
+                "plaintexts": plaintexts,
                 "description": written.description,
             },
             "removed": removed,
@@ -82,9 +90,9 @@ impl Update {
         header: Option<bool>,
         watch: sotto_db::Watcher<'_>,
     ) -> Result<(sotto_apple::image::UseCaseUpdate<'a>, Vec<String>)> {
-        let told = before.description().clone();
+        let description = before.description().clone();
         let origin = lock.dir().origin().map_err(exit_mapping::db)?;
-        let kind = match told.kind {
+        let kind = match description.kind {
             UseCaseKind::Keyword { .. } => TableKind::Keyword,
             UseCaseKind::Index | UseCaseKind::IndexWithLengths => TableKind::Index,
         };
@@ -94,25 +102,25 @@ impl Update {
             delete: self.delete.clone(),
             encoding: self.encoding,
         };
-        let UseCaseKind::Keyword { form, .. } = told.kind else {
+        let UseCaseKind::Keyword { form, .. } = description.kind else {
             let (rows, row_bytes) =
-                told.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
-            let form = match told.kind.row_form(row_bytes) {
-                Some(RowForm::Whole) | None if told.value == ValueKind::Text => RowForm::Text,
+                description.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
+            let form = match description.kind.row_form(row_bytes) {
+                Some(RowForm::Whole) | None if description.value == ValueKind::Text => RowForm::Text,
                 form => form.unwrap_or(RowForm::Whole),
             };
-            let table = IndexTable { value: told.value, form, rows, row_bytes };
+            let table = IndexTable { value: description.value, form, rows, row_bytes };
             let rows = read_rows(&self.changes, &file, origin.as_ref(), table, watch);
             let rows = rows.map_err(exit_mapping::db)?;
             let update = before.change_rows(padded(rows, row_bytes)).map_err(exit_mapping::apple)?;
             return Ok((update, Vec::new()));
         };
-        let alone = told.value == ValueKind::Bytes && told.value_bytes == 0;
+        let is_set = description.value == ValueKind::Bytes && description.value_bytes == 0;
         let keyed = KeyedTable {
             form,
             key_bytes: form.max_bytes(),
-            value: (!alone).then_some(told.value),
-            value_bytes: told.value_bytes,
+            value: (!is_set).then_some(description.value),
+            value_bytes: description.value_bytes,
         };
         let read =
             read_keys(&self.changes, &file, origin.as_ref(), keyed, watch).map_err(exit_mapping::db)?;
@@ -135,23 +143,24 @@ fn padded(
 fn lines(
     from: &UseCaseDescription,
     written: &UseCaseSummary,
-    made: u64,
-    (anew, time): (bool, Duration),
+    changed_plaintexts: u64,
+    is_reencoded: bool,
+    time: Duration,
     stages: &[(String, Duration)],
 ) -> Vec<(&'static str, String)> {
-    let told = &written.description;
-    let configuration = if anew { "new: clients fetch it again" } else { "unchanged" };
-    let plaintexts: u64 = told
+    let description = &written.description;
+    let configuration = if is_reencoded { "new: clients fetch it again" } else { "unchanged" };
+    let plaintexts: u64 = description
         .shards
         .iter()
-        .map(|shard| shard.dimensions.iter().product::<u64>() * told.kind.tables() as u64)
+        .map(|shard| shard.dimensions.iter().product::<u64>() * description.kind.tables() as u64)
         .sum();
-    let made = format!("{} of {} plaintexts", units::count(made), units::count(plaintexts));
+    let changed = format!("{} of {} plaintexts", units::count(changed_plaintexts), units::count(plaintexts));
     vec![
-        ("use case", told.name.clone()),
-        ("epoch", format!("{}, from {}", told.epoch, from.epoch)),
-        ("rows", units::count(told.rows())),
-        ("encoded", made),
+        ("use case", description.name.clone()),
+        ("epoch", format!("{}, from {}", description.epoch, from.epoch)),
+        ("rows", units::count(description.rows())),
+        ("encoded", changed),
         ("configuration", configuration.to_owned()),
         ("time", took(time.as_secs_f64(), stages)),
     ]

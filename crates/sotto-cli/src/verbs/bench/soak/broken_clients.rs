@@ -14,10 +14,10 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 /// Timeout, longer than the server's for a body, and for a client that reads nothing.
-const PATIENCE: Duration = Duration::from_secs(12);
+const TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Number of uses of a request, which belongs to a session and an epoch, before it is made again.
-const MADE_ANEW: u64 = 30;
+const RENEWAL: u64 = 30;
 
 /// Number of requests of a client that reads none of their answers.
 const UNREAD: u32 = 8;
@@ -27,9 +27,9 @@ const UNREAD: u32 = 8;
 const SILENT: u64 = 12;
 
 /// Points at which clients break off.
-const PLACES: [BreakPoint; 6] = [
+const BREAK_POINTS: [BreakPoint; 6] = [
     BreakPoint { name: "in a head", run: in_a_head },
-    BreakPoint { name: "in an ask", run: in_an_ask },
+    BreakPoint { name: "in an ask", run: in_a_query },
     BreakPoint { name: "in keys", run: in_keys },
     BreakPoint { name: "before an answer", run: before_an_answer },
     BreakPoint { name: "in an answer", run: in_an_answer },
@@ -44,47 +44,47 @@ struct BreakPoint {
 /// A valid request, and what else is needed to break off.
 struct BreakTarget {
     address: String,
-    ask: Request,
+    query: Request,
     keys: String,
     keys_bytes: usize,
     file: String,
 }
 
 /// Breaks off again and again, with a pause in between.
-pub(super) fn run(world: &SoakContext<'_>, pause: Duration) {
-    let mut victim = None;
-    for turn in 0_u64.. {
-        if world.is_over() {
+pub(super) fn run(context: &SoakContext<'_>, pause: Duration) {
+    let mut target = None;
+    for attempt in 0_u64.. {
+        if context.is_over() {
             return;
         }
-        if turn.is_multiple_of(MADE_ANEW) {
-            victim = BreakTarget::new(world).or(victim);
+        if attempt.is_multiple_of(RENEWAL) {
+            target = BreakTarget::new(context).or(target);
         }
         std::thread::sleep(pause);
-        let Some(victim) = &victim else { continue };
-        let place = PLACES.iter().cycle().nth((turn % PLACES.len() as u64) as usize);
-        let Some(place) = place else { return };
-        let (name, broke) = match turn % SILENT {
-            last if last == SILENT - 1 => ("in silence", in_silence(victim)),
-            last if last == SILENT / 2 => ("behind a closed window", behind_a_closed_window(victim)),
-            _ => (place.name, (place.run)(victim)),
+        let Some(target) = &target else { continue };
+        let point = BREAK_POINTS.iter().cycle().nth((attempt % BREAK_POINTS.len() as u64) as usize);
+        let Some(point) = point else { return };
+        let (name, result) = match attempt % SILENT {
+            last if last == SILENT - 1 => ("in silence", in_silence(target)),
+            last if last == SILENT / 2 => ("behind a closed window", behind_a_closed_window(target)),
+            _ => (point.name, (point.run)(target)),
         };
         // A server that breaks the connection first has the same to clean up.
-        let _ = broke;
-        *world.book().aborted.entry(name).or_default() += 1;
+        let _ = result;
+        *context.results().aborted.entry(name).or_default() += 1;
     }
 }
 
 impl BreakTarget {
-    fn new(world: &SoakContext<'_>) -> Option<Self> {
-        let mut session = local_server::open(&[&world.url], world.table).ok()?;
+    fn new(context: &SoakContext<'_>) -> Option<Self> {
+        let mut session = local_server::open(&[&context.url], context.table).ok()?;
         let mut rng = sotto_prg::system_rng().ok()?;
-        let ask = session.query(&[0], &mut rng).ok()?.requests().first().cloned()?;
+        let query = session.query(&[0], &mut rng).ok()?.requests().first().cloned()?;
         let largest = session.catalog().artifacts.iter().max_by_key(|artifact| artifact.bytes);
-        let table = world.table.as_str();
+        let table = context.table.as_str();
         Some(BreakTarget {
-            address: world.url.strip_prefix("http://")?.to_owned(),
-            ask,
+            address: context.url.strip_prefix("http://")?.to_owned(),
+            query,
             keys: routes::keys(table),
             keys_bytes: usize::try_from(session.report().costs.keys_bytes).ok()?,
             file: largest.map_or_else(
@@ -96,8 +96,8 @@ impl BreakTarget {
 
     fn connect(&self) -> std::io::Result<TcpStream> {
         let stream = TcpStream::connect(&self.address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         Ok(stream)
     }
 
@@ -114,63 +114,63 @@ impl BreakTarget {
     }
 
     fn half(&self) -> &[u8] {
-        self.ask.body.get(..self.ask.body.len() / 2).unwrap_or_default()
+        self.query.body.get(..self.query.body.len() / 2).unwrap_or_default()
     }
 
     fn whole(&self) -> std::io::Result<TcpStream> {
-        self.post(&self.ask.path, self.ask.body.len(), &self.ask.body)
+        self.post(&self.query.path, self.query.body.len(), &self.query.body)
     }
 }
 
-fn in_a_head(victim: &BreakTarget) -> std::io::Result<()> {
-    victim.connect()?.write_all(format!("POST {} HTTP/1.1\r\nhost: ", victim.ask.path).as_bytes())
+fn in_a_head(target: &BreakTarget) -> std::io::Result<()> {
+    target.connect()?.write_all(format!("POST {} HTTP/1.1\r\nhost: ", target.query.path).as_bytes())
 }
 
-fn in_an_ask(victim: &BreakTarget) -> std::io::Result<()> {
-    victim.post(&victim.ask.path, victim.ask.body.len(), victim.half()).map(drop)
+fn in_a_query(target: &BreakTarget) -> std::io::Result<()> {
+    target.post(&target.query.path, target.query.body.len(), target.half()).map(drop)
 }
 
 /// Breaks off in a registration: the frame's head is valid, and the rest never arrives completely.
-fn in_keys(victim: &BreakTarget) -> std::io::Result<()> {
-    let head = victim.ask.body.get(..FRAME_HEADER_BYTES).unwrap_or_default();
-    let half = [head, vec![0; victim.keys_bytes / 2].as_slice()].concat();
-    victim.post(&victim.keys, FRAME_HEADER_BYTES + victim.keys_bytes, &half).map(drop)
+fn in_keys(target: &BreakTarget) -> std::io::Result<()> {
+    let head = target.query.body.get(..FRAME_HEADER_BYTES).unwrap_or_default();
+    let half = [head, vec![0; target.keys_bytes / 2].as_slice()].concat();
+    target.post(&target.keys, FRAME_HEADER_BYTES + target.keys_bytes, &half).map(drop)
 }
 
-fn before_an_answer(victim: &BreakTarget) -> std::io::Result<()> {
-    victim.whole()?.shutdown(Shutdown::Both)
+fn before_an_answer(target: &BreakTarget) -> std::io::Result<()> {
+    target.whole()?.shutdown(Shutdown::Both)
 }
 
 /// Breaks off in an answer: the system reports unread bytes of a closed socket as a reset.
-fn in_an_answer(victim: &BreakTarget) -> std::io::Result<()> {
-    victim.whole()?.read_exact(&mut [0; 16])
+fn in_an_answer(target: &BreakTarget) -> std::io::Result<()> {
+    target.whole()?.read_exact(&mut [0; 16])
 }
 
-fn in_a_file(victim: &BreakTarget) -> std::io::Result<()> {
-    let mut stream = victim.connect()?;
-    write!(stream, "GET {} HTTP/1.1\r\nhost: x\r\n\r\n", victim.file)?;
+fn in_a_file(target: &BreakTarget) -> std::io::Result<()> {
+    let mut stream = target.connect()?;
+    write!(stream, "GET {} HTTP/1.1\r\nhost: x\r\n\r\n", target.file)?;
     stream.read_exact(&mut [0; 200])
 }
 
 /// Sends half of a body, and then nothing, until the server closes the connection.
-fn in_silence(victim: &BreakTarget) -> std::io::Result<()> {
-    let mut stream = victim.post(&victim.ask.path, victim.ask.body.len(), victim.half())?;
+fn in_silence(target: &BreakTarget) -> std::io::Result<()> {
+    let mut stream = target.post(&target.query.path, target.query.body.len(), target.half())?;
     stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
 /// Sends requests over HTTP/2 with a receive window of 0, so that no byte of an answer can be sent,
 /// and waits until the server closes the connection.
-fn behind_a_closed_window(victim: &BreakTarget) -> std::io::Result<()> {
-    let mut stream = victim.connect()?;
+fn behind_a_closed_window(target: &BreakTarget) -> std::io::Result<()> {
+    let mut stream = target.connect()?;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")?;
     // SETTINGS_INITIAL_WINDOW_SIZE is 0 (RFC 9113, section 6.5.2).
     stream.write_all(&http2_frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]))?;
-    let head = http2_head(&victim.ask.path, victim.ask.body.len());
+    let head = http2_head(&target.query.path, target.query.body.len());
     for number in 0..UNREAD {
         let id = 2 * number + 1;
         // END_HEADERS, and END_STREAM with the last of the body.
         stream.write_all(&http2_frame(1, 4, id, &head))?;
-        let mut left = victim.ask.body.chunks(HTTP2_FRAME).peekable();
+        let mut left = target.query.body.chunks(HTTP2_FRAME).peekable();
         while let Some(part) = left.next() {
             stream.write_all(&http2_frame(0, u8::from(left.peek().is_none()), id, part))?;
         }

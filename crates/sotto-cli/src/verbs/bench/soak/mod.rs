@@ -30,10 +30,11 @@ use super::load_generator::{BUSY, LoadGenerator};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::StageUnit;
+use crate::screen::progress::StageUnit;
 use crate::verbs::cleanup_on_signal;
-use publisher::Publisher;
+use publisher::{EpochParameters, Publisher};
 pub(super) use report::Report;
+use report::SoakRun;
 use resources::{ResourceUse, UsageSample};
 use results::{SoakContext, SoakResults};
 use server::ServerProcess;
@@ -88,78 +89,86 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     let offered = capacity * soak.load_factor;
     // Measured once everything was used, and its clients are gone.
     std::thread::sleep(Duration::from_millis(500));
-    let start = server.holds();
+    let start = server.usage();
 
     let rows = publisher.rows();
-    let world = SoakContext {
+    let context = SoakContext {
         url: server.url.clone(),
         table: &catalog.table,
         rows,
         over: AtomicBool::new(false),
-        book: Mutex::new(SoakResults::default()),
+        results: Mutex::new(SoakResults::default()),
     };
     let whole = Duration::from_secs(soak.seconds);
-    let every =
-        |parts: u32, least: Duration, most: u64| (whole / parts).clamp(least, Duration::from_secs(most));
+    let every = |parts: u32, min: Duration, max: u64| (whole / parts).clamp(min, Duration::from_secs(max));
     let (update, pause) =
         (every(12, Duration::from_millis(500), 60), every(100, Duration::from_millis(50), 2));
     let began = Instant::now();
     let samples = std::thread::scope(|scope| {
-        let (world, server) = (&world, &server);
+        let (context, server) = (&context, &server);
         for client in 0..STEADY {
             let each = Duration::from_secs_f64(STEADY as f64 / offered);
-            scope.spawn(move || clients::steady(world, client, each));
+            scope.spawn(move || clients::steady(context, client, each));
         }
-        scope.spawn(move || clients::newcomers(world, pause));
-        scope.spawn(move || broken_clients::run(world, pause));
-        let published = scope.spawn(move || publish(world, server, publisher, update));
+        scope.spawn(move || clients::newcomers(context, pause));
+        scope.spawn(move || broken_clients::run(context, pause));
+        let published = scope.spawn(move || publish(context, server, publisher, update));
         let mut samples = Vec::new();
         while began.elapsed() < whole && !published.is_finished() {
             std::thread::sleep(every(720, Duration::from_millis(20), 1));
-            samples.push(UsageSample { at: began.elapsed(), holds: server.holds() });
+            samples.push(UsageSample { at: began.elapsed(), usage: server.usage() });
             bars.at("soaking", began.elapsed().as_secs(), soak.seconds, StageUnit::Count("seconds"));
         }
-        world.over.store(true, Ordering::Relaxed);
+        context.over.store(true, Ordering::Relaxed);
         let published = published.join().map_err(|_| Failure::internal("the publisher thread panicked"))?;
         published.map(|()| samples)
     })?;
     let took = began.elapsed();
     bars.at("waiting for requests in flight", 0, 0, StageUnit::Share);
     let end = settled(&server, start.descriptors);
-    let left = if end.descriptors > start.descriptors { server.open_files() } else { Vec::new() };
-    let (kept, log) = (server.kept(), server.said());
+    let open_files = if end.descriptors > start.descriptors { server.open_files() } else { Vec::new() };
+    let (state_bytes, log) = (server.state_bytes(), server.log());
     let ended = server.end();
     bars.finish();
-    let book = world.book.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(Report::new(
-        &catalog,
-        (soak, threads),
-        (capacity, offered, took),
-        (start, ResourceUse::of(&samples, whole), end),
-        (book, kept, log, (ended, left)),
-    ))
+    let results = context.results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(Report::new(SoakRun {
+        catalog: &catalog,
+        threads,
+        max_growth: soak.max_growth,
+        capacity,
+        offered,
+        took,
+        start,
+        usage: ResourceUse::of(&samples, whole),
+        end,
+        results,
+        state_bytes,
+        log,
+        open_files,
+        ended,
+    }))
 }
 
 /// Publishes an epoch at intervals, until the end.
 fn publish(
-    world: &SoakContext<'_>,
+    context: &SoakContext<'_>,
     server: &ServerProcess,
     mut publisher: Publisher,
     every: Duration,
 ) -> Result<()> {
     let mut due = Instant::now() + every;
-    while !world.is_over() {
+    while !context.is_over() {
         if Instant::now() < due {
             std::thread::sleep(Duration::from_millis(20));
             continue;
         }
         let began = Instant::now();
         due = began + every;
-        let is_anew = publisher.next()?;
-        server.serves(world.table, publisher.epoch())?;
-        let mut book = world.book();
-        book.published.push(began.elapsed().as_secs_f64());
-        book.anew += u64::from(is_anew);
+        let parameters = publisher.next()?;
+        server.serves(context.table, publisher.epoch())?;
+        let mut results = context.results();
+        results.published.push(began.elapsed().as_secs_f64());
+        results.new_parameters += u64::from(parameters == EpochParameters::New);
     }
     Ok(())
 }
@@ -169,9 +178,9 @@ fn publish(
 fn settled(server: &ServerProcess, descriptors: usize) -> server::ProcessUsage {
     let began = Instant::now();
     loop {
-        let holds = server.holds();
-        if holds.descriptors <= descriptors || began.elapsed() > Duration::from_secs(30) {
-            return holds;
+        let usage = server.usage();
+        if usage.descriptors <= descriptors || began.elapsed() > Duration::from_secs(30) {
+            return usage;
         }
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Retention: the two epochs that a server answers for, and the deltas that it offers.
-const KEPT: Retention = Retention { images: 2, deltas: 16 };
+const RETENTION: Retention = Retention { images: 2, deltas: 16 };
 
 /// A table, and what is needed to make its next epoch.
 pub(super) struct Publisher {
@@ -26,6 +26,14 @@ pub(super) struct Publisher {
     rows: SoakRows,
     changes: PathBuf,
     epoch: u64,
+}
+
+/// The parameters of an epoch, compared with those of the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EpochParameters {
+    Same,
+    /// Others, so that all clients' keys have become useless.
+    New,
 }
 
 impl Publisher {
@@ -67,17 +75,16 @@ impl Publisher {
         self.epoch
     }
 
-    /// Makes the next epoch, from the changes alone if the scheme can. Returns whether all clients'
-    /// keys have become useless.
-    pub(super) fn next(&mut self) -> Result<bool> {
+    /// Makes the next epoch, from the changes alone if the scheme can.
+    pub(super) fn next(&mut self) -> Result<EpochParameters> {
         let before = self.digest()?;
         if self.entry.server.revise.is_none() {
             self.encode()?;
         } else {
             self.update()?;
         }
-        retain(&self.lock, KEPT, &silent).map_err(exit_mapping::db)?;
-        Ok(self.digest()? != before)
+        retain(&self.lock, RETENTION, &silent).map_err(exit_mapping::db)?;
+        Ok(if self.digest()? == before { EpochParameters::Same } else { EpochParameters::New })
     }
 
     fn digest(&self) -> Result<sotto_catalog::Hex32> {

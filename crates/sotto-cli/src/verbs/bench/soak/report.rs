@@ -1,9 +1,8 @@
 //! The report of a soak: a table for a person, figures for a script, and the faults.
 
-use super::Soak;
 use super::resources::{ResourceUse, UsagePoint, mib};
 use super::results::{ErrorCount, SoakResults};
-use super::server::ProcessUsage;
+use super::server::{ProcessUsage, ServerEnd};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::{grid, units};
@@ -59,15 +58,38 @@ pub(in crate::verbs::bench) struct Report {
     samples: Vec<UsagePoint>,
 }
 
+/// The measurements of a soak.
+pub(super) struct SoakRun<'a> {
+    pub(super) catalog: &'a Catalog,
+    /// Threads of the server.
+    pub(super) threads: usize,
+    /// Maximum growth of memory in percent.
+    pub(super) max_growth: f64,
+    /// Lookups a second that the server can answer.
+    pub(super) capacity: f64,
+    /// Lookups a second that clients asked for.
+    pub(super) offered: f64,
+    pub(super) took: Duration,
+    /// Resources of the server before the first client.
+    pub(super) start: ProcessUsage,
+    /// Resources of the server while clients made lookups.
+    pub(super) usage: ResourceUse,
+    /// Resources of the server after the last client.
+    pub(super) end: ProcessUsage,
+    pub(super) results: SoakResults,
+    /// Bytes of the server's state folder.
+    pub(super) state_bytes: u64,
+    pub(super) log: String,
+    /// Files that are open at the end, if there are more than at the start.
+    pub(super) open_files: Vec<String>,
+    /// How the server ended.
+    pub(super) ended: ServerEnd,
+}
+
 impl Report {
-    pub(super) fn new(
-        catalog: &Catalog,
-        (soak, threads): (&Soak, usize),
-        (capacity, offered, took): (f64, f64, Duration),
-        (start, level, end): (ProcessUsage, ResourceUse, ProcessUsage),
-        (book, kept, log, (ended, left)): (SoakResults, u64, String, (bool, Vec<String>)),
-    ) -> Self {
-        let mut ms: Vec<f64> = book.ms.iter().map(|ms| f64::from(*ms)).collect();
+    pub(super) fn new(run: SoakRun<'_>) -> Self {
+        let SoakRun { catalog, took, start, usage, end, results, .. } = run;
+        let mut ms: Vec<f64> = results.ms.iter().map(|ms| f64::from(*ms)).collect();
         ms.sort_by(f64::total_cmp);
         let lookups = ms.len() as u64;
         Report {
@@ -75,44 +97,44 @@ impl Report {
             scheme: catalog.scheme.clone(),
             rows: catalog.rows,
             row_bytes: catalog.row_bytes,
-            server_threads: threads,
+            server_threads: run.threads,
             seconds: took.as_secs_f64(),
-            capacity_per_second: capacity,
-            offered_per_second: offered,
+            capacity_per_second: run.capacity,
+            offered_per_second: run.offered,
             answered_per_second: lookups as f64 / took.as_secs_f64(),
             lookups,
-            wrong: book.wrong,
-            first_wrong: book.first_wrong,
-            errors: book.errors,
+            wrong: results.wrong,
+            first_wrong: results.first_wrong,
+            errors: results.errors,
             median_ms: ms.get(ms.len() / 2).copied().unwrap_or(0.0),
             p99_ms: p99(&ms),
             slowest_ms: ms.last().copied().unwrap_or(0.0),
-            epochs: book.published.len(),
-            epochs_with_new_parameters: book.anew,
-            published_slowest_seconds: book.published.iter().copied().fold(0.0, f64::max),
-            published_median_seconds: match book.published.len() {
+            epochs: results.published.len(),
+            epochs_with_new_parameters: results.new_parameters,
+            published_slowest_seconds: results.published.iter().copied().fold(0.0, f64::max),
+            published_median_seconds: match results.published.len() {
                 0 => 0.0,
-                _ => median(book.published.into_iter()),
+                _ => median(results.published.into_iter()),
             },
-            opened: book.opened,
-            moved: book.moved,
-            aborted: book.aborted,
+            opened: results.opened,
+            moved: results.moved,
+            aborted: results.aborted,
             memory_start_mib: mib(start.resident),
-            memory_warm_mib: mib(level.warm.resident),
-            memory_end_mib: mib(level.last.resident),
-            memory_peak_mib: mib(level.peak.resident),
+            memory_warm_mib: mib(usage.warm.resident),
+            memory_end_mib: mib(usage.last.resident),
+            memory_peak_mib: mib(usage.peak.resident),
             memory_idle_mib: mib(end.resident),
-            anonymous_warm_mib: mib(level.warm.anonymous),
-            anonymous_end_mib: mib(level.last.anonymous),
-            may_grow_percent: soak.max_growth,
+            anonymous_warm_mib: mib(usage.warm.anonymous),
+            anonymous_end_mib: mib(usage.last.anonymous),
+            may_grow_percent: run.max_growth,
             descriptors_start: start.descriptors,
             descriptors_end: end.descriptors,
-            descriptors_peak: level.peak.descriptors,
-            open_files: left,
-            kept_mib: mib(kept),
-            server_log: log.lines().take(20).map(str::to_owned).collect(),
-            server_ended_well: ended,
-            samples: level.drawn,
+            descriptors_peak: usage.peak.descriptors,
+            open_files: run.open_files,
+            kept_mib: mib(run.state_bytes),
+            server_log: run.log.lines().take(20).map(str::to_owned).collect(),
+            server_ended_well: run.ended == ServerEnd::Success,
+            samples: usage.points,
         }
     }
 
@@ -136,9 +158,9 @@ impl Report {
             faults.push(format!("memory grew by {:.1} %", self.growth_percent()));
         }
         if self.descriptors_end > self.descriptors_start {
-            let lost = self.descriptors_end - self.descriptors_start;
+            let more = self.descriptors_end - self.descriptors_start;
             faults.push(format!(
-                "{lost} files or connections are still open, of {}",
+                "{more} files or connections are still open, of {}",
                 self.open_files.join(", ")
             ));
         }
@@ -213,7 +235,7 @@ impl Report {
             ("opened", format!("{}, each with its keys, if any", units::count(self.opened))),
             (
                 "disconnected",
-                list(self.aborted.iter().map(|(place, count)| counted(place, *count)).collect()),
+                list(self.aborted.iter().map(|(point, count)| counted(point, *count)).collect()),
             ),
             (
                 "memory",

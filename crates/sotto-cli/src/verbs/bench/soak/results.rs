@@ -13,7 +13,7 @@ pub(super) struct SoakContext<'a> {
     pub(super) table: &'a TableName,
     pub(super) rows: SoakRows,
     pub(super) over: AtomicBool,
-    pub(super) book: Mutex<SoakResults>,
+    pub(super) results: Mutex<SoakResults>,
 }
 
 /// Results of all clients.
@@ -35,7 +35,7 @@ pub(super) struct SoakResults {
     /// For each published epoch, seconds from the changes to the answers.
     pub(super) published: Vec<f64>,
     /// Number of those epochs with parameters of their own.
-    pub(super) anew: u64,
+    pub(super) new_parameters: u64,
 }
 
 /// Errors of one kind.
@@ -50,8 +50,8 @@ pub(super) struct ErrorCount {
 
 impl SoakContext<'_> {
     /// Locks the results.
-    pub(super) fn book(&self) -> MutexGuard<'_, SoakResults> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn results(&self) -> MutexGuard<'_, SoakResults> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether clients have to end.
@@ -65,9 +65,9 @@ impl SoakContext<'_> {
             return;
         }
         let other = (1..epoch + 2).find(|at| self.rows.content(row, *at) == value);
-        let mut book = self.book();
-        book.wrong += 1;
-        book.first_wrong.get_or_insert_with(|| match other {
+        let mut results = self.results();
+        results.wrong += 1;
+        results.first_wrong.get_or_insert_with(|| match other {
             Some(other) => format!("row {row} of epoch {epoch} has the value of epoch {other}"),
             None => format!("row {row} of epoch {epoch} has bytes of no epoch"),
         });
@@ -75,8 +75,8 @@ impl SoakContext<'_> {
 
     /// Counts an error.
     pub(super) fn failed(&self, doing: &str, error: &ClientError) {
-        let mut book = self.book();
-        let kind = book.errors.entry(format!("{doing}: {}", error.code())).or_default();
+        let mut results = self.results();
+        let kind = results.errors.entry(format!("{doing}: {}", error.code())).or_default();
         if kind.count == 0 {
             kind.first = error.to_string();
         }
@@ -92,15 +92,15 @@ mod tests {
     #[test]
     fn an_answer_of_another_epoch_is_wrong_and_named() {
         let (name, rows) = ("t".parse().unwrap(), SoakRows { rows: 100, row_bytes: 16 });
-        let (url, over, book) = (String::new(), AtomicBool::new(false), Mutex::default());
-        let world = SoakContext { url, table: &name, rows, over, book };
+        let (url, over, results) = (String::new(), AtomicBool::new(false), Mutex::default());
+        let context = SoakContext { url, table: &name, rows, over, results };
         // The first row changes with each epoch.
-        world.check(0, 3, &rows.content(0, 3));
-        assert_eq!(world.book().wrong, 0);
-        world.check(0, 3, &rows.content(0, 2));
-        world.check(0, 3, &[0; 16]);
-        let book = world.book();
-        let first = book.first_wrong.as_deref().unwrap();
-        assert_eq!((book.wrong, first), (2, "row 0 of epoch 3 was answered as it is at epoch 2"));
+        context.check(0, 3, &rows.content(0, 3));
+        assert_eq!(context.results().wrong, 0);
+        context.check(0, 3, &rows.content(0, 2));
+        context.check(0, 3, &[0; 16]);
+        let results = context.results();
+        let first = results.first_wrong.as_deref().unwrap();
+        assert_eq!((results.wrong, first), (2, "row 0 of epoch 3 was answered as it is at epoch 2"));
     }
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const SESSIONS: usize = 24;
 
 /// Maximum time of any wait.
-const PATIENCE: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// The resources of the process at one moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,11 +30,19 @@ pub(super) struct ProcessUsage {
     pub(super) descriptors: usize,
 }
 
+/// How a server process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ServerEnd {
+    Success,
+    /// With an error, or not at all.
+    Failure,
+}
+
 /// A running server process.
 pub(super) struct ServerProcess {
     child: Child,
     /// Output of the process, open as long as it runs, since it may print.
-    _said: BufReader<ChildStdout>,
+    _stdout: BufReader<ChildStdout>,
     pub(super) url: String,
     state: PathBuf,
     log: PathBuf,
@@ -58,17 +66,17 @@ impl ServerProcess {
             .spawn()
             .map_err(cannot)?;
         let mut first = String::new();
-        let said = child.stdout.take().ok_or_else(|| Failure::internal("the server prints nothing"))?;
-        let mut said = BufReader::new(said);
-        let read = said.read_line(&mut first);
+        let stdout = child.stdout.take().ok_or_else(|| Failure::internal("the server prints nothing"))?;
+        let mut stdout = BufReader::new(stdout);
+        let read = stdout.read_line(&mut first);
         let hello: serde_json::Value = serde_json::from_str(&first).unwrap_or_default();
         let Some(url) = hello.get("public").and_then(|url| url.as_str()).filter(|_| read.is_ok()) else {
             let _ = child.kill();
             let _ = child.wait();
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
-            return Err(Failure::internal(format!("the server does not start: {first}{said}")));
+            let log = std::fs::read_to_string(&log).unwrap_or_default();
+            return Err(Failure::internal(format!("the server does not start: {first}{log}")));
         };
-        Ok(ServerProcess { url: url.to_owned(), child, _said: said, state, log })
+        Ok(ServerProcess { url: url.to_owned(), child, _stdout: stdout, state, log })
     }
 
     /// The process id.
@@ -77,9 +85,9 @@ impl ServerProcess {
     }
 
     /// The current resources; zero if the process is gone.
-    pub(super) fn holds(&self) -> ProcessUsage {
-        let place = Path::new("/proc").join(self.id().to_string());
-        let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
+    pub(super) fn usage(&self) -> ProcessUsage {
+        let folder = Path::new("/proc").join(self.id().to_string());
+        let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
         let of = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
             let kib: u64 = line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0);
@@ -88,14 +96,14 @@ impl ServerProcess {
         ProcessUsage {
             resident: of("VmRSS:"),
             anonymous: of("RssAnon:"),
-            descriptors: std::fs::read_dir(place.join("fd")).map(Iterator::count).unwrap_or(0),
+            descriptors: std::fs::read_dir(folder.join("fd")).map(Iterator::count).unwrap_or(0),
         }
     }
 
     /// The open files, by the system's names.
     pub(super) fn open_files(&self) -> Vec<String> {
-        let place = Path::new("/proc").join(self.id().to_string()).join("fd");
-        let files = std::fs::read_dir(place).into_iter().flatten().flatten();
+        let folder = Path::new("/proc").join(self.id().to_string()).join("fd");
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let names = files.filter_map(|file| std::fs::read_link(file.path()).ok());
         let mut names: Vec<_> = names.map(|name| name.display().to_string()).collect();
         names.sort();
@@ -103,7 +111,7 @@ impl ServerProcess {
     }
 
     /// Bytes of the state that outlives a restart.
-    pub(super) fn kept(&self) -> u64 {
+    pub(super) fn state_bytes(&self) -> u64 {
         let files = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     }
@@ -117,8 +125,8 @@ impl ServerProcess {
             let catalog = catalog.and_then(|response| SignedCatalog::parse(&response.body).ok());
             match catalog.and_then(|signed| signed.verify(None).ok()) {
                 Some(catalog) if catalog.epoch.0 >= epoch => return Ok(()),
-                _ if began.elapsed() > PATIENCE => {
-                    return Err(Failure::internal(format!("epoch {epoch} is not served: {}", self.said())));
+                _ if began.elapsed() > MAX_WAIT => {
+                    return Err(Failure::internal(format!("epoch {epoch} is not served: {}", self.log())));
                 }
                 _ => std::thread::sleep(Duration::from_millis(20)),
             }
@@ -126,25 +134,25 @@ impl ServerProcess {
     }
 
     /// Lines of its log about faults: it logs warnings and errors.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends the process as a supervisor does. Returns whether it ended well.
-    pub(super) fn end(mut self) -> bool {
-        let asked = stop(self.id());
+    /// Ends the process as a supervisor does.
+    pub(super) fn end(mut self) -> ServerEnd {
+        let sent = stop(self.id());
         let began = Instant::now();
-        while asked && began.elapsed() < PATIENCE {
+        while sent && began.elapsed() < MAX_WAIT {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return status.success();
+                return if status.success() { ServerEnd::Success } else { ServerEnd::Failure };
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        false
+        ServerEnd::Failure
     }
 }
 
-/// Asks a process to end, as a supervisor does.
+/// Sends a process the signal to end, as a supervisor does. Returns whether there is such a process.
 pub(super) fn stop(id: u32) -> bool {
     let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())

@@ -16,7 +16,7 @@ mod sample;
 mod setup;
 
 use super::Demo;
-use super::setup::beside;
+use super::setup::next_to;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use lookups::{NameLookup, Proof};
@@ -47,8 +47,8 @@ impl Demo {
         let why = "no certificate of the log has a domain name";
         let example = sample.example().ok_or_else(|| Failure::input(why))?;
         narration::data(screen, &sample)?;
-        let kept = self.dir.as_deref().map(|dir| beside(dir, setup::NAMES));
-        let stage = LogServer::new(&sample, scratch, kept, self.threads.into(), screen)?;
+        let folder = self.dir.as_deref().map(|dir| next_to(dir, setup::NAMES));
+        let stage = LogServer::new(&sample, scratch, folder, self.threads.into(), screen)?;
         narration::staged(screen, &stage)?;
 
         let mut names = vec![example.to_owned(), NOT_THERE.to_owned()];

@@ -41,8 +41,8 @@ pub(in crate::verbs::demo) struct Sample {
 }
 
 /// Finds the sample: at the given path, or in the project.
-pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
-    crate::verbs::demo::find(given, DEFAULT, |path| path.is_dir()).ok_or_else(|| {
+pub(super) fn find(path: Option<&Path>) -> Result<PathBuf> {
+    crate::verbs::demo::find(path, DEFAULT, |path| path.is_dir()).ok_or_else(|| {
         Failure::missing(format!("the demo's log is missing: {DEFAULT}"))
             .fix("run the demo in a checkout of the project, or give --log DIR")
     })

@@ -57,21 +57,21 @@ impl LogServer {
     pub(super) fn new(
         sample: &Sample,
         scratch: &Path,
-        kept: Option<PathBuf>,
+        folder: Option<PathBuf>,
         threads: usize,
         screen: Screen,
     ) -> Result<Self> {
         let log_key = signed(sample, &scratch.join("log"))?;
-        let names = names(sample, scratch, &kept.unwrap_or_else(|| scratch.join(NAMES)), screen)?;
+        let names = names(sample, scratch, &folder.unwrap_or_else(|| scratch.join(NAMES)), screen)?;
 
         let began = Instant::now();
         let out = scratch.join(PROOFS);
         let key = log_key.to_string();
         let log = scratch.join("log");
-        let given = [log.as_os_str(), "--log-key".as_ref(), key.as_ref(), "--out".as_ref(), out.as_os_str()];
+        let args = [log.as_os_str(), "--log-key".as_ref(), key.as_ref(), "--out".as_ref(), out.as_os_str()];
         let more =
             ["--layout", "static-ct", "--design", "color", "--public-layers", "0", "--scheme", "simplepir/1"];
-        merkle::build(given.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
+        merkle::build(args.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
         let took = began.elapsed();
         let missing = || Failure::internal("the built stack is missing");
         let (signature, stack) =
@@ -151,7 +151,7 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
                 seed: PublicSeed::fresh(&mut rng),
             }),
         },
-        room: 0,
+        headroom: 0,
         replace: false,
         lookups: LOOKUPS,
         goal,

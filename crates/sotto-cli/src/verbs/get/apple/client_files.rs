@@ -28,7 +28,7 @@ pub(super) struct ClientFiles {
     /// Slot in the keyring; `None` for keys of one call.
     ring: Option<(Keyring, KeyringSlot)>,
     /// File of revealed shards; `None` without a folder: then no shard may be revealed.
-    told: Option<SharedFile>,
+    revealed: Option<SharedFile>,
     server: String,
     use_case: String,
     /// User name that the caller has set.
@@ -47,10 +47,11 @@ pub(super) struct LookupKeys {
 /// Contents of the file of revealed shards.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToldFile {
+struct RevealedShards {
     format: String,
     server: String,
-    told: ShardHistory,
+    #[serde(rename = "told")]
+    history: ShardHistory,
 }
 
 impl ClientFiles {
@@ -59,14 +60,14 @@ impl ClientFiles {
     pub(super) fn open(remote: &ConnectArgs, url: &str, use_case: &str, user: Option<&str>) -> Result<Self> {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
         let name = format!("{}:{use_case}{}", use_case.len(), user.unwrap_or_default());
-        let hook = KeyringSlot::of(&format!("apple {url}"), &name);
-        let ring = remote.keyring()?.map(|ring| (ring, hook));
+        let slot = KeyringSlot::of(&format!("apple {url}"), &name);
+        let ring = remote.keyring()?.map(|ring| (ring, slot));
         let dir = remote.state.clone().or_else(client_events::default_dir);
         let file = format!("{}.shards", &blake3::hash(url.as_bytes()).to_hex()[..32]);
-        let told = dir.map(|dir| SharedFile::open(&dir.join("apple"), &file)).transpose()?;
+        let revealed = dir.map(|dir| SharedFile::open(&dir.join("apple"), &file)).transpose()?;
         Ok(ClientFiles {
             ring,
-            told,
+            revealed,
             server: url,
             use_case: use_case.to_owned(),
             user: user.map(str::to_owned),
@@ -91,17 +92,17 @@ impl ClientFiles {
     /// The keys of the next request: the ones in the keyring, or new ones if those have expired.
     fn next_keys(&self, queries: u64, rng: &mut dyn CryptoRng) -> Result<ActiveKeys> {
         let limits = KeyLimits::default();
-        let Some((ring, hook)) = &self.ring else {
+        let Some((ring, slot)) = &self.ring else {
             return Ok(ActiveKeys::create(None, limits, LookupKeys::draw(rng), queries, rng)?);
         };
-        let turn = ring.lock(hook, self.max_wait)?;
-        if let Some(active) = ActiveKeys::load(ring, hook, limits, queries)?
+        let lock = ring.lock(slot, self.max_wait)?;
+        if let Some(active) = ActiveKeys::load(ring, slot, limits, queries)?
             && LookupKeys::parse(active.keys(), None).is_some()
         {
             return Ok(active);
         }
         // A process that did not get the lock uses keys of its own.
-        let place = turn.is_some().then(|| (ring.clone(), hook.clone()));
+        let place = lock.is_some().then(|| (ring.clone(), slot.clone()));
         Ok(ActiveKeys::create(place, limits, LookupKeys::draw(rng), queries, rng)?)
     }
 
@@ -114,11 +115,11 @@ impl ClientFiles {
 
     /// The client of a configuration, if `policy` accepts what its lookups reveal, together with
     /// what was revealed to the server before. The revealed shards are stored first.
-    pub(super) fn client(&self, told: Bytes, policy: &mut ConfigPolicy, keys: &KeySeed) -> Result<Client> {
+    pub(super) fn client(&self, config: Bytes, policy: &mut ConfigPolicy, keys: &KeySeed) -> Result<Client> {
         let learn = |history: &mut ShardHistory| {
-            Client::of_config(&self.use_case, told, policy, history, keys).map_err(refused)
+            Client::of_config(&self.use_case, config, policy, history, keys).map_err(refused)
         };
-        let Some(file) = &self.told else {
+        let Some(file) = &self.revealed else {
             let client = learn(&mut ShardHistory::default())?;
             return match client.parts_told() {
                 1 => Ok(client),
@@ -128,17 +129,17 @@ impl ClientFiles {
         };
         file.change(self.max_wait, |before| {
             let damaged = |why: String| {
-                let what = format!(
+                let message = format!(
                     "the record of shards revealed to servers is unreadable in {}: {why}",
                     file.path().display()
                 );
-                Failure::new(Exit::Storage, what).fix(
+                Failure::new(Exit::Storage, message).fix(
                     "restore a copy; without one, delete the file, after which that server can learn more of a key",
                 )
             };
-            let mut history = match before.as_deref().map(serde_json::from_slice::<ToldFile>) {
+            let mut history = match before.as_deref().map(serde_json::from_slice::<RevealedShards>) {
                 None => ShardHistory::default(),
-                Some(Ok(read)) if read.format == FORMAT => read.told,
+                Some(Ok(read)) if read.format == FORMAT => read.history,
                 Some(Ok(read)) => {
                     return Err(damaged(format!(
                         "format is {:?}, expected {FORMAT}",
@@ -149,7 +150,7 @@ impl ClientFiles {
             };
             let client = learn(&mut history)?;
             let server = self.server.clone();
-            let after = ToldFile { format: FORMAT.to_owned(), server, told: history };
+            let after = RevealedShards { format: FORMAT.to_owned(), server, history };
             let after = serde_json::to_vec_pretty(&after).map_err(|error| damaged(error.to_string()))?;
             Ok((after, client))
         })

@@ -1,19 +1,14 @@
-//! The connection to a server of Apple's lookups: the headers of every request and, if the server
-//! requires one, a token.
+//! The connection to a server of Apple's lookups, with the headers of every request.
 
 #[cfg(feature = "ohttp")]
 use super::relay::Relay;
-use super::tokens::Tokens;
-use crate::exit_mapping;
-use crate::failure::{Failure, Result};
+use super::transport;
+use crate::failure::Result;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
-use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_client::transport::{Request, Response, Transport};
 use sotto_core::CryptoRng;
 #[cfg(feature = "ohttp")]
 use std::path::Path;
-
-/// Maximum bytes of an answer.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// A connection to one server, with the headers of its requests.
 pub(super) struct AppleConnection {
@@ -21,7 +16,6 @@ pub(super) struct AppleConnection {
     settings: HttpSettings,
     /// Headers of every request.
     headers: Vec<Header>,
-    tokens: Option<Tokens>,
     #[cfg(feature = "ohttp")]
     relay: Option<Relay>,
     /// Connection for requests with the common headers only.
@@ -38,7 +32,6 @@ impl AppleConnection {
             url: url.to_owned(),
             settings,
             headers,
-            tokens: None,
             #[cfg(feature = "ohttp")]
             relay: None,
             http,
@@ -46,7 +39,7 @@ impl AppleConnection {
     }
 
     /// Sets the user of all further requests.
-    pub(super) fn speak_as(&mut self, user: &str) -> Result<()> {
+    pub(super) fn set_user(&mut self, user: &str) -> Result<()> {
         if self.headers.iter().any(|(name, value)| *name == USER && value == user) {
             return Ok(());
         }
@@ -60,7 +53,7 @@ impl AppleConnection {
 
     /// Sends all further requests through this relay, those to the token issuer too.
     #[cfg(feature = "ohttp")]
-    pub(super) fn by_relay(&mut self, relay: &str, keys: &Path) -> Result<()> {
+    pub(super) fn use_relay(&mut self, relay: &str, keys: &Path) -> Result<()> {
         self.relay = Some(Relay::new(relay, &self.url, keys, &self.settings)?);
         Ok(())
     }
@@ -78,34 +71,9 @@ impl AppleConnection {
         &self.url
     }
 
-    /// Adds a token to each further request.
-    pub(super) fn with_tokens(&mut self, tokens: Tokens) {
-        self.tokens = Some(tokens);
-    }
-
-    /// Fetches a batch of tokens, whatever is left of the previous one. Returns how many arrived.
-    pub(super) fn fetch_tokens(&mut self, rng: &mut dyn CryptoRng) -> Result<usize> {
-        let Some(mut tokens) = self.tokens.take() else { return Ok(0) };
-        let count = tokens.fetch(self, rng);
-        self.tokens = Some(tokens);
-        count
-    }
-
-    /// Fetches the next batch of tokens if few are left.
-    pub(super) fn refill_tokens(&mut self, rng: &mut dyn CryptoRng) {
-        if let Some(mut tokens) = self.tokens.take() {
-            tokens.refill(self, rng);
-            self.tokens = Some(tokens);
-        }
-    }
-
-    pub(super) fn post(&mut self, path: &str, body: Vec<u8>, rng: &mut dyn CryptoRng) -> Result<Response> {
-        let request = Request::post(path.to_owned(), body, MAX_BYTES);
-        let Some(mut tokens) = self.tokens.take() else { return self.call(None, &request, rng) };
-        let headers = self.headers.clone();
-        let answer = tokens.send(self, headers, &request, rng);
-        self.tokens = Some(tokens);
-        answer
+    /// The headers of every request.
+    pub(super) fn headers(&self) -> &[Header] {
+        &self.headers
     }
 
     /// A connection for requests with these headers.
@@ -148,7 +116,3 @@ pub(super) struct Connection {
 
 /// Header with the name under which the server stores keys.
 const USER: &str = "user-identifier";
-
-pub(super) fn transport(error: TransportError) -> Failure {
-    exit_mapping::client(error.into())
-}

@@ -2,7 +2,7 @@
 //! gateway, and a relay passes it on. The server does not learn this machine's address, and the
 //! relay does not learn the contents.
 
-use super::connection::transport;
+use super::transport;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use std::time::Duration;
 const MAX_KEYS: u64 = 64 << 10;
 
 /// Maximum bytes of a response besides its content.
-const AROUND: u64 = 64 << 10;
+const MAX_OVERHEAD: u64 = 64 << 10;
 
 /// A relay, and the keys of the gateway behind it.
 pub(super) struct Relay {
@@ -68,8 +68,8 @@ impl Relay {
         };
         let unsealed = |_| Failure::new(Exit::Peer, "cannot encrypt to the gateway's key");
         let (sealed, pending) = client::seal(&self.key, &inner.to_bytes(), rng).map_err(unsealed)?;
-        let most = request.limit.saturating_add(AROUND);
-        let answer = self.http.call(&Request::post(String::new(), sealed, most)).map_err(transport)?;
+        let limit = request.limit.saturating_add(MAX_OVERHEAD);
+        let answer = self.http.call(&Request::post(String::new(), sealed, limit)).map_err(transport)?;
         if !answer.is_success() {
             return Err(refused(&answer));
         }

@@ -6,7 +6,7 @@
 //! their use, and a request takes a stored one. If a server refuses a token, to see who fetches
 //! others then, the call ends.
 
-use super::connection::{AppleConnection, Connection, Header};
+use super::connection::{AppleConnection, Connection};
 use super::{now, why};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -38,23 +38,22 @@ impl Tokens {
     pub(super) fn open(remote: &ConnectArgs, url: &str, user_token: &str, stored_only: bool) -> Result<Self> {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
         let user = blake3::hash(user_token.as_bytes()).to_hex();
-        let hook = KeyringSlot::of(&format!("tokens {url}"), &user);
-        let place = remote.token_keyring()?.map(|ring| (ring, hook));
+        let slot = KeyringSlot::of(&format!("tokens {url}"), &user);
+        let place = remote.token_keyring()?.map(|ring| (ring, slot));
         let store = TokenStore::new(place, TOKEN, remote.max_wait);
         Ok(Tokens { store, user_token: user_token.to_owned(), stored_only })
     }
 
-    /// Sends a request with these headers and a token, which is removed from the disk before.
+    /// Sends a request with a token, which is removed from the disk before.
     pub(super) fn send(
         &mut self,
-        line: &mut AppleConnection,
-        headers: Vec<Header>,
+        server: &mut AppleConnection,
         request: &Request,
         rng: &mut dyn CryptoRng,
     ) -> Result<Response> {
         let stored = match self.stored_only {
             true => self.store.take(rng)?,
-            false => self.store.take_or_fetch(rng, |rng| issued(line, &self.user_token, rng))?,
+            false => self.store.take_or_fetch(rng, |rng| issued(server, &self.user_token, rng))?,
         };
         let stored = stored.ok_or_else(|| {
             Failure::new(Exit::Refused, "no stored token is left")
@@ -62,9 +61,9 @@ impl Tokens {
         })?;
         let token =
             Token::take(&stored.bytes).ok_or_else(|| Failure::internal("a stored token is malformed"))?;
-        let said = headers.into_iter().chain([(AUTHORIZATION, header(&token))]).collect();
-        let mut connection = line.connection(said)?;
-        let response = line.call(Some(&mut connection), request, rng)?;
+        let headers = server.headers().iter().cloned().chain([(AUTHORIZATION, header(&token))]).collect();
+        let mut connection = server.connection(headers)?;
+        let response = server.call(Some(&mut connection), request, rng)?;
         if response.status != 401 {
             return Ok(response);
         }
@@ -77,42 +76,42 @@ impl Tokens {
     }
 
     /// Fetches a batch, whatever is left of the previous one. Returns how many tokens arrived.
-    pub(super) fn fetch(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
+    pub(super) fn fetch(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
         if !self.store.is_kept() {
             return Err(Failure::usage("no cache folder for tokens").fix("give --cache DIR"));
         }
-        let tokens = issued(line, &self.user_token, rng)?;
+        let tokens = issued(server, &self.user_token, rng)?;
         self.store.replace(&tokens, rng)?;
         Ok(tokens.len())
     }
 
     /// Fetches the next batch if few are left. An error is reported by the call that finds no
     /// token.
-    pub(super) fn refill(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) {
+    pub(super) fn refill(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) {
         if !self.stored_only && self.store.begin_refill(rng).unwrap_or(false) {
-            let _ = self.fetch(line, rng);
+            let _ = self.fetch(server, rng);
         }
     }
 }
 
 /// A batch of tokens from the issuer. Fewer arrive only if the user may have no more.
-fn issued(line: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
+fn issued(server: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
     let get = |path: &str| Request::get(path.to_owned(), MAX_ISSUER_BYTES);
-    let mut everybody = line.connection(Vec::new())?;
-    let directory = ask(line, &mut everybody, &get(DIRECTORY), rng)?;
+    let mut everybody = server.connection(Vec::new())?;
+    let directory = call(server, &mut everybody, &get(DIRECTORY), rng)?;
     let directory = serde_json::from_slice(&directory)
         .map_err(|error| Failure::new(Exit::Peer, format!("the issuer's directory is not JSON: {error}")))?;
-    let mut user = line.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
-    let key = ask(line, &mut user, &get(KEY), rng)?;
+    let mut user = server.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
+    let key = call(server, &mut user, &get(KEY), rng)?;
     let bad = |error: TokenError| Failure::new(Exit::Peer, error.to_string());
     let name =
-        line.url().split("://").last().and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+        server.url().split("://").last().and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
     let client = Client::new(&key, &directory, &challenge(name), now()).map_err(bad)?;
     let mut tokens = Vec::with_capacity(TOKEN_BATCH);
     while tokens.len() < TOKEN_BATCH {
         let (body, pending) = client.request(rng).map_err(bad)?;
         let request = Request::post(ISSUE.to_owned(), body, MAX_ISSUER_BYTES);
-        let response = line.call(Some(&mut user), &request, rng)?;
+        let response = server.call(Some(&mut user), &request, rng)?;
         if response.status == 429 && !tokens.is_empty() {
             break;
         }
@@ -121,13 +120,13 @@ fn issued(line: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng)
     Ok(tokens)
 }
 
-fn ask(
-    line: &mut AppleConnection,
+fn call(
+    server: &mut AppleConnection,
     connection: &mut Connection,
     request: &Request,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u8>> {
-    granted(line.call(Some(connection), request, rng)?)
+    granted(server.call(Some(connection), request, rng)?)
 }
 
 /// The tokens in the issuer's response.

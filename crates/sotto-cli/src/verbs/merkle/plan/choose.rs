@@ -16,7 +16,7 @@ pub(in crate::verbs::merkle) struct PlanRequest {
     pub(in crate::verbs::merkle) leaves: u64,
     /// Number of proofs that one client makes before the log's next epoch.
     pub(in crate::verbs::merkle) lookups: u64,
-    pub(in crate::verbs::merkle) aim: CostGoal,
+    pub(in crate::verbs::merkle) goal: CostGoal,
     /// Only scheme to consider.
     pub(in crate::verbs::merkle) scheme: Option<SchemeArg>,
 }
@@ -31,15 +31,15 @@ pub(in crate::verbs::merkle) struct Candidate {
 /// The ranking of all layouts.
 pub(in crate::verbs::merkle) struct LayoutRanking {
     /// Best layout of each family, the cheapest first. There is at least one.
-    pub(in crate::verbs::merkle) offers: Vec<Candidate>,
+    pub(in crate::verbs::merkle) candidates: Vec<Candidate>,
     /// Excluded layouts: layout, scheme, reason.
     pub(super) refused: Vec<(String, &'static str, String)>,
 }
 
 /// The schemes to consider: those of one server whose clients have no durable state and do not
 /// stream whole tables, since the user has to decide about the others.
-fn schemes(wish: &PlanRequest) -> Vec<&'static SchemeEntry> {
-    match wish.scheme {
+fn schemes(request: &PlanRequest) -> Vec<&'static SchemeEntry> {
+    match request.scheme {
         Some(scheme) => vec![scheme.entry()],
         None => sotto_registry::SCHEMES.iter().copied().filter(|entry| is_plain(entry)).collect(),
     }
@@ -60,19 +60,21 @@ fn streams(entry: &SchemeEntry) -> bool {
 
 /// Computes the cost of layouts, and selects the best of each family.
 pub(in crate::verbs::merkle) fn choose(
-    wish: &PlanRequest,
+    request: &PlanRequest,
     families: Vec<Vec<Layout>>,
 ) -> Result<LayoutRanking> {
-    let mut prices = CostCache::new(wish.lookups, wish.aim.goal());
-    let (mut offers, mut refused) = (Vec::new(), Vec::new());
+    let mut prices = CostCache::new(request.lookups, request.goal.goal());
+    let (mut candidates, mut refused) = (Vec::new(), Vec::new());
     for family in families {
         let mut best: Option<Candidate> = None;
         let mut not: Vec<(String, &'static str, String)> = Vec::new();
         for layout in family {
-            for scheme in schemes(wish) {
+            for scheme in schemes(request) {
                 match prices.of(&layout, scheme) {
                     Ok(price)
-                        if best.as_ref().is_none_or(|best| price.by(wish.aim) < best.price.by(wish.aim)) =>
+                        if best
+                            .as_ref()
+                            .is_none_or(|best| price.by(request.goal) < best.price.by(request.goal)) =>
                     {
                         best = Some(Candidate { layout: layout.clone(), price });
                     }
@@ -88,40 +90,40 @@ pub(in crate::verbs::merkle) fn choose(
         if best.is_none() {
             refused.append(&mut not);
         }
-        offers.extend(best);
+        candidates.extend(best);
     }
-    offers.sort_by(|x, y| x.price.by(wish.aim).total_cmp(&y.price.by(wish.aim)));
-    if offers.is_empty() {
+    candidates.sort_by(|x, y| x.price.by(request.goal).total_cmp(&y.price.by(request.goal)));
+    if candidates.is_empty() {
         let why = refused.first().map_or_else(
             || "no design fits".to_owned(),
             |(layout, scheme, why)| format!("{layout} with {scheme}: {why}"),
         );
-        let text = format!("no scheme fits a log of {} leaves ({why})", wish.leaves);
+        let text = format!("no scheme fits a log of {} leaves ({why})", request.leaves);
         return Err(Failure::new(Exit::Params, text).fix("give another --scheme or --design"));
     }
-    Ok(LayoutRanking { offers, refused })
+    Ok(LayoutRanking { candidates, refused })
 }
 
 impl LayoutRanking {
     /// The cheapest layout.
     pub(in crate::verbs::merkle) fn best(&self) -> Option<&Candidate> {
-        self.offers.first()
+        self.candidates.first()
     }
 
     /// The choice in one line, and the alternative.
-    pub(in crate::verbs::merkle) fn said(&self, wish: &PlanRequest) -> String {
-        let Some((best, others)) = self.offers.split_first() else { return String::new() };
-        let cost = |offer: &Candidate| match wish.aim {
-            CostGoal::Time => units::time(offer.price.time()),
-            CostGoal::ServerTime => units::time(offer.price.server()),
-            CostGoal::TotalBytes => units::bytes(offer.price.bytes()),
+    pub(in crate::verbs::merkle) fn summary(&self, request: &PlanRequest) -> String {
+        let Some((best, others)) = self.candidates.split_first() else { return String::new() };
+        let cost = |candidate: &Candidate| match request.goal {
+            CostGoal::Time => units::time(candidate.price.time()),
+            CostGoal::ServerTime => units::time(candidate.price.server()),
+            CostGoal::TotalBytes => units::bytes(candidate.price.bytes()),
         };
-        let named = |offer: &Candidate| {
-            format!("{} with {}, {}", offer.layout.title(), offer.price.scheme.id, cost(offer))
+        let named = |candidate: &Candidate| {
+            format!("{} with {}, {}", candidate.layout.title(), candidate.price.scheme.id, cost(candidate))
         };
         let others: Vec<_> = others.iter().map(named).collect();
         let over = if others.is_empty() { String::new() } else { format!("; over {}", others.join("; ")) };
-        format!("{} per proof, by {} (--goal){over}", named(best), wish.aim.name())
+        format!("{} per proof, by {} (--goal){over}", named(best), request.goal.name())
     }
 }
 

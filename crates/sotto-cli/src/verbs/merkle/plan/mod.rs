@@ -84,16 +84,16 @@ pub(super) struct CostArgs {
 
 impl Plan {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let CostArgs { lookups, goal: aim } = self.weights;
-        let wish = PlanRequest { leaves: self.leaves()?, lookups, aim, scheme: self.scheme };
-        let plan = choose::choose(&wish, layout::families(wish.leaves)?)?;
-        screen.say(format!("a log of {} leaves\n", units::count(wish.leaves)))?;
+        let CostArgs { lookups, goal } = self.weights;
+        let request = PlanRequest { leaves: self.leaves()?, lookups, goal, scheme: self.scheme };
+        let plan = choose::choose(&request, layout::families(request.leaves)?)?;
+        screen.say(format!("a log of {} leaves\n", units::count(request.leaves)))?;
         screen.say(table(&plan))?;
         for (layout, scheme, why) in &plan.refused {
             screen.say(format!("excluded: {layout} with {scheme} ({why})"))?;
         }
-        screen.say(format!("\n{}", plan.said(&wish)))?;
-        let all = wish.leaves.saturating_mul(32);
+        screen.say(format!("\n{}", plan.summary(&request)))?;
+        let all = request.leaves.saturating_mul(32);
         screen.say(format!(
             "baseline: all leaf hashes are {}; a client that downloads them once ({} for each of {} \
              proofs) needs no private lookups",
@@ -107,7 +107,7 @@ impl Plan {
             work::OPS_PER_NANOSECOND,
             work::OPS_PER_NANOSECOND / work::READ_BYTE
         ))?;
-        screen.report(&report(&wish, &plan))
+        screen.report(&report(&request, &plan))
     }
 
     fn leaves(&self) -> Result<u64> {
@@ -139,8 +139,8 @@ fn table(plan: &Plans) -> String {
         ("client", true),
         ("total", true),
     ];
-    let row = |offer: &Candidate| {
-        let Candidate { layout, price } = offer;
+    let row = |candidate: &Candidate| {
+        let Candidate { layout, price } = candidate;
         vec![
             layout.title(),
             price.scheme.id.to_string(),
@@ -156,25 +156,25 @@ fn table(plan: &Plans) -> String {
             units::time(price.time()),
         ]
     };
-    grid::grid(&columns, plan.offers.iter().map(row))
+    grid::grid(&columns, plan.candidates.iter().map(row))
 }
 
-fn report(wish: &PlanRequest, plan: &Plans) -> Value {
+fn report(request: &PlanRequest, plan: &Plans) -> Value {
     json!({
-        "leaves": wish.leaves,
-        "lookups": wish.lookups,
-        "goal": wish.aim.name(),
+        "leaves": request.leaves,
+        "lookups": request.lookups,
+        "goal": request.goal.name(),
         "ops_per_nanosecond": work::OPS_PER_NANOSECOND,
-        "chosen": plan.best().map(offer),
-        "considered": plan.offers.iter().map(offer).collect::<Vec<_>>(),
+        "chosen": plan.best().map(candidate),
+        "considered": plan.candidates.iter().map(candidate).collect::<Vec<_>>(),
         "refused": plan.refused.iter().map(|(design, scheme, why)| {
             json!({ "design": design, "scheme": scheme, "why": why })
         }).collect::<Vec<_>>(),
     })
 }
 
-fn offer(offer: &Candidate) -> Value {
-    let Candidate { layout, price } = offer;
+fn candidate(candidate: &Candidate) -> Value {
+    let Candidate { layout, price } = candidate;
     json!({
         "design": layout.title(),
         "scheme": price.scheme.id.to_string(),

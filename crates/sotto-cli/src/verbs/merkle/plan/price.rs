@@ -27,13 +27,13 @@ impl CostGoal {
 
     /// The name of the goal on the command line.
     pub(in crate::verbs::merkle) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, aim)| *aim == self).map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, goal)| *goal == self).map_or("", |(name, _)| name)
     }
 
     pub(in crate::verbs::merkle) fn parse(name: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(|(name, _)| name).join(", ");
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, aim)| *aim).ok_or_else(|| format!("expected one of {}", known()))
+        found.map(|(_, goal)| *goal).ok_or_else(|| format!("expected one of {}", known()))
     }
 
     /// The goal of the tables' parameters.
@@ -101,9 +101,9 @@ impl ProofCost {
     }
 
     /// The value that a goal minimizes. The other costs break ties.
-    pub(super) fn by(&self, aim: CostGoal) -> f64 {
+    pub(super) fn by(&self, goal: CostGoal) -> f64 {
         let time = self.time().as_secs_f64();
-        match aim {
+        match goal {
             CostGoal::Time => time,
             CostGoal::ServerTime => self.server().as_secs_f64() + time * 1e-3,
             CostGoal::TotalBytes => self.bytes() as f64 + time,

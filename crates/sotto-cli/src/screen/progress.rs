@@ -4,28 +4,19 @@
 //! done, and names the current stage, how much of it is done, in units of its own, and the time
 //! left.
 
-use super::units;
+mod stage;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+pub(crate) use stage::StageUnit;
+use stage::{DELAY, Stage};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Duration of work from which on there is a line.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// Interval at which the line is drawn.
 const TICK: Duration = Duration::from_millis(100);
 /// Time for which one of several alternating stages is shown, so that the line does not flicker.
-const TURN: Duration = Duration::from_secs(2);
-
-/// The unit of a stage's numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StageUnit {
-    Bytes,
-    /// Things with this name.
-    Count(&'static str),
-    /// Steps of an algorithm, shown as a percentage.
-    Share,
-}
+const MIN_SHOWN: Duration = Duration::from_secs(2);
 
 /// The progress line of one command, which any thread may update.
 #[derive(Debug)]
@@ -33,7 +24,7 @@ pub(crate) struct ProgressLine {
     /// Whether nothing is printed at all.
     quiet: bool,
     /// Whether there is a line.
-    drawn: bool,
+    is_drawn: bool,
     now: Arc<Mutex<Stages>>,
 }
 
@@ -50,36 +41,21 @@ struct Stages {
     ticking: bool,
 }
 
-#[derive(Debug)]
-struct Stage {
-    name: String,
-    /// Time when the stage first began, and how much was done then.
-    began: Instant,
-    first: u64,
-    /// Time when the stage was last resumed, and its total time before.
-    since: Instant,
-    spent: Duration,
-    turns: u32,
-    done: u64,
-    total: u64,
-    unit: StageUnit,
-}
-
 impl Stages {
     fn at(&mut self, name: &str, done: u64, total: u64, unit: StageUnit, now: Instant) {
         self.began.get_or_insert(now);
-        let is_it = |stage: &Stage| stage.name == name;
-        if self.under_way().is_none_or(|stage| !is_it(stage)) {
+        let has_name = |stage: &Stage| stage.name == name;
+        if self.current_stage().is_none_or(|stage| !has_name(stage)) {
             self.pause(now);
-            let index = self.all.iter().position(is_it).unwrap_or_else(|| {
+            let index = self.all.iter().position(has_name).unwrap_or_else(|| {
                 let name = name.to_owned();
                 let (began, since, spent) = (now, now, Duration::ZERO);
-                self.all.push(Stage { name, began, first: done, since, spent, turns: 0, done, total, unit });
+                self.all.push(Stage { name, began, first: done, since, spent, starts: 0, done, total, unit });
                 self.all.len() - 1
             });
             self.current = Some(index);
             if let Some(stage) = self.all.get_mut(index) {
-                (stage.since, stage.turns) = (now, stage.turns + 1);
+                (stage.since, stage.starts) = (now, stage.starts + 1);
             }
         }
         if let Some(stage) = self.current.and_then(|index| self.all.get_mut(index)) {
@@ -92,7 +68,7 @@ impl Stages {
         }
     }
 
-    fn under_way(&self) -> Option<&Stage> {
+    fn current_stage(&self) -> Option<&Stage> {
         self.all.get(self.current?)
     }
 
@@ -105,11 +81,11 @@ impl Stages {
     /// The text of the line, if there is to be one.
     fn text(&mut self, now: Instant) -> Option<String> {
         let current = self.current?;
-        if now.saturating_duration_since(self.began?) < PATIENCE {
+        if now.saturating_duration_since(self.began?) < DELAY {
             return None;
         }
-        let returned = self.all.get(current).is_some_and(|stage| stage.turns > 1);
-        let fresh = |stage: &Stage| now.saturating_duration_since(stage.since) < TURN;
+        let returned = self.all.get(current).is_some_and(|stage| stage.starts > 1);
+        let fresh = |stage: &Stage| now.saturating_duration_since(stage.since) < MIN_SHOWN;
         let keeps = self.shown.and_then(|shown| self.all.get(shown)).is_some_and(fresh);
         let shown = self.shown.filter(|_| returned && keeps).unwrap_or(current);
         self.shown = Some(shown);
@@ -140,58 +116,6 @@ impl Stages {
     }
 }
 
-impl Stage {
-    fn text(&self, now: Instant) -> String {
-        let Stage { name, done, total, .. } = self;
-        let elapsed = now.saturating_duration_since(self.began);
-        let mut facts = Vec::new();
-        let known = *total > 0;
-        let total = (*total).max(*done);
-        match (self.unit, known) {
-            (StageUnit::Bytes, true) => {
-                facts.push(format!("{} of {}", units::bytes(*done), units::bytes(total)))
-            }
-            (StageUnit::Bytes, false) if *done > 0 => facts.push(units::bytes(*done)),
-            (StageUnit::Count(things), true) => {
-                facts.push(format!("{} of {} {things}", units::count(*done), units::count(total)));
-            }
-            (StageUnit::Count(things), false) if *done > 0 => {
-                facts.push(format!("{} {things}", units::count(*done)));
-            }
-            _ => {}
-        }
-        if known {
-            facts.extend(self.left(elapsed, total).map(|left| format!("{} left", span(left))));
-            let share = *done as f64 / total as f64;
-            let filled = (share * WIDTH as f64) as usize;
-            let bar = format!("{}{}", "=".repeat(filled), " ".repeat(WIDTH - filled.min(WIDTH)));
-            format!("  {name:<20} [{bar}] {:>3} %  {}", (share * 100.0) as u64, facts.join(", "))
-        } else {
-            facts.push(span(elapsed));
-            format!("  {name:<20} {}", facts.join(", "))
-        }
-    }
-
-    /// The time that the rest takes at the rate so far, with other stages in between.
-    fn left(&self, elapsed: Duration, total: u64) -> Option<Duration> {
-        let went = self.done.checked_sub(self.first).filter(|went| *went > 0)?;
-        let rest = (total - self.done) as f64 / went as f64;
-        (elapsed >= PATIENCE).then(|| Duration::try_from_secs_f64(elapsed.as_secs_f64() * rest).ok())?
-    }
-}
-
-/// Characters of a full bar.
-const WIDTH: usize = 24;
-
-/// A duration as text: `8 s`, `3 min`, `2 h 5 min`.
-fn span(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
 fn line() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(20));
     // A template that does not parse is a fault of this file; another line is better than no
@@ -217,7 +141,7 @@ impl ProgressLine {
     }
 
     pub(super) fn new(quiet: bool) -> Self {
-        ProgressLine { quiet, drawn: !quiet && std::io::stderr().is_terminal(), now: Arc::default() }
+        ProgressLine { quiet, is_drawn: !quiet && std::io::stderr().is_terminal(), now: Arc::default() }
     }
 
     fn stages(&self) -> MutexGuard<'_, Stages> {
@@ -229,7 +153,7 @@ impl ProgressLine {
     pub(crate) fn at(&self, stage: &str, done: u64, total: u64, unit: StageUnit) {
         let mut stages = self.stages();
         stages.at(stage, done, total, unit, Instant::now());
-        if self.drawn && !stages.ticking {
+        if self.is_drawn && !stages.ticking {
             stages.ticking = true;
             let weak = Arc::downgrade(&self.now);
             // Without a thread there is no line, and the work continues.
@@ -365,11 +289,5 @@ mod tests {
         stages.at("hint", 10, 20, StageUnit::Share, second(10));
         assert!(after(&mut stages, began, 11.0).unwrap().contains("matrix"));
         assert!(after(&mut stages, began, 13.0).unwrap().contains("hint"));
-    }
-
-    #[test]
-    fn spans_have_one_unit_or_two() {
-        let text = |seconds| span(Duration::from_secs(seconds));
-        assert_eq!([text(8), text(180), text(7500)], ["8 s", "3 min", "2 h 5 min"]);
     }
 }
