@@ -80,8 +80,8 @@ fn find(edges: &Edges) -> Vec<Cycle> {
         }
         let modules: BTreeSet<&str> =
             nodes.iter().filter(|other| reaches(node, other) && reaches(other, node)).copied().collect();
-        let loops = modules.iter().map(|module| way_back(edges, &reached, module));
-        let shortest = loops.min_by_key(|way| way.matches(" -> ").count()).unwrap_or_default();
+        let loops = modules.iter().map(|module| shortest_loop(edges, &reached, module));
+        let shortest = loops.min_by_key(|path| path.matches(" -> ").count()).unwrap_or_default();
         cycles.push(Cycle { modules: modules.iter().map(|module| (*module).to_owned()).collect(), shortest });
         done.extend(modules);
     }
@@ -105,19 +105,19 @@ fn reached<'a>(edges: &'a Edges, start: &'a str) -> BTreeMap<&'a str, &'a str> {
 }
 
 /// The path from a module of a cycle back to it: `a -> b (What) -> a (Other)`.
-fn way_back(edges: &Edges, reached: &BTreeMap<&str, BTreeMap<&str, &str>>, start: &str) -> String {
-    let mut way = String::new();
+fn shortest_loop(edges: &Edges, reached: &BTreeMap<&str, BTreeMap<&str, &str>>, start: &str) -> String {
+    let mut path = String::new();
     let mut to = start;
     while let Some(from) = reached.get(start).and_then(|reached| reached.get(to)) {
         let names = edges.get(&((*from).to_owned(), to.to_owned()));
         let name = names.and_then(|names| names.first()).map_or("", String::as_str);
-        way = format!(" -> {to} ({name}){way}");
+        path = format!(" -> {to} ({name}){path}");
         to = from;
         if to == start {
             break;
         }
     }
-    format!("{start}{way}")
+    format!("{start}{path}")
 }
 
 #[cfg(test)]

@@ -127,27 +127,27 @@ fn unsafety(krate: &Crate) -> Vec<String> {
     let missing = krate.roots.iter().filter(|root| !has_line(root, &attribute));
     let mut broken: Vec<String> =
         missing.map(|root| format!("{name}: {} lacks {attribute}", root.path)).collect();
-    if let Some((_, room)) = opt_out {
-        let strays = krate.sources.iter().filter(|source| opts_out_outside(source, room));
+    if let Some((_, path)) = opt_out {
+        let strays = krate.sources.iter().filter(|source| opts_out_outside(source, path));
         broken.extend(strays.map(|source| {
-            format!("{name}: {} allows unsafe code, which may live only in {room}", source.path)
+            format!("{name}: {} allows unsafe code, which may live only in {path}", source.path)
         }));
     }
     broken
 }
 
 /// Whether a file outside the module opts out for anything but the module itself.
-fn opts_out_outside(source: &Source, room: &str) -> bool {
-    let door = room.rsplit('/').next().unwrap_or(room).trim_end_matches(".rs");
-    let door = format!("mod {door};");
+fn opts_out_outside(source: &Source, path: &str) -> bool {
+    let declaration = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
+    let declaration = format!("mod {declaration};");
     let mut lines = source.text.lines();
     let mut opens_elsewhere = false;
     while let Some(line) = lines.next() {
         if line.contains("allow(unsafe_code") {
-            opens_elsewhere |= !lines.next().is_some_and(|next| next.ends_with(&door));
+            opens_elsewhere |= !lines.next().is_some_and(|next| next.ends_with(&declaration));
         }
     }
-    opens_elsewhere && !source.path.starts_with(room)
+    opens_elsewhere && !source.path.starts_with(path)
 }
 
 /// Whether a file has this line, and not just a comment that quotes it.

@@ -37,7 +37,7 @@ fn schemes_that_are_listed_everywhere_break_nothing() {
 
 #[test]
 fn a_new_scheme_is_told_each_line_it_needs() {
-    let told = broken(&graph(&["dpf", "new-pir"], &["dpf"]));
+    let broken_rules = broken(&graph(&["dpf", "new-pir"], &["dpf"]));
     let lines = [
         "add the line `new-pir = { package = \"sotto-new-pir\", version = \"0.1.0\", path = \"schemes/new-pir\" }` to \
          [workspace.dependencies] in Cargo.toml",
@@ -48,9 +48,9 @@ fn a_new_scheme_is_told_each_line_it_needs() {
         "docs/schemes.md lists the schemes",
         "crates/README.md lists the schemes",
     ];
-    assert_eq!(told.len(), lines.len(), "{told:?}");
-    for (told, line) in told.iter().zip(lines) {
-        assert!(told.starts_with("new-pir: ") && told.contains(line), "{told}");
+    assert_eq!(broken_rules.len(), lines.len(), "{broken_rules:?}");
+    for (broken_rules, line) in broken_rules.iter().zip(lines) {
+        assert!(broken_rules.starts_with("new-pir: ") && broken_rules.contains(line), "{broken_rules}");
     }
 }
 
@@ -64,8 +64,13 @@ fn no_other_file_lists_schemes() {
     ] {
         let mut graph = graph(&["dpf"], &["dpf"]);
         graph.files.push(Source { path: "crates/x/Cargo.toml".into(), text: line.into() });
-        let told = broken(&graph);
-        assert_eq!(told.len(), usize::from(refused), "{line}: {told:?}");
-        assert!(told.iter().all(|told| told.contains("crates/x/Cargo.toml lists schemes")), "{told:?}");
+        let broken_rules = broken(&graph);
+        assert_eq!(broken_rules.len(), usize::from(refused), "{line}: {broken_rules:?}");
+        assert!(
+            broken_rules
+                .iter()
+                .all(|broken_rules| broken_rules.contains("crates/x/Cargo.toml lists schemes")),
+            "{broken_rules:?}"
+        );
     }
 }

@@ -99,7 +99,9 @@ fn indexing(krate: &Crate) -> Vec<String> {
     let mut broken: Vec<String> = listed
         .iter()
         .filter(|listed| !krate.sources.iter().any(|source| source.path == **listed))
-        .map(|gone| format!("{}: {gone} is not there: take it out of tools/floors/src/style.rs", krate.name))
+        .map(|missing| {
+            format!("{}: {missing} is not there: take it out of tools/floors/src/style.rs", krate.name)
+        })
         .collect();
     let decoders = krate.sources.iter().filter(|source| {
         let decodes = source.text.contains("Wire<") && source.text.contains("fn take(");

@@ -37,8 +37,8 @@ fn only_what_knows_layers_has_shards() {
 #[test]
 fn decoders_do_not_index() {
     let wire = "impl Wire<P> for Query {\n    fn take(params: &P, bytes: &[u8]) {}\n}\n";
-    let told = with_source("a", "src/message.rs", wire);
-    assert_eq!(told, [format!("a: src/message.rs parses bytes of others and lacks {NO_INDEXING}")]);
+    let broken_rules = with_source("a", "src/message.rs", wire);
+    assert_eq!(broken_rules, [format!("a: src/message.rs parses bytes of others and lacks {NO_INDEXING}")]);
     assert!(with_source("a", "src/message.rs", &format!("{NO_INDEXING}\n{wire}")).is_empty());
     assert!(with_source("a", "tests/message.rs", wire).is_empty());
     assert_eq!(with_source("sotto-math", "src/bits.rs", "").len(), 1, "a listed file says it");
