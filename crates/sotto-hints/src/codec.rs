@@ -92,7 +92,7 @@ impl<'a> StateReader<'a> {
     fn why(&mut self) -> Error {
         match self.failed.take() {
             Some(failed) => failed.into(),
-            None => self.malformed("cut short, or no value of its kind"),
+            None => self.malformed("the value is cut short or not valid"),
         }
     }
 }

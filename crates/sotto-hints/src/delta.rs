@@ -15,13 +15,13 @@ impl<'a> RowsDelta<'a> {
     pub fn read(delta: &'a [u8], len: u64, row_bytes: usize) -> Result<Self> {
         let record = 8 + row_bytes;
         if !delta.len().is_multiple_of(record) {
-            return Err(malformed("a row that is cut short"));
+            return Err(malformed("the last row is cut short"));
         }
         let (mut rows, mut least) = (Vec::with_capacity(delta.len() / record), 0);
         for (row, change) in delta.chunks_exact(record).filter_map(|record| record.split_first_chunk()) {
             let row = u64::from_le_bytes(*row);
             if !(least..len).contains(&row) {
-                return Err(malformed("rows out of order, or past the last"));
+                return Err(malformed("rows must ascend, and be within the table"));
             }
             least = row + 1;
             rows.push((row, change));

@@ -39,7 +39,7 @@ impl RowTable {
     ) -> Result<()> {
         let RowTable { section, row_bytes, .. } = *self;
         if rows.records() != self.rows || rows.record_bytes() != row_bytes {
-            return Err(Misuse::Rule("the table does not have the shape that its parameters say").into());
+            return Err(Misuse::Rule("the records must have the shape of the parameters").into());
         }
         out.reserve(section, self.bytes)?;
         let at_once = (CHUNK / row_bytes).max(1) as u64;
@@ -101,7 +101,8 @@ impl RowTable {
     /// # Errors
     /// [`sotto_core::Error::Peer`] if the section is no longer there.
     pub fn of<'a>(&self, image: &'a dyn Image) -> Result<&'a [u8]> {
-        let lost = || PeerMisbehaved::Malformed { what: "image", why: "the rows are gone".into() };
+        let lost =
+            || PeerMisbehaved::Malformed { what: "image", why: "the section of the rows is missing".into() };
         Ok(image.section(self.section).ok_or_else(lost)?)
     }
 

@@ -124,7 +124,7 @@ impl BatchCode {
     fn filled(&self, request: &[u64]) -> Result<(Zeroizing<Vec<u64>>, Zeroizing<Vec<u16>>)> {
         let CodeSizes { rows, items, .. } = self.sizes;
         if request.len() > items {
-            return Err(Misuse::Rule("no more rows at once than the batch code is made for").into());
+            return Err(Misuse::Rule("the request exceeds the batch size of the code").into());
         }
         // All are checked, independent of the position of the first invalid one.
         let wrong = request.iter().fold(Choice::from(0), |wrong, index| wrong | !index.ct_lt(&rows));
@@ -221,7 +221,7 @@ impl Layer for BatchCode {
 
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Vec<Row>> {
         if rows.len() != self.sizes.lookups() {
-            return Err(Misuse::Rule("a row for each lookup").into());
+            return Err(Misuse::Rule("there must be a row for each lookup").into());
         }
         let fetched = plan.lookups.iter().map(|lookup| rows.get(usize::from(*lookup)).cloned());
         fetched.collect::<Option<_>>().ok_or(Error::BatchCodeFailure)

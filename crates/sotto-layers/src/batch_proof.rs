@@ -52,7 +52,7 @@ impl BatchProof {
     /// maximum number of a batch code's rows.
     pub fn new(peaks: Peaks) -> Result<Self> {
         if !(1..=1 << 39).contains(&peaks.leaves()) {
-            return Err(Misuse::Rule("a log of 1 to 2^39 leaves").into());
+            return Err(Misuse::Rule("the log must have 1 to 2^39 leaves").into());
         }
         Ok(BatchProof { peaks })
     }
@@ -91,11 +91,11 @@ impl sotto_core::Layer for BatchProof {
 
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Vec<Hash>> {
         if rows.len() != height(self.peaks.leaves()) {
-            return Err(Misuse::Rule("a row for each lookup").into());
+            return Err(Misuse::Rule("there must be a row for each lookup").into());
         }
         let hashes = rows.iter().map(|row| row.as_slice().try_into());
         let complete: Vec<Hash> =
-            hashes.collect::<Result<_, _>>().map_err(|_| Misuse::Rule("a hash in every row"))?;
+            hashes.collect::<Result<_, _>>().map_err(|_| Misuse::Rule("every row must be a hash"))?;
         proof::assemble(plan.leaf, &self.peaks, &complete)
     }
 }

@@ -69,7 +69,7 @@ impl ColorProof {
         let shape = coloring.shape();
         let height = shape.height() + public.len();
         if shape.arity() != 2 || height > 40 || peaks.leaves() == 0 || peaks.leaves() > 1 << height {
-            return Err(Misuse::Rule("a log that fits a binary tree of at most 40 layers").into());
+            return Err(Misuse::Rule("the log must fit a binary tree of at most 40 layers").into());
         }
         for (level, layer) in (shape.height()..height).rev().zip(&public) {
             let (got, want) = (layer.len() as u64, peaks.leaves() >> level);
@@ -139,10 +139,10 @@ impl sotto_core::Layer for ColorProof {
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Vec<Hash>> {
         let fetched: Vec<Hash> = rows
             .iter()
-            .map(|row| row.as_slice().try_into().map_err(|_| Misuse::Rule("a hash in every row")))
+            .map(|row| row.as_slice().try_into().map_err(|_| Misuse::Rule("every row must be a hash")))
             .collect::<Result<_, _>>()?;
         if fetched.len() != plan.lookups.len() {
-            return Err(Misuse::Rule("a row for each lookup").into());
+            return Err(Misuse::Rule("there must be a row for each lookup").into());
         }
         let own = plan.lookups.iter().map(|lookup| pick(&fetched, (*lookup).into()));
         let mut complete: Vec<Hash> = own.collect();

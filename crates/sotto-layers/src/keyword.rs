@@ -121,10 +121,12 @@ impl Keyword {
     /// The hash of a key; an error if no key can have its length.
     fn digest(&self, key: &[u8]) -> Result<Zeroizing<KeyDigest>> {
         if key.is_empty() {
-            return Err(Misuse::Rule("an empty key stands for nothing").into());
+            return Err(Misuse::Rule("the key must not be empty").into());
         }
         let digest = self.hash.digest(key).map(|digest| Zeroizing::new(digest.cut(self.params.tag_bytes)));
-        digest.ok_or_else(|| Misuse::Rule("the key is longer than any key of the table").into())
+        digest.ok_or_else(|| {
+            Misuse::Rule("the key must be at most as long as the longest key of the table").into()
+        })
     }
 
     /// The layer with the seeds of its strips, as they were found when the strips were solved.
@@ -167,7 +169,7 @@ impl Keyword {
         for row in rows {
             let got = row.len() as u64;
             if got != want {
-                return Err(PeerMisbehaved::Length { what: "a row of slots", got, want }.into());
+                return Err(PeerMisbehaved::Length { what: "row of slots", got, want }.into());
             }
         }
         slot::find(&self.params, digest, rows)
@@ -204,7 +206,7 @@ impl sotto_core::Layer for Keyword {
 
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Option<Value>> {
         if rows.len() != self.params.probes as usize {
-            return Err(Misuse::Rule("a row for each lookup").into());
+            return Err(Misuse::Rule("there must be a row for each lookup").into());
         }
         self.read(*plan.digest, &rows)
     }

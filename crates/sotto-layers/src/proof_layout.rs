@@ -179,7 +179,7 @@ impl ProofLayout {
             }
         };
         if leaves == 0 || leaves > 1 << 40 {
-            return Err(refuse("a log has 1 to 2^40 leaves".into()).into());
+            return Err(refuse("the log must have 1 to 2^40 leaves".into()).into());
         }
         if let ProofLayout::Batch(code) = design {
             code.sizes(leaves).check()?;

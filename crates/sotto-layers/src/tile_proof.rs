@@ -58,7 +58,9 @@ impl TileProof {
     /// length.
     pub fn new(levels: usize, peaks: Peaks, public: Vec<Hash>) -> Result<Self> {
         if peaks.leaves() == 0 || peaks.leaves() > 1 << 40 || !(1..=MAX_LEVELS).contains(&levels) {
-            return Err(Misuse::Rule("a log of 1 to 2^40 leaves, and one or two levels of tiles").into());
+            return Err(
+                Misuse::Rule("the log must have 1 to 2^40 leaves, and one or two levels of tiles").into()
+            );
         }
         let (got, want) = (public.len() as u64, peaks.leaves() >> (LAYERS * levels));
         if got != want {
@@ -104,12 +106,12 @@ impl sotto_core::Layer for TileProof {
         let mut complete = vec![Hash::default(); proof::height(leaves).max(LAYERS * self.levels)];
         let mut own = Hash::default();
         if rows.len() != self.levels {
-            return Err(Misuse::Rule("a row for each lookup").into());
+            return Err(Misuse::Rule("there must be a row for each lookup").into());
         }
         for (t, row) in rows.iter().enumerate() {
             let tile = row.as_chunks::<32>().0;
             if row.len() != ROW_BYTES {
-                return Err(Misuse::Rule("256 hashes in every row").into());
+                return Err(Misuse::Rule("every row must have 256 hashes").into());
             }
             let at = leaf >> (LAYERS * t) & (WIDTH as u64 - 1);
             let here = complete.iter_mut().skip(LAYERS * t);

@@ -91,7 +91,7 @@ pub(crate) const KEY_MASKS: MaskSource<'static> =
 /// None, since its numbers are constants.
 pub fn ring() -> Result<Ring> {
     let ring = Modulus::new(Q).and_then(|q| Ring::new(N, q, None));
-    Ok(ring.ok_or(Misuse::Rule("the ring of silent schemes has transforms"))?)
+    Ok(ring.ok_or(Misuse::Rule("the ring of silent schemes must have transforms"))?)
 }
 
 /// The gadget that decomposes switches into digits.
@@ -100,7 +100,7 @@ pub fn ring() -> Result<Ring> {
 /// None, since its numbers are constants.
 pub fn gadget() -> Result<Gadget> {
     let gadget = Gadget::new(DIGITS.count, DIGITS.base_log2, DIGITS.drop_log2);
-    Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
+    Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes must reach the modulus"))?)
 }
 
 /// Packing, under the public masks, of a number of samples: N, or a power of two up to N / 2.
@@ -109,7 +109,7 @@ pub fn gadget() -> Result<Gadget> {
 /// [`Misuse::Rule`] for another number.
 pub fn packing(samples: usize) -> Result<Inspiring> {
     let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS, samples);
-    Ok(packing.ok_or(Misuse::Rule("N numbers are packed together, or a power of two below"))?)
+    Ok(packing.ok_or(Misuse::Rule("the numbers packed together must be a power of two, at most N"))?)
 }
 
 /// Labels of the public polynomials of a query's vectors: two vectors of one secret must not share

@@ -37,7 +37,7 @@ pub fn public(set: &str, seed: &PublicSeed) -> Result<()> {
 /// # Errors
 /// [`ParamsError::Field`] with the name of the field.
 pub fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
-    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
+    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must be in {range:?}"))) }
 }
 
 /// Refuses a value that is 0 or above the maximum.
@@ -48,7 +48,7 @@ pub fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
     usize::try_from(value)
         .ok()
         .filter(|_| (1..=most).contains(&value))
-        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
+        .ok_or_else(|| field(name, format!("must be in 1..={most}")))
 }
 
 /// Refuses a higher failure probability than sotto allows.

@@ -303,7 +303,7 @@ fn signed_bytes(weight: i32) -> Result<[u8; WEIGHT_BYTES]> {
     });
     match rest {
         0 => Ok(bytes),
-        _ => Err(Misuse::Rule("weights of packing are sums of uniform digits").into()),
+        _ => Err(Misuse::Rule("a packing weight must fit three bytes").into()),
     }
 }
 

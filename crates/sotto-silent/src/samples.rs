@@ -59,7 +59,8 @@ impl SampleMasks {
     pub fn under(layout: PanelLayout, vector: &'static str) -> Result<Self> {
         let ring = lattice::ring()?;
         let inverse = ring.plan().automorphism(2 * N - 1);
-        let inverse = inverse.ok_or(Misuse::Rule("the ring of silent schemes has every automorphism"))?;
+        let inverse =
+            inverse.ok_or(Misuse::Rule("the ring of silent schemes must have every automorphism"))?;
         let block = |k| {
             let mut reversed = vec![0; N];
             inverse.apply(&lattice::block(&ring, vector, k), &mut reversed);

@@ -68,11 +68,11 @@ impl TwoPassLayout {
     pub fn refusal(&self) -> Option<(&'static str, String)> {
         let most = MAX_COLUMNS.saturating_mul(self.blocks);
         if !(1..=MAX_RECORD_BYTES).contains(&self.record_bytes) {
-            Some(("record_bytes", format!("must lie in 1..={MAX_RECORD_BYTES}")))
+            Some(("record_bytes", format!("must be in 1..={MAX_RECORD_BYTES}")))
         } else if !self.blocks.is_power_of_two() || self.blocks > MAX_BLOCKS {
             Some(("blocks", format!("must be a power of two and at most {MAX_BLOCKS}")))
         } else if !(1..=most).contains(&self.records) {
-            Some(("records", format!("must lie in 1..={most}, which is {MAX_COLUMNS} for each block")))
+            Some(("records", format!("must be in 1..={most}, {MAX_COLUMNS} for each block")))
         } else {
             None
         }

@@ -53,7 +53,7 @@ impl WeightLayout {
                 rest.iter_mut().for_each(|x| *x = (*x - i32::from(*x as i8)) >> 8);
             }
             if rest.iter().any(|x| *x != 0) {
-                return Err(Misuse::Rule("weights of packing are sums of uniform digits").into());
+                return Err(Misuse::Rule("a packing weight must fit three bytes").into());
             }
         }
         self.packing.ring().inverse(ModulusLevel::Main, &mut mask);

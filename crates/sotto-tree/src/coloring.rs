@@ -88,10 +88,11 @@ impl Coloring {
     /// [`ParamsError::Field`](sotto_core::ParamsError::Field) if no coloring has these sizes.
     pub fn with_sizes(sizes: Vec<u64>) -> Result<Self> {
         let field = |why: &str| sotto_core::ParamsError::Field { field: "sizes", why: why.into() };
-        let height = u8::try_from(sizes.len()).map_err(|_| field("more colors than a tree has layers"))?;
+        let height = u8::try_from(sizes.len())
+            .map_err(|_| field("must have at most as many colors as a tree has layers"))?;
         let shape = PerfectTree::new(2, height)?;
         if !sizes::feasible(2, &sizes) {
-            return Err(field("no binary tree can be colored so: see Theorem 2 of TreePIR").into());
+            return Err(field("must be feasible for a binary tree (Theorem 2 of TreePIR)").into());
         }
         let mut states = States::new();
         let root = halves::split(&mut states, &mut StateCache::default(), sizes);

@@ -25,14 +25,14 @@ impl PerfectTree {
     pub fn new(arity: u16, height: u8) -> Result<Self> {
         let field = |field, why: &str| ParamsError::Field { field, why: why.into() };
         if !(2..=256).contains(&arity) {
-            return Err(field("arity", "a node has 2 to 256 children").into());
+            return Err(field("arity", "must be 2 to 256").into());
         }
         if height == 0 {
-            return Err(field("height", "a tree has at least one layer below its root").into());
+            return Err(field("height", "must be at least 1").into());
         }
         match u64::from(arity).checked_pow(height.into()) {
             Some(leaves) if leaves <= MAX_LEAVES => Ok(PerfectTree { arity, height }),
-            _ => Err(field("height", "a tree has at most 2^40 leaves").into()),
+            _ => Err(field("height", "must make a tree of at most 2^40 leaves").into()),
         }
     }
 

@@ -98,7 +98,7 @@ pub trait Family: PassFamily {
     /// # Errors
     /// [`sotto_core::Error::Peer`] if the record is impossible.
     fn replay_supply(_: &mut Client<Self>, _block: u64, from: &mut StateReader<'_>) -> Result<()> {
-        Err(from.malformed("a record of an unknown kind"))
+        Err(from.malformed("unknown kind of record"))
     }
 }
 

@@ -96,7 +96,7 @@ impl<F: Family> Client<F> {
                 SETTLED => self.replay_settled(number, from)?,
                 REJECTED => self.withdraw(number),
                 SUPPLIED => F::replay_supply(self, number, from)?,
-                _ => return Err(from.malformed("a record of an unknown kind")),
+                _ => return Err(from.malformed("unknown kind of record")),
             }
             entry = rest;
         }
@@ -111,11 +111,11 @@ impl<F: Family> Client<F> {
         }
         let inside = self.params.has(row) && self.params.index(row) < self.params.places();
         if number != self.next || number >= self.params.queries() as u64 || !inside {
-            return Err(from.malformed("a query that cannot be the next"));
+            return Err(from.malformed("the query is not the next one"));
         }
         let chosen = if chosen == NO_HINT { self.hints.none() } else { chosen };
         if chosen != self.hints.none() && !self.hints.contain(&self.prf, chosen, row) {
-            return Err(from.malformed("a query that spends a hint without its row"));
+            return Err(from.malformed("the query spends a hint that lacks its row"));
         }
         let plan = F::again(self, chosen, row, more).map_err(|why| from.malformed(why))?;
         self.spend(plan, row);
@@ -127,7 +127,7 @@ impl<F: Family> Client<F> {
         let mut bytes = Zeroizing::new(vec![0; self.params.row_bytes()]);
         from.exact(&mut bytes)?;
         if number >= self.next {
-            return Err(from.malformed("an answer to a query that was not made"));
+            return Err(from.malformed("the answer is to a query that was not made"));
         }
         let Some(asked) = self.find(number).and_then(|at| self.asked.remove(at)) else { return Ok(()) };
         F::learn_again(self, &asked, known.then_some(&bytes));

@@ -197,13 +197,13 @@ impl<F: ParamsFamily> Params<F> {
         in_range("partition_rows", w, MAX_PER_SIDE)?;
         let least = F::Literal::MIN_ROWS;
         if !w.is_power_of_two() || w < least || w > rows.next_power_of_two().max(least) {
-            let why = format!("must be a power of two from {least} on and hold no more than the table");
+            let why = format!("must be a power of two, at least {least}, and hold at most the table");
             return Err(field("partition_rows", why));
         }
         in_range("partitions", c, MAX_PER_SIDE)?;
         let (wanted, multiple) = (min_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
         if c != wanted {
-            let why = format!("must be the least multiple of {multiple} that holds the rows, {wanted}");
+            let why = format!("must be {wanted}, the least multiple of {multiple} that holds the rows");
             return Err(field("partitions", why));
         }
         in_range("hints", hints, MAX_IDS)?;
@@ -218,7 +218,7 @@ impl<F: ParamsFamily> Params<F> {
         // here.
         let most = (promise.client_bytes + promise.growth).max(places::<F>(&numbers) * row_bytes);
         if usize::try_from(most).is_err() {
-            return Err(field("rows", "table or client state is too large for this machine".into()));
+            return Err(field("rows", "the table or the client state exceeds the address space".into()));
         }
         Ok(Params { literal, numbers, promise })
     }
@@ -294,10 +294,10 @@ pub fn balanced(shape: &TableShape) -> Result<u64> {
     let &TableShape { rows, row_bytes, .. } = shape;
     let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
     if rows == 0 || row_bytes == 0 {
-        return Err(no_fit("a table has at least one row of at least one byte").into());
+        return Err(no_fit("expected at least one row of at least one byte").into());
     }
     if rows > MAX_PER_SIDE * MAX_PER_SIDE || row_bytes > MAX_ROW_BYTES {
-        return Err(no_fit("it needs more than 2^32 rows or more than 2^20 bytes in a row").into());
+        return Err(no_fit("expected at most 2^32 rows of at most 2^20 bytes").into());
     }
     Ok(1 << rows.next_power_of_two().ilog2().div_ceil(2))
 }
@@ -330,5 +330,5 @@ fn in_range(name: &'static str, value: u64, most: u64) -> Result<()> {
     if (1..=most).contains(&value) && usize::try_from(value).is_ok() {
         return Ok(());
     }
-    Err(field(name, format!("must lie in 1..={most}")))
+    Err(field(name, format!("must be in 1..={most}")))
 }

@@ -143,7 +143,7 @@ impl<F: PassFamily> TablePass<F> {
         from.read_exact(&mut done)?;
         let done = usize::try_from(u64::from_le_bytes(done)).unwrap_or(usize::MAX);
         if !done.is_multiple_of(self.lanes) || done > self.partitions {
-            return Err(PeerMisbehaved::NotCanonical("a checkpoint").into());
+            return Err(PeerMisbehaved::NotCanonical("checkpoint").into());
         }
         self.sums.rows_mut().try_for_each(|row| from.read_exact(row))?;
         self.done = done;

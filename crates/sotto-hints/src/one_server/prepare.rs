@@ -83,7 +83,7 @@ impl<F: Family> Prepare<F> {
             from.through(|from| pass.resume(from))?;
             // The last partitions may have no rows of the table.
             if pass.absorbed() > params.table_bytes() {
-                return Err(from.malformed("a checkpoint of more rows than there are"));
+                return Err(from.malformed("the checkpoint has more rows than the table"));
             }
             prepare.pass = Some(pass);
         }

@@ -113,7 +113,7 @@ impl<F: Family> Client<F> {
         reserve(&mut of, params.ids() + 1)?;
         for id in 0..stocked {
             let hint = stock.get_hint(params, id, from)?;
-            of.push(hint.ok_or_else(|| from.malformed("a hint that cannot be"))?);
+            of.push(hint.ok_or_else(|| from.malformed("the hint is not possible"))?);
         }
         of.resize(params.ids() + 1, Hint::default());
         let rows = read_rows(params, &stock, of.get(..stocked).unwrap_or_default(), from)?;
@@ -129,7 +129,7 @@ impl<F: Family> Client<F> {
         if number != u64::MAX {
             learnt.promoted = id(learnt.promoted);
             if number >= client.next || !F::can_have_learnt(&client, number, &learnt) {
-                return Err(from.malformed("an answer to a query that was not made"));
+                return Err(from.malformed("the answer is to a query that was not made"));
             }
             client.last = Some((number, learnt));
         }
@@ -137,7 +137,7 @@ impl<F: Family> Client<F> {
         for mut asked in head.asked {
             asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
             if !(least..client.next).contains(&asked.number) || !F::can_wait(&client, &asked) {
-                return Err(from.malformed("a query that cannot have been made"));
+                return Err(from.malformed("the open query is not possible"));
             }
             least = asked.number + 1;
             client.asked.push_back(asked);
@@ -190,7 +190,7 @@ impl<F: Family> StateHeader<F> {
             from.get()?;
         let waiting: u32 = from.get()?;
         if next > params.queries() as u64 || u64::from(waiting) > next {
-            return Err(from.malformed("more queries than there are"));
+            return Err(from.malformed("there are more open queries than queries"));
         }
         let mut asked = Vec::new();
         for _ in 0..waiting {

@@ -67,7 +67,7 @@ impl<F: Family> Client<F> {
                 SETTLED => self.replay_settled(from)?,
                 REJECTED => self.withdraw(from.get()?),
                 STOCKED => self.replay_stocked(from)?,
-                _ => return Err(from.malformed("a record of an unknown kind")),
+                _ => return Err(from.malformed("unknown kind of record")),
             }
             entry = rest;
         }
@@ -83,7 +83,7 @@ impl<F: Family> Client<F> {
         let within = self.blocks_received == self.params.blocks() && number <= self.params.queries();
         let next = number == self.next && possible && within;
         if !next || !F::is_fresh(&self.params, &plan, &fresh, &mut self.tools) {
-            return Err(from.malformed("a query that cannot be the next"));
+            return Err(from.malformed("the query is not the next one"));
         }
         self.spend(plan, fresh);
         Ok(())
@@ -94,7 +94,7 @@ impl<F: Family> Client<F> {
         let mut parity = Zeroizing::new(vec![0; self.params.row_bytes()]);
         from.exact(&mut parity)?;
         if number >= self.next {
-            return Err(from.malformed("an answer to a query that was not made"));
+            return Err(from.malformed("the answer is to a query that was not made"));
         }
         let Some(open) = self.find(number).and_then(|at| self.open.remove(at)) else { return Ok(()) };
         self.apply_answer(&open, known.then_some(&parity));
@@ -104,7 +104,7 @@ impl<F: Family> Client<F> {
     fn replay_stocked(&mut self, from: &mut StateReader<'_>) -> Result<()> {
         let block: u32 = from.get()?;
         if block > self.blocks_received || block >= self.params.blocks() {
-            return Err(from.malformed("a supply that cannot be the next"));
+            return Err(from.malformed("the hint response is not the next one"));
         }
         let mut supply = Zeroizing::new(vec![0; self.params.supply_bytes()]);
         from.exact(&mut supply)?;

@@ -174,11 +174,11 @@ impl<F: ParamsFamily> sotto_core::Params for Params<F> {
         let &TableShape { rows, row_bytes, lookups_per_client, .. } = shape;
         let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
         if !(1..=MAX_ROWS).contains(&rows) || !(1..=MAX_ROW_BYTES).contains(&row_bytes) {
-            return Err(no_fit("it needs 1 to 2^32 rows of 1 to 2^20 bytes").into());
+            return Err(no_fit("expected 1 to 2^32 rows of 1 to 2^20 bytes").into());
         }
         let bits = bits(rows);
         if answer_bytes::<F>(bits, row_bytes) > MAX_ANSWER_BYTES {
-            return Err(no_fit("an answer, of several rows, may have 2^26 bytes").into());
+            return Err(no_fit("an answer of several rows exceeds 2^26 bytes").into());
         }
         let queries = lookups_per_client.clamp(MIN_QUERIES, MAX_QUERIES);
         let hints = min_hints(queries, shape.required_failure_log2(), 1 << (bits / 2));
@@ -192,7 +192,7 @@ impl<F: ParamsFamily> sotto_core::Params for Params<F> {
         in_range("queries", queries, MAX_QUERIES)?;
         let bits = bits(rows);
         if answer_bytes::<F>(bits, row_bytes) > MAX_ANSWER_BYTES {
-            return Err(field("row_bytes", "an answer would have more than 2^26 bytes".into()));
+            return Err(field("row_bytes", "must make an answer of at most 2^26 bytes".into()));
         }
         let (w, required) = (1 << (bits / 2), REQUIRED_FAILURE_LOG2);
         in_range("hints", hints, 2 * min_hints(queries, f64::from(required), w) + 64)?;
@@ -203,7 +203,7 @@ impl<F: ParamsFamily> sotto_core::Params for Params<F> {
         // On platforms with 32-bit lengths, such as browsers, large states and tables are refused
         // here.
         if usize::try_from(client_bytes::<F>(&literal).max(rows * row_bytes)).is_err() {
-            return Err(field("rows", "table or client state is too large for this machine".into()));
+            return Err(field("rows", "the table or the client state exceeds the address space".into()));
         }
         // A row is no longer than a hint response, so a block has at least one hint; and there are
         // fewer than 2^32 blocks.
@@ -285,7 +285,7 @@ fn in_range(name: &'static str, value: u64, most: u64) -> Result<()> {
     if (1..=most).contains(&value) && usize::try_from(value).is_ok() {
         return Ok(());
     }
-    Err(field(name, format!("must lie in 1..={most}")))
+    Err(field(name, format!("must be in 1..={most}")))
 }
 
 fn field(field: &'static str, why: String) -> sotto_core::Error {

@@ -59,7 +59,9 @@ impl<F: Family> HintScheme for TwoServerScheme<F> {
         let block = client.blocks_received;
         // A hint response does not name its block: one that came twice would be taken for the next.
         if !std::mem::take(&mut client.ordered) {
-            return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
+            return Err(
+                Misuse::Rule("a hint response must follow a hint request, and be applied once").into()
+            );
         }
         client.take_block(&supply.0);
         client.note(JournalEvent::Stocked { block, parities: &supply.0 });

@@ -49,7 +49,7 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
         let key = Zeroizing::new(key);
         let begun = next > 1 && stocked == params.blocks() || next == 1 && stocked <= params.blocks();
         if !begun || next > params.queries() + 1 || last >= next || slot as usize > params.hints() {
-            return Err(from.malformed("numbers that cannot be"));
+            return Err(from.malformed("the numbers contradict the parameters"));
         }
         let mut hints = Vec::new();
         reserve(&mut hints, params.hints() + 1)?;
@@ -66,7 +66,7 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
         for _ in 0..open {
             let (number, plan): (u64, F::QueryPlan) = from.get()?;
             if number >= next || number < least || !plan.is_possible(params) {
-                return Err(from.malformed("a query that cannot be"));
+                return Err(from.malformed("the open query is not possible"));
             }
             least = number + 1;
             let spent = read_hint::<F>(params, number, from)?;
@@ -123,7 +123,7 @@ fn read_hint<F: Family>(params: &Params<F>, next: u64, from: &mut StateReader<'_
     let hint: Hint<F::Word> = from.get()?;
     let awaited = hint.standing == AWAITED && hint.made > 0;
     if !hint.set.is_possible(&params.trees()) || hint.made >= next || !(hint.standing < AWAITED || awaited) {
-        return Err(from.malformed("a hint that cannot be"));
+        return Err(from.malformed("the hint is not possible"));
     }
     Ok(hint)
 }

@@ -45,7 +45,7 @@ impl CodeSizes {
     /// items.
     pub fn fit(rows: u64, items: usize) -> Result<CodeSizes, ParamsError> {
         if !(1..=MAX_ROWS).contains(&rows) || !(1..=MAX_ITEMS).contains(&items) {
-            let why = format!("a batch code is for 1 to {MAX_ITEMS} items and at most 2^40 rows");
+            let why = format!("expected 1 to {MAX_ITEMS} items and at most 2^40 rows");
             return Err(ParamsError::NoFit { rows, row_bytes: 0, why });
         }
         let required = f64::from(REQUIRED_FAILURE_LOG2);
@@ -72,7 +72,7 @@ impl CodeSizes {
             }
         }
         if best.copies == 0 && items > THOROUGH {
-            let why = format!("no batch code of {MAX_COPIES} copies serves {items} at once");
+            let why = format!("no batch code of {MAX_COPIES} copies serves {items} items");
             return Err(ParamsError::NoFit { rows, row_bytes: 0, why });
         }
         Ok(best)
@@ -121,8 +121,8 @@ impl CodeSizes {
             && (copies == 0) == (buckets == 0);
         if !ranges {
             return Err(Misuse::Rule(
-                "a batch code has 1 to 2^40 rows, 1 to 4096 items, at most 8 copies and 2048 buckets of each, and no spare \
-                 lookups for more than 256 items",
+                "a batch code must have 1 to 2^40 rows, 1 to 4096 items, at most 8 copies, at most 2048 buckets in each, and \
+                 spare lookups for at most 256 items",
             )
             .into());
         }

@@ -102,7 +102,7 @@ impl BandParams {
     pub(super) fn slot(&self, params: &Params, strip: u64, sum: &[u8]) -> Result<Row> {
         let (got, want) = (sum.len() as u64, params.table_row_bytes());
         if got != want {
-            return Err(PeerMisbehaved::Length { what: "a sum of rows", got, want }.into());
+            return Err(PeerMisbehaved::Length { what: "sum of rows", got, want }.into());
         }
         let mut slot = Row::new(vec![0; params.slot_bytes() as usize]);
         for (i, entry) in (0u64..).zip(sum.chunks_exact(params.entry_bytes(self.unit) as usize)) {

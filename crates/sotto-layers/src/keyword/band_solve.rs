@@ -42,7 +42,7 @@ impl Keyword {
         let rule = |why| BuildError::Refused(Error::from(Misuse::Rule(why)));
         let band = params.band.as_ref().ok_or_else(|| rule("a strip is of a band"))?;
         if strip.len() as u64 != params.row_bytes() {
-            return Err(rule("a strip has a slot for each key that it has room for"));
+            return Err(rule("a strip must have a slot for each of its keys"));
         }
         let bands = BandHash::new(params, band);
         let slots: Vec<_> = strip

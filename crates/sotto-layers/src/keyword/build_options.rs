@@ -67,7 +67,7 @@ pub enum BuildError {
         entry: u64,
     },
     /// A key above the maximum length.
-    #[error("key {entry} has {bytes} bytes, the longest allowed has {most}")]
+    #[error("key {entry} has {bytes} bytes, above the maximum of {most}")]
     LongKey {
         /// The number of the key.
         entry: u64,
@@ -77,7 +77,7 @@ pub enum BuildError {
         most: u64,
     },
     /// A value above the maximum length.
-    #[error("the value of key {entry} has {bytes} bytes, there is room for {most}")]
+    #[error("the value of key {entry} has {bytes} bytes, above the maximum of {most}")]
     LongValue {
         /// The number of the key.
         entry: u64,
@@ -95,22 +95,22 @@ pub enum BuildError {
         second: u64,
     },
     /// More keys, or space for more, than a table can have.
-    #[error("room for more than {most} keys, or keys that take up as much")]
+    #[error("the table has more than {most} slots")]
     TooMany {
         /// Maximum number of keys.
         most: u64,
     },
     /// A table without keys.
-    #[error("there are no keys")]
+    #[error("the table has no keys")]
     NoKeys,
     /// No choice of rows has a slot for every key.
-    #[error("the keys find no room in {rows} rows: give more slots to a row, or more probes")]
+    #[error("{rows} rows have no slot for some key")]
     Crowded {
         /// Rows of the table.
         rows: u64,
     },
     /// The second pass differs from the first.
-    #[error("key {entry} is not what it was in the first pass")]
+    #[error("key {entry} differs between the two passes")]
     Changed {
         /// The number of the key.
         entry: u64,

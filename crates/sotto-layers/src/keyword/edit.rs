@@ -32,9 +32,7 @@ pub enum EditError {
     Core(#[from] sotto_core::Error),
     /// The value is longer than the table's values can be, or of another length where all have one
     /// length.
-    #[error(
-        "a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh, with room for longer ones"
-    )]
+    #[error("a value of {bytes} bytes does not fit the {most} bytes of the table's values")]
     Value {
         /// Bytes of the value.
         bytes: u64,
@@ -42,7 +40,7 @@ pub enum EditError {
         most: u64,
     },
     /// There is no free slot, however keys are moved.
-    #[error("there is no room for another key: encode the table afresh, with room for more")]
+    #[error("the table has no slot for another key")]
     Full,
 }
 
@@ -120,7 +118,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         };
         match bytes.len() as u64 == self.keyword.params().row_bytes() {
             true => Ok(bytes),
-            false => Err(Misuse::Rule("a row of slots for each row").into()),
+            false => Err(Misuse::Rule("the row must have the width of a row of slots").into()),
         }
     }
 
@@ -235,7 +233,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
             let (row, slot) = (at / params.slots, at % params.slots);
             let row = rows
                 .get_mut(row as usize)
-                .ok_or(Misuse::Rule("a row for each key"))
+                .ok_or(Misuse::Rule("there must be a row for each key"))
                 .map_err(sotto_core::Error::from)?;
             put(&params, row, slot as usize, entry)?;
         }
@@ -255,7 +253,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
     ) -> Result<()> {
         let params = &self.keyword.params;
         let width = params.slot_bytes() as usize;
-        let lost = Misuse::Rule("a way to an empty slot");
+        let lost = Misuse::Rule("there must be a path to an empty slot");
         loop {
             let from = steps.get(last).and_then(|step| step.from);
             let moved = match from {
@@ -283,6 +281,6 @@ fn slots(params: &Params, row: &[u8]) -> impl Iterator<Item = Option<KeyDigest>>
 
 fn put(params: &Params, row: &mut [u8], at: usize, entry: &[u8]) -> Result<()> {
     let held = row.chunks_exact_mut(params.slot_bytes() as usize).nth(at);
-    held.ok_or(Misuse::Rule("a slot of the row"))?.copy_from_slice(entry);
+    held.ok_or(Misuse::Rule("the slot must be within the row"))?.copy_from_slice(entry);
     Ok(())
 }

@@ -81,7 +81,7 @@ impl sotto_core::Layer for MultiKeyword {
 
     fn plan(&self, keys: &[Key], rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
         if keys.len() > self.most {
-            return Err(Misuse::Rule("no more keys at once than the layer is made for").into());
+            return Err(Misuse::Rule("the request exceeds the maximum keys of the layer").into());
         }
         let (mut rows, mut plans) = (Vec::with_capacity(self.visits().len()), Vec::with_capacity(self.most));
         for key in keys {
@@ -100,7 +100,7 @@ impl sotto_core::Layer for MultiKeyword {
 
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Self::Reply> {
         if rows.len() != self.visits().len() {
-            return Err(Misuse::Rule("a row for each lookup").into());
+            return Err(Misuse::Rule("there must be a row for each lookup").into());
         }
         let of_keys = rows.chunks_exact(self.keyword.params().probes as usize);
         plan.0.iter().zip(of_keys).map(|(plan, rows)| self.keyword.read(*plan.digest, rows)).collect()

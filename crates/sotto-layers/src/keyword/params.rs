@@ -138,7 +138,7 @@ impl Params {
     pub fn check(&self) -> Result<()> {
         let within = |field, value: u64, range: std::ops::RangeInclusive<u64>| match range.contains(&value) {
             true => Ok(()),
-            false => Err(refused(field, format!("must lie in {}..={}", range.start(), range.end()))),
+            false => Err(refused(field, format!("must be in {}..={}", range.start(), range.end()))),
         };
         within("key_bytes", self.key_bytes.into(), 1..=self.form.max_bytes().into())?;
         within("probes", self.probes.into(), 1..=MAX_PROBES.into())?;
@@ -149,20 +149,26 @@ impl Params {
         within("values", self.values.most().into(), 0..=MAX_ROW_BYTES)?;
         let cut = self.cuts.as_ref().map(RowBounds::rows);
         if cut != (self.probes == 1).then_some(self.rows) {
-            return Err(refused("cuts", "one for each row, with one probe and no more".to_owned()).into());
+            return Err(refused(
+                "cuts",
+                "must be one for each row with one probe, and absent otherwise".to_owned(),
+            )
+            .into());
         }
         if !self.rows.is_multiple_of(self.probes.into()) {
             return Err(refused("rows", "must be a multiple of probes".to_owned()).into());
         }
         within("slots", self.row_bytes(), 1..=MAX_ROW_BYTES)
-            .map_err(|_| refused("slots", format!("a row has at most {MAX_ROW_BYTES} bytes")))?;
+            .map_err(|_| refused("slots", format!("must make a row of at most {MAX_ROW_BYTES} bytes")))?;
         if let Some(band) = &self.band {
             within("band", band.rows, 1..=MAX_ROWS)?;
             if self.probes != 1 || band.tries.0.len() as u64 != self.rows {
-                return Err(refused("band", "with one probe, and a try for each strip".to_owned()).into());
+                return Err(
+                    refused("band", "must have one probe, and a seed for each strip".to_owned()).into()
+                );
             }
             within("rows", self.table_row_bytes(), 1..=MAX_ROW_BYTES)
-                .map_err(|_| refused("rows", format!("a row has at most {MAX_ROW_BYTES} bytes")))?;
+                .map_err(|_| refused("rows", format!("must make a row of at most {MAX_ROW_BYTES} bytes")))?;
         }
         let (log2, required) = (self.false_positive_log2(), REQUIRED_FAILURE_LOG2);
         if log2 > f64::from(required) {

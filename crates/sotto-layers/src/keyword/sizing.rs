@@ -105,7 +105,7 @@ pub(super) fn params_for(
     };
     let tag_bytes = TAG_BYTES.into_iter().find(is_sure).ok_or(ParamsError::Field {
         field: "false_positive_log2",
-        why: format!("no tag of up to {} bytes is as sure as that", TAG_BYTES.end()),
+        why: format!("must be reached by a tag of up to {} bytes", TAG_BYTES.end()),
     });
     let tag_bytes = tag_bytes.map_err(Error::from)?;
     let of_band = |(strips, unit)| BandParams {

@@ -62,7 +62,7 @@ pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<O
         }
     };
     if length > params.values.most() {
-        return Err(PeerMisbehaved::NotCanonical("the length of a value").into());
+        return Err(PeerMisbehaved::NotCanonical("length of a value").into());
     }
     // The caller learns whether the key is present and how long its value is, so the rest may
     // branch on it; a server that times the caller's next requests may learn it too. If nothing was

@@ -80,7 +80,7 @@ impl Ring {
         Modulus::new(u64::from(Q))
             .and_then(|q| NttPlan::new(N, q))
             .map(|plan| Ring { plan })
-            .ok_or_else(|| Misuse::Rule("the modulus of simplepir/1 has no transform of its size").into())
+            .ok_or_else(|| Misuse::Rule("the modulus of simplepir/1 must have transforms").into())
     }
 
     /// The transforms: coefficients to values and back, products of values.

@@ -77,7 +77,7 @@ pub fn add_to_row<'a>(
         }
         ring.plan().forward(&mut d);
         let block = changes.first().and_then(|entry| block(entry.column as usize / N));
-        let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
+        let block = block.ok_or(Misuse::Rule("a block must be transformed before it is used"))?;
         ring.plan().mul_acc(&mut sum, &d, block);
     }
     ring.plan().inverse(&mut sum);

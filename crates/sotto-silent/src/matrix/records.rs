@@ -78,7 +78,7 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> RecordSource for Records<P> {
 
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         if !out.len().is_multiple_of(self.record_bytes) {
-            return Err(Misuse::Rule("only whole records are read").into());
+            return Err(Misuse::Rule("the buffer must hold whole records").into());
         }
         let records = (first..).zip(out.chunks_exact_mut(self.record_bytes));
         let pieces = records.map(|(record, out)| self.piece(record, 0, out));
@@ -95,4 +95,4 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> RecordSource for Records<P> {
     }
 }
 
-const PAST_END: Misuse = Misuse::Rule("an image has every record of its parameters");
+const PAST_END: Misuse = Misuse::Rule("the record must be within the image");

@@ -45,7 +45,7 @@ pub fn write_columns(
     let SectionOffset { section, start } = at.into();
     let (l, m) = (layout.rows(), layout.cols());
     if rows.records() != m as u64 || rows.record_bytes() != l {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     // Slabs have whole groups of four columns, since those are contiguous in a panel.
     let width = (SLAB / l / 4 * 4).clamp(4, MAX_COLUMNS);

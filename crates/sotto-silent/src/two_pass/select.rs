@@ -31,15 +31,14 @@ pub fn cheapest<L>(shape: &TableShape, costs: impl Fn(LayoutCandidate) -> Option
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
-        return Err(no_fit("a table has at least one row of at least one byte").into());
+        return Err(no_fit("expected at least one row of at least one byte").into());
     }
     let priced = candidates(shape).filter_map(|candidate| {
         let (costs, literal) = costs(candidate)?;
         Some((price(shape, &costs) * candidate.lookups as f64, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
-    let none =
-        || no_fit("it needs more than 2^16 blocks of about 2^19 records, or their noise leaves no margin");
+    let none = || no_fit("it exceeds 2^16 blocks of about 2^19 records, or has too much noise");
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// [`Misuse::Rule`] if `rows` has another shape than the layout; storage errors.
 pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     if rows.records() != cut.records || rows.record_bytes() as u64 != cut.record_bytes {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
     }
     write_matrix(cut.first(), section, &Columns { cut, rows }, out)?;
     let hints = HintTable::new(cut, section, cut.rows(), out)?;

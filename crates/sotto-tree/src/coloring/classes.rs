@@ -32,7 +32,7 @@ impl Coloring {
     /// refuses the memory.
     pub fn classes(&self) -> Result<Vec<HugeWords>> {
         if self.shape.nodes() >= u32::MAX.into() {
-            let why = "the nodes of a tree that is written down have numbers below 2^32";
+            let why = "must number nodes below 2^32";
             return Err(ParamsError::Field { field: "height", why: why.into() }.into());
         }
         let q = self.shape.arity() as u32;

@@ -75,7 +75,7 @@ impl Coloring {
     /// binary.
     pub fn secret_copath(&self, leaf: u64) -> Result<Vec<ColorSlot>> {
         if self.shape.arity() != 2 {
-            return Err(Misuse::Rule("a proof by siblings is a binary tree's").into());
+            return Err(Misuse::Rule("a proof by siblings must be of a binary tree").into());
         }
         self.walk(leaf, |states, height, walk, digit, kept| {
             for (number, state) in states.of_height(height) {

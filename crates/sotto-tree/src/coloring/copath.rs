@@ -66,7 +66,7 @@ impl Coloring {
     /// are known before the leaf is.
     fn descend(&self, leaf: u64, mut tell: impl FnMut(ColorSlot, u64)) -> Result<()> {
         if self.shape.arity() != 2 {
-            return Err(Misuse::Rule("a proof by siblings is a binary tree's").into());
+            return Err(Misuse::Rule("a proof by siblings must be of a binary tree").into());
         }
         let mut walk = PathWalk::new();
         let mut state = self.states.get(self.root);
@@ -98,5 +98,5 @@ pub(super) fn sides(state: &State) -> Result<&[Branch; 2]> {
         .branches
         .as_slice()
         .try_into()
-        .map_err(|_| Misuse::Rule("a proof by siblings is a binary tree's").into())
+        .map_err(|_| Misuse::Rule("a proof by siblings must be of a binary tree").into())
 }

@@ -37,9 +37,10 @@ impl Coloring {
     /// [`Misuse::Rule`] for other heights, and if the tree is not binary.
     pub fn destinations(&self, height: usize) -> Result<DestinationTable<'_>> {
         if self.shape.arity() != 2 || height >= self.shape.height() || height > 16 {
-            return Err(
-                Misuse::Rule("subtrees of a binary tree, lower than it and at most 16 layers high").into()
-            );
+            return Err(Misuse::Rule(
+                "the subtrees must be of a binary tree, lower than it, and at most 16 layers high",
+            )
+            .into());
         }
         let mut orders: Vec<Vec<u8>> = Vec::new();
         for state in (0..self.states.len() as u32).map(|state| self.states.get(state)) {

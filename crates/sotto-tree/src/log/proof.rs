@@ -52,7 +52,9 @@ pub fn sibling(leaf: u64, leaves: u64, level: usize) -> Sibling {
 pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>> {
     let leaves = peaks.leaves();
     check(leaf, leaves)?;
-    let levels = complete.get(..height(leaves)).ok_or(Misuse::Rule("a hash for each level of the log"))?;
+    let levels = complete
+        .get(..height(leaves))
+        .ok_or(Misuse::Rule("there must be a hash for each level of the log"))?;
     // Each sibling is written to its position among the existing ones, and zeros to the others.
     let (mut proof, mut count) = (vec![Hash::default(); levels.len()], 0u64);
     for (level, row) in levels.iter().enumerate() {
@@ -130,7 +132,7 @@ pub fn verify_growth(
     (leaves, root): (u64, &Hash),
     proof: &[Hash],
 ) -> Result<()> {
-    let last = before.checked_sub(1).ok_or(Misuse::Rule("a log of no leaves goes on as any"))?;
+    let last = before.checked_sub(1).ok_or(Misuse::Rule("the earlier log must have a leaf"))?;
     verify(leaf_hash, last, leaves, proof, root)?;
     let levels = (0..height(leaves)).filter(|level| sibling(last, leaves, *level) != Sibling::Absent);
     let left = levels.zip(proof).filter(|(level, _)| last >> level & 1 == 1);

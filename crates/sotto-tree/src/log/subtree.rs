@@ -10,7 +10,7 @@ use sotto_math::sha256::nodes;
 /// [`Misuse::Rule`] for another number of hashes.
 pub fn root(hashes: &[Hash]) -> Result<Hash> {
     if !hashes.len().is_power_of_two() {
-        return Err(Misuse::Rule("a complete subtree has a power of two of hashes").into());
+        return Err(Misuse::Rule("a complete subtree must have a power of two of hashes").into());
     }
     Ok(above(hashes).last().copied().unwrap_or(hashes[0]))
 }

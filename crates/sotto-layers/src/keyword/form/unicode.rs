@@ -87,7 +87,7 @@ mod host {
             return Ok(Zeroizing::new(text.as_bytes().to_vec()));
         }
         let normal = ask(|given| given.normal(text))
-            .ok_or(KeyError::Not("of ASCII, and nobody knows Unicode here"))?;
+            .ok_or(KeyError::Not("of ASCII, and no Unicode functions are set"))?;
         Ok(Zeroizing::new(normal.as_bytes().to_vec()))
     }
 
