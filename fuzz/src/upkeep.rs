@@ -11,7 +11,7 @@ use sotto_testkit::rng::seeded;
 use std::sync::LazyLock;
 
 static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
-    let ordering = SCHEMES.iter().filter(|entry| entry.upkeep.is_some());
+    let ordering = SCHEMES.iter().filter(|entry| entry.hint_server.is_some());
     ordering.map(|entry| Subject::private(entry).fresh_table(NARROW)).collect()
 });
 
@@ -45,10 +45,10 @@ pub fn scheme_order(data: &[u8]) -> bool {
 pub fn orders() -> Vec<Vec<u8>> {
     let orders = |table: &Table| {
         let mut client = fresh(table);
-        let first = client.upkeep().unwrap().order().unwrap();
+        let first = client.hint_client().unwrap().next_hint_request().unwrap();
         refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
         client.query(RecordIndex(0), &mut seeded("fuzz")).unwrap();
-        [first, client.upkeep().unwrap().order().unwrap()]
+        [first, client.hint_client().unwrap().next_hint_request().unwrap()]
     };
     TABLES.iter().flat_map(orders).flatten().collect()
 }
@@ -57,18 +57,21 @@ pub fn orders() -> Vec<Vec<u8>> {
 pub fn scheme_supply(data: &[u8]) -> bool {
     each(|table| {
         let mut client = fresh(table);
-        let upkeep = client.upkeep().expect("a client of such a scheme orders");
-        assert!(upkeep.order().unwrap().is_some(), "a fresh client orders");
+        let hint_client = client.hint_client().expect("a client of such a scheme orders");
+        assert!(hint_client.next_hint_request().unwrap().is_some(), "a fresh client orders");
         let fitted = fit(data, table.server.supplier().unwrap().supply_bytes());
-        assert!(fitted == data || !taken(upkeep.stock(data)), "a supply of a wrong size was taken");
-        taken(upkeep.stock(&fitted))
+        assert!(
+            fitted == data || !taken(hint_client.apply_hint_response(data)),
+            "a supply of a wrong size was taken"
+        );
+        taken(hint_client.apply_hint_response(&fitted))
     })
 }
 
 /// Supplies, cut short; the rest repeats them.
 pub fn supplies() -> Vec<Vec<u8>> {
     let supply = |table: &Table| {
-        let order = fresh(table).upkeep().unwrap().order().unwrap().unwrap();
+        let order = fresh(table).hint_client().unwrap().next_hint_request().unwrap().unwrap();
         let supply = table.server.supplier().unwrap().supply(&order).unwrap();
         supply[..supply.len().min(4096)].to_vec()
     };

@@ -8,9 +8,9 @@
 //! A capability that a scheme lacks is absent instead of failing: it is `None` in the entry, and
 //! `None` in the client and the server.
 
-mod batch;
 mod caps;
 mod client;
+mod client_extensions;
 mod hint_server;
 #[cfg(feature = "server")]
 mod part;
@@ -18,22 +18,16 @@ mod part;
 mod select;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod server_extensions;
 mod state;
-#[cfg(feature = "server")]
-mod steps;
-mod stream_client;
-#[cfg(feature = "server")]
-mod stream_server;
-mod sum;
 #[cfg(feature = "server")]
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "server")]
-mod whitening;
 
-pub use batch::AnyBatch;
 pub use caps::Caps;
 pub use client::{AnyClient, AnyPending, AnyPrepare};
+pub use client_extensions::{AnyBatch, AnyStreamClient, AnySum};
 #[cfg(feature = "server")]
 pub use hint_server::AnyHintServer;
 pub use hint_server::{AnyHintClient, HintServerEntry};
@@ -41,15 +35,9 @@ pub use hint_server::{AnyHintClient, HintServerEntry};
 pub use part::{AnyJoin, PartEntry};
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ServerEntry, UpdateImageFn};
+#[cfg(feature = "server")]
+pub use server_extensions::{AnyExpandedQuery, AnySteps, AnyStreamServer, WhiteningEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
-#[cfg(feature = "server")]
-pub use steps::AnySteps;
-pub use stream_client::AnyStreamClient;
-#[cfg(feature = "server")]
-pub use stream_server::{AnyExpandedQuery, AnyStreamServer};
-pub use sum::AnySum;
-#[cfg(feature = "server")]
-pub use whitening::WhiteningEntry;
 
 use crate::{
     Artifact, CryptoRng, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, PatchArtifact, PerServer,
@@ -90,7 +78,7 @@ pub struct SchemeEntry {
     /// How the state of a client is loaded, if it has state that must survive.
     pub state: Option<StateEntry>,
     /// The hint server, if one of the servers makes hints.
-    pub upkeep: Option<HintServerEntry>,
+    pub hint_server: Option<HintServerEntry>,
     /// Whether every record ends with its own inclusion proof.
     pub proven: bool,
     /// The server's half of the scheme.
@@ -125,8 +113,8 @@ impl SchemeEntry {
         let caps = S::CAPS;
         caps.check();
         let queried = <S::Fan<()> as PerServer<()>>::SERVERS;
-        let servers = match caps.upkeep {
-            Some(upkeep) if upkeep.helper >= queried => upkeep.helper + 1,
+        let servers = match caps.hint_server {
+            Some(entry) if entry.role >= queried => entry.role + 1,
             _ => queried,
         };
         SchemeEntry {
@@ -145,7 +133,7 @@ impl SchemeEntry {
             sum: caps.sum,
             state: caps.state,
             proven: caps.proven,
-            upkeep: caps.upkeep,
+            hint_server: caps.hint_server,
             #[cfg(feature = "server")]
             server: ServerEntry::of::<S>(caps.revise, caps.mask, caps.parts),
         }

@@ -23,15 +23,15 @@ pub enum Error {
     #[error("the peer's bytes are not valid: {0}")]
     Peer(#[from] PeerMisbehaved),
     /// The client's hints are used up, and it must prepare again.
-    #[error("query budget used up ({0}): prepare again to go on")]
+    #[error("query budget is used up ({0})")]
     Exhausted(Budget),
     /// The recovered bytes fail the check of the row. The error stays on the client.
-    #[error("the answer could not be read; start afresh with a new client, do not retry")]
+    #[error("cannot read the answer")]
     Unreadable,
     /// A batch code has no bucket for one of the request's rows. The request was sent like any
     /// other. Sending another one at once for the missing row would show that, so it belongs in a
     /// request that is due anyway.
-    #[error("these rows cannot all be fetched at once; ask for some of them when other rows are due")]
+    #[error("the batch code has no bucket for one of the rows")]
     BatchCodeFailure,
     /// The storage of an encoder or of a client state fails.
     #[error("storage: {0}")]
@@ -51,7 +51,7 @@ pub enum ParamsError {
         why: String,
     },
     /// The parameter set gives less security than required.
-    #[error("{bits:.1} bits of security, {required} are required")]
+    #[error("expected at least {required} bits of security, got {bits:.1}")]
     Insecure {
         /// Estimated security in bits.
         bits: f64,
@@ -59,7 +59,7 @@ pub enum ParamsError {
         required: u32,
     },
     /// A lookup fails with too high a probability.
-    #[error("a lookup fails with probability 2^{log2:.1}, at most 2^{required} is allowed")]
+    #[error("a lookup fails with probability 2^{log2:.1}, above the maximum of 2^{required}")]
     Unreliable {
         /// log2 of the computed failure bound.
         log2: f64,
@@ -69,7 +69,7 @@ pub enum ParamsError {
     /// A request of several lookups fails with too high a probability, since it fails if any of
     /// them does.
     #[error(
-        "one of a request's {lookups} lookups fails with probability 2^{log2:.1}, at most 2^{required} is allowed"
+        "one of {lookups} lookups in a request fails with probability 2^{log2:.1}, above the maximum of 2^{required}"
     )]
     UnreliableTogether {
         /// Lookups of a request.
@@ -96,7 +96,7 @@ pub enum ParamsError {
 #[non_exhaustive]
 pub enum Misuse {
     /// An index past the end.
-    #[error("index {index} is past the end ({len})")]
+    #[error("index {index} is past the end at {len}")]
     IndexPastEnd {
         /// The requested index.
         index: u64,
@@ -104,13 +104,13 @@ pub enum Misuse {
         len: u64,
     },
     /// A pending query or session that another client or server made.
-    #[error("a {0} of another instance was handed in")]
+    #[error("the {0} belongs to another client or server")]
     ForeignValue(&'static str),
     /// An artifact that this scheme does not need, or more bytes of it than it has.
-    #[error("artifact {0} was not asked for, or came twice")]
+    #[error("unexpected bytes of the artifact {0}")]
     UnexpectedArtifact(&'static str),
     /// `finish` was called before every needed artifact was absorbed.
-    #[error("not prepared: {got} of {need} bytes of {artifact} absorbed")]
+    #[error("expected {need} bytes of {artifact}, absorbed {got}")]
     NotPrepared {
         /// Which artifact is incomplete.
         artifact: &'static str,
@@ -130,7 +130,7 @@ pub enum Misuse {
 #[non_exhaustive]
 pub enum PeerMisbehaved {
     /// A message whose length is not the one that the parameters fix.
-    #[error("{what} has {got} bytes, the parameters say {want}")]
+    #[error("expected {want} bytes of {what}, got {got}")]
     Length {
         /// Name of the message.
         what: &'static str,
@@ -143,7 +143,7 @@ pub enum PeerMisbehaved {
     #[error("{0} is not in canonical form")]
     NotCanonical(&'static str),
     /// Answers for another number of servers or queries than requested.
-    #[error("{got} {what} came back, {want} were due")]
+    #[error("expected {want} {what}, got {got}")]
     Count {
         /// Name of the counted items.
         what: &'static str,

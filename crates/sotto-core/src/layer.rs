@@ -109,7 +109,7 @@ where
 
     fn plan(&self, request: &A::Request, rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Self::Plan)> {
         if self.0.visits().iter().any(|shard| *shard > 0) {
-            return Err(Misuse::Rule("a layer over a batch has one shard").into());
+            return Err(Misuse::Rule("a layer over a batch must have one shard").into());
         }
         let (wanted, above) = self.0.plan(request, rng)?;
         let (rows, below) = self.1.plan(&wanted, rng)?;

@@ -120,7 +120,7 @@ pub fn add_partials(partials: &[Vec<u8>]) -> Result<Vec<u8>> {
     Ok(sum)
 }
 
-const UNEQUAL: Misuse = Misuse::Rule("partials that are added have equal lengths, and there is one at least");
+const UNEQUAL: Misuse = Misuse::Rule("partials must have equal lengths, and there must be at least one");
 
 #[cfg(test)]
 mod tests {

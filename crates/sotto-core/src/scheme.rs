@@ -172,7 +172,7 @@ pub trait BatchScheme: Scheme {
 /// if it is past the end of its bucket.
 pub fn check_bucket_places(places: &[u64], buckets: u64, records: u64) -> Result<()> {
     if places.len() as u64 != buckets {
-        return Err(Misuse::Rule("one place in each bucket is asked for").into());
+        return Err(Misuse::Rule("a batch query must have one place in each bucket").into());
     }
     // All places are read before the one branch.
     let index = places.iter().copied().fold(0, u64::max);

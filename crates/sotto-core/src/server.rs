@@ -62,7 +62,7 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
 }
 
 /// The error for a batch with fewer answers than queries.
-const FEWER: Misuse = Misuse::Rule("a batch has an answer for each of its queries");
+const FEWER: Misuse = Misuse::Rule("a batch must have an answer for each query");
 
 /// Passes the successes of a first step to the next steps together, and returns results and errors
 /// in their original order.
@@ -236,7 +236,10 @@ pub fn bytes_per_part(parts: usize, bytes: usize) -> Result<usize> {
         Some(each) if each > 0 && bytes.is_multiple_of(parts) => Ok(each),
         // No parts and no bytes: any number will do.
         None if bytes == 0 => Ok(1),
-        _ => Err(Misuse::Rule("as many bytes are read of each part, and at least one").into()),
+        _ => {
+            Err(Misuse::Rule("the buffer must hold equally many bytes for each part, and at least one")
+                .into())
+        }
     }
 }
 
@@ -341,7 +344,7 @@ impl<F: Fn(&[u8], u64, usize, &mut [u8]) -> Option<()> + Send + Sync> RecordSour
 
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         if !out.len().is_multiple_of(self.record_bytes) {
-            return Err(Misuse::Rule("only whole records are read").into());
+            return Err(Misuse::Rule("the buffer must hold whole records").into());
         }
         let records = (first..).zip(out.chunks_exact_mut(self.record_bytes));
         records.into_iter().try_for_each(|(record, out)| self.read_part(record, 0, out))
@@ -355,7 +358,7 @@ impl<F: Fn(&[u8], u64, usize, &mut [u8]) -> Option<()> + Send + Sync> RecordSour
         let within = usize::try_from(offset).ok().filter(|_| end <= self.record_bytes as u64);
         let offset = within.ok_or(Misuse::IndexPastEnd { index: end, len: self.record_bytes as u64 })?;
         let read = (self.read)(self.held.bytes(), record, offset, out);
-        Ok(read.ok_or(Misuse::Rule("an image has every record of its parameters"))?)
+        Ok(read.ok_or(Misuse::Rule("the record must be within the image"))?)
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn after_changes(
     let params = catalog.params.to_string();
     let records: Vec<u64> = changes.iter().map(|change| change.record).collect();
     let places = (mask.places)(params.as_bytes(), &records).map_err(DbError::Scheme)?;
-    let max_writes = (mask.most_written)(params.as_bytes()).map_err(DbError::Scheme)?;
+    let max_writes = (mask.max_writes)(params.as_bytes()).map_err(DbError::Scheme)?;
     let written = WriteCounts::read(dir, catalog)?.map(|written| written.with(places));
     Ok(written.filter(|written| !written.exceeds(max_writes)))
 }
@@ -141,7 +141,7 @@ pub(crate) fn draw_whitening_seed(
 ) -> Result<()> {
     let Some(mask) = &entry.server.mask else { return Ok(()) };
     let seed = key.mask_seed(&catalog.rows_root.root);
-    let params = (mask.with_mask)(catalog.params.to_string().as_bytes(), seed).map_err(DbError::Scheme)?;
+    let params = (mask.with_seed)(catalog.params.to_string().as_bytes(), seed).map_err(DbError::Scheme)?;
     catalog.params_digest = (entry.report)(&params).map_err(DbError::Scheme)?.digest.into();
     catalog.params = literal(&params)?;
     Ok(())

@@ -17,7 +17,7 @@ pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Ve
     if keys_bytes > 0 {
         leaks.push("which requests belong to one client, for a day".to_owned());
     }
-    if entry.upkeep.is_some() {
+    if entry.hint_server.is_some() {
         leaks.push("when a client requests hints".to_owned());
     }
     if is_symmetric {

@@ -31,7 +31,7 @@ pub(crate) fn over(
     let parts = entry.server.parts.ok_or("its tables cannot be split into parts")?;
     let mut partials = 0u64;
     for (group, layout) in &price.tables {
-        let most = (parts.most)(&layout.params).map_err(|why| why.to_string())?;
+        let most = (parts.max_parts)(&layout.params).map_err(|why| why.to_string())?;
         if most < machines {
             return Err(format!("its tables have at most {most} parts, each on one machine"));
         }

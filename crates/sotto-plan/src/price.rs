@@ -191,7 +191,7 @@ fn layout(
 /// Bytes of the hint requests and hint responses by which a client gets all its hints, for schemes
 /// with a hint server.
 fn hints(entry: &SchemeEntry, layout: &RecordLayout, tables: u64) -> Result<u64, String> {
-    let Some(hint_server) = entry.upkeep else { return Ok(0) };
+    let Some(hint_server) = entry.hint_server else { return Ok(0) };
     let (request_bytes, response_bytes) =
         (hint_server.sizes)(&layout.params).map_err(|why| why.to_string())?;
     let hint_requests =

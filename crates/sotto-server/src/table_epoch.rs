@@ -123,7 +123,7 @@ impl TableEpoch {
         if of_scheme.map(|bytes| bytes as u64) != [sizes.query_bytes, sizes.answer_bytes, sizes.keys_bytes] {
             return Err(SourceError::Inconsistent("message sizes differ from the parameters'".into()));
         }
-        let helps = scheme.upkeep.is_some_and(|upkeep| upkeep.helper == usize::from(role));
+        let helps = scheme.hint_server.is_some_and(|entry| entry.role == usize::from(role));
         let order_bytes =
             helps.then(|| server.supplier().map(|supplier| supplier.order_bytes() as u64)).flatten();
         let keyless = match sizes.keys_bytes {

@@ -27,11 +27,11 @@ fn main() {
     (entry.server.encode)(&params, &MemoryRows::new(width, bytes), &sink).unwrap();
     let image = Arc::new(sink.into_image());
     let cuts = entry.server.parts.unwrap();
-    let most = (cuts.most)(&params).unwrap();
+    let most = (cuts.max_parts)(&params).unwrap();
     let parts = u32::try_from(parts).unwrap().min(most);
     let part = |cut| {
         let section = image.section(cuts.section).unwrap();
-        let holds = (cuts.holds)(&params, cut).unwrap();
+        let holds = (cuts.ranges)(&params, cut).unwrap();
         let bytes: Vec<u8> = holds
             .iter()
             .flat_map(|range| &section[range.start as usize..range.end as usize])

@@ -165,7 +165,7 @@ fn adds_up(subject: &Subject) -> bool {
 }
 
 fn orders(subject: &Subject) -> bool {
-    subject.entry.upkeep.is_some()
+    subject.entry.hint_server.is_some()
 }
 
 fn keeps(subject: &Subject) -> bool {

@@ -123,13 +123,13 @@ impl Lookups {
 /// number of hint requests.
 fn supply(server: &dyn AnyServer, client: &mut dyn AnyClient) -> Result<(f64, f64, usize)> {
     let (mut supplied, mut taken, mut orders) = (0.0, 0.0, 0);
-    if let (Some(supplier), Some(upkeep)) = (server.supplier(), client.upkeep()) {
-        while let Some(order) = upkeep.order()? {
+    if let (Some(supplier), Some(hint_client)) = (server.supplier(), client.hint_client()) {
+        while let Some(order) = hint_client.next_hint_request()? {
             let began = Instant::now();
             let supply = supplier.supply(&order)?;
             supplied += began.elapsed().as_secs_f64();
             let began = Instant::now();
-            upkeep.stock(&supply)?;
+            hint_client.apply_hint_response(&supply)?;
             taken += began.elapsed().as_secs_f64();
             orders += 1;
         }

@@ -75,10 +75,16 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
     let mut client = prepare.finish().expect("all that is needed came");
     let [mut orders, mut supplies, mut requests, mut answers] = [const { Vec::new() }; 4];
     for index in vector["indices"].as_array().expect("the indices of records") {
-        while let Some(order) = client.upkeep().and_then(|upkeep| upkeep.order().expect("an order")) {
+        while let Some(order) =
+            client.hint_client().and_then(|hint_client| hint_client.next_hint_request().expect("an order"))
+        {
             let supply =
                 server.supplier().and_then(|supplier| supplier.supply(&order).ok()).expect("a supply");
-            client.upkeep().expect("a client that orders").stock(&supply).expect("the supply to its order");
+            client
+                .hint_client()
+                .expect("a client that orders")
+                .apply_hint_response(&supply)
+                .expect("the supply to its order");
             orders.extend(order);
             supplies.extend(supply);
         }

@@ -18,9 +18,9 @@
 //! let rng = &mut seeded("client");
 //! let mut client = (ENTRY.prepare)(&params, rng)?.finish()?;
 //! let hints = server.supplier().ok_or("makes no hints")?;
-//! while let Some(request) = client.upkeep().ok_or("needs no hints")?.order()? {
+//! while let Some(request) = client.hint_client().ok_or("needs no hints")?.next_hint_request()? {
 //!     let response = hints.supply(&request)?;
-//!     client.upkeep().ok_or("needs no hints")?.stock(&response)?;
+//!     client.hint_client().ok_or("needs no hints")?.apply_hint_response(&response)?;
 //! }
 //!
 //! // Each lookup spends one, and replaces it.

@@ -58,12 +58,15 @@ impl Secrets<'_> {
         }
         let mut client = prepare.finish()?;
         for exchange in self.exchanges.iter().filter(|exchange| exchange.request.path.ends_with("/hints")) {
-            let upkeep = client.upkeep().ok_or("a recorded hint request of a client without hints")?;
-            let request = upkeep.order()?.ok_or("a recorded hint request that is not due")?;
+            let hint_client =
+                client.hint_client().ok_or("a recorded hint request of a client without hints")?;
+            let request =
+                hint_client.next_hint_request()?.ok_or("a recorded hint request that is not due")?;
             if !exchange.request.body.ends_with(&request) {
                 return Err("the client's hint request differs from the recorded one".into());
             }
-            upkeep.stock(exchange.response.body.get(hints::HEAD_BYTES..).unwrap_or_default())?;
+            hint_client
+                .apply_hint_response(exchange.response.body.get(hints::HEAD_BYTES..).unwrap_or_default())?;
         }
         let terms = self.table.catalog.terms(self.case.entry)?;
         let record = terms.packing.records_of(self.case.row).first().copied().unwrap_or(RecordIndex(0));

@@ -164,12 +164,14 @@ fn refill_hints(
     client: &mut dyn AnyClient,
     reader: &Reader,
 ) -> sotto_core::Result<Option<(HintServerCost, Duration)>> {
-    let (Some(hint_server), Some(upkeep)) = (server.supplier(), client.upkeep()) else { return Ok(None) };
+    let (Some(hint_server), Some(hint_client)) = (server.supplier(), client.hint_client()) else {
+        return Ok(None);
+    };
     let mut cost = HintServerCost { server_ms: 0.0, up_bytes: 0, down_bytes: 0, orders_count: 0 };
     let mut client_time = Duration::ZERO;
     loop {
         let start = Instant::now();
-        let request = upkeep.order()?;
+        let request = hint_client.next_hint_request()?;
         client_time += start.elapsed();
         let Some(request) = request else { return Ok(Some((cost, client_time))) };
         let start = Instant::now();
@@ -179,7 +181,7 @@ fn refill_hints(
         cost.down_bytes += response.len() as u64;
         cost.orders_count += 1;
         let start = Instant::now();
-        upkeep.stock(&response)?;
+        hint_client.apply_hint_response(&response)?;
         client_time += start.elapsed();
     }
 }

@@ -39,13 +39,13 @@ pub(super) fn sample(
 ) -> Result<Option<PartSample>, BenchError> {
     let Some(entry) = plan.entry.server.parts else { return Ok(None) };
     let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
-    if (entry.most)(&plan.params).map_err(|why| fail("counting parts", why))? < PARTS {
+    if (entry.max_parts)(&plan.params).map_err(|why| fail("counting parts", why))? < PARTS {
         return Ok(None);
     }
     let Some(whole) = image.section(entry.section) else { return Ok(None) };
     let mut servers = Vec::new();
     for cut in PartIndex::all(PARTS) {
-        let ranges = (entry.holds)(&plan.params, cut).map_err(|why| fail("cutting", why))?;
+        let ranges = (entry.ranges)(&plan.params, cut).map_err(|why| fail("cutting", why))?;
         let part = part(entry.section, whole, ranges)?;
         let server = (entry.open)(&plan.params, cut, Arc::new(part));
         servers.push(server.map_err(|why| fail("opening a part", why))?);

@@ -90,7 +90,7 @@ pub(super) fn left(table: &Table) -> String {
 
 /// Whether one of the servers makes the hints.
 fn is_helped(table: &Table) -> bool {
-    table.session().scheme().upkeep.is_some()
+    table.session().scheme().hint_server.is_some()
 }
 
 /// Whether less than a quarter of a new client's queries is left.

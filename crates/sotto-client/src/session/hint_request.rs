@@ -39,11 +39,11 @@ impl Session {
     /// An error of sampling; [`ClientError::ClientDiscarded`].
     pub fn hint_request(&mut self) -> Result<Option<HintRequest>> {
         self.ensure_usable()?;
-        let Some(HintServerEntry { helper, sizes }) = self.scheme().upkeep else { return Ok(None) };
+        let Some(HintServerEntry { role, sizes }) = self.scheme().hint_server else { return Ok(None) };
         let (_, response_bytes) = sizes(&self.table.params)?;
-        let refill = self.client.upkeep().ok_or(Error::from(Misuse::ForeignValue("client")))?;
-        let Some(bytes) = refill.order()? else { return Ok(None) };
-        let server = u8::try_from(helper).expect_or_default("a scheme has few servers");
+        let refill = self.client.hint_client().ok_or(Error::from(Misuse::ForeignValue("client")))?;
+        let Some(bytes) = refill.next_hint_request()? else { return Ok(None) };
+        let server = u8::try_from(role).expect_or_default("a scheme has few servers");
         let pin = self.table.pin(server);
         let path = routes::hints(self.catalog().table.as_str());
         let request = Request::post(path, hints::encode(&pin, &bytes), hints::frame_bytes(response_bytes));
@@ -66,12 +66,12 @@ impl Session {
 
     fn take_response(&mut self, hint_request: &HintRequest, response: &Response) -> Result<()> {
         let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("order")));
-        let HintServerEntry { sizes, .. } = self.scheme().upkeep.ok_or_else(foreign)?;
+        let HintServerEntry { sizes, .. } = self.scheme().hint_server.ok_or_else(foreign)?;
         let (_, bytes) = sizes(&self.table.params)?;
         let bytes = usize::try_from(bytes).map_err(|_| foreign())?;
         let parities =
             hints::decode_response(accepted(response, Some(self.epoch()))?, &hint_request.pin, bytes)?;
-        Ok(self.client.upkeep().ok_or_else(foreign)?.stock(parities)?)
+        Ok(self.client.hint_client().ok_or_else(foreign)?.apply_hint_response(parities)?)
     }
 }
 

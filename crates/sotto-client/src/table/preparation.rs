@@ -184,7 +184,7 @@ impl Table {
         let entry = self.session.scheme().state.as_ref().filter(|_| streams);
         // Hints from a hint server do not end.
         if !THREADS
-            || self.session.scheme().upkeep.is_some()
+            || self.session.scheme().hint_server.is_some()
             || entry.is_none() && self.session.keys().is_none()
         {
             return Ok(None);

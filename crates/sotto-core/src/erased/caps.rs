@@ -11,10 +11,8 @@ use super::{
     PatchFn, StateEntry, UnitsFn,
 };
 #[cfg(feature = "server")]
-use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, steps, stream_server};
-use super::{
-    batch, client::ErasedClient, client::ErasedPrepare, hint_server, patch, state, stream_client, sum,
-};
+use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, server_extensions};
+use super::{client::ErasedClient, client::ErasedPrepare, client_extensions, hint_server, patch, state};
 use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement, SumScheme};
 
 /// Traits that the methods of [`Caps`] require. A build without servers requires nothing of the
@@ -40,7 +38,7 @@ pub struct Caps<S: Scheme> {
     pub(super) batch: Option<BucketsFn>,
     pub(super) sum: Option<SumElement>,
     pub(super) state: Option<StateEntry>,
-    pub(super) upkeep: Option<HintServerEntry>,
+    pub(super) hint_server: Option<HintServerEntry>,
     pub(super) proven: bool,
     pub(super) as_units: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyStreamClient>,
     pub(super) as_batch: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyBatch>,
@@ -70,7 +68,7 @@ impl<S: Scheme> Caps<S> {
         batch: None,
         sum: None,
         state: None,
-        upkeep: None,
+        hint_server: None,
         proven: false,
         as_units: None,
         as_batch: None,
@@ -172,10 +170,10 @@ impl<S: StreamServer> Caps<S> {
     /// `StreamServer` at the server.
     pub const fn stream(self) -> Self {
         Caps {
-            units: Some(stream_client::of::<S>),
-            as_units: Some(stream_client::view::<S>),
+            units: Some(client_extensions::unit_layout::<S>),
+            as_units: Some(client_extensions::stream_view::<S>),
             #[cfg(feature = "server")]
-            as_stream: Some(stream_server::view::<S>),
+            as_stream: Some(server_extensions::stream_view::<S>),
             ..self
         }
     }
@@ -185,7 +183,11 @@ impl<S: BatchScheme> Caps<S> {
     /// Declares that one query asks for a record of each bucket: [`BatchScheme`]. Clients then have
     /// no durable state.
     pub const fn batch(self) -> Self {
-        Caps { batch: Some(batch::of::<S>), as_batch: Some(batch::view::<S>), ..self }
+        Caps {
+            batch: Some(client_extensions::buckets::<S>),
+            as_batch: Some(client_extensions::batch_view::<S>),
+            ..self
+        }
     }
 }
 
@@ -193,7 +195,7 @@ impl<S: SumScheme> Caps<S> {
     /// Declares that one query can ask for the sum of several records: [`SumScheme`]. Clients then
     /// have no durable state.
     pub const fn sum(self) -> Self {
-        Caps { sum: Some(S::UNIT), as_sum: Some(sum::view::<S>), ..self }
+        Caps { sum: Some(S::UNIT), as_sum: Some(client_extensions::sum_view::<S>), ..self }
     }
 }
 
@@ -214,7 +216,7 @@ impl<S: HintServer> Caps<S> {
     /// `HintServer` at the server. Clients then have durable state.
     pub const fn hint_server(self) -> Self {
         Caps {
-            upkeep: Some(HintServerEntry::new::<S>()),
+            hint_server: Some(HintServerEntry::new::<S>()),
             as_upkeep: Some(hint_server::view::<S>),
             #[cfg(feature = "server")]
             as_supplier: Some(hint_server::supplier::<S>),
@@ -228,7 +230,7 @@ impl<S: StepServer> Caps<S> {
     pub const fn steps(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
-            as_steps: Some(steps::view::<S>),
+            as_steps: Some(server_extensions::steps_view::<S>),
             ..self
         }
     }

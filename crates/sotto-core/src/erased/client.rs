@@ -55,7 +55,7 @@ pub trait AnyClient: Send {
     /// may query as long as nothing crashes.
     fn state(&mut self) -> Option<&mut dyn AnyState>;
     /// Returns the interface that requests hints, if a server makes them.
-    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient>;
+    fn hint_client(&mut self) -> Option<&mut dyn AnyHintClient>;
 }
 
 pub(super) struct ErasedPrepare<S: Scheme> {
@@ -157,7 +157,7 @@ impl<S: Scheme> AnyClient for ErasedClient<S> {
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         S::CAPS.as_state.map(|view| view(self))
     }
-    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient> {
+    fn hint_client(&mut self) -> Option<&mut dyn AnyHintClient> {
         S::CAPS.as_upkeep.map(|view| view(self))
     }
 }

@@ -14,27 +14,27 @@ pub trait AnyHintClient {
     ///
     /// # Errors
     /// The errors of [`HintScheme::next_hint_request`].
-    fn order(&mut self) -> Result<Option<Vec<u8>>>;
+    fn next_hint_request(&mut self) -> Result<Option<Vec<u8>>>;
     /// Applies an encoded hint response. See [`HintScheme::apply_hint_response`].
     ///
     /// # Errors
     /// The errors of [`HintScheme::apply_hint_response`]; [`crate::Error::Peer`] for bytes that are
     /// not a hint response.
-    fn stock(&mut self, supply: &[u8]) -> Result<()>;
+    fn apply_hint_response(&mut self, response: &[u8]) -> Result<()>;
 }
 
 /// The hint server of a scheme: what is known of it before there is a client.
 #[derive(Clone, Copy)]
 pub struct HintServerEntry {
     /// See [`HintScheme::HINT_SERVER`].
-    pub helper: usize,
+    pub role: usize,
     /// Gives the exact bytes of a hint request and of its response under the given parameters.
     pub sizes: fn(&[u8]) -> Result<(u64, u64)>,
 }
 
 impl HintServerEntry {
     pub(super) const fn new<S: HintScheme>() -> Self {
-        HintServerEntry { helper: S::HINT_SERVER, sizes: sizes::<S> }
+        HintServerEntry { role: S::HINT_SERVER, sizes: sizes::<S> }
     }
 }
 
@@ -48,17 +48,17 @@ pub(super) fn view<S: HintScheme>(ready: &mut ErasedClient<S>) -> &mut dyn AnyHi
 }
 
 impl<S: HintScheme> AnyHintClient for ErasedClient<S> {
-    fn order(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next_hint_request(&mut self) -> Result<Option<Vec<u8>>> {
         let ErasedClient { params, client } = self;
-        let Some(order) = S::next_hint_request(client)? else { return Ok(None) };
+        let Some(request) = S::next_hint_request(client)? else { return Ok(None) };
         let mut out = Vec::with_capacity(S::HintRequest::size(params));
-        order.put(params, &mut out);
+        request.put(params, &mut out);
         Ok(Some(out))
     }
 
-    fn stock(&mut self, supply: &[u8]) -> Result<()> {
+    fn apply_hint_response(&mut self, response: &[u8]) -> Result<()> {
         let ErasedClient { params, client } = self;
-        S::apply_hint_response(client, S::HintResponse::take(params, supply)?)
+        S::apply_hint_response(client, S::HintResponse::take(params, response)?)
     }
 }
 

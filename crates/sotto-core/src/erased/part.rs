@@ -15,10 +15,10 @@ pub struct PartEntry {
     /// See [`PartScheme::SECTION`].
     pub section: Section,
     /// See [`PartScheme::max_parts`].
-    pub most: fn(&[u8]) -> Result<u32>,
+    pub max_parts: fn(&[u8]) -> Result<u32>,
     /// See [`PartScheme::part_ranges`]. [`Misuse::Rule`] if a table of these parameters cannot have
     /// that many parts.
-    pub holds: fn(&[u8], PartIndex) -> Result<Vec<Range<u64>>>,
+    pub ranges: fn(&[u8], PartIndex) -> Result<Vec<Range<u64>>>,
     /// See [`PartScheme::open_part`]: opens a server whose answers are partials, and that does
     /// nothing but answer.
     pub open: fn(&[u8], PartIndex, Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
@@ -30,8 +30,8 @@ impl PartEntry {
     pub(super) const fn of<S: PartScheme>() -> Self {
         PartEntry {
             section: S::SECTION,
-            most: |params| Ok(S::max_parts(&checked::<S>(params)?)),
-            holds: |params, cut| {
+            max_parts: |params| Ok(S::max_parts(&checked::<S>(params)?)),
+            ranges: |params, cut| {
                 let params = checked::<S>(params)?;
                 within::<S>(&params, cut.parts())?;
                 Ok(S::part_ranges(&params, cut))
@@ -54,9 +54,7 @@ impl PartEntry {
 
 fn within<S: PartScheme>(params: &S::Params, parts: u32) -> Result<()> {
     if !(1..=S::max_parts(params)).contains(&parts) {
-        return Err(
-            Misuse::Rule("a table is cut into as many parts as its parameters allow, or fewer").into()
-        );
+        return Err(Misuse::Rule("the number of parts must be within the maximum of the parameters").into());
     }
     Ok(())
 }
@@ -143,7 +141,7 @@ impl<S: PartScheme> AnyJoin for ErasedJoin<S> {
     }
     fn join(&self, session: &AnySession, query: &[u8], partials: &[Vec<u8>]) -> Result<Vec<u8>> {
         if partials.len() != self.parts as usize {
-            return Err(Misuse::Rule("an answer is made of one partial from each part").into());
+            return Err(Misuse::Rule("the join must have one partial of each part").into());
         }
         for (cut, partial) in PartIndex::all(self.parts).zip(partials) {
             let (got, want) = (partial.len() as u64, S::partial_bytes(&self.params, cut) as u64);

@@ -236,14 +236,14 @@ fn said<const C: char>() -> Vec<&'static str> {
     assert_eq!(entry.batch.is_some(), client.batch().is_some(), "{C}: batch");
     assert_eq!(entry.state.is_some(), client.state().is_some(), "{C}: state");
     assert_eq!(entry.state.is_some(), checkpoint, "{C}: checkpoint");
-    assert_eq!(entry.upkeep.is_some(), client.upkeep().is_some(), "{C}: upkeep");
-    assert_eq!(entry.upkeep.is_some(), server.supplier().is_some(), "{C}: supplier");
-    assert_eq!(entry.servers, if entry.upkeep.is_some() { 2 } else { 1 });
+    assert_eq!(entry.hint_server.is_some(), client.hint_client().is_some(), "{C}: upkeep");
+    assert_eq!(entry.hint_server.is_some(), server.supplier().is_some(), "{C}: supplier");
+    assert_eq!(entry.servers, if entry.hint_server.is_some() { 2 } else { 1 });
     if let Some(state) = entry.state {
         let mut loaded = (state.load)(b"null", &mut &b""[..]).unwrap();
         let resumed = (state.resume)(b"null", &mut &b""[..]).unwrap();
         assert!(resumed.checkpoint().is_some() && loaded.state().is_some());
-        assert_eq!(loaded.upkeep().is_some(), entry.upkeep.is_some(), "{C}: a client read back");
+        assert_eq!(loaded.hint_client().is_some(), entry.hint_server.is_some(), "{C}: a client read back");
     }
     let all = [
         ("patch", entry.patch.is_some()),
@@ -251,7 +251,7 @@ fn said<const C: char>() -> Vec<&'static str> {
         ("stream", entry.units.is_some()),
         ("batch", entry.batch.is_some()),
         ("state", entry.state.is_some()),
-        ("upkeep", entry.upkeep.is_some()),
+        ("upkeep", entry.hint_server.is_some()),
         ("steps", server.steps().is_some()),
     ];
     all.into_iter().filter_map(|(name, there)| there.then_some(name)).collect()

@@ -18,7 +18,7 @@ const BLOCK: usize = 8 << 20;
 /// refused.
 pub(crate) fn check(entry: &SchemeEntry, params: &str, parts: u32) -> Result<PartEntry> {
     let cuts = entry.server.parts.ok_or_else(|| DbError::CannotCut { scheme: entry.id.to_string() })?;
-    let most = (cuts.most)(params.as_bytes()).map_err(DbError::Scheme)?;
+    let most = (cuts.max_parts)(params.as_bytes()).map_err(DbError::Scheme)?;
     match (1..=most).contains(&parts) {
         true => Ok(cuts),
         false => Err(DbError::TooManyParts { parts, most }),
@@ -48,7 +48,7 @@ impl PieceSource<'_> {
             return Ok(path);
         }
         let section = self.cuts.section;
-        let holds = (self.cuts.holds)(self.params.as_bytes(), cut).map_err(DbError::Scheme)?;
+        let holds = (self.cuts.ranges)(self.params.as_bytes(), cut).map_err(DbError::Scheme)?;
         self.write(&path, FileKind::Part(cut), &[(section, holds)])?;
         Ok(path)
     }

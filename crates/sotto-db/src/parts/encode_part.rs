@@ -76,7 +76,7 @@ pub fn encode_part(
         }
         let records = PackedRecords::new(table, packing).map_err(DbError::Scheme)?;
         let records = RecordsWithProofs { records, packing, tree: &tree };
-        let ranges = (cuts.holds)(params.as_bytes(), cut).map_err(DbError::Scheme)?;
+        let ranges = (cuts.ranges)(params.as_bytes(), cut).map_err(DbError::Scheme)?;
         let writer = ImageWriter::create(&path, watch)?.sparse();
         let sink = FilteredSink { writer: &writer, section: cuts.section, ranges, others: false };
         in_pool(threads, || (entry.server.encode)(params.as_bytes(), &records, &sink))?

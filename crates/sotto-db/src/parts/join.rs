@@ -35,7 +35,7 @@ pub(crate) fn whole(
         writer.reserve(cuts.section, total).map_err(|e| writer.failed(e))?;
         let stage = ByteProgress::new(watch, "join", total);
         for (cut, mut rest) in PartIndex::all(parts).zip(held) {
-            for range in (cuts.holds)(params.as_bytes(), cut).map_err(DbError::Scheme)? {
+            for range in (cuts.ranges)(params.as_bytes(), cut).map_err(DbError::Scheme)? {
                 let length = usize::try_from(range.end - range.start).map_err(|_| shapes())?;
                 let (bytes, next) = rest.split_at_checked(length).ok_or_else(shapes)?;
                 writer.write_at(cuts.section, range.start, bytes).map_err(|e| writer.failed(e))?;

@@ -51,7 +51,7 @@ fn held(dir: &TableDir) -> Vec<Vec<u8>> {
 fn wanted(entry: &SchemeEntry, whole: &ImageFile) -> Vec<Vec<u8>> {
     let params = whole.catalog().params.to_string();
     let resident = whole.section(Section::Resident).unwrap();
-    let holds = |cut| (entry.server.parts.unwrap().holds)(params.as_bytes(), cut).unwrap();
+    let holds = |cut| (entry.server.parts.unwrap().ranges)(params.as_bytes(), cut).unwrap();
     let bytes = |cut| {
         let pieces = holds(cut).into_iter().map(|range| &resident[range.start as usize..range.end as usize]);
         pieces.collect::<Vec<_>>().concat()

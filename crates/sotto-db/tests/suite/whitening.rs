@@ -120,7 +120,7 @@ fn rows_made_against_a_mask_of_everyone_line_up_with_none() {
     let entry = &fspiral::ENTRY;
     let shape = TableShape { set: Some("default".into()), ..TableShape::new(64, 8192, 10) };
     let params = (entry.select)(&shape).unwrap();
-    let under_once = (entry.server.mask.unwrap().with_mask)(&params, once.0).unwrap();
+    let under_once = (entry.server.mask.unwrap().with_seed)(&params, once.0).unwrap();
     let sink = MemorySink::new();
     (entry.server.encode)(&under_once, &MemoryRows::new(8192, made.bytes.clone()), &sink).unwrap();
     let image = sink.into_image();

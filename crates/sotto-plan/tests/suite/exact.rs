@@ -34,7 +34,7 @@ fn every_row_has_the_bytes_of_its_parameters() {
         );
         assert!(offer.failure_log2.is_none_or(|log2| log2 <= -40.0), "{id}");
         assert!(offer.security_bits.is_none_or(|bits| bits >= 128.0), "{id}");
-        assert_eq!(entry.upkeep.is_some(), offer.hints_bytes > 0, "{id}");
+        assert_eq!(entry.hint_server.is_some(), offer.hints_bytes > 0, "{id}");
     }
 }
 

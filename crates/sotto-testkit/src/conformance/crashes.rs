@@ -52,10 +52,10 @@ pub(super) fn loaded(table: &Table, bytes: &[u8]) -> Box<dyn AnyClient> {
 
 /// Has the next block of hints made, if one is due, and checks that the request survives a crash.
 fn supply(table: &Table, client: &mut dyn AnyClient) -> bool {
-    let Some(upkeep) = client.upkeep() else { return false };
-    let Some(order) = upkeep.order().unwrap() else { return false };
+    let Some(hint_client) = client.hint_client() else { return false };
+    let Some(order) = hint_client.next_hint_request().unwrap() else { return false };
     let supplier = table.server.supplier().expect("a server of such a scheme supplies");
-    upkeep.stock(&supplier.supply(&order).unwrap()).unwrap();
+    hint_client.apply_hint_response(&supplier.supply(&order).unwrap()).unwrap();
     true
 }
 
@@ -121,9 +121,11 @@ pub fn at_every_entry(subject: &Subject) {
                     continue;
                 }
                 _ => {
-                    let order = client.upkeep().map(|upkeep| upkeep.order().unwrap());
+                    let order =
+                        client.hint_client().map(|hint_client| hint_client.next_hint_request().unwrap());
                     client = go_on(&table, &disk, client, &mut waiting);
-                    let again = client.upkeep().map(|upkeep| upkeep.order().unwrap());
+                    let again =
+                        client.hint_client().map(|hint_client| hint_client.next_hint_request().unwrap());
                     assert!(again == order, "another order after a crash");
                     continue;
                 }

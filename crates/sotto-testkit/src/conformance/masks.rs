@@ -28,7 +28,7 @@ pub fn of_their_own(subject: &Subject) {
     for case in [NARROW, WIDE] {
         let table = subject.table(case);
         let seeds = [[1; 32], [2; 32]];
-        let params = seeds.map(|seed| (mask(subject).with_mask)(&table.params, seed).unwrap());
+        let params = seeds.map(|seed| (mask(subject).with_seed)(&table.params, seed).unwrap());
         let digests = params.each_ref().map(|params| (subject.entry.report)(params).unwrap().digest);
         assert!(
             digests[0] != digests[1] && digests[0] != table.report.digest,
@@ -36,7 +36,7 @@ pub fn of_their_own(subject: &Subject) {
         );
         let images = params.each_ref().map(|params| under(&table, params));
         assert!(resident(&images[0]) != resident(&images[1]), "{case:?}");
-        let again = (mask(subject).with_mask)(&params[1], seeds[0]).unwrap();
+        let again = (mask(subject).with_seed)(&params[1], seeds[0]).unwrap();
         assert!(again == params[0] && resident(&under(&table, &again)) == resident(&images[0]));
 
         let record = table.report.records - 1;
@@ -66,7 +66,7 @@ pub fn places(subject: &Subject) {
         for WriteSlot { column, summand } in places {
             columns.entry(column).or_default().insert(summand);
         }
-        let most = (mask(subject).most_written)(&table.params).unwrap();
+        let most = (mask(subject).max_writes)(&table.params).unwrap();
         let longest = columns.values().flatten().max().expect("a table has records") + 1;
         assert!(most <= longest.div_ceil(8).max(1), "{case:?}: {most} of {longest}");
     }

@@ -40,7 +40,7 @@ fn entry(subject: &Subject) -> PartEntry {
 /// Some numbers of parts that a table can be divided into, the last of them `max` or the most that
 /// there can be.
 fn numbers(table: &Table, entry: &PartEntry, tried: &[u32], max: u32) -> Vec<u32> {
-    let most = (entry.most)(&table.params).expect("checked parameters are cut");
+    let most = (entry.max_parts)(&table.params).expect("checked parameters are cut");
     assert!(most >= 1, "a table is one part at least");
     let mut numbers: Vec<u32> = tried.iter().copied().filter(|parts| *parts <= most).collect();
     numbers.push(most.min(max));
@@ -51,7 +51,7 @@ fn numbers(table: &Table, entry: &PartEntry, tried: &[u32], max: u32) -> Vec<u32
 /// The image of one part of a table.
 fn image_of(table: &Table, entry: &PartEntry, cut: PartIndex) -> MemoryImage {
     let whole = table.image.section(entry.section).expect("a table has the section that is cut");
-    let holds = (entry.holds)(&table.params, cut).expect("so many parts there are");
+    let holds = (entry.ranges)(&table.params, cut).expect("so many parts there are");
     let bytes: Vec<u8> =
         holds.iter().flat_map(|range| &whole[range.start as usize..range.end as usize]).copied().collect();
     MemoryImage::default().with(entry.section, &bytes)
@@ -105,7 +105,7 @@ pub fn make_the_table(subject: &Subject) {
     let sets = sets.map(|set| Table::encode_set(subject.entry, SOME, Some(set.name)));
     let buckets = subject.entry.batch.map(|_| Table::encode_buckets(subject.entry, SOME, 3));
     for table in sets.chain(buckets) {
-        let several = [(entry.most)(&table.params).unwrap().min(3)];
+        let several = [(entry.max_parts)(&table.params).unwrap().min(3)];
         hold_the_table(&entry, &table, &several);
         make_the_answer(&entry, &table, &several, 1);
     }
@@ -117,7 +117,7 @@ fn hold_the_table(entry: &PartEntry, table: &Table, numbers: &[u32]) {
     for &parts in numbers {
         let mut all: Vec<Range<u64>> = Vec::new();
         for cut in PartIndex::all(parts) {
-            let holds = (entry.holds)(&table.params, cut).unwrap();
+            let holds = (entry.ranges)(&table.params, cut).unwrap();
             assert!(holds.windows(2).all(|two| two[0].end <= two[1].start), "in their order: {holds:?}");
             all.extend(holds.into_iter().filter(|range| !range.is_empty()));
         }
@@ -190,10 +190,10 @@ impl Sink for FilteredSink {
 /// Encoding a part alone gives its bytes, whatever the encoder leaves out.
 fn encode_alone(entry: &PartEntry, table: &Table) {
     // The first part has the start of the section, and the last part its end.
-    let parts = (entry.most)(&table.params).unwrap().min(3);
+    let parts = (entry.max_parts)(&table.params).unwrap().min(3);
     for cut in [0, parts - 1].into_iter().filter_map(|part| PartIndex::new(part, parts)).take(parts as usize)
     {
-        let ranges = (entry.holds)(&table.params, cut).unwrap();
+        let ranges = (entry.ranges)(&table.params, cut).unwrap();
         let sink = FilteredSink { sink: MemorySink::new(), section: entry.section, ranges };
         (table.entry.server.encode)(&table.params, &table.records, &sink).expect("a part is encoded");
         let alone = sink.sink.into_image();
@@ -209,11 +209,11 @@ fn encode_alone(entry: &PartEntry, table: &Table) {
 /// Too many parts, images of other sizes, partial answers that are missing, too short, of another
 /// part or damaged.
 fn refuse(entry: &PartEntry, table: &Table) {
-    let most = (entry.most)(&table.params).unwrap();
+    let most = (entry.max_parts)(&table.params).unwrap();
     if let Some(cut) = PartIndex::new(0, most.saturating_add(1)) {
         let image = Arc::new(table.image.clone());
         let refused = [
-            (entry.holds)(&table.params, cut).err(),
+            (entry.ranges)(&table.params, cut).err(),
             (entry.open)(&table.params, cut, image).err(),
             (entry.join)(&table.params, cut.parts()).err(),
             (entry.join)(&table.params, 0).err(),

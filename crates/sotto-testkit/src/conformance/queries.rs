@@ -126,7 +126,7 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
 
 /// A limited budget decreases by one with each query and ends in [`Error::Exhausted`].
 pub fn budget(subject: &Subject) {
-    if subject.entry.upkeep.is_some() {
+    if subject.entry.hint_server.is_some() {
         return super::upkeep::budget(subject);
     }
     let table = subject.table(NARROW);
@@ -157,11 +157,11 @@ pub fn abilities(subject: &Subject) {
     assert_eq!(entry.units.is_some(), table.server.stream().is_some(), "units and streams");
     let buckets = entry.batch.map(|buckets| buckets(&table.params).expect("good parameters have buckets"));
     assert!(buckets.is_none_or(|buckets| buckets == 1), "an ordinary table has one bucket");
-    assert_eq!(entry.upkeep.is_some(), table.server.supplier().is_some(), "orders and supplies");
+    assert_eq!(entry.hint_server.is_some(), table.server.supplier().is_some(), "orders and supplies");
     assert!(
         entry.patch.is_none() || entry.server.revise.is_some(),
         "only a revision writes deltas to patch with"
     );
-    assert!(entry.upkeep.is_none() || entry.state.is_some(), "a client that orders hints has a state");
+    assert!(entry.hint_server.is_none() || entry.state.is_some(), "a client that orders hints has a state");
     assert!(entry.query_servers <= entry.servers, "queries go to servers that are there");
 }

@@ -22,7 +22,7 @@ impl RefilledClient {
         image: &MemoryImage,
         client: Box<dyn AnyClient>,
     ) -> Result<Box<dyn AnyClient>> {
-        if entry.upkeep.is_none() {
+        if entry.hint_server.is_none() {
             return Ok(client);
         }
         let helper = (entry.server.open)(params, Arc::new(image.clone()))?;
@@ -63,8 +63,8 @@ impl AnyClient for RefilledClient {
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         self.client.state()
     }
-    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient> {
-        self.client.upkeep()
+    fn hint_client(&mut self) -> Option<&mut dyn AnyHintClient> {
+        self.client.hint_client()
     }
 }
 
@@ -73,9 +73,11 @@ impl AnyClient for RefilledClient {
 /// # Errors
 /// Those of the scheme.
 pub fn refill_hints(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
-    let (Some(upkeep), Some(supplier)) = (client.upkeep(), server.supplier()) else { return Ok(()) };
-    while let Some(order) = upkeep.order()? {
-        upkeep.stock(&supplier.supply(&order)?)?;
+    let (Some(hint_client), Some(supplier)) = (client.hint_client(), server.supplier()) else {
+        return Ok(());
+    };
+    while let Some(order) = hint_client.next_hint_request()? {
+        hint_client.apply_hint_response(&supplier.supply(&order)?)?;
     }
     Ok(())
 }

@@ -59,8 +59,8 @@ fn damaged_state(table: &Table, state: &[u8]) {
         match (entry.load)(&table.params, &mut damaged.as_slice()) {
             Err(error) => assert!(matches!(error, Error::Peer(_)), "bit {bit}: {error:?}"),
             Ok(mut client) => {
-                if let Some(upkeep) = client.upkeep() {
-                    upkeep.order().unwrap();
+                if let Some(hint_client) = client.hint_client() {
+                    hint_client.next_hint_request().unwrap();
                 }
                 match client.query(RecordIndex(3), rng) {
                     Ok((queries, ticket)) => {
@@ -111,7 +111,7 @@ pub fn damaged_journals(subject: &Subject) {
     });
     peer(replay(&second), "a query was left out");
     assert!(replay(&[first.clone(), first, second].concat()).is_ok(), "what was seen is passed over");
-    if client.upkeep().is_some() {
+    if client.hint_client().is_some() {
         let mut client = table.unstocked(&table.image, rng).unwrap();
         let base = saved(client.as_mut());
         refill_hints(client.as_mut(), table.server.as_ref()).unwrap();

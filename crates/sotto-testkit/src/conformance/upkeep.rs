@@ -13,15 +13,15 @@ fn stock_with(
     helper: &dyn AnyServer,
     spoil: &mut dyn FnMut(&mut [u8]),
 ) -> Result<()> {
-    let upkeep = client.upkeep().expect("a client of such a scheme orders");
+    let hint_client = client.hint_client().expect("a client of such a scheme orders");
     let supplier = helper.supplier().expect("a server of such a scheme supplies");
-    while let Some(order) = upkeep.order()? {
+    while let Some(order) = hint_client.next_hint_request()? {
         let supply = supplier.supply(&order)?;
         let mut spoilt = supply.clone();
         spoil(&mut spoilt);
         // Where a response must be valid, a wrong one is refused and the request stands.
-        match upkeep.stock(&spoilt) {
-            Err(Error::Peer(_)) if spoilt != supply => upkeep.stock(&supply)?,
+        match hint_client.apply_hint_response(&spoilt) {
+            Err(Error::Peer(_)) if spoilt != supply => hint_client.apply_hint_response(&supply)?,
             taken => taken?,
         }
     }
@@ -38,8 +38,8 @@ fn fresh(table: &Table, rng: &mut dyn CryptoRng) -> Box<dyn AnyClient> {
 /// Hint requests and responses have the sizes that entry and server agree on; a request is the same
 /// until it is answered; and a response that has another size, or comes twice, is refused.
 pub fn orders(subject: &Subject) {
-    let entry = subject.entry.upkeep.unwrap();
-    assert!(entry.helper < subject.entry.servers);
+    let entry = subject.entry.hint_server.unwrap();
+    assert!(entry.role < subject.entry.servers);
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);
         let supplier = table.server.supplier().expect("a server of such a scheme supplies");
@@ -48,19 +48,25 @@ pub fn orders(subject: &Subject) {
         assert_eq!(supplier.supply_bytes() as u64, supply_bytes);
         let mut client = fresh(&table, &mut seeded("orders"));
         assert!(client.budget() == Budget::Left(0), "a client without hints can ask nothing");
-        let upkeep = client.upkeep().expect("a client of such a scheme orders");
-        assert!(upkeep.stock(&vec![0; supply_bytes as usize]).is_err(), "a supply that nobody ordered");
-        while let Some(order) = upkeep.order().unwrap() {
+        let hint_client = client.hint_client().expect("a client of such a scheme orders");
+        assert!(
+            hint_client.apply_hint_response(&vec![0; supply_bytes as usize]).is_err(),
+            "a supply that nobody ordered"
+        );
+        while let Some(order) = hint_client.next_hint_request().unwrap() {
             assert_eq!(order.len() as u64, order_bytes);
             let supply = supplier.supply(&order).unwrap();
             assert_eq!(supply.len() as u64, supply_bytes);
             for wrong in [&supply[..supply.len() - 1], &supply[..0], &[&supply[..], &[0]].concat()] {
-                let refused = upkeep.stock(wrong);
+                let refused = hint_client.apply_hint_response(wrong);
                 assert!(matches!(refused, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{refused:?}");
             }
-            assert!(upkeep.order().unwrap() == Some(order), "an order stands until it is supplied");
-            upkeep.stock(&supply).unwrap();
-            assert!(upkeep.stock(&supply).is_err(), "a supply is taken once");
+            assert!(
+                hint_client.next_hint_request().unwrap() == Some(order),
+                "an order stands until it is supplied"
+            );
+            hint_client.apply_hint_response(&supply).unwrap();
+            assert!(hint_client.apply_hint_response(&supply).is_err(), "a supply is taken once");
         }
         assert!(client.budget() != Budget::Left(0), "a client that was supplied can ask");
     }
@@ -72,7 +78,7 @@ pub fn damaged_orders(subject: &Subject) {
     let supplier = table.server.supplier().expect("a server of such a scheme supplies");
     let rng = &mut seeded("damaged orders");
     let mut client = fresh(&table, rng);
-    let order = client.upkeep().unwrap().order().unwrap().expect("a fresh client orders");
+    let order = client.hint_client().unwrap().next_hint_request().unwrap().expect("a fresh client orders");
     for len in (0..order.len()).chain([order.len() + 1, 2 * order.len()]) {
         let mut wrong = order.clone();
         wrong.resize(len, 0);
@@ -124,7 +130,7 @@ pub fn orders_and_queries_are_apart(subject: &Subject) {
     let ascending = |i: u64| i % records;
     let (due, sent) = transcript(false, &ascending);
     // A hint server that also answers queries makes hints as it answers.
-    let is_asked = subject.entry.upkeep.is_some_and(|entry| entry.helper < subject.entry.query_servers);
+    let is_asked = subject.entry.hint_server.is_some_and(|entry| entry.role < subject.entry.query_servers);
     assert!(is_asked || due.iter().any(|i| *i > 0), "a client orders while it asks");
     assert!(transcript(true, &ascending) == (due.clone(), sent), "a lie changed what is sent");
     assert!(transcript(false, &|_| records - 1).0 == due, "orders depend on what is asked");

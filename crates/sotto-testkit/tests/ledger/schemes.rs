@@ -52,7 +52,7 @@ fn abilities(entry: &SchemeEntry) -> String {
         ("state", entry.state.is_some()),
         ("sum", entry.sum.is_some()),
         ("units", entry.units.is_some()),
-        ("upkeep", entry.upkeep.is_some()),
+        ("upkeep", entry.hint_server.is_some()),
     ];
     let all: Vec<&str> = all.iter().filter_map(|(name, has)| has.then_some(*name)).collect();
     all.join(" ")

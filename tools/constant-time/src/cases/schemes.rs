@@ -123,10 +123,10 @@ fn sum(entry: &'static SchemeEntry) -> impl FnMut(usize) {
 
 /// Has all hints made that a client can request.
 fn stock(client: &mut dyn AnyClient, table: &Table) {
-    let (Some(upkeep), Some(supplier)) = (client.upkeep(), table.server.supplier()) else { return };
-    while let Some(order) = upkeep.order().expect("a client's own order") {
+    let (Some(hint_client), Some(supplier)) = (client.hint_client(), table.server.supplier()) else { return };
+    while let Some(order) = hint_client.next_hint_request().expect("a client's own order") {
         let order = sent(vec![order]).concat();
         let supply = supplier.supply(&order).expect("an honest order is supplied");
-        upkeep.stock(&supply).expect("an honest supply is taken");
+        hint_client.apply_hint_response(&supply).expect("an honest supply is taken");
     }
 }

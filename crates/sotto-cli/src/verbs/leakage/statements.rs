@@ -56,10 +56,10 @@ fn server(measured: &LeakageReport, table: &DescribedTable<'_>) -> Vec<String> {
             units::bytes(scheme.keys_bytes)
         ));
     }
-    if let Some(upkeep) = &entry.upkeep {
+    if let Some(hint_server) = &entry.hint_server {
         out.push(format!(
             "Server {}, which makes hints: when clients request hints, and how many. It sees none of their lookups.",
-            upkeep.helper
+            hint_server.role
         ));
     } else if entry.state.is_some() {
         out.push(
