@@ -215,7 +215,7 @@ fn answers_that_are_not_the_key_s_are_refused() {
     let evaluation = |change: &dyn Fn(&mut sotto_apple::proto::OprfResponse)| {
         changed(&|it| change(it.responses[0].oprf_response.as_mut().unwrap()))
     };
-    assert!(evaluation(&|it| it.evaluated_element = vec![0; 49].into()).contains("no element"));
+    assert!(evaluation(&|it| it.evaluated_element = vec![0; 49].into()).contains("not an element"));
     assert!(evaluation(&|it| it.proof = Bytes::new()).contains("without a valid proof"));
     assert!(client.openings(blindings, right).is_ok());
     // The configuration's description of the function.
