@@ -100,7 +100,7 @@ mod tests {
     fn a_weak_set_is_refused_with_the_figure_unless_it_is_allowed() {
         let weak = ParamsSet { degree: 1024, ..SETS[1] };
         let refused = weak.kit(WeakParams::Reject).unwrap_err();
-        assert!(refused.to_string().contains("bits of security, 128 are required"), "{refused}");
+        assert!(refused.to_string().contains("expected at least 128 bits of security"), "{refused}");
         assert!(weak.kit(WeakParams::Allow).unwrap().1.is_none());
         assert!(ParamsSet { degree: 8, ..SETS[1] }.kit(WeakParams::Allow).is_err());
     }

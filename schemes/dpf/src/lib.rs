@@ -5,7 +5,8 @@
 //! use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Server as _, TwoServers};
 //! use sotto_dpf::Dpf;
 //! use sotto_dpf::client::Client;
-//! use sotto_dpf::params::{Params, ParamsLiteral};
+//! use sotto_dpf::literal::ParamsLiteral;
+//! use sotto_dpf::params::Params;
 //! use sotto_dpf::server::Server;
 //! use sotto_testkit::memory::{MemoryRows, MemorySink};
 //! use sotto_testkit::rng::seeded;

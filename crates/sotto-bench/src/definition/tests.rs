@@ -127,7 +127,7 @@ fn trees_have_defaults_and_limits() {
     for (from, to, says) in [
         ("[3, 20]", "[]", "heights is empty"),
         ("[3, 20]", "[41]", "2^40"),
-        ("arity = 2", "arity = 1", "2 to 256 children"),
+        ("arity = 2", "arity = 1", "arity: must be 2 to 256"),
         ("\"proofs\"", "\"proof\"", "unknown variant"),
         ("\"proofs\"", "\"setup\"\nlines = [{ scheme = \"s\" }]", "leave lines out"),
         ("\"proofs\"", "\"proofs\"\nways = [\"buckets\", \"buckets\"]", "or both"),

@@ -30,7 +30,7 @@ fn tables_fit_a_terminal_and_keep_the_tiers_apart() {
     assert!(widest.chars().count() <= 110, "{} columns: {widest}", widest.chars().count());
     let at = |heading: &str| text.find(heading).unwrap_or_else(|| panic!("no {heading} in {text}"));
     assert!(
-        at("MEASURED: asking") < at("MODELED")
+        at("MEASURED: queries and answers") < at("MODELED")
             && at("MODELED") < at("PUBLISHED")
             && at("PUBLISHED") < at("NOT RUN")
     );
@@ -78,7 +78,7 @@ fn the_drawing_is_well_formed_and_escaped() {
     assert!(svg.contains("&lt;abc&gt; &amp; co") && !svg.contains("<abc>"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
     // Own figures only.
-    assert!(svg.contains("clear, an order, 2 threads") && svg.contains("quicker than the table"));
+    assert!(svg.contains("clear, an order, 2 threads") && svg.contains("faster than downloading the table"));
     assert!(svg.contains("clear, 2^20 x 8 B") && !svg.contains("Spiral"));
     let quotes = svg.matches('"').count();
     assert_eq!(quotes % 2, 0);

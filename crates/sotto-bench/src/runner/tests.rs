@@ -50,7 +50,7 @@ fn lookups_in_a_row_are_checked_and_counted() {
     let series = with.series.as_ref().unwrap();
     assert_eq!((series.lookups_count, series.budget_count, series.amortized_ms), (70, 0, None));
     assert!(without.series.is_none());
-    assert!(report.table().contains("lookups in a row"));
+    assert!(report.table().contains("consecutive lookups"));
     assert!(series.online_ms >= series.server_ms);
 }
 
@@ -62,7 +62,7 @@ fn steps_are_asked_of_schemes_that_say_them() {
             .map(|report| report.measured)
     };
     let unknown = run(&format!("{case}steps = {{ orders = [\"paper\", \"raw\"] }}")).unwrap_err();
-    assert!(unknown.to_string().contains("no order raw; it has distributed, paper"), "{unknown}");
+    assert!(unknown.to_string().contains("has no order raw, only distributed, paper"), "{unknown}");
     let orders: Vec<String> =
         run(&format!("{case}steps = {{}}")).unwrap()[0].steps.iter().map(|line| line.order.clone()).collect();
     assert_eq!(orders, ["distributed", "paper"]);
@@ -120,7 +120,7 @@ fn parameters_can_be_overwritten_but_not_invented() {
         clear(&definition(&[&format!("{case}params = {{ records = 50, record_bytes = 16 }}")])).unwrap();
     assert_eq!((report.measured[0].records_count, report.measured[0].record_bytes), (50, 16));
     for (params, says) in [
-        ("{ recrods = 50 }", "no field recrods; there are record"),
+        ("{ recrods = 50 }", "unknown field recrods, expected one of record"),
         ("{ records = 3 }", "do not fit"),
         ("{ records = 0 }", "must be 1 to"),
     ] {

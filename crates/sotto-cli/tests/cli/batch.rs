@@ -59,7 +59,7 @@ fn rows_in_one_round() {
         sotto(&[&["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir], more].concat())
             .fails(2, words);
     };
-    refused(&["--batch", "13"], &["rounds of 12", "another directory"]);
+    refused(&["--batch", "13"], &["made for 12 at once", "another directory"]);
     refused(&[], &["holds a stack", "--batch"]);
     refused(&["--batch", "12", "--name", "else"], &["named many"]);
 }

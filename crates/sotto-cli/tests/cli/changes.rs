@@ -229,7 +229,7 @@ fn stacks_are_updated_and_clients_follow() {
 fn a_row_is_appended_whatever_the_scheme() {
     let folder = Folder::new();
     let source = folder.write("rows.csv", (0..20).map(|row| format!("row {row}\n")).collect::<String>());
-    let schemes = sotto(&["encode", "--scheme", "?", "--json"]).json();
+    let schemes = sotto(&["schemes", "--json"]).json();
     let ids: Vec<&str> =
         schemes["schemes"].as_array().unwrap().iter().map(|s| s["id"].as_str().unwrap()).collect();
     assert!(ids.len() >= 10, "{ids:?}");

@@ -285,7 +285,7 @@ fn schemes_are_listed_with_what_they_rest_on() {
     assert!(all.stdout.lines().all(|line| line.chars().count() <= 120), "{}", all.stdout);
     let facts = sotto(&["schemes", "dpf/2"]).stdout;
     assert!(facts.contains("do not collude, whose answers are verified"), "{facts}");
-    assert!(sotto(&["schemes", "simplepir"]).stdout.contains("No named parameter sets"));
+    assert!(sotto(&["schemes", "verisimplepir"]).stdout.contains("No named parameter sets"));
     let spiral = sotto(&["schemes", "spiral", "--json"]).json();
     assert_eq!(spiral["assumptions"], serde_json::json!(["ring-lwe", "circular-security"]));
     let names: Vec<_> = spiral["sets"].as_array().unwrap().iter().map(|set| &set["name"]).collect();

@@ -19,7 +19,7 @@ const RANGE: &[&str] = &["--start", "1", "--end", "2", "--value", "3", "--block"
 
 #[test]
 fn a_short_row() {
-    encode(b"0,a\n1\n2,c\n", INDEX).fails(3, &["bad.csv", "line 2", "1 columns"]);
+    encode(b"0,a\n1\n2,c\n", INDEX).fails(3, &["bad.csv", "line 2", "expected 2 columns", "got 1"]);
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn ours_stand_above_what_others_published_and_both_have_their_units() {
     assert!(at("MEASURED: setup") < at("PUBLISHED, on other machines: setup"));
     assert!(at("in the clear, colors") < at("SealPIR+TreePIR [T"));
     assert!(at("MEASURED: communication") < at("SealPIR+qTreePIR [T"));
-    assert!(text.contains("[T1] ") && text.contains("i9-13900H") && text.contains("proofs are right"));
+    assert!(text.contains("[T1] ") && text.contains("i9-13900H") && text.contains("proofs are correct"));
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(110), "{widest:?} columns");
     assert!(!report.svg().contains("Nothing was measured"));

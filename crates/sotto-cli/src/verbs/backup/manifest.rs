@@ -121,9 +121,12 @@ mod tests {
         for path in ["../b", "state/../../b", "/b", "state", "b", "", "tables/x/tables/../b", "state/files/b"]
         {
             let entry = ManifestEntry { path: path.to_owned(), ..good.clone() };
-            assert!(write(vec![entry]).unwrap_err().message.contains("no file of a backup"), "{path}");
+            assert!(
+                write(vec![entry]).unwrap_err().message.contains("is not a file name of a backup"),
+                "{path}"
+            );
         }
         std::fs::write(backup.join("state/a"), "c").unwrap();
-        assert!(write(vec![good]).unwrap_err().message.contains("not what was copied"));
+        assert!(write(vec![good]).unwrap_err().message.contains("differs from its digest"));
     }
 }

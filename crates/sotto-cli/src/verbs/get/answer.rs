@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(printable(Some(0), Some(value), true), r"a\u{1b}[2Jb\n\tZürich");
         assert_eq!(printable(Some(0), Some(value), false), value);
         assert!(printable(Some(7), Some(""), true).contains("row 7"));
-        assert!(printable(None, Some(""), true).contains("there"));
+        assert!(printable(None, Some(""), true).contains("present, with an empty value"));
         assert!(printable(None, None, true).contains("does not have"));
     }
 }

@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(marked, ["a", "ä"], "a byte order mark is no part of a key");
         let why = |text: &[u8]| read(text).unwrap_err().message;
         assert!(why(b"\xff\xfea\0b\0").contains("UTF-16") && why(b"a\0b\0\n\0").contains("UTF-16"));
-        assert!(why(b"abc\nx\0yz\n").contains("zero byte in line 2"));
+        assert!(why(b"abc\nx\0yz\n").contains("line 2 has a zero byte"));
         assert!(read(b"\n").is_err() && read(b"\xff").is_err());
         assert!(keys(&folder.path().join("none")).is_err());
     }

@@ -101,6 +101,6 @@ mod tests {
         context.check(0, 3, &[0; 16]);
         let results = context.results();
         let first = results.first_wrong.as_deref().unwrap();
-        assert_eq!((results.wrong, first), (2, "row 0 of epoch 3 was answered as it is at epoch 2"));
+        assert_eq!((results.wrong, first), (2, "row 0 of epoch 3 has the value of epoch 2"));
     }
 }
