@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-regression release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp package oldest-rust bench bench-regression release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -141,6 +141,10 @@ ledger: toolchain ## write ledger/ anew: what the project offers, as text that a
 package: toolchain ## the packages that can be published, each built from its own archive
 	$(CARGO) package --locked $$($(CARGO) metadata --locked --no-deps --format-version 1 | \
 	  python3 -c 'import json, sys; print(*("-p " + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
+
+oldest-rust: toolchain ## the crates of clients with the oldest Rust that they promise (rust-version)
+	v=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install --no-self-update --profile minimal $$v && \
+	  $(CARGO) +$$v check --locked -p sotto-client -p sotto-registry -p sotto-binding
 
 # Nor is this: it builds every family of schemes twice.
 web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium

@@ -209,15 +209,17 @@ fn known((vendor, family, model): (&[u8], u32, u32)) -> Processor {
 
 #[cfg(target_arch = "x86_64")]
 fn vendor_family_model() -> (&'static [u8], u32, u32) {
-    use core::arch::x86_64::__cpuid;
-    let first = __cpuid(0);
+    // SAFETY: every processor of this architecture has the instruction.
+    #[allow(unused_unsafe, reason = "safe to call in newer versions of Rust")]
+    let cpuid = |leaf| unsafe { core::arch::x86_64::__cpuid(leaf) };
+    let first = cpuid(0);
     let vendor = [first.ebx, first.edx, first.ecx].map(u32::to_le_bytes);
     let vendor: &[u8] = match vendor.as_flattened() {
         b"AuthenticAMD" => b"AuthenticAMD",
         b"GenuineIntel" => b"GenuineIntel",
         _ => b"",
     };
-    let signature = if first.eax > 0 { __cpuid(1).eax } else { 0 };
+    let signature = if first.eax > 0 { cpuid(1).eax } else { 0 };
     let family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
     (vendor, family, (signature >> 4 & 0xF) | (signature >> 12 & 0xF0))
 }
