@@ -129,7 +129,7 @@ fn trees_have_defaults_and_limits() {
         ("[3, 20]", "[41]", "2^40"),
         ("arity = 2", "arity = 1", "arity: must be 2 to 256"),
         ("\"proofs\"", "\"proof\"", "unknown variant"),
-        ("\"proofs\"", "\"setup\"\nlines = [{ scheme = \"s\" }]", "leave lines out"),
+        ("\"proofs\"", "\"setup\"\nlines = [{ scheme = \"s\" }]", "omit them"),
         ("\"proofs\"", "\"proofs\"\nways = [\"buckets\", \"buckets\"]", "or both"),
         ("\"proofs\"", "\"proofs\"\nlines = []", "a list of lines"),
         ("\"proofs\"", "\"proofs\"\nrepeats = 0", "at least 1"),

@@ -67,7 +67,7 @@ fn steps_are_asked_of_schemes_that_say_them() {
         run(&format!("{case}steps = {{}}")).unwrap()[0].steps.iter().map(|line| line.order.clone()).collect();
     assert_eq!(orders, ["distributed", "paper"]);
     let clear = clear(&definition(&["scheme = \"clear\"\nrows = 9\nrow_bytes = 1\nsteps = {}"])).unwrap_err();
-    assert!(clear.to_string().contains("does not say which step"), "{clear}");
+    assert!(clear.to_string().contains("does not report its steps"), "{clear}");
 }
 
 #[test]
