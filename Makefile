@@ -137,10 +137,10 @@ ledger: toolchain ## write ledger/ anew: what the project offers, as text that a
 	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test cli --test server --test ledger -- ledger
 	git status --short ledger
 
-# Nor are these two, which are lanes of `.ci/nightly`.
+# Nor are these two, which are lanes of `.ci/nightly`. sotto-bench reads `bench/`, outside of its package, and sotto-cli needs it.
 package: toolchain ## the packages that can be published, each built from its own archive
 	$(CARGO) package --locked $$($(CARGO) metadata --locked --no-deps --format-version 1 | \
-	  python3 -c 'import json, sys; print(*("-p " + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
+	  python3 -c 'import json, sys; print(*("-p " + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None and p["name"] not in ("sotto-bench", "sotto-cli")))')
 
 oldest-rust: toolchain ## the crates of clients with the oldest Rust that they promise (rust-version)
 	v=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install --no-self-update --profile minimal $$v && \
