@@ -5,7 +5,8 @@
 pub(crate) struct Graph {
     pub(crate) crates: Vec<Crate>,
     pub(crate) client_half: Vec<LinkedPackage>,
-    /// Files of the whole workspace, from its folder on: code, manifests, and the documents that list schemes.
+    /// Files of the whole workspace, from its folder on: code, manifests, the specification, and documents that list
+    /// schemes or tests.
     pub(crate) files: Vec<Source>,
     /// Packages that a crate links which depends on the client alone, without features.
     pub(crate) first_lookup: Vec<LinkedPackage>,

@@ -8,6 +8,7 @@
 //! | [`law`] | the table of floors, and every rule over a graph of crates |
 //! | [`lists`] | where schemes are named: the lines that a new one needs |
 //! | [`names`] | names of types, modules and constants that may not come back |
+//! | [`paths`] | paths of source files that documents name |
 //! | [`style`] | width, words, and how bytes of others are read |
 //! | [`graph`] | crates and edges, without cargo |
 //! | [`workspace`] | the graph of this workspace, asked of cargo |
@@ -19,6 +20,7 @@ mod law;
 mod lists;
 mod modules;
 mod names;
+mod paths;
 mod style;
 mod workspace;
 
@@ -56,6 +58,7 @@ fn broken(graph: &graph::Graph) -> Vec<String> {
     broken.extend(lists::broken(graph));
     broken.extend(cycles::broken(graph));
     broken.extend(names::broken(graph));
+    broken.extend(paths::broken(graph));
     broken.extend(style::violations(graph, law::knows_layers));
     broken
 }

@@ -22,11 +22,19 @@ pub(crate) fn read() -> Fallible<Graph> {
     let crates = crates.collect::<Fallible<Vec<Crate>>>()?;
     let client_half = client_half(&crates)?;
     let root = &metadata.workspace_root;
-    let documents = ["Cargo.toml", "Makefile", "docs/schemes.md", "crates/README.md"];
-    let mut files =
-        documents.map(|name| read_source(root, &root.join(name))).into_iter().collect::<Fallible<_>>()?;
+    let documents = ["Cargo.toml", "Makefile", "SECURITY.md", "docs/schemes.md", "crates/README.md"];
+    let mut files = documents
+        .map(|name| read_source(root, &root.join(name)))
+        .into_iter()
+        .collect::<Fallible<Vec<_>>>()?;
     for folder in ["bindings", "crates", "schemes", "tools", "fuzz"] {
         read_sources(root, &root.join(folder), &mut files)?;
+    }
+    for entry in root.join("spec").read_dir_utf8()? {
+        let path = entry?.into_path();
+        if path.extension() == Some("md") {
+            files.push(read_source(root, &path)?);
+        }
     }
     let first_lookup = linked(tree().args(["-p", FIRST_LOOKUP]))?;
     Ok(Graph { crates, client_half, first_lookup, files })
