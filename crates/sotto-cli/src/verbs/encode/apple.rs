@@ -14,7 +14,7 @@ use sotto_apple::image::{
     IngestSummary, OpenUseCase, SourceFile, UseCaseOptions, UseCaseSummary, encode_file, encode_index, open,
     oprf,
 };
-use sotto_apple::sets::{ParamsSet, SETS, WeakParams, find};
+use sotto_apple::sets::{ParamsSet, WeakParams, find};
 use sotto_catalog::{RowForm, ValueKind};
 use sotto_db::image::ForeignImage;
 use sotto_db::ingest::{Encoding, IngestOptions, PairColumns, SourceLayout};
@@ -121,10 +121,6 @@ impl Encode {
     }
 
     fn apple_set(&self) -> Result<ParamsSet> {
-        if self.set.as_deref() == Some("?") {
-            let names = SETS.map(|set| set.name).join(", ");
-            return Err(Failure::usage(format!("the parameter sets are {names}")));
-        }
         let set = find(self.set.as_deref().unwrap_or(SET));
         set.map_err(|error| Failure::new(crate::exit::Exit::Params, error.to_string()))
     }
