@@ -80,13 +80,15 @@ impl ParamsLiteral {
         layers
     }
 
-    /// The costs of a lookup.
+    /// The costs of a lookup. Operations saturate: 2^40 records of 1 MiB cost more than 2^64.
     pub(crate) fn costs(&self) -> Costs {
         let table_bytes: u64 = self.layers().iter().map(SubTable::bytes).sum();
         Costs {
             query_bytes: self.key_bytes() as u64,
             answer_bytes: self.record_bytes,
-            server_ops: table_bytes * byte_ops(self.record_bytes) + self.leaves() * LEAF_OPS,
+            server_ops: table_bytes
+                .saturating_mul(byte_ops(self.record_bytes))
+                .saturating_add(self.leaves() * LEAF_OPS),
             client_ops: (self.depth() as u64 + 1) * LEAF_OPS + 2 * self.record_bytes,
             resident_bytes: table_bytes,
             ..Costs::default()

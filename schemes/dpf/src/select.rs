@@ -110,6 +110,12 @@ mod tests {
         assert!(all.iter().all(|c| c.query_bytes + c.answer_bytes >= total.query_bytes + total.answer_bytes));
     }
 
+    #[test]
+    fn the_costs_of_the_largest_table_are_within_64_bits() {
+        let literal = chosen(MAX_RECORDS, MAX_RECORD_BYTES, Goal::ServerTime);
+        assert_eq!(Params::check(literal).unwrap().report().costs.server_ops, u64::MAX);
+    }
+
     proptest::proptest! {
         #[test]
         fn what_is_selected_passes_the_check_and_holds_the_rows(
