@@ -137,7 +137,7 @@ ledger: toolchain ## write ledger/ anew: what the project offers, as text that a
 	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test cli --test server --test ledger -- ledger
 	git status --short ledger
 
-# Nor are these two, which are lanes of `.ci/nightly`. sotto-bench reads `bench/`, outside of its package, and sotto-cli needs it.
+# Nor are these two, which are lanes of `.ci/nightly`.
 package: toolchain ## the packages that can be published, each built from its own archive
 	$(CARGO) package --locked $$($(CARGO) metadata --locked --no-deps --format-version 1 | \
 	  python3 -c 'import json, sys; print(*("-p " + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None and p["name"] not in ("sotto-bench", "sotto-cli")))')
@@ -171,10 +171,10 @@ fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SEC
 	SOTTO_FUZZ_SECONDS=$(or $(SECONDS),2) $(CARGO) test --locked --workspace --test smoke
 
 fuzz: toolchain ## one target with cargo-fuzz, on nightly; make fuzz TARGET=ask
-	@test -n "$(TARGET)" || { echo "which one? make fuzz TARGET=..., of:"; sed -n 's/^    \([a-z_]*\): [a-z]*, [a-z_]*;$$/  \1/p' fuzz/src/lib.rs; exit 2; }
+	@test -n "$(TARGET)" || { echo "which one? make fuzz TARGET=..., of:"; sed -n 's/^    \([a-z_]*\): [a-z]*, [a-z_]*;$$/  \1/p' lab/fuzz/src/lib.rs; exit 2; }
 	@$(CARGO) fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly"; exit 2; }
-	@mkdir -p fuzz/corpus/$(TARGET)
-	SOTTO_FUZZ_TARGET=$(TARGET) $(CARGO) +nightly fuzz run --features libfuzzer libfuzzer fuzz/corpus/$(TARGET) $(ARGS)
+	@mkdir -p lab/fuzz/corpus/$(TARGET)
+	SOTTO_FUZZ_TARGET=$(TARGET) $(CARGO) +nightly fuzz run --fuzz-dir lab/fuzz --features libfuzzer libfuzzer lab/fuzz/corpus/$(TARGET) $(ARGS)
 
 # What `rust-toolchain.toml` names is there, or is fetched.
 toolchain:

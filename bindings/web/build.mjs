@@ -23,7 +23,7 @@ const LARGER = { hints: 480 * 1024 };
 const run = (program, args, env = {}) =>
   execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, ...env } });
 
-/** `tools/bindgen`, of the versions that are in `Cargo.lock`. */
+/** `bindings/bindgen`, of the versions that are in `Cargo.lock`. */
 function bindgen() {
   run("cargo", ["build", "--locked", "--quiet", "-p", "bindgen", "--features", "browser"], { CARGO_TARGET_DIR: target });
   return join(target, "debug/bindgen");

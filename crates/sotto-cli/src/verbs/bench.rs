@@ -18,7 +18,7 @@ use sotto_bench::{Options, Report, load, machine, shipped};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-A definition is a TOML file under bench/definitions, or one of the names that ship with sotto (`sotto \
+A definition is a TOML file under lab/sotto-bench/definitions, or one of the names that ship with sotto (`sotto \
 bench --list`). Every answer is checked, and a wrong answer ends the run without figures. Every case is \
 compared with two baselines: downloading the table, and plaintext queries.
 

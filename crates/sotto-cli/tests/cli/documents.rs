@@ -118,7 +118,7 @@ fn runs(document: &str) {
     assert!(!commands.is_empty(), "{document} has no commands");
     let folder = Folder::new();
     // A reader is in the repository's folder; output goes elsewhere.
-    for name in ["data", "bench", "crates", "spec"] {
+    for name in ["data", "lab", "crates", "spec"] {
         std::os::unix::fs::symlink(root().join(name), folder.at(name)).unwrap();
     }
     let home = folder.at("home");

@@ -11,7 +11,7 @@ fn read(path: &str) -> String {
 }
 
 fn results() -> Vec<Value> {
-    let results: Value = serde_json::from_str(&read("bench/results/all-schemes.json")).unwrap();
+    let results: Value = serde_json::from_str(&read("lab/sotto-bench/results/all-schemes.json")).unwrap();
     results["lookups"].as_array().unwrap().clone()
 }
 
@@ -57,7 +57,8 @@ fn the_plot_has_every_scheme_with_its_sizes_of_today() {
         let id = entry.id.0;
         let (scheme, _) = id.split_once('/').unwrap();
         let lookup = results.iter().find(|lookup| name(lookup) == scheme);
-        let lookup = lookup.unwrap_or_else(|| panic!("bench/results/all-schemes.json has no {scheme}"));
+        let lookup =
+            lookup.unwrap_or_else(|| panic!("lab/sotto-bench/results/all-schemes.json has no {scheme}"));
         assert_eq!(lookup["servers_count"], entry.servers, "{scheme}");
         assert_eq!(lookup["client_keeps"] == "state", entry.state.is_some(), "{scheme}");
         assert!(read("docs/schemes.md").contains(&format!("| [`{scheme}`](")), "{scheme}");
@@ -66,13 +67,17 @@ fn the_plot_has_every_scheme_with_its_sizes_of_today() {
 
 #[test]
 fn the_plot_is_what_its_results_draw() {
-    let drawn = Command::new("python3").arg(root().join("bench/plot.py")).output();
+    let drawn = Command::new("python3").arg(root().join("lab/sotto-bench/plot.py")).output();
     // Where there is no Python, the site's check says so; the names are there in any case.
     let plot = read("docs/schemes.svg");
     if let Ok(drawn) = drawn {
         let said = String::from_utf8_lossy(&drawn.stderr);
         assert!(drawn.status.success(), "{said}");
-        assert_eq!(String::from_utf8(drawn.stdout).unwrap(), plot, "run: bench/plot.py > docs/schemes.svg");
+        assert_eq!(
+            String::from_utf8(drawn.stdout).unwrap(),
+            plot,
+            "run: lab/sotto-bench/plot.py > docs/schemes.svg"
+        );
     }
     for lookup in results() {
         assert!(plot.contains(&format!(">{}</text>", name(&lookup))), "{}", name(&lookup));

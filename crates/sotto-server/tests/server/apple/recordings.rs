@@ -17,7 +17,7 @@ use std::sync::Arc;
 const SET: &str = "n_4096_logq_27_28_28_logt_5";
 
 fn read(name: &str) -> Vec<u8> {
-    let here = || concat!(env!("CARGO_MANIFEST_DIR"), "/../sotto-apple/tests/data").into();
+    let here = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/sotto-apple/tests/data").into();
     let folder = std::env::var_os("SOTTO_APPLE_RECORDED").map_or_else(here, PathBuf::from);
     std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -1,0 +1,189 @@
+//! The table of floors, and every rule. A crate may be built only from crates of earlier lines: from
+//! below, or from an earlier line of its own floor. Dev-dependencies are free, since tests ship nothing.
+
+use crate::graph::{Crate, Graph, Source};
+use std::fmt::Write;
+
+/// A line of the table: floor, its purpose, and the crates on this line, which do not depend on
+/// each other.
+type LawLine = (&'static str, &'static str, &'static [&'static str]);
+
+const TABLE: &[LawLine] = &[
+    ("-", "vocabulary", &["sotto-core"]),
+    ("0", "memory", &["sotto-pages"]),
+    ("0", "folders", &["sotto-private-folder"]),
+    ("0", "randomness", &["sotto-prg"]),
+    ("0", "arithmetic", &["sotto-math"]),
+    ("1", "encryption", &["sotto-lattice"]),
+    ("1", "the hypercube", &["sotto-cube"]),
+    ("1", "slots", &["sotto-bfv"]),
+    ("1", "silent preprocessing", &["sotto-silent"]),
+    ("1", "masks", &["sotto-oprf"]),
+    ("1", "hints", &["sotto-hints"]),
+    ("2", "schemes", &["schemes/*"]),
+    ("3", "trees of hashes", &["sotto-tree"]),
+    ("3", "which rows", &["sotto-layers"]),
+    ("4", "the list", &["sotto-registry"]),
+    ("4", "what a table is", &["sotto-catalog"]),
+    ("4", "transparency logs", &["sotto-tlog"]),
+    ("4", "the data", &["sotto-db"]),
+    ("5", "bytes between machines", &["sotto-wire"]),
+    ("5", "what it would cost", &["sotto-plan"]),
+    ("6", "protocols of others", &["sotto-pass", "sotto-ohttp", "sotto-apple"]),
+    ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),
+    ("7", "for other languages", &["sotto-binding"]),
+    ("7", "hands", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),
+];
+
+/// Crates that may look at all floors, and that nothing on a floor may be built from.
+const OFF_THE_FLOORS: &[&str] =
+    &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors", "bindgen"];
+
+/// Crates that may opt out of the ban on unsafe code, and the only module of theirs that may do so.
+const UNSAFE: &[(&str, &str)] =
+    &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs"), ("sotto-native", "src/abi")];
+
+/// The crate that lists every scheme. The conformance suite, the server, the command, benches and
+/// fuzz targets read its list.
+const REGISTRY: &str = "sotto-registry";
+
+/// Packages that the client's half must never link: they would not run in a browser, or are the
+/// other half.
+const NOT_ON_THE_CLIENT: &[&str] = &["axum", "tokio", "rayon", "sotto-db", "sotto-server", "sotto-testkit"];
+
+/// Every rule that is broken, in words.
+pub(crate) fn broken(graph: &Graph) -> Vec<String> {
+    let mut broken = Vec::new();
+    for krate in &graph.crates {
+        broken.extend(edges(graph, krate));
+        broken.extend(unsafety(krate));
+        let registered = |other: &Crate| other.name == REGISTRY && other.needs.contains(&krate.name);
+        if krate.folder == "schemes" && !graph.crates.iter().any(registered) {
+            broken.push(format!(
+                "{}: {REGISTRY} does not list it, so that nothing tests or serves it",
+                krate.name
+            ));
+        }
+    }
+    broken.extend(client_half(graph));
+    let schemes = graph.crates.iter().filter(|krate| krate.folder == "schemes");
+    let linked = |krate: &&Crate| graph.first_lookup.iter().any(|package| package.name == krate.name);
+    broken.extend(schemes.filter(|krate| !linked(krate)).map(|krate| {
+        format!(
+            "whoever depends on sotto-client alone lacks {}: see the registry's default features",
+            krate.name
+        )
+    }));
+    broken
+}
+
+/// Whether a crate is above the schemes, or is the vocabulary of all.
+pub(crate) fn knows_layers(krate: &Crate) -> bool {
+    let schemes = TABLE.iter().position(|(_, _, names)| names.contains(&"schemes/*"));
+    krate.name == "sotto-core" || is_off(&krate.name) || line_of(krate) > schemes
+}
+
+/// The line of a crate; `None` off the floors, or if it is not placed yet.
+fn line_of(krate: &Crate) -> Option<usize> {
+    TABLE.iter().position(|(_, _, names)| {
+        names.contains(&krate.name.as_str()) || (krate.folder == "schemes" && names.contains(&"schemes/*"))
+    })
+}
+
+fn is_off(name: &str) -> bool {
+    OFF_THE_FLOORS.contains(&name)
+}
+
+fn edges(graph: &Graph, krate: &Crate) -> Vec<String> {
+    if is_off(&krate.name) {
+        return Vec::new();
+    }
+    let name = &krate.name;
+    let Some(line) = line_of(krate) else {
+        return vec![format!("{name} has no floor: give it a line in lab/floors/src/law.rs")];
+    };
+    let mut broken = Vec::new();
+    for need in &krate.needs {
+        if is_off(need) {
+            broken.push(format!("{name} is built from {need}, which only tests may use"));
+            continue;
+        }
+        let other = graph.crates.iter().find(|other| &other.name == need);
+        let Some(below) = other.and_then(line_of) else { continue };
+        if below == line && krate.folder == "schemes" {
+            broken.push(format!("{name} -> {need}: schemes do not know each other; share on floor 1"));
+        } else if below >= line {
+            broken.push(format!("{name} -> {need} points upward or sideways"));
+        }
+    }
+    broken
+}
+
+fn unsafety(krate: &Crate) -> Vec<String> {
+    let name = &krate.name;
+    let opt_out = UNSAFE.iter().find(|(exempt, _)| exempt == name);
+    let level = if opt_out.is_some() { "deny" } else { "forbid" };
+    let attribute = format!("#![{level}(unsafe_code)]");
+    let missing = krate.roots.iter().filter(|root| !has_line(root, &attribute));
+    let mut broken: Vec<String> =
+        missing.map(|root| format!("{name}: {} lacks {attribute}", root.path)).collect();
+    if let Some((_, path)) = opt_out {
+        let strays = krate.sources.iter().filter(|source| opts_out_outside(source, path));
+        broken.extend(strays.map(|source| {
+            format!("{name}: {} allows unsafe code, which may live only in {path}", source.path)
+        }));
+    }
+    broken
+}
+
+/// Whether a file outside the module opts out for anything but the module itself.
+fn opts_out_outside(source: &Source, path: &str) -> bool {
+    let declaration = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
+    let declaration = format!("mod {declaration};");
+    let mut lines = source.text.lines();
+    let mut opens_elsewhere = false;
+    while let Some(line) = lines.next() {
+        if line.contains("allow(unsafe_code") {
+            opens_elsewhere |= !lines.next().is_some_and(|next| next.ends_with(&declaration));
+        }
+    }
+    opens_elsewhere && !source.path.starts_with(path)
+}
+
+/// Whether a file has this line, and not just a comment that quotes it.
+fn has_line(source: &Source, line: &str) -> bool {
+    source.text.lines().any(|candidate| candidate.trim() == line)
+}
+
+fn client_half(graph: &Graph) -> Vec<String> {
+    let mut broken = Vec::new();
+    for package in &graph.client_half {
+        let name = &package.name;
+        if NOT_ON_THE_CLIENT.contains(&name.as_str()) {
+            broken.push(format!("the client's half for wasm32 links {name}"));
+        }
+        let ours = graph.crates.iter().any(|krate| &krate.name == name);
+        if ours && package.features.iter().any(|feature| feature == "server") {
+            broken.push(format!("the client's half for wasm32 links {name} with feature server"));
+        }
+    }
+    broken
+}
+
+/// The floors from the top down, with the crates that each crate is built from.
+pub(crate) fn map(graph: &Graph) -> String {
+    let mut map = String::new();
+    for (index, (floor, what, _)) in TABLE.iter().enumerate().rev() {
+        for krate in graph.crates.iter().filter(|krate| line_of(krate) == Some(index)) {
+            let needs: Vec<&str> =
+                krate.needs.iter().map(|need| need.strip_prefix("sotto-").unwrap_or(need)).collect();
+            // Writing to a string cannot fail.
+            let _ = writeln!(map, "{floor}  {what:22}  {:15} {}", krate.name, needs.join(" "));
+        }
+    }
+    map
+}
+
+#[cfg(test)]
+#[path = "law_tests.rs"]
+mod tests;

@@ -1,0 +1,91 @@
+//! Every text of several words in what ships: errors, logs, help, findings. One list to read, and
+//! to see changes.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use sotto_testkit::ledger;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Folders of crates, and crates that do not ship.
+const FOLDERS: [&str; 6] = ["bindings", "crates", "guests", "lab", "schemes", "schemes/baselines"];
+const NOT_SHIPPED: [&str; 6] = ["bindgen", "constant-time", "floors", "fuzz", "sotto-testkit", "vectors"];
+/// Attributes whose texts are shown to users. The documentation of an argument is in `help.txt`.
+const SHOWN: [&str; 4] = ["arg", "command", "error", "value"];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        match path.is_dir() {
+            _ if stem == "tests" || stem.ends_with("_tests") => {}
+            true => sources(&path, found),
+            false if path.extension().is_some_and(|end| end == "rs") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+/// The text between the quotes, with continued lines joined.
+fn said(literal: &str) -> Option<String> {
+    let inner = literal.strip_prefix('r').map(|raw| raw.trim_matches('#')).unwrap_or(literal);
+    let inner = inner.strip_prefix('"')?.strip_suffix('"')?;
+    let mut parts = inner.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let text = parts.fold(first, |text, part| text + part.trim_start()).replace('\n', "\\n");
+    let words = text.split(' ').filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1);
+    (words.count() > 1).then_some(text)
+}
+
+/// Collects the texts of a stream, without those of tests and of documentation.
+fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Literal(literal) => found.extend(said(&literal.to_string())),
+            TokenTree::Group(group) => collect(group.stream(), found),
+            TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                tokens.next_if(|next| matches!(next, TokenTree::Punct(mark) if mark.as_char() == '!'));
+                let is_brackets = |next: &TokenTree| matches!(next, TokenTree::Group(_));
+                let Some(TokenTree::Group(attribute)) = tokens.next_if(is_brackets) else { continue };
+                let text = attribute.stream().to_string();
+                if SHOWN.iter().any(|name| text.starts_with(name)) {
+                    collect(attribute.stream(), found);
+                } else if text.replace(' ', "").starts_with("cfg(test)") {
+                    // The item that is for tests: to its braces, or to its end.
+                    let ends = |token: &TokenTree| match token {
+                        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                        TokenTree::Punct(punct) => punct.as_char() == ';',
+                        _ => false,
+                    };
+                    tokens.by_ref().find(ends);
+                }
+            }
+            TokenTree::Punct(_) | TokenTree::Ident(_) => {}
+        }
+    }
+}
+
+#[test]
+fn ledger_of_texts() {
+    let mut lines = Vec::new();
+    for folder in FOLDERS {
+        for krate in std::fs::read_dir(ledger::root().join(folder)).unwrap() {
+            let (mut files, mut texts) = (Vec::new(), BTreeSet::new());
+            let krate = krate.unwrap();
+            let name = krate.file_name().to_string_lossy().into_owned();
+            if NOT_SHIPPED.contains(&name.as_str()) {
+                continue;
+            }
+            sources(&krate.path().join("src"), &mut files);
+            for file in files {
+                let text = std::fs::read_to_string(&file).unwrap();
+                collect(text.parse().unwrap(), &mut texts);
+            }
+            lines.extend(texts.iter().map(|text| format!("{folder}/{name}: {text}\n")));
+        }
+    }
+    lines.sort();
+    assert!(lines.len() > 1000, "{}", lines.len());
+    ledger::check("texts.txt", &lines.concat());
+}
