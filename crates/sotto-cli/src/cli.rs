@@ -1,14 +1,28 @@
 //! The command line as a whole, and the exit code of a verb.
 
-use crate::exit;
-use crate::failure::{Failure, Result};
+#[cfg(test)]
+mod ledger;
+use crate::failure::{EXIT_CODES, Failure, Result};
+use crate::lab::bench::Bench;
+use crate::lab::demo::Demo;
+use crate::lab::leakage::Leakage;
+use crate::lab::self_test::SelfTest;
 use crate::screen::Screen;
-use crate::verbs::{
-    audit::Audit, backup::Backup, backup::Restore, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode,
-    forget::Forget, get::Get, inspect::Inspect, leakage::Leakage, log::Log, merkle::Merkle, plan::Plan,
-    prepare::Prepare, ray::Ray, rotate::RotateKey, schemes::Schemes, self_test::SelfTest, serve::Serve,
-    update::Update,
-};
+use crate::update_args::Update;
+use crate::verbs::audit::Audit;
+use crate::verbs::backup::{Backup, Restore};
+use crate::verbs::client_state::{Forget, Prepare};
+use crate::verbs::doctor::Doctor;
+use crate::verbs::encode::Encode;
+use crate::verbs::get::Get;
+use crate::verbs::inspect::Inspect;
+use crate::verbs::log::Log;
+use crate::verbs::merkle::Merkle;
+use crate::verbs::plan::Plan;
+use crate::verbs::ray::Ray;
+use crate::verbs::rotate::RotateKey;
+use crate::verbs::schemes::Schemes;
+use crate::verbs::serve::Serve;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -103,7 +117,7 @@ enum Verb {
     /// Serve a real table and look addresses up in it privately, end to end
     Demo(Demo),
     /// Print what each exit code means
-    #[command(long_about = exit::TABLE)]
+    #[command(long_about = EXIT_CODES)]
     ExitCodes,
 }
 
@@ -170,13 +184,10 @@ impl Verb {
             Verb::SelfTest(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
-            Verb::ExitCodes => screen.say(exit::TABLE),
+            Verb::ExitCodes => screen.say(EXIT_CODES),
         }
     }
 }
-
-#[cfg(test)]
-mod ledger;
 
 #[cfg(test)]
 mod tests {

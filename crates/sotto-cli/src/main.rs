@@ -4,19 +4,47 @@
 //! |---|---|
 //! | [`cli`] | the command line as a whole, and the exit code of a verb |
 //! | [`verbs`] | one file or folder per verb |
-//! | [`exit`] | the exit codes |
-//! | [`failure`] | the failure of a verb: whose fault, and the fix |
-//! | [`exit_mapping`] | the exit code of each library's errors |
+//! | [`apple`] | Apple's private lookups: a guest that some verbs let in |
+//! | [`lab`] | the laboratory's verbs: `bench`, `demo`, `leakage`, `self-test` |
+//! | [`connect_args`] | the arguments of every verb that opens a table, and what happens to its client |
+//! | [`publish_args`] | the arguments of every verb that publishes: a log, and a lifetime |
+//! | [`source_args`] | the arguments for a source file, a scheme and a goal |
+//! | [`lookups`] | requested rows, bits and keys, and their results |
+//! | [`update_args`] | the arguments of `update`, for tables of every kind |
+//! | [`output_dir`] | checks of an output directory, and cleanup after a failed encoding |
+//! | [`table_summary`] | what a table promises and costs, as `encode` and `inspect` print it |
+//! | [`download`] | static files of a server, each chunk verified |
+//! | [`calibration`] | how fast schemes and memory kernels are on this machine, stored |
+//! | [`cleanup_on_signal`] | cleanup when a command is asked to end |
+//! | [`failure`] | the failure of a verb: exit code, whose fault, and the fix |
 //! | [`screen`] | output: text or JSON, tables, units, progress bars |
 #![forbid(unsafe_code)]
 
+mod apple;
+mod calibration;
+mod cleanup_on_signal;
 mod cli;
-mod exit;
-mod exit_mapping;
+mod connect_args;
+mod download;
 mod failure;
+mod lab;
+mod lookups;
+mod output_dir;
+mod publish_args;
 mod screen;
+mod source_args;
+mod table_summary;
+mod update_args;
 mod verbs;
 
 fn main() -> std::process::ExitCode {
     cli::run()
+}
+
+/// Whether an argument is a server's address, and not a path. The scheme of a URL may be in upper
+/// case.
+fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    })
 }

@@ -1,6 +1,6 @@
 //! The command's pages of the ability ledger: what can be typed, the help, and the exit codes.
 
-use super::command;
+use crate::cli::command;
 use clap::{Arg, ArgAction, Command};
 use sotto_testkit::ledger;
 use std::fmt::Write;

@@ -8,22 +8,24 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('-').junction(' '))
     .content_lines(ContentLineStyle::none().junction(' '));
 
-/// A table with a heading and a rule under it. `columns` has headings, and whether a column has
-/// numbers, which are aligned right.
-pub(crate) fn grid(columns: &[(&str, bool)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+/// A table with a heading and a rule under it. `columns` has the headings, with bars between them;
+/// those of numbers, which are aligned right, begin with `>`: `name | >bytes`.
+pub(crate) fn grid(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let columns = columns.split(" | ").map(|name| match name.strip_prefix('>') {
+        Some(name) => (name, CellAlignment::Right),
+        None => (name, CellAlignment::Left),
+    });
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(columns.iter().map(|(name, _)| *name));
+    table.set_header(columns.clone().map(|(name, _)| name));
     for row in rows {
         table.add_row(row);
     }
-    for (i, (_, number)) in columns.iter().enumerate() {
+    for (i, (_, alignment)) in columns.enumerate() {
         if let Some(column) = table.column_mut(i) {
             column.set_padding((1, 0));
-            if *number {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
+            column.set_cell_alignment(alignment);
         }
     }
     table.trim_fmt()
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn numbers_are_flush_right() {
         let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["bb".to_owned(), "100".to_owned()]];
-        let text = grid(&[("name", false), ("n", true)], rows);
+        let text = grid("name | >n", rows);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
         assert!(lines[2].ends_with("  1") && lines[3].ends_with("100"), "{text}");

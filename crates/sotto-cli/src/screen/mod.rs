@@ -10,9 +10,9 @@
 pub(crate) mod grid;
 pub(crate) mod progress;
 pub(crate) mod units;
-
 use crate::failure::{Failure, Result};
 use serde::Serialize;
+use serde_json::Value;
 use std::io::Write;
 
 /// The output of a command, as text or JSON.
@@ -46,15 +46,26 @@ impl Screen {
         if !self.json || self.quiet {
             return Ok(());
         }
-        let text = serde_json::to_string(value)
-            .map_err(|error| Failure::internal(format!("cannot serialize a result: {error}")))?;
-        line(&text)
+        line(&serde_json::to_string(value).map_err(cannot_serialize)?)
     }
 
     /// Progress bars for long work.
     pub(crate) fn bars(self) -> progress::ProgressLine {
         progress::ProgressLine::new(self.json)
     }
+}
+
+/// A result as JSON, with further fields.
+pub(crate) fn with_fields(value: &impl Serialize, fields: Value) -> Result<Value> {
+    let mut value = serde_json::to_value(value).map_err(cannot_serialize)?;
+    if let (Some(object), Value::Object(fields)) = (value.as_object_mut(), fields) {
+        object.extend(fields);
+    }
+    Ok(value)
+}
+
+fn cannot_serialize(error: serde_json::Error) -> Failure {
+    Failure::internal(format!("cannot serialize a result: {error}"))
 }
 
 /// Writes and flushes a line. If the reader has gone (`sotto ... | head`), the command ends

@@ -4,11 +4,8 @@
 //! done, and names the current stage, how much of it is done, in units of its own, and the time
 //! left.
 
-mod stage;
-
+use crate::screen::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-pub(crate) use stage::StageUnit;
-use stage::{DELAY, Stage};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -140,7 +137,7 @@ impl ProgressLine {
         ProgressLine::new(true)
     }
 
-    pub(super) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         ProgressLine { quiet, is_drawn: !quiet && std::io::stderr().is_terminal(), now: Arc::default() }
     }
 
@@ -202,6 +199,88 @@ impl Drop for ProgressLine {
     fn drop(&mut self) {
         // A half-drawn line must not be in the way of an error message.
         self.finish();
+    }
+}
+
+/// Duration of work from which on there is a line, and of a stage from which on its rest is estimated.
+pub(crate) const DELAY: Duration = Duration::from_millis(500);
+
+/// The unit of a stage's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StageUnit {
+    Bytes,
+    /// Things with this name.
+    Count(&'static str),
+    /// Steps of an algorithm, shown as a percentage.
+    Share,
+}
+
+/// One stage of the work.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) name: String,
+    /// Time when the stage first began, and how much was done then.
+    pub(crate) began: Instant,
+    pub(crate) first: u64,
+    /// Time when the stage was last resumed, and its total time before.
+    pub(crate) since: Instant,
+    pub(crate) spent: Duration,
+    pub(crate) starts: u32,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    pub(crate) unit: StageUnit,
+}
+
+impl Stage {
+    /// The text of the line while this stage is shown.
+    pub(crate) fn text(&self, now: Instant) -> String {
+        let Stage { name, done, total, .. } = self;
+        let elapsed = now.saturating_duration_since(self.began);
+        let mut facts = Vec::new();
+        let known = *total > 0;
+        let total = (*total).max(*done);
+        match (self.unit, known) {
+            (StageUnit::Bytes, true) => {
+                facts.push(format!("{} of {}", units::bytes(*done), units::bytes(total)))
+            }
+            (StageUnit::Bytes, false) if *done > 0 => facts.push(units::bytes(*done)),
+            (StageUnit::Count(things), true) => {
+                facts.push(format!("{} of {} {things}", units::count(*done), units::count(total)));
+            }
+            (StageUnit::Count(things), false) if *done > 0 => {
+                facts.push(format!("{} {things}", units::count(*done)));
+            }
+            _ => {}
+        }
+        if known {
+            facts.extend(self.left(elapsed, total).map(|left| format!("{} left", span(left))));
+            let share = *done as f64 / total as f64;
+            let filled = (share * WIDTH as f64) as usize;
+            let bar = format!("{}{}", "=".repeat(filled), " ".repeat(WIDTH - filled.min(WIDTH)));
+            format!("  {name:<20} [{bar}] {:>3} %  {}", (share * 100.0) as u64, facts.join(", "))
+        } else {
+            facts.push(span(elapsed));
+            format!("  {name:<20} {}", facts.join(", "))
+        }
+    }
+
+    /// The time that the rest takes at the rate so far, with other stages in between.
+    fn left(&self, elapsed: Duration, total: u64) -> Option<Duration> {
+        let advanced = self.done.checked_sub(self.first).filter(|advanced| *advanced > 0)?;
+        let rest = (total - self.done) as f64 / advanced as f64;
+        (elapsed >= DELAY).then(|| Duration::try_from_secs_f64(elapsed.as_secs_f64() * rest).ok())?
+    }
+}
+
+/// Characters of a full bar.
+const WIDTH: usize = 24;
+
+/// A duration as text: `8 s`, `3 min`, `2 h 5 min`.
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
 }
 
@@ -289,5 +368,11 @@ mod tests {
         stages.at("hint", 10, 20, StageUnit::Share, second(10));
         assert!(after(&mut stages, began, 11.0).unwrap().contains("matrix"));
         assert!(after(&mut stages, began, 13.0).unwrap().contains("hint"));
+    }
+
+    #[test]
+    fn spans_have_one_unit_or_two() {
+        let text = |seconds| span(Duration::from_secs(seconds));
+        assert_eq!([text(8), text(180), text(7500)], ["8 s", "3 min", "2 h 5 min"]);
     }
 }

@@ -1,8 +1,7 @@
 //! `sotto ray`: tables in parts over many machines. The work is done by the Python package
 //! `sotto-ray`, since Ray is a Python package too.
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::screen::Screen;
 use std::ffi::OsString;
 use std::io::ErrorKind;

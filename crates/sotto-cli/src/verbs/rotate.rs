@@ -1,11 +1,9 @@
 //! `sotto rotate-key`: another key signs a table or a stack from its next epoch on, and clients that know the old one follow.
 
-use super::connect_args::duration;
-use crate::exit_mapping;
+use crate::connect_args::duration;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid};
 use serde_json::json;
-use sotto_client::ClientError;
 use sotto_db::key_rotation::{KeyFiles, KeyRotation, rotate};
 use sotto_db::{PathKind, TableDir, publish_log};
 use std::path::PathBuf;
@@ -58,17 +56,17 @@ impl RotateKey {
             return Err(Failure::usage("--valid-for is not between one second and ten years")
                 .fix("give a duration such as 90d"));
         }
-        let kind = PathKind::of(&self.dir).map_err(exit_mapping::db)?;
+        let kind = PathKind::of(&self.dir)?;
         refuse_unsigned(&kind)?;
-        let dir = TableDir::open(&self.dir).map_err(exit_mapping::db)?;
+        let dir = TableDir::open(&self.dir)?;
         if !matches!(kind, PathKind::Stack(_)) {
             // Before the lock, which a directory without a table should not get.
-            dir.open_latest().map_err(exit_mapping::db)?;
+            dir.open_latest()?;
         }
-        let lock = dir.lock().map_err(exit_mapping::db)?;
-        let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
+        let lock = dir.lock()?;
+        let mut rng = sotto_prg::system_rng()?;
         let files = KeyFiles { old: self.signing_key.as_deref(), new: self.new_key.as_deref() };
-        let done = rotate(&lock, files, self.valid_for.as_secs(), &mut rng).map_err(exit_mapping::db)?;
+        let done = rotate(&lock, files, self.valid_for.as_secs(), &mut rng)?;
         let KeyRotation { from, to, until, retired } = &done;
         let mut facts = vec![
             ("old key", from.to_string()),
@@ -77,7 +75,7 @@ impl RotateKey {
         ];
         facts.extend(retired.iter().map(|path| ("old key file", path.display().to_string())));
         screen.say(grid::facts(facts))?;
-        if publish_log::log_folder(&self.dir).map_err(exit_mapping::db)?.is_some() {
+        if publish_log::log_folder(&self.dir)?.is_some() {
             // A log is named by the key that signs its catalogs.
             screen.say(
                 "\nthe log here is signed by the old key: give the next update --catalog-log with a new \

@@ -1,8 +1,8 @@
 //! `sotto schemes`: the schemes of this build, and the facts and parameter sets of one.
 
-use super::encode::{SchemeArg, scheme};
 use crate::failure::Result;
 use crate::screen::{Screen, grid};
+use crate::source_args::{SchemeArg, scheme};
 use serde_json::{Map, Value, json};
 use sotto_core::{NamedSet, SchemeEntry};
 
@@ -30,8 +30,7 @@ impl Schemes {
                 screen.report(&Value::Object(scheme_json(entry)))
             }
             None => {
-                let columns =
-                    [("scheme", false), ("publication", false), ("hidden by", false), ("servers", true)];
+                let columns = "scheme | publication | hidden by | >servers";
                 let rows = sotto_registry::SCHEMES.iter().map(|entry| {
                     let hiding = names(entry.metadata.hiding);
                     vec![
@@ -41,7 +40,7 @@ impl Schemes {
                         entry.servers.to_string(),
                     ]
                 });
-                screen.say(grid::grid(&columns, rows))?;
+                screen.say(grid::grid(columns, rows))?;
                 screen.say("\n`sotto schemes NAME` shows what a scheme rests on, and its parameter sets.")?;
                 let all: Vec<_> = sotto_registry::SCHEMES.iter().map(|entry| scheme_json(entry)).collect();
                 screen.report(&json!({ "schemes": all }))

@@ -3,15 +3,13 @@
 
 mod logging;
 mod startup_report;
-
-use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::verbs::serve::startup_report::announce;
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, publish_log};
 use sotto_server::{OpeningProgress, Residency, Server, ServerConfig, TableConfig, TlsConfig};
-use startup_report::announce;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -194,10 +192,10 @@ impl Serve {
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
-        let kernels = super::calibration::use_kernel_shapes();
+        let kernels = crate::calibration::use_kernel_shapes();
         // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
-        let running = Server::start_watched(&config, watch).map_err(exit_mapping::start)?;
+        let running = Server::start_watched(&config, watch)?;
         announce(&config, &running, &stacks, &kernels, screen)?;
         let shutdown = running
             .run_until_signal()
@@ -212,19 +210,19 @@ impl Serve {
             Some(file) if !file.exists() => {
                 return Err(Failure::missing(format!("no such file: {}", file.display())));
             }
-            Some(file) => ServerConfig::read(file).map_err(exit_mapping::start)?,
+            Some(file) => ServerConfig::read(file)?,
             None => ServerConfig::default(),
         };
         config.tables.extend(self.tables.iter().map(|path| match path.is_file() {
             true => TableConfig::path(path),
             false => TableConfig::dir(path),
         }));
-        config.recognize().map_err(exit_mapping::start)?;
+        config.recognize()?;
         config.apple.use_cases.extend(self.apple.iter().cloned());
         config.apple.allow_insecure_params |= self.allow_insecure_params;
         config.logs.extend(self.catalog_logs.iter().cloned());
         for path in &self.tables {
-            let log = publish_log::log_folder(path).map_err(exit_mapping::db)?.filter(|log| log.is_dir());
+            let log = publish_log::log_folder(path)?.filter(|log| log.is_dir());
             config.logs.extend(log.filter(|log| !config.logs.iter().any(|other| is_same(other, log))));
         }
         if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
@@ -278,7 +276,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// A stack, and its signer.
 fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
     let missing = || Failure::missing(format!("no stack is published in {}", path.display()));
-    let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(exit_mapping::db)?;
+    let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read()?;
     Ok((stack, signed.public_key()))
 }
 

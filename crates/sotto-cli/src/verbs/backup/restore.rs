@@ -1,12 +1,110 @@
-//! Restoring a backup: all files are verified against their digests before anything is written.
+//! The manifest of a backup, with the size and digest of each file; and `sotto restore`, which
+//! verifies all files against it before anything is written.
+//!
+//! A manifest is written last, so a folder without one is no backup.
 
-use super::manifest::{Manifest, STATE, TABLES, digest};
-use super::{copy, private};
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::screen::Screen;
+use crate::verbs::backup::{copy, private};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use sotto_catalog::{Hex32, TableName};
+use std::fs;
+use std::fs::{File, TryLockError};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// Name of the manifest in a backup.
+pub(crate) const FILE: &str = "backup.json";
+/// Format that a manifest names.
+const FORMAT: &str = "sotto-backup/1";
+/// Maximum bytes of a manifest: some hundred thousand files.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Folders of a backup; below a stack's name the last two are as in its own folder.
+pub(crate) const STATE: &str = "state";
+pub(crate) const TABLES: &str = "tables";
+pub(crate) const FILES: &str = "files";
+
+/// The manifest of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    format: String,
+    /// Time of the backup, in seconds since 1970.
+    pub(crate) created: u64,
+    /// Names of its tables and stacks.
+    pub(crate) tables: Vec<TableName>,
+    /// Entries of its files.
+    pub(crate) files: Vec<ManifestEntry>,
+}
+
+/// A file of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ManifestEntry {
+    /// Path below the backup's folder, with `/` between names.
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// BLAKE3 digest of the file.
+    pub(crate) digest: Hex32,
+}
+
+impl Manifest {
+    pub(crate) fn new(created: u64, tables: Vec<TableName>, files: Vec<ManifestEntry>) -> Self {
+        Manifest { format: FORMAT.to_owned(), created, tables, files }
+    }
+
+    /// Reads the manifest of a backup, and verifies every file.
+    pub(crate) fn read(backup: &Path) -> Result<Self> {
+        let path = backup.join(FILE);
+        let failed = |error| Failure::file("reading", &path, &error);
+        let mut text = Vec::new();
+        File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text)).map_err(failed)?;
+        let wrong = |why: String| {
+            Failure::input(format!("{}: {why}", path.display())).fix("use another backup, or create it again")
+        };
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        if manifest.format != FORMAT {
+            return Err(wrong(format!("format is {:?}, expected {FORMAT:?}", manifest.format)));
+        }
+        for entry in &manifest.files {
+            // A path that leads out of the folder was not written here.
+            let parts: Vec<_> = Path::new(&entry.path).components().collect();
+            let names: Vec<_> = parts.iter().map(|part| part.as_os_str()).collect();
+            let is_known = match names.as_slice() {
+                [first, _] => *first == STATE,
+                [first, _, _] => *first == TABLES,
+                [first, _, files, _] => *first == TABLES && *files == FILES,
+                [first, _, tables, _, _] => *first == TABLES && *tables == TABLES,
+                _ => false,
+            };
+            if !is_known || !parts.iter().all(|part| matches!(part, Component::Normal(_))) {
+                return Err(wrong(format!("{:?} is not a file name of a backup", entry.path)));
+            }
+            if ManifestEntry::of(backup, entry.path.clone())? != *entry {
+                return Err(wrong(format!("{} differs from its digest", entry.path)));
+            }
+        }
+        Ok(manifest)
+    }
+}
+
+impl ManifestEntry {
+    /// The entry of an existing file.
+    pub(crate) fn of(backup: &Path, path: String) -> Result<Self> {
+        let place = backup.join(&path);
+        let (bytes, digest) = digest(&place).doing("reading", &place)?;
+        Ok(ManifestEntry { path, bytes, digest })
+    }
+}
+
+/// The size of a file in bytes, and its digest.
+pub(crate) fn digest(path: &Path) -> std::io::Result<(u64, Hex32)> {
+    let (mut file, mut hasher) = (File::open(path)?, blake3::Hasher::new());
+    let bytes = std::io::copy(&mut file, &mut hasher)?;
+    Ok((bytes, hasher.finalize().into()))
+}
 
 const EXAMPLE: &str = "\
 What was registered, spent or counted after the backup is lost: clients register again by themselves, \
@@ -74,7 +172,7 @@ impl Restore {
             next.push(".restored");
             let next = PathBuf::from(next);
             copy(from, &next)?;
-            fs::rename(&next, to).map_err(|error| Failure::file("renaming", &next, &error))?;
+            fs::rename(&next, to).doing("renaming", &next)?;
         }
         let (count, backup) = (copies.len(), self.backup.display());
         screen.say(format!(
@@ -92,9 +190,40 @@ fn unused(path: &Path) -> Result<()> {
     let Ok(file) = File::open(path) else { return Ok(()) };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
-            Err(Failure::new(crate::exit::Exit::Refused, format!("a server has {} open", path.display()))
+            Err(Failure::new(Exit::Refused, format!("a server has {} open", path.display()))
                 .fix("stop the server first"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_of_a_backup_or_was_changed_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let backup = dir.path().join("backup");
+        std::fs::create_dir_all(backup.join("state")).unwrap();
+        std::fs::write(backup.join("state/a"), "a").unwrap();
+        std::fs::write(dir.path().join("b"), "b").unwrap();
+        let write = |files: Vec<ManifestEntry>| {
+            let manifest = Manifest::new(7, Vec::new(), files);
+            std::fs::write(backup.join(FILE), serde_json::to_vec(&manifest).unwrap()).unwrap();
+            Manifest::read(&backup)
+        };
+        let good = ManifestEntry::of(&backup, "state/a".to_owned()).unwrap();
+        assert_eq!(write(vec![good.clone()]).unwrap().files, std::slice::from_ref(&good));
+        for path in ["../b", "state/../../b", "/b", "state", "b", "", "tables/x/tables/../b", "state/files/b"]
+        {
+            let entry = ManifestEntry { path: path.to_owned(), ..good.clone() };
+            assert!(
+                write(vec![entry]).unwrap_err().message.contains("is not a file name of a backup"),
+                "{path}"
+            );
+        }
+        std::fs::write(backup.join("state/a"), "c").unwrap();
+        assert!(write(vec![good]).unwrap_err().message.contains("differs from its digest"));
     }
 }

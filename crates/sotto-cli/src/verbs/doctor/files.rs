@@ -1,13 +1,11 @@
 //! Checks of a table's folder, an image, or a signing key.
 
-use super::Findings;
-use crate::exit_mapping;
+use crate::apple;
 use crate::failure::{Failure, Result};
 use crate::screen::progress::ProgressLine;
 use crate::screen::units;
-use crate::verbs::table_summary;
-use sotto_apple::image::oprf::read_fitting;
-use sotto_apple::sets::WeakParams;
+use crate::table_summary;
+use crate::verbs::doctor::Findings;
 use sotto_catalog::{Catalog, SigningKey};
 use sotto_db::epoch::KEY;
 use sotto_db::inspect::describe;
@@ -17,28 +15,29 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(super) fn check(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
+pub(crate) fn check(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
     if !path.exists() {
         let text = format!("no such file or folder: {}", path.display());
         return Err(Failure::missing(text)
             .fix("give the directory of a table, an image, a signing key, or an address"));
     }
-    match PathKind::of(path).map_err(exit_mapping::db)? {
+    match PathKind::of(path)? {
         PathKind::Stack(dir) => {
             match dir.read() {
                 Ok((_, stack)) => {
-                    findings.good(name(path), format!("a stack of {} tables, signed", stack.shards.len()));
+                    findings
+                        .good(path.display(), format!("a stack of {} tables, signed", stack.shards.len()));
                     for shard in &stack.shards {
                         folder(&dir.table(&shard.table), verify, bars, findings);
                     }
                 }
-                Err(error) => findings.failure(name(path), exit_mapping::db(error)),
+                Err(error) => findings.failure(path.display(), error),
             }
             signing_key(path, findings);
             return Ok(());
         }
         PathKind::Foreign(_, newest) => {
-            open_to_others(path, 0o022, "chmod go-w", "other users can replace the table", findings);
+            writable_by_others(path, "other users can replace the table", findings);
             apple(&newest, verify, bars, findings);
             return Ok(());
         }
@@ -57,23 +56,19 @@ pub(super) fn check(path: &Path, verify: bool, bars: &ProgressLine, findings: &m
     } else {
         match ImageFile::open(path) {
             Ok(opened) => image(&opened, verify, bars, findings),
-            Err(error) => findings.failure(name(path), exit_mapping::db(error)),
+            Err(error) => findings.failure(path.display(), error),
         }
     }
     Ok(())
 }
 
-fn name(path: &Path) -> String {
-    path.display().to_string()
-}
-
 fn folder(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
-    let about = name(path);
+    let about = path.display();
     let dir = match TableDir::open(path) {
         Ok(dir) => dir,
-        Err(error) => return findings.failure(about, exit_mapping::db(error)),
+        Err(error) => return findings.failure(&about, error),
     };
-    open_to_others(path, 0o022, "chmod go-w", "other users can replace the table", findings);
+    writable_by_others(path, "other users can replace the table", findings);
     if let Ok(remnants) = dir.remnants()
         && !remnants.is_empty()
     {
@@ -83,7 +78,7 @@ fn folder(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Finding
     }
     match dir.open_latest() {
         Ok(opened) => image(&opened, verify, bars, findings),
-        Err(error) => return findings.failure(about, exit_mapping::db(error)),
+        Err(error) => return findings.failure(&about, error),
     }
     signing_key(path, findings);
 }
@@ -96,54 +91,45 @@ fn signing_key(folder: &Path, findings: &mut Findings) {
     }
 }
 
-/// Checks a table of Apple's lookups. A weak one may be inspected, though not served.
 fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
-    let about = name(path);
-    let opened = match sotto_apple::image::open(path, WeakParams::Allow) {
+    let about = path.display();
+    let opened = match apple::open(path) {
         Ok(opened) => opened,
-        Err(error) => return findings.failure(about, exit_mapping::apple(error)),
+        Err(failure) => return findings.failure(&about, failure),
     };
     let (use_case, epoch, rows) = (&opened.name, opened.epoch, units::count(opened.description.rows()));
     findings.good(
         &about,
         format!("Apple's private lookups, use case {use_case}, epoch {epoch}: {rows} rows, not signed"),
     );
-    open_to_others(path, 0o022, "chmod go-w", "other users can change it while it is served", findings);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    if let Some(public) = &opened.description.oprf {
-        let read = TableDir::open(folder).map_err(|error| error.to_string());
-        match read.and_then(|dir| read_fitting(&dir, public).map_err(|error| error.to_string())) {
-            Ok(_) => findings.good(&about, "a symmetric table, with its key beside it"),
-            Err(error) => {
-                findings.problem(&about, error, "restore its key, which a server needs for evaluations")
-            }
+    writable_by_others(path, "other users can change it while it is served", findings);
+    match apple::check_oprf_key(path, &opened) {
+        None => {}
+        Some(Ok(())) => findings.good(&about, "a symmetric table, with its key beside it"),
+        Some(Err(error)) => {
+            findings.problem(&about, error, "restore its key, which a server needs for evaluations");
         }
     }
     let file = opened.image.file();
     if verify {
-        match file.verify(&|at| bars.watch(None, at)) {
-            Ok(()) => findings.good(&about, "every byte matches its digest"),
-            Err(error) => findings.failure(&about, exit_mapping::db(error)),
-        }
+        verified(path, file.verify(&|at| bars.watch(None, at)), findings);
     }
     free_space(path, file.header().file_bytes, findings);
 }
 
+fn verified(path: &Path, result: sotto_db::Result<()>, findings: &mut Findings) {
+    match result {
+        Ok(()) => findings.good(path.display(), "every byte matches its digest"),
+        Err(error) => findings.failure(path.display(), error),
+    }
+}
+
 fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
-    let (about, catalog) = (name(image.path()), image.catalog());
-    open_to_others(
-        image.path(),
-        0o022,
-        "chmod go-w",
-        "other users can change it while it is served",
-        findings,
-    );
-    self::catalog(&about, catalog, findings);
+    let (about, catalog) = (image.path().display(), image.catalog());
+    writable_by_others(image.path(), "other users can change it while it is served", findings);
+    self::catalog(&about.to_string(), catalog, findings);
     if verify {
-        match image.verify(&|at| bars.watch(None, at)) {
-            Ok(()) => findings.good(&about, "every byte matches its digest"),
-            Err(error) => findings.failure(&about, exit_mapping::db(error)),
-        }
+        verified(image.path(), image.verify(&|at| bars.watch(None, at)), findings);
     }
     if let Some(share) = image.huge_share() {
         findings.good(&about, format!("pages when mapped here: {}", PageKind::of(share)));
@@ -160,7 +146,7 @@ fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Fi
 }
 
 /// Checks whether a catalog can be used, now and here.
-pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
+pub(crate) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
     let Some(entry) = sotto_registry::find(&catalog.scheme) else {
         let found = format!("scheme {} is not in this build", catalog.scheme);
         return findings.problem(about, found, "use a build that has the scheme");
@@ -177,7 +163,7 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
                 units::at_most(scheme.failure_log2)
             ),
         ),
-        Err(error) => findings.failure(about, exit_mapping::client(error.into())),
+        Err(error) => findings.failure(about, error),
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if catalog.created > now + 300 {
@@ -207,7 +193,7 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
 }
 
 fn key(path: &Path, findings: &mut Findings) {
-    let about = name(path);
+    let about = path.display();
     match fs::read_to_string(path).map_err(|error| error.to_string()) {
         Ok(text) => match SigningKey::from_file(&text) {
             Ok(key) => findings.good(&about, format!("signs as {}", key.public())),
@@ -219,11 +205,21 @@ fn key(path: &Path, findings: &mut Findings) {
         },
         Err(error) => findings.problem(&about, format!("cannot be read: {error}"), "check its permissions"),
     }
-    open_to_others(path, 0o077, "chmod go-rwx", "other users can publish in your name", findings);
+    readable_by_others(path, "other users can publish in your name", findings);
+}
+
+/// Adds a finding if others can change a file.
+fn writable_by_others(path: &Path, why: &str, findings: &mut Findings) {
+    open_to_others(path, 0o022, "chmod go-w", why, findings);
+}
+
+/// Adds a finding if others can read a file.
+pub(crate) fn readable_by_others(path: &Path, why: &str, findings: &mut Findings) {
+    open_to_others(path, 0o077, "chmod go-rwx", why, findings);
 }
 
 /// Adds a finding if others have these bits of a file's mode.
-pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, findings: &mut Findings) {
+fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, findings: &mut Findings) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -231,7 +227,7 @@ pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, f
         let mode = meta.permissions().mode() & 0o777;
         if mode & bits != 0 {
             let found = format!("has mode {mode:03o}: {why}");
-            findings.problem(name(path), found, format!("{command} {}", path.display()));
+            findings.problem(path.display(), found, format!("{command} {}", path.display()));
         }
     }
 }
@@ -244,7 +240,7 @@ fn free_space(path: &Path, bytes: u64, findings: &mut Findings) {
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if free < bytes {
             findings.problem(
-                name(path),
+                path.display(),
                 format!(
                     "the disk has {} free, and the next epoch needs {}",
                     units::bytes(free),

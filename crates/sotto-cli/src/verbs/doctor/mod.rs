@@ -1,25 +1,29 @@
-//! `sotto doctor`: what is wrong with a machine, a table, a server or a client's folders, and what to do about it.
+//! `sotto doctor`: what is wrong with a machine, a table, a server or a client's folders, and what to
+//! do about it.
+//!
+//! The checks of this machine and of a client's files are here.
 //!
 //! | module | checks |
 //! |---|---|
-//! | `machine` | instructions, huge pages, memory, open files, clock |
 //! | `files` | a table's folder, an image, a key |
 //! | `server` | a server at an address, and any proxy in front of it |
 //! | `probe` | one plain request, for what clients ignore: TLS, HTTP/2, headers |
-//! | `client` | the files of a client |
 
-mod client;
 mod files;
-mod machine;
 mod probe;
 mod server;
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid};
+use crate::connect_args;
+use crate::failure::{Exit, Failure, Result};
+use crate::screen::{Screen, grid, units};
+use crate::verbs::doctor::files::readable_by_others;
 use serde::Serialize;
 use serde_json::json;
+use sotto_client::state::inspect::inspect as look_at;
+use sotto_core::Budget;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const EXAMPLE: &str = "\
 Without a target it checks this machine. A target is the folder of a table, an image, a signing key, or \
@@ -88,26 +92,32 @@ struct Finding {
 struct Findings(Vec<Finding>);
 
 impl Findings {
-    fn good(&mut self, about: impl Into<String>, found: impl Into<String>) {
-        self.add(Severity::Ok, about.into(), found.into(), None);
+    fn good(&mut self, about: impl ToString, found: impl Into<String>) {
+        self.add(Severity::Ok, about, found, None);
     }
 
-    fn note(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
-        self.add(Severity::Note, about.into(), found.into(), Some(remedy.into()));
+    fn note(&mut self, about: impl ToString, found: impl Into<String>, remedy: impl Into<String>) {
+        self.add(Severity::Note, about, found, Some(remedy.into()));
     }
 
-    fn problem(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
-        self.add(Severity::Problem, about.into(), found.into(), Some(remedy.into()));
+    fn problem(&mut self, about: impl ToString, found: impl Into<String>, remedy: impl Into<String>) {
+        self.add(Severity::Problem, about, found, Some(remedy.into()));
     }
 
     /// Adds a failure of a command as a finding.
-    fn failure(&mut self, about: impl Into<String>, failure: Failure) {
-        let remedy = failure.fix.unwrap_or_else(|| "see `sotto help`".into());
-        self.add(Severity::Problem, about.into(), failure.message, Some(remedy));
+    fn failure(&mut self, about: impl ToString, failure: impl Into<Failure>) {
+        let Failure { message, fix, .. } = failure.into();
+        self.problem(about, message, fix.unwrap_or_else(|| "see `sotto help`".into()));
     }
 
-    fn add(&mut self, level: Severity, about: String, found: String, remedy: Option<String>) {
-        self.0.push(Finding { level, about, found, remedy });
+    fn add(
+        &mut self,
+        level: Severity,
+        about: impl ToString,
+        found: impl Into<String>,
+        remedy: Option<String>,
+    ) {
+        self.0.push(Finding { level, about: about.to_string(), found: found.into(), remedy });
     }
 }
 
@@ -116,7 +126,7 @@ impl Doctor {
         let mut findings = Findings::default();
         let bars = screen.bars();
         if self.targets.is_empty() && !self.client {
-            machine::check(&mut findings);
+            check_machine(&mut findings);
         }
         let is_address =
             |target: &&String| ["http://", "https://"].iter().any(|start| target.starts_with(start));
@@ -128,7 +138,7 @@ impl Doctor {
             server::check(&urls, self.trust_root.as_deref(), &bars, &mut findings)?;
         }
         if self.client {
-            client::check(self.cache.as_deref(), self.state.as_deref(), &mut findings)?;
+            check_client(self.cache.as_deref(), self.state.as_deref(), &mut findings)?;
         }
         bars.finish();
         let Findings(all) = findings;
@@ -156,4 +166,163 @@ fn text(all: &[Finding]) -> String {
         (word(finding.level), format!("{}: {}{remedy}", finding.about, finding.found))
     });
     grid::facts(lines)
+}
+
+/// Number of files that a server may need open, connections included.
+const FILES: u64 = 4096;
+
+/// Memory in bytes below which little can be served.
+const LITTLE: u64 = 1 << 30;
+
+/// A time before this build: a clock that shows less is wrong.
+const BUILT: u64 = 1_795_000_000;
+
+fn check_machine(findings: &mut Findings) {
+    kernels(findings);
+    huge_pages(findings);
+    memory(findings);
+    files(findings);
+    clock(findings);
+}
+
+fn kernels(findings: &mut Findings) {
+    let (about, backend) = ("instructions", sotto_math::machine::backend());
+    if let Ok(forced) = std::env::var("SOTTO_SIMD") {
+        let found = format!("SOTTO_SIMD={forced} selects the kernels");
+        return findings.note(about, found, "unset it, unless this is a test");
+    }
+    match backend {
+        "scalar" => findings.problem(
+            about,
+            "the processor has no usable vector instructions: answers take several times as long",
+            "use a machine with AVX2 or NEON; in a virtual machine expose them to the guest (cpu type `host`)",
+        ),
+        name => findings.good(about, format!("{name} kernels")),
+    }
+    if cfg!(debug_assertions) {
+        findings.note(about, "this is a debug build, which is slow", "build with --release");
+    }
+}
+
+fn huge_pages(findings: &mut Findings) {
+    let about = "huge pages";
+    match sotto_pages::memory::has_huge_pages() {
+        true => findings.good(about, "available"),
+        false => findings.problem(
+            about,
+            "the system provides none: passes over a table take up to 1.5 times as long",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        ),
+    }
+}
+
+fn memory(findings: &mut Findings) {
+    let about = "memory";
+    let (Some(total), Some(available)) = (sotto_pages::memory::total(), sotto_pages::memory::available())
+    else {
+        return findings.note(about, "the system does not report it", "check that the tables fit");
+    };
+    let limit =
+        fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    let free = limit.map_or(available, |limit: u64| available.min(limit));
+    let found = format!(
+        "{} free of {}",
+        units::bytes(free),
+        units::bytes(limit.map_or(total, |limit| limit.min(total)))
+    );
+    match free < LITTLE {
+        true => findings.note(
+            about,
+            found,
+            "use tables that fit: a larger one is read from the disk in each pass",
+        ),
+        false => findings.good(about, found),
+    }
+    let swap = fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
+    if swap > 0 {
+        findings.note(about, "swap is on", "encrypt swap or turn it off: keys in memory may reach the disk");
+    }
+}
+
+fn files(findings: &mut Findings) {
+    #[cfg(unix)]
+    {
+        let about = "open files";
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        match limit {
+            Some(limit) if limit < FILES => findings.problem(
+                about,
+                format!("at most {limit}, one of them for each connection"),
+                "set LimitNOFILE=65536 in the service's unit, or run `ulimit -n 65536`",
+            ),
+            Some(limit) => findings.good(about, format!("at most {}", units::count(limit))),
+            None => findings.good(about, "no limit"),
+        }
+    }
+}
+
+fn clock(findings: &mut Findings) {
+    let about = "clock";
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    match now < BUILT {
+        true => findings.problem(
+            about,
+            format!("shows {now} s since 1970, which is before this program was written"),
+            "set it, and keep it synchronized (systemd-timesyncd, chrony): catalogs expire by it",
+        ),
+        false => findings.good(about, "plausible; `sotto doctor URL` compares it with a server's"),
+    }
+}
+
+fn check_client(cache: Option<&Path>, states: Option<&Path>, findings: &mut Findings) -> Result<()> {
+    let cache = match cache {
+        Some(cache) => cache.to_owned(),
+        None => connect_args::default_cache()?,
+    };
+    match cache.is_dir() {
+        true => {
+            findings.good(
+                cache.display(),
+                "holds what `sotto get` fetched once, which shows the tables used and no rows",
+            );
+            readable_by_others(&cache, "other users can see which tables you use", findings);
+        }
+        false => findings.good(cache.display(), "no cache: nothing has been fetched yet"),
+    }
+    if let Some(key) = connect_args::default_key_file().filter(|key| key.exists()) {
+        readable_by_others(&key, "other users who can read the cache get your keys", findings);
+        if key.starts_with(&cache) {
+            findings.problem(
+                key.display(),
+                "lies in the cache that it encrypts",
+                "give --key-file in another folder",
+            );
+        }
+    }
+    let states: Option<PathBuf> = states.map(Path::to_owned).or_else(connect_args::default_state_dir);
+    let Some(states) = states.filter(|states| states.is_dir()) else {
+        findings.good("states", "none: no client here has hints that queries spend");
+        return Ok(());
+    };
+    readable_by_others(&states, "other users can read what was looked up", findings);
+    for shown in look_at(&states, sotto_registry::find)? {
+        let about = format!("state of {} at {}", shown.metadata.table, shown.metadata.origin);
+        match shown.budget {
+            Some(Budget::Left(0)) => findings.note(&about, "no hints are left", "run `sotto prepare`"),
+            Some(Budget::Left(left)) => {
+                findings.good(&about, format!("{} queries are left", units::count(left)))
+            }
+            _ => findings.note(
+                &about,
+                "not prepared",
+                "run `sotto prepare`; otherwise the next lookup prepares it",
+            ),
+        }
+        if shown.unsettled > 0 {
+            let found =
+                format!("{} requests have no answer: their hints are spent", units::count(shown.unsettled));
+            findings.note(&about, found, "none needed if the server was unreachable");
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! One plain request, for what clients ignore: the TLS version, HTTP/2, and all headers of the
 //! response.
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, FileContext, Result};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned};
@@ -17,8 +17,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX: u64 = 64 << 10;
 
 /// The parts of a server's address.
-pub(super) struct ServerAddress {
-    pub(super) tls: bool,
+pub(crate) struct ServerAddress {
+    pub(crate) tls: bool,
     host: String,
     port: u16,
     /// Base path, without a trailing slash.
@@ -27,7 +27,7 @@ pub(super) struct ServerAddress {
 
 impl ServerAddress {
     /// Parses `http://host:port/base`; `None` for an address with other parts.
-    pub(super) fn of(url: &str) -> Option<Self> {
+    pub(crate) fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "https" => true,
@@ -69,33 +69,33 @@ impl ServerAddress {
 
 /// Status and headers of a response.
 #[derive(Debug, Default)]
-pub(super) struct ProbeResponse {
-    pub(super) status: u16,
+pub(crate) struct ProbeResponse {
+    pub(crate) status: u16,
     /// Headers, with names in lower case.
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl ProbeResponse {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// The result of a TLS handshake.
 #[derive(Debug)]
-pub(super) struct TlsFacts {
-    pub(super) old: bool,
-    pub(super) http2: bool,
+pub(crate) struct TlsFacts {
+    pub(crate) old: bool,
+    pub(crate) http2: bool,
 }
 
 /// The trusted roots: the web's, or those of a file.
-pub(super) fn roots(file: Option<&Path>) -> Result<RootCertStore> {
+pub(crate) fn roots(file: Option<&Path>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let Some(file) = file else {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         return Ok(roots);
     };
-    let pem = std::fs::read(file).map_err(|error| Failure::file("reading", file, &error))?;
+    let pem = std::fs::read(file).doing("reading", file)?;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let bad = |why: String| Failure::input(format!("{}: {why}", file.display()));
         let certificate = certificate.map_err(|error| bad(format!("{error:?}")))?;
@@ -121,14 +121,14 @@ fn handshake(
 }
 
 /// Makes a TLS handshake, and returns its result.
-pub(super) fn tls(address: &ServerAddress, roots: &RootCertStore) -> std::io::Result<TlsFacts> {
+pub(crate) fn tls(address: &ServerAddress, roots: &RootCertStore) -> std::io::Result<TlsFacts> {
     let stream = handshake(address, roots, &[b"h2", b"http/1.1"])?;
     let old = stream.conn.protocol_version() != Some(ProtocolVersion::TLSv1_3);
     Ok(TlsFacts { old, http2: stream.conn.alpn_protocol() == Some(b"h2") })
 }
 
 /// Fetches a path, and reads status and headers.
-pub(super) fn get(
+pub(crate) fn get(
     address: &ServerAddress,
     roots: &RootCertStore,
     path: &str,

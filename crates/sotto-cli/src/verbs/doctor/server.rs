@@ -1,20 +1,18 @@
 //! Checks of a server at an address, and of any proxy in front of it.
 
-use super::Findings;
-use super::files;
-use super::probe::{self, ServerAddress};
-use crate::exit_mapping;
+use crate::download;
+use crate::download::fetch;
 use crate::failure::{Failure, Result};
 use crate::screen::progress::{ProgressLine, StageUnit};
 use crate::screen::units;
-use crate::verbs::download::{self, fetch};
+use crate::verbs::doctor::probe::ServerAddress;
+use crate::verbs::doctor::{Findings, files, probe};
 use rustls::RootCertStore;
 use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
-use sotto_wire::routes;
 use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_PROBLEM_BYTES, MessageSizes};
-use sotto_wire::{Code, Problem};
+use sotto_wire::{Code, Problem, routes};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -32,7 +30,7 @@ struct ServedTableInfo {
     role: Option<u8>,
 }
 
-pub(super) fn check(
+pub(crate) fn check(
     urls: &[String],
     trust: Option<&Path>,
     bars: &ProgressLine,
@@ -50,10 +48,9 @@ pub(super) fn check(
         }
         let mut settings = HttpSettings::default();
         if let Some(file) = trust {
-            settings = settings.trust_file(file).map_err(|error| exit_mapping::client(error.into()))?;
+            settings = settings.trust_file(file)?;
         }
-        let mut http =
-            HttpTransport::new(url, &settings).map_err(|error| exit_mapping::client(error.into()))?;
+        let mut http = HttpTransport::new(url, &settings)?;
         match self::tables(url, &mut http, findings) {
             Ok(found) => found.into_iter().for_each(|table| {
                 tables.entry(table.catalog.table.to_string()).or_default().push(table);
@@ -180,7 +177,7 @@ fn tables(url: &str, http: &mut HttpTransport, findings: &mut Findings) -> Resul
         let catalog = match catalog {
             Ok(catalog) => catalog,
             Err(error) => {
-                findings.failure(about, exit_mapping::client(error.into()));
+                findings.failure(about, error);
                 continue;
             }
         };

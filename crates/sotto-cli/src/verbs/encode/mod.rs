@@ -2,47 +2,31 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `apple` | a table of Apple's lookups |
-//! | `batch` | a stack for several rows at once |
-//! | `scheme_arg` | schemes and goals by their names |
-//! | `encode_job` | the encoding of a table, for this verb and the demo |
-//! | `parts` | a table in parts, or one of them |
-//! | `from_plan` | the choice of a plan |
-//! | `replace` | refusal to replace a table of another kind without `--replace` |
-//! | `batch_cost` | the cost of a round over a stack, and how often it fails |
-//! | `summary` | the final summary of a table |
-//! | [`source`] | which file, which columns, which kind of table |
-//! | `cleanup` | cleanup after an encoding that failed |
+//! | [`job`] | the encoding of a table, of its parts or of one of them, for this verb and the demo |
+//! | `batch` | a stack for several rows at once, and the cost of a round over it |
 
-mod apple;
 mod batch;
-mod batch_cost;
-mod cleanup;
-mod encode_job;
-mod from_plan;
-mod parts;
-mod replace;
-mod scheme_arg;
-pub(crate) mod source;
-mod summary;
+pub(crate) mod job;
 
-use crate::failure::{Failure, Result};
-use crate::screen::Screen;
-use crate::verbs::publish_args::PublishArgs;
-use crate::verbs::table_summary;
-use apple::AppleArgs;
-pub(super) use encode_job::{EncodeJob, EncodeOutcome};
-pub(super) use replace::{Output, check_kind};
-use scheme_arg::goal;
-pub(super) use scheme_arg::{SchemeArg, scheme};
+use crate::apple::encode::AppleArgs;
+use crate::apple::encode::AppleJob;
+use crate::failure::{Exit, Failure, Result};
+use crate::publish_args::PublishArgs;
+use crate::screen::{Screen, grid, units};
+pub(crate) use crate::source_args::{SchemeArg, scheme};
+use crate::source_args::{SourceArgs, goal};
+use crate::table_summary;
+use crate::table_summary::remarks;
+pub(crate) use crate::table_summary::{stages_json, stages_text};
+pub(crate) use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
 use serde_json::json;
 use sotto_catalog::TableName;
 use sotto_core::Goal;
 use sotto_db::RowProofs;
 use sotto_db::ingest::{BandPolicy, CostModel};
-use source::SourceArgs;
+use sotto_plan::PlanChoice;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-pub(super) use summary::{stages_json, stages_text};
 
 const EXAMPLE: &str = "\
 Example:
@@ -139,8 +123,8 @@ pub(crate) struct Encode {
     #[arg(long, value_name = "P", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..=9999))]
     parts: Option<u32>,
     /// Make only one part, counted from 0, or the front, which must be made first
-    #[arg(long, value_name = "I|front", requires = "parts", value_parser = parts::parse_part)]
-    part: Option<parts::PartArg>,
+    #[arg(long, value_name = "I|front", requires = "parts", value_parser = job::parse_part)]
+    part: Option<job::PartArg>,
     /// Expected lookups of one client per epoch, which weigh the hint against queries
     #[arg(long, value_name = "N", default_value = "1000")]
     lookups: u64,
@@ -182,10 +166,13 @@ impl Encode {
             if self.plan.is_some() {
                 return Err(Failure::usage("--plan does not apply with --apple").fix("omit --plan"));
             }
-            return self.run_apple(screen);
+            let Encode { source, out, set, symmetric, replace, threads, apple: args, .. } = &self;
+            let set = set.as_deref();
+            let (symmetric, replace, threads) = (*symmetric, *replace, *threads);
+            return AppleJob { args, source, out, set, symmetric, replace, threads }.run(screen);
         }
         if let Some(path) = self.plan.take() {
-            self.take(from_plan::read(&path)?)?;
+            self.take(read_plan(&path)?)?;
         }
         let Some(input) = self.source.input().map(Path::to_owned) else {
             return Err(Failure::usage("no input file is given").fix("give the file to encode"));
@@ -203,7 +190,7 @@ impl Encode {
             (_, true, _) => BandPolicy::IfCheaper,
             _ => BandPolicy::IfNoRowProofs,
         };
-        let (pieces, single) = parts::combine(self.parts, self.part)?;
+        let (pieces, single) = job::combine(self.parts, self.part)?;
         let job = EncodeJob {
             pieces,
             input: &input,
@@ -264,5 +251,73 @@ impl Encode {
             Failure::usage(format!("directory name {folder:?} is not a table name: {error}"))
                 .fix("give --name")
         })
+    }
+}
+
+impl Encode {
+    pub(crate) fn say(&self, screen: Screen, done: &EncodeOutcome) -> Result<()> {
+        let summary = &done.summary;
+        screen.say(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)))?;
+        screen.say(self.source.description(done.notes.lines))?;
+        for note in remarks(&done.notes, summary.image_bytes, self.source.input()) {
+            screen.say(format!("note: {note}"))?;
+        }
+        let mut lines =
+            table_summary::lines(done.image.catalog(), Some(&done.scheme), &done.public_key.to_string());
+        lines.push(("chosen for", chosen_for(self.lookups, done)));
+        if summary.stored_rows_bytes > 0 {
+            lines.push((
+                "stored",
+                format!("{} of rows, for updates", units::bytes(summary.stored_rows_bytes)),
+            ));
+        }
+        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
+        screen.say(grid::facts(lines))?;
+        screen.say(format!("\nnext: sotto serve {}", self.out.display()))
+    }
+}
+
+/// The reason for the shape of the table.
+fn chosen_for(lookups: u64, done: &EncodeOutcome) -> String {
+    let scheme = &done.scheme;
+    let each = scheme.query_bytes.saturating_add(scheme.answer_bytes);
+    let once = scheme.artifact_bytes.saturating_add(scheme.keys_bytes);
+    let all = once.saturating_add(lookups.saturating_mul(each));
+    format!(
+        "{} in total for {} lookups of one client per epoch (--lookups), with {}",
+        units::bytes(all),
+        units::count(lookups),
+        if scheme.keys_bytes > 0 { "keys" } else { "the hint" },
+    )
+}
+
+/// Maximum bytes of a plan, which has some kilobytes for each layout.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Reads the choice from a plan's file.
+pub(crate) fn read_plan(path: &Path) -> Result<PlanChoice> {
+    let fail = |error| Failure::file("reading", path, &error);
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    PlanChoice::parse(&bytes).map_err(|error| {
+        let failure = Failure::from(error);
+        Failure { message: format!("{}: {}", path.display(), failure.message), ..failure }
+    })
+}
+
+impl Encode {
+    /// Applies the choice.
+    pub(crate) fn take(&mut self, choice: PlanChoice) -> Result<()> {
+        self.scheme = scheme(&choice.scheme).map_err(|why| {
+            Failure::new(Exit::Params, format!("the plan has scheme {}: {why}", choice.scheme))
+                .fix("make the plan again with this build")
+        })?;
+        self.goal = choice.goal()?;
+        self.source.arrange(choice.keys)?;
+        (self.set, self.lookups, self.batch) = (choice.set, choice.lookups, choice.batch);
+        (self.symmetric, self.row_proofs, self.no_row_proofs) =
+            (choice.symmetric, choice.verified, !choice.verified);
+        Ok(())
     }
 }

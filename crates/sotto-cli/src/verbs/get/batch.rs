@@ -1,12 +1,12 @@
 //! Lookups of several rows, or of the values of several keys, in rounds over a stack.
 
-use super::answer::PrintedResult;
-use super::{Get, trust};
-use crate::exit_mapping;
+use crate::connect_args::EventLog;
 use crate::failure::{Failure, Result};
+use crate::lookups::PrintedResult;
+use crate::lookups::RequestedLookups;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::client_events::EventLog;
-use crate::verbs::table_summary;
+use crate::table_summary;
+use crate::verbs::get::{Get, trust};
 use serde_json::json;
 use sotto_catalog::ValueKind;
 use sotto_client::session::Trust;
@@ -16,19 +16,25 @@ use std::time::{Duration, Instant};
 
 impl Get {
     /// Makes all lookups over a stack, in as many rounds as necessary.
-    pub(super) fn round(&self, screen: Screen, batch: &mut BatchStack, events: &EventLog) -> Result<()> {
+    pub(crate) fn round(
+        &self,
+        screen: Screen,
+        batch: &mut BatchStack,
+        events: &EventLog,
+        requested: &RequestedLookups,
+    ) -> Result<()> {
         if self.refill {
             return Err(Failure::usage("--refill does not apply to a stack").fix("omit --refill"));
         }
-        let (lookups, before) = (self.lookups(), request_bytes(batch));
+        let (lookups, before) = (requested.lookups(), request_bytes(batch));
         let rounds = lookups.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
         let began = Instant::now();
-        let looked_up = batch.get_each(&lookups).map_err(exit_mapping::client);
+        let looked_up = batch.get_each(&lookups).map_err(Failure::from);
         let took = began.elapsed();
         let happened = events.print(screen)?;
         let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
-        let answers = self.answers(kind, looked_up?);
-        self.print(screen, &answers)?;
+        let answers = requested.answers(kind, looked_up?);
+        requested.print(screen, &answers)?;
         let after = request_bytes(batch);
         let (up, down) = (after.0 - before.0, after.1 - before.1);
         screen.say(facts(batch, rounds, up, down, took))?;
@@ -37,7 +43,7 @@ impl Get {
             object.insert("events".to_owned(), happened.into());
         }
         screen.report(&report)?;
-        self.check(&answers)
+        requested.check(&answers)
     }
 }
 

@@ -1,39 +1,55 @@
-//! A row of many megabytes, written to a file while it arrives.
+//! A row of many megabytes, written to a file while it arrives: under another name in the same folder,
+//! until it is complete.
+//!
+//! An interrupted call removes the partial file. A call that is killed cannot, and the next call for
+//! the same file does. A partial file is locked as long as its call runs, so no other call removes
+//! it.
 
-use super::{Get, partial_file, trust};
-use crate::exit_mapping;
+use crate::cleanup_on_signal;
+use crate::connect_args::EventLog;
 use crate::failure::{Failure, Result};
+use crate::lookups::RequestedLookups;
 use crate::screen::progress::ProgressLine;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::client_events::EventLog;
+use crate::verbs::get::{Get, trust};
 use serde_json::json;
 use sotto_client::Table;
 use sotto_client::table::StreamStats;
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
+use tempfile::NamedTempFile;
 
 impl Get {
     /// Streams the requested row to `file`. Until it is complete it has another name, in the same
     /// folder; so no program mistakes a part for the whole, and a row that failed leaves nothing
     /// behind.
-    pub(super) fn stream(&self, screen: Screen, bars: &Arc<ProgressLine>, file: &Path) -> Result<()> {
-        if self.row_numbers.len() + self.all_keys.len() != 1 {
+    pub(crate) fn stream(
+        &self,
+        screen: Screen,
+        bars: &Arc<ProgressLine>,
+        file: &Path,
+        requested: &RequestedLookups,
+    ) -> Result<()> {
+        if requested.rows.len() + requested.keys.len() != 1 {
             return Err(Failure::usage("--stream fetches one row").fix("give one --row or one --key"));
         }
         let unwritable = |error: std::io::Error| Failure::file("writing to", file, &error);
         // Before any query is sent, since a missing folder should not cost a query.
-        let part = partial_file::begin(file).map_err(unwritable)?;
+        let part = begin(file).map_err(unwritable)?;
         let mut table = self.remote.open(bars, &EventLog::default())?;
-        table.session().stream_units().map_err(exit_mapping::client)?;
+        table.session().stream_units()?;
         let mut out = BufWriter::new(part);
-        let streamed = match (self.row_numbers.first(), self.all_keys.first()) {
+        let streamed = match (requested.rows.first(), requested.keys.first()) {
             (Some(row), _) => table.stream(*row, &mut out),
             (None, Some(key)) => table.stream_key(&key.text, &mut out),
             (None, None) => return Err(Failure::usage("no row is given")),
         };
         bars.finish();
-        let stats = streamed.map_err(exit_mapping::client)?;
+        let stats = streamed?;
         let part = out.into_inner().map_err(|error| unwritable(error.into_error()))?;
         part.persist(file).map_err(|error| unwritable(error.error))?;
         screen.say(facts(&table, &stats, file))?;
@@ -90,6 +106,37 @@ fn report(table: &Table, stats: &StreamStats, file: &Path) -> serde_json::Value 
     })
 }
 
+/// Suffix of a partial file's name.
+const END: &str = ".sotto-part";
+
+/// Creates a partial file for `file`, and removes those that killed calls have left.
+pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
+    let mut start = OsString::from(".");
+    start.push(file.file_name().unwrap_or_default());
+    start.push(".");
+    sweep(folder, &start);
+    let part = tempfile::Builder::new().prefix(&start).suffix(END).tempfile_in(folder)?;
+    part.as_file().lock()?;
+    let path = part.path().to_owned();
+    cleanup_on_signal::on_end(move || fs::remove_file(&path))?;
+    Ok(part)
+}
+
+/// Removes partial files that no call writes any more. Files that cannot be removed do no harm.
+fn sweep(folder: &Path, start: &OsString) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let (name, start) = (name.as_encoded_bytes(), start.as_encoded_bytes());
+        if name.starts_with(start)
+            && name.ends_with(END.as_bytes())
+            && File::options().append(true).open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +148,21 @@ mod tests {
         let stats = StreamStats { row_bytes: 100, down: 150, time, ..StreamStats::default() };
         assert_eq!(rates(&stats), (200.0, 1.5));
         assert!(rates(&StreamStats::default()).0.is_finite());
+    }
+
+    #[test]
+    fn what_a_killed_call_left_goes_and_what_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("film");
+        let left = folder.path().join(".film.abc.sotto-part");
+        let others =
+            [".films.abc.sotto-part", ".film.abc", "film.sotto-part"].map(|name| folder.path().join(name));
+        for path in others.iter().chain([&left]) {
+            fs::write(path, "left").unwrap();
+        }
+        let first = begin(&file).unwrap();
+        assert!(!left.exists() && others.iter().all(|path| path.exists()));
+        let second = begin(&file).unwrap();
+        assert!(first.path().exists() && second.path().exists());
     }
 }

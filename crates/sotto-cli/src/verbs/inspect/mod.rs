@@ -1,24 +1,28 @@
 //! `sotto inspect`: describes a table or a stack in a directory, in an image file, or at an
-//! address.
+//! address; and the durable states of clients.
 //!
 //! | module | inspects |
 //! |---|---|
-//! | `apple` | a table of Apple's lookups |
-//! | [`local`] | a directory or an image file |
 //! | [`remote`] | a server |
 //! | `stack` | a stack: a layer, and the tables below it |
-//! | `state` | the durable states of clients |
 
-mod apple;
-mod local;
 mod remote;
 mod stack;
-mod state;
 
-use crate::failure::Result;
-use crate::screen::Screen;
-use crate::verbs::is_url;
-use std::path::PathBuf;
+use crate::apple;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use crate::{is_url, table_summary};
+use serde_json::{Value, json};
+use sotto_catalog::TableNameError;
+use sotto_client::state::inspect::{StateInfo, inspect as states};
+use sotto_core::{Budget, Epoch};
+use sotto_db::image::FileKind;
+use sotto_db::parts::open_parts;
+use sotto_db::residency::PageKind;
+use sotto_db::{DbError, ImageFile, ImageProblem, Inspection, StackDir, TableDir};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const EXAMPLE: &str = "\
 A directory shows its newest image (--epoch selects another). A server shows its tables and stacks, one \
@@ -59,14 +63,169 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         if let Some(dir) = &self.state {
-            return state::inspect(dir, screen);
+            return inspect_states(dir, screen);
         }
         match is_url(&self.target) {
             true => remote::inspect(&self, screen),
-            false => match apple::find(&self)? {
+            false => match apple::find(Path::new(&self.target), self.epoch)? {
                 Some(path) => apple::inspect(&path, self.verify, screen),
-                None => local::inspect(&self, screen),
+                None => inspect_local(&self, screen),
             },
         }
     }
+}
+
+fn inspect_local(args: &Inspect, screen: Screen) -> Result<()> {
+    let target = Path::new(&args.target);
+    let image = match (StackDir::find(target), &args.table) {
+        (Some(dir), Some(name)) => {
+            let name = name.parse().map_err(|e: TableNameError| Failure::usage(e.to_string()))?;
+            open(&dir.table(&name), args.epoch)?
+        }
+        (Some(_), None) if args.epoch.is_some() => {
+            return Err(Failure::usage(
+                "--epoch does not apply to a stack, which names the epochs of its tables",
+            )
+            .fix("give --table too, or omit --epoch"));
+        }
+        (Some(dir), None) => return stack::inspect(&dir, args.verify, screen),
+        (None, Some(_)) => {
+            let text = "--table does not apply to a file";
+            return Err(Failure::usage(text).fix("omit --table"));
+        }
+        (None, None) => open(target, args.epoch)?,
+    };
+    let entry = sotto_registry::find(&image.catalog().scheme);
+    let found = sotto_db::inspect(&image, entry)?;
+    if args.verify {
+        let bars = screen.bars();
+        let parts = open_parts(&image)?;
+        for file in parts.iter().chain([&image]) {
+            file.verify(&|at| bars.watch(None, at))?;
+        }
+    }
+    print(&found, args.verify, screen)
+}
+
+fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
+    if !path.exists() {
+        return Err(Failure::missing(format!("no such file or directory: {}", path.display()))
+            .fix("give the directory of a table, an image file, or an address that starts with http"));
+    }
+    if path.is_file() {
+        if epoch.is_some() {
+            return Err(Failure::usage("--epoch does not apply to an image file"));
+        }
+        return match ImageFile::open(path) {
+            Err(DbError::Image { problem: ImageProblem::Piece { .. }, .. }) => ImageFile::open_part(path),
+            opened => opened,
+        }
+        .map_err(Failure::from);
+    }
+    let dir = TableDir::open(path)?;
+    match epoch {
+        Some(epoch) => dir.open_epoch(Epoch(epoch)),
+        None => dir.open_latest(),
+    }
+    .map_err(Failure::from)
+}
+
+fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
+    screen.say(format!("{} ({})\n", found.path.display(), units::bytes(found.bytes)))?;
+    let lines = table_summary::lines(&found.catalog, found.scheme.as_ref(), &found.public_key);
+    screen.say(grid::facts(lines))?;
+    if let Some(text) = table_summary::parameters(found.scheme.as_ref()) {
+        screen.say(text)?;
+    }
+    if found.piece != FileKind::Whole.to_string() {
+        screen.say(format!("\nThis is {}", found.piece))?;
+    }
+    for part in &found.parts {
+        let name = part.path.file_name().unwrap_or_default().to_string_lossy();
+        screen.say(match (&part.held, &part.problem) {
+            (Some((bytes, digest)), _) => format!("  {name}  {}  {digest}", units::bytes(*bytes)),
+            (None, problem) => format!("  {name}: {}", problem.as_deref().unwrap_or("empty")),
+        })?;
+    }
+    screen.say("")?;
+    let columns = "section | >offset | >bytes | BLAKE3";
+    let rows = found.sections.iter().map(|section| {
+        let (offset, bytes) = (units::count(section.offset), units::count(section.bytes));
+        vec![section.name.to_owned(), offset, bytes, section.digest.clone()]
+    });
+    screen.say(grid::grid(columns, rows))?;
+    if let Some(share) = found.huge_share {
+        let pages = PageKind::of(share);
+        screen.say(format!("\npages when mapped here: {pages}"))?;
+    }
+    screen.say(match verified {
+        true => "\nverified: every section matches its digest, and the catalog its signature",
+        false => "\nheader, catalog and signature are valid; --verify compares every section with its digest",
+    })?;
+    let mut value = serde_json::to_value(found)
+        .map_err(|error| Failure::internal(format!("cannot serialize a description: {error}")))?;
+    if let Some(object) = value.as_object_mut() {
+        object
+            .insert("scheme".to_owned(), table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?);
+        object.insert("snapshot".to_owned(), table_summary::snapshot(found.catalog.digest()).into());
+        object.insert("verified".to_owned(), verified.into());
+    }
+    screen.report(&value)
+}
+
+fn inspect_states(dir: &Path, screen: Screen) -> Result<()> {
+    if !dir.is_dir() {
+        return Err(Failure::missing(format!("no such folder: {}", dir.display()))
+            .fix("give the folder of `sotto get --state`"));
+    }
+    let states = states(dir, sotto_registry::find)?;
+    if states.is_empty() {
+        screen.say("no client states in this folder")?;
+    }
+    for state in &states {
+        screen.say(facts(state))?;
+    }
+    screen.report(&json!({ "states": states.iter().map(report).collect::<Vec<_>>() }))
+}
+
+fn left(state: &StateInfo) -> Option<u64> {
+    match state.budget {
+        Some(Budget::Left(left)) => Some(left),
+        _ => None,
+    }
+}
+
+fn facts(state: &StateInfo) -> String {
+    let metadata = &state.metadata;
+    let generation = metadata.snapshot.map(|snapshot| snapshot.generation.to_string());
+    grid::facts([
+        ("folder", state.path.display().to_string()),
+        ("table", format!("{} at {}", metadata.table, metadata.origin)),
+        ("signed by", metadata.public_key.clone()),
+        ("scheme", metadata.scheme.clone()),
+        ("epoch", state.epoch.map_or("none: not prepared yet".to_owned(), |epoch| epoch.to_string())),
+        ("left", left(state).map_or("unknown".to_owned(), |left| format!("{} queries", units::count(left)))),
+        ("unsettled", format!("{} requests", units::count(state.unsettled))),
+        ("generation", generation.unwrap_or_else(|| "none".to_owned())),
+        ("size", units::bytes(state.bytes)),
+    ])
+}
+
+fn report(state: &StateInfo) -> Value {
+    let metadata = &state.metadata;
+    json!({
+        "folder": state.path,
+        "id": metadata.id,
+        "table": metadata.table,
+        "server": metadata.origin,
+        "public_key": metadata.public_key,
+        "scheme": metadata.scheme,
+        "epoch": state.epoch,
+        "budget": left(state),
+        "unsettled": state.unsettled,
+        "counter": state.counter,
+        "clients": metadata.clients,
+        "generation": metadata.snapshot.map(|snapshot| snapshot.generation),
+        "bytes": state.bytes,
+    })
 }

@@ -1,13 +1,11 @@
 //! Inspection of a server: its tables as any client sees them.
 
-use super::Inspect;
-use super::stack::StackInfo;
-use crate::exit::Exit;
-use crate::exit_mapping;
+use crate::download::fetch;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::download::{self, fetch};
-use crate::verbs::table_summary;
+use crate::verbs::inspect::Inspect;
+use crate::verbs::inspect::stack::StackInfo;
+use crate::{download, table_summary};
 use serde_json::json;
 use sotto_catalog::{Catalog, KeyKind, SignedCatalog, SignedStack, Stack, TableKind};
 use sotto_client::transport::Request;
@@ -16,12 +14,11 @@ use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_wire::routes;
 use sotto_wire::sizes::MAX_CATALOG_BYTES;
 
-pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
+pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.epoch.is_some() {
         return Err(Failure::usage("--epoch does not apply to a server"));
     }
-    let mut server = HttpTransport::new(&args.target, &HttpSettings::default())
-        .map_err(|error| exit_mapping::client(error.into()))?;
+    let mut server = HttpTransport::new(&args.target, &HttpSettings::default())?;
     let list = download::tables(&mut server)?;
     let names = match &args.table {
         Some(name) => vec![name.clone()],
@@ -46,7 +43,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     let mut tables = Vec::new();
     for name in &names {
         let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
-        let refuse = |error: sotto_catalog::CatalogError| exit_mapping::client(error.into());
+        let refuse = |error: sotto_catalog::CatalogError| Failure::from(error);
         let signed = SignedCatalog::parse(&signed).map_err(refuse)?;
         let catalog = signed.verify(None).map_err(refuse)?;
         let entry = sotto_registry::find(&catalog.scheme);
@@ -71,7 +68,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         }));
     }
     if is_list {
-        screen.say(grid::grid(&LIST, rows))?;
+        screen.say(grid::grid(LIST, rows))?;
         screen.say("\n--table NAME shows one table in full")?;
     }
     if args.verify {
@@ -84,14 +81,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
 }
 
 /// Columns of a list of tables and stacks.
-const LIST: [(&str, bool); 6] = [
-    ("name", false),
-    ("lookup by", false),
-    ("rows", true),
-    ("row", true),
-    ("scheme", false),
-    ("epoch", true),
-];
+const LIST: &str = "name | lookup by | >rows | >row | scheme | >epoch";
 
 /// The line of a table in a list.
 fn table_row(catalog: &Catalog) -> Vec<String> {
@@ -117,7 +107,7 @@ fn stack_row(stack: &Stack) -> Vec<String> {
 
 /// A stack, with the catalogs that it names.
 fn stack(server: &mut HttpTransport, name: &str) -> Result<StackInfo> {
-    let refuse = |error: sotto_catalog::CatalogError| exit_mapping::client(error.into());
+    let refuse = |error: sotto_catalog::CatalogError| Failure::from(error);
     let body = fetch(server, Request::get(routes::stack(name), SignedStack::MAX_BYTES as u64))?;
     let signed = SignedStack::parse(&body).map_err(refuse)?;
     let document = signed.verify(None).map_err(refuse)?;
@@ -128,7 +118,7 @@ fn stack(server: &mut HttpTransport, name: &str) -> Result<StackInfo> {
         let catalog = catalog.and_then(|signed| signed.verify(None)).map_err(refuse)?;
         if !shard.is(&catalog) {
             let text = format!("table {} differs from the one that stack {name} names", shard.table);
-            return Err(Failure::new(Exit::Peer, text)
+            return Err(Failure::peer(text)
                 .fix("try again, in case of a new epoch; if the error persists, tell the operator"));
         }
         catalogs.push(catalog);
@@ -150,10 +140,10 @@ fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, scree
     if catalog.artifacts.is_empty() {
         return screen.say("");
     }
-    let columns = [("static file", false), ("bytes", true), ("since epoch", true), ("BLAKE3", false)];
+    let columns = "static file | >bytes | >since epoch | BLAKE3";
     let rows = catalog.artifacts.iter().map(|entry| {
         let from = entry.from_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
         vec![entry.artifact.name().to_owned(), units::count(entry.bytes), from, entry.digest.to_string()]
     });
-    screen.say(format!("\n{}\n", grid::grid(&columns, rows)))
+    screen.say(format!("\n{}\n", grid::grid(columns, rows)))
 }

@@ -1,10 +1,9 @@
 //! Inspection of a stack: its layer, a summary of its tables, its public files, and the cost of a
 //! request.
 
-use crate::exit_mapping;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::table_summary;
+use crate::table_summary;
 use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, Catalog, PublicKey, Stack};
 use sotto_client::stack::query_assignment::{QueryAssignment, StackTable};
@@ -15,9 +14,9 @@ use sotto_db::{StackDir, TableDir};
 use sotto_layers::ProofLayout;
 
 /// A stack with the catalogs of its tables, in their order.
-pub(super) struct StackInfo {
-    pub(super) document: Stack,
-    pub(super) public_key: PublicKey,
+pub(crate) struct StackInfo {
+    pub(crate) document: Stack,
+    pub(crate) public_key: PublicKey,
     tables: Vec<(Catalog, Option<SchemeInfo>)>,
 }
 
@@ -35,11 +34,11 @@ struct Request {
 
 impl StackInfo {
     /// Adds the tables' catalogs, each of which has to be the one that the stack names.
-    pub(super) fn new(document: Stack, public_key: PublicKey, catalogs: Vec<Catalog>) -> Result<Self> {
+    pub(crate) fn new(document: Stack, public_key: PublicKey, catalogs: Vec<Catalog>) -> Result<Self> {
         let describe = |catalog: Catalog| {
             let entry = sotto_registry::find(&catalog.scheme);
             let scheme = entry.map(|entry| describe(&catalog, entry)).transpose();
-            scheme.map(|scheme| (catalog, scheme)).map_err(|error| exit_mapping::client(error.into()))
+            scheme.map(|scheme| (catalog, scheme)).map_err(Failure::from)
         };
         let tables = catalogs.into_iter().map(describe).collect::<Result<_>>()?;
         Ok(StackInfo { document, public_key, tables })
@@ -91,7 +90,7 @@ impl StackInfo {
         })
     }
 
-    pub(super) fn print(&self, screen: Screen) -> Result<()> {
+    pub(crate) fn print(&self, screen: Screen) -> Result<()> {
         let StackInfo { document, public_key, tables } = self;
         let layers = document.layers.iter().map(|layer| format!("{} {}", layer.name, layer.params));
         let public: u64 = document.files.iter().map(|file| file.bytes).sum();
@@ -132,7 +131,7 @@ impl StackInfo {
             lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
         }
         screen.say(grid::facts(lines))?;
-        let columns = [("table", false), ("epoch", true), ("rows", true), ("bytes", true), ("scheme", false)];
+        let columns = "table | >epoch | >rows | >bytes | scheme";
         let rows = tables.iter().map(|(catalog, scheme)| {
             let (rows, bytes) = (units::count(catalog.rows), units::count(catalog.row_bytes));
             let buckets =
@@ -140,15 +139,15 @@ impl StackInfo {
             let scheme = catalog.scheme.clone() + &buckets.unwrap_or_default();
             vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, scheme]
         });
-        screen.say(format!("\n{}", grid::grid(&columns, rows)))?;
-        let columns = [("public file", false), ("bytes", true), ("BLAKE3", false)];
+        screen.say(format!("\n{}", grid::grid(columns, rows)))?;
+        let columns = "public file | >bytes | BLAKE3";
         let rows = document.files.iter();
         let rows =
             rows.map(|file| vec![file.name.to_string(), units::count(file.bytes), file.digest.to_string()]);
-        screen.say(format!("\n{}", grid::grid(&columns, rows)))
+        screen.say(format!("\n{}", grid::grid(columns, rows)))
     }
 
-    pub(super) fn report(&self) -> Value {
+    pub(crate) fn report(&self) -> Value {
         let tables = self.tables.iter();
         json!({
             "stack": self.document,
@@ -168,15 +167,15 @@ impl StackInfo {
 
 /// Inspects a stack's folder. Every table's catalog is compared with what the stack names; `verify`
 /// reads all of it.
-pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()> {
-    let (signed, document) = dir.read().map_err(exit_mapping::db)?;
+pub(crate) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()> {
+    let (signed, document) = dir.read()?;
     let bars = screen.bars();
     let mut catalogs = Vec::new();
     for (i, shard) in document.shards.iter().enumerate() {
-        let table = TableDir::open(&dir.table(&shard.table)).map_err(exit_mapping::db)?;
-        let image = table.open_epoch(shard.epoch).map_err(exit_mapping::db)?;
+        let table = TableDir::open(&dir.table(&shard.table))?;
+        let image = table.open_epoch(shard.epoch)?;
         if !shard.is(image.catalog()) {
-            return Err(crate::failure::Failure::input(format!(
+            return Err(Failure::input(format!(
                 "epoch {} of table {} differs from the one that the stack names",
                 shard.epoch, shard.table
             ))
@@ -184,13 +183,13 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
         }
         if verify {
             let table = Some((i, document.shards.len()));
-            image.verify(&|at| bars.watch(table, at)).map_err(exit_mapping::db)?;
+            image.verify(&|at| bars.watch(table, at))?;
         }
         catalogs.push(image.catalog().clone());
     }
     if verify {
         for file in &document.files {
-            dir.file(file).map_err(exit_mapping::db)?;
+            dir.file(file)?;
         }
     }
     bars.finish();

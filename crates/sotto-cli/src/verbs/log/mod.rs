@@ -1,28 +1,25 @@
 //! `sotto log`: the log that a publisher writes its catalogs into, and its witnesses.
 //!
-//! | module | contents |
-//! |---|---|
-//! | [`show`] | which catalogs are in a log, and who has cosigned it |
-//! | [`add`] | adds published catalogs that are not in the log yet |
-//! | [`key`] | a witness's key |
-//! | [`cosign`] | a witness reads a log, and signs that it is consistent |
-//! | [`watch`] | a monitor reads a log, again and again |
-//! | `memory` | what a witness or a monitor has seen |
-//! | [`mod@attach`] | adds cosignatures to the publisher's log |
-//! | `log_location` | a log in a folder, or at an address |
+//! `show` prints which catalogs are in a log, and who has cosigned it; `add` adds published catalogs
+//! that are not in the log yet, and `attach` adds cosignatures, each of which is verified. The
+//! parts of witnesses and monitors are in [`witness`].
 
-mod add;
-mod attach;
-mod cosign;
-mod key;
-mod log_location;
-mod memory;
-mod show;
-mod watch;
+mod witness;
 
-use crate::failure::Result;
-use crate::screen::Screen;
+use crate::failure::{Failure, FileContext, Result};
+use crate::publish_args::PublishArgs;
+use crate::screen::{Screen, grid};
+use crate::verbs::log::witness::{Cosign, Key, Watch};
 use clap::Subcommand;
+use serde_json::{Value, json};
+use sotto_db::PathKind;
+use sotto_db::epoch::KEY;
+use sotto_tlog::note::MAX_NOTE_BYTES;
+use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
+use sotto_tlog::{SignedNote, WitnessKey, appender};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
 A publisher's log has a line for each signed catalog and stack, with its digest. It is a C2SP tlog-tiles \
@@ -57,17 +54,17 @@ pub(crate) struct Log {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Show the catalogs in a log, and who cosigned it
-    Show(show::Show),
+    Show(Show),
     /// Add the catalogs of a table or stack to its log, if they are missing
-    Add(add::Add),
+    Add(Add),
     /// Create a witness's key, or show its public half
-    Key(key::Key),
+    Key(Key),
     /// As a witness: check that a log extends what was seen before, and cosign it
-    Cosign(cosign::Cosign),
+    Cosign(Cosign),
     /// Watch a log, and end with an error if it forks or contradicts itself
-    Watch(watch::Watch),
+    Watch(Watch),
     /// As a publisher: add cosignatures of witnesses to the log
-    Attach(attach::Attach),
+    Attach(Attach),
 }
 
 impl Log {
@@ -81,4 +78,131 @@ impl Log {
             Verb::Attach(verb) => verb.run(screen),
         }
     }
+}
+
+/// Arguments of `sotto log show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// Folder of the log
+    #[arg(value_name = "LOG")]
+    folder: PathBuf,
+}
+
+impl Show {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let log = PublisherLog::open(&self.folder)?;
+        let heads = [("checkpoint", Some(log.newest())), ("cosigned", log.witnessed())];
+        let mut lines = vec![("publisher", log.publisher().to_string())];
+        for (name, head) in heads {
+            if let Some(head) = head {
+                let (names, entries) = (cosigners(head), head.checkpoint.size);
+                let by = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+                lines.push((name, format!("{entries} entries, cosigned by {by}")));
+            }
+        }
+        screen.say(grid::facts(lines))?;
+        let columns = ">entry | kind | name | >epoch | BLAKE3";
+        let rows = log.entries().iter().enumerate().map(|(index, entry)| {
+            let (kind, epoch) = (entry.kind.name().to_owned(), entry.epoch.to_string());
+            vec![index.to_string(), kind, entry.name.to_string(), epoch, entry.digest.to_string()]
+        });
+        screen.say(grid::grid(columns, rows))?;
+        let entries: Vec<Value> = log
+            .entries()
+            .iter()
+            .map(|entry| {
+                let (kind, digest) = (entry.kind.name(), entry.digest.to_string());
+                json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
+            })
+            .collect();
+        let json_of = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
+        screen.report(&json!({
+            "publisher": log.publisher().to_string(),
+            "checkpoint": json_of(log.newest()),
+            "cosigned": log.witnessed().map(json_of),
+            "entries": entries,
+        }))?;
+        // All of it is shown first, as the proof of an error.
+        let checked = log.history().map(drop);
+        checked.map_err(|e| Failure::from(e).fix("show the log to others; do not trust its publisher"))
+    }
+}
+
+/// The names in the lines after the publisher's own.
+fn cosigners(head: &SignedCheckpoint) -> Vec<String> {
+    let note = SignedNote::parse(head.note.as_bytes());
+    let lines = note.map(|note| note.signatures).unwrap_or_default();
+    lines.into_iter().map(|line| line.name).filter(|name| *name != head.checkpoint.origin).collect()
+}
+
+/// Arguments of `sotto log add`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Add {
+    /// Directory of a table or stack
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Folder of the log [default: the one that the directory was published to before]
+    #[arg(long, value_name = "LOG")]
+    catalog_log: Option<PathBuf>,
+    /// File of the signing key [default: signing.key in the directory]
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
+}
+
+impl Add {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if let PathKind::Foreign(..) | PathKind::ForeignFile = PathKind::of(&self.dir)? {
+            return Err(Failure::usage("tables of Apple's lookups are not signed and have no log")
+                .fix("give the directory of a table or stack"));
+        }
+        // A key must not be created here, since it would belong to no publisher.
+        let key = self.signing_key.unwrap_or_else(|| self.dir.join(KEY));
+        if !key.exists() {
+            return Err(Failure::missing(format!("no such signing key: {}", key.display()))
+                .fix("give the key that signed the table"));
+        }
+        let log = PublishArgs::with_log(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
+        if log.is_null() {
+            return Err(
+                Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
+            );
+        }
+        screen.report(&json!({ "log": log }))
+    }
+}
+
+/// Arguments of `sotto log attach`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Attach {
+    /// Folder of the log
+    #[arg(value_name = "LOG")]
+    folder: PathBuf,
+    /// Cosigned checkpoints of witnesses, as `sotto log cosign` writes them
+    #[arg(value_name = "NOTE", required = true)]
+    notes: Vec<PathBuf>,
+    /// Public key of a witness whose cosignatures to add; repeatable
+    #[arg(long = "witness", value_name = "NAME+ID+BASE64", required = true)]
+    witnesses: Vec<WitnessKey>,
+}
+
+impl Attach {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let notes = self.notes.iter().map(|path| read_note(path)).collect::<Result<Vec<_>>>()?;
+        let attached = appender::attach(&self.folder, &notes, &self.witnesses)?;
+        for one in &attached {
+            screen.say(format!("{} cosigned {} entries at {}", one.witness, one.size, one.time))?;
+        }
+        screen.say("a running `sotto serve` loads it by itself")?;
+        let each = attached
+            .iter()
+            .map(|one| json!({ "witness": one.witness, "entries": one.size, "time": one.time }));
+        screen.report(&json!({ "attached": each.collect::<Vec<_>>() }))
+    }
+}
+
+fn read_note(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_NOTE_BYTES as u64 + 1).read_to_end(&mut bytes));
+    read.doing("reading", path)?;
+    Ok(bytes)
 }

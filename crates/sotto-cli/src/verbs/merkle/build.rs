@@ -1,22 +1,27 @@
 //! `sotto merkle build`: makes the next epoch of a stack from a log's tiles, verified against its
-//! checkpoint.
+//! checkpoint. Design and scheme are as given, as in the existing stack, or the cheapest.
 
-use super::design_choice::DesignArgs;
-use super::log_args::{LogArgs, OpenedLog};
-use super::rows::{LogTables, Nodes};
-use crate::exit_mapping;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::output_dir::{Output, check_kind};
+use crate::publish_args::{PublishArgs, signing_key};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::{Output, check_kind};
-use crate::verbs::publish_args::{PublishArgs, signing_key};
-use crate::verbs::table_summary;
+use crate::source_args::{SchemeArg, scheme};
+use crate::table_summary;
+use crate::verbs::merkle::log_args::{LogArgs, OpenedLog};
+use crate::verbs::merkle::plan::layout::{Kind, Layout, families, height, title};
+use crate::verbs::merkle::plan::{CostArgs, PlanRequest, can_be_chosen, choose};
+use crate::verbs::merkle::rows::{LogTables, Nodes};
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, Shard, StackFile};
 use sotto_catalog::{LayerEntry, SigningKey, Stack, TableName};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::table::{Buckets, grouped};
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_buckets};
+use sotto_layers::ProofLayout;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::proof_layout::BatchLayout;
+use sotto_prg::PublicSeed;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,7 +49,7 @@ Example:
 /// Arguments of `sotto merkle build`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
-pub(super) struct Build {
+pub(crate) struct Build {
     /// Folder of the log, with checkpoint and tiles
     #[arg(value_name = "LOG")]
     log: PathBuf,
@@ -77,7 +82,7 @@ struct Member<'a> {
 }
 
 impl Build {
-    pub(super) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let began = Instant::now();
         let name = self.stack_name()?;
         let bars = screen.bars();
@@ -88,10 +93,10 @@ impl Build {
         bars.at("choosing a design", 0, 0, StageUnit::Share);
 
         check_kind(&self.out, Output::Stack)?;
-        let dir = StackDir::create(&self.out).map_err(exit_mapping::db)?;
-        let root = dir.root().map_err(exit_mapping::db)?;
-        let lock = root.lock().map_err(exit_mapping::db)?;
-        let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose().map_err(exit_mapping::db)?;
+        let dir = StackDir::create(&self.out)?;
+        let root = dir.root()?;
+        let lock = root.lock()?;
+        let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose()?;
         if let Some((_, before)) = before.as_ref().filter(|(_, before)| before.stack != name) {
             return Err(Failure::usage(format!("the stack in this directory is named {}", before.stack))
                 .fix("build into another directory"));
@@ -106,7 +111,7 @@ impl Build {
         let key = signing_key(&root, self.signing_key.as_deref())?;
         self.remove_leftovers()?;
         let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
-        let folder = folder.map_err(|e| Failure::file("writing", &self.out, &e))?;
+        let folder = folder.doing("writing", &self.out)?;
         let report_progress =
             |done| bars.at("reading hashes", done, checkpoint.size, StageUnit::Count("leaves"));
         let rows = LogTables::of(&mut log, design, folder.path(), report_progress)?;
@@ -152,7 +157,7 @@ impl Build {
             expires: self.publish.lifetime().map(|lifetime| created.saturating_add(lifetime)),
         };
         let bytes: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
-        dir.publish(&stack, &bytes, &key).map_err(exit_mapping::db)?;
+        dir.publish(&stack, &bytes, &key)?;
         drop(lock);
         bars.finish();
 
@@ -227,8 +232,8 @@ impl Build {
             Failure::usage("the stack's name is too long for the names of its tables")
                 .fix("give a shorter --name")
         })?;
-        let folder = TableDir::create(&dir.table(&name)).map_err(exit_mapping::db)?;
-        let lock = folder.lock().map_err(exit_mapping::db)?;
+        let folder = TableDir::create(&dir.table(&name))?;
+        let lock = folder.lock()?;
         let options = EncodeOptions {
             lookups_per_client: self.design_args.weights.lookups,
             together: of as u64,
@@ -236,8 +241,179 @@ impl Build {
             threads: self.threads,
             ..EncodeOptions::new(name, key)
         };
-        let written = encode_buckets(scheme, tables, &lock, &options, watch).map_err(exit_mapping::db)?;
-        let image = folder.open_epoch(written.epoch).map_err(exit_mapping::db)?;
+        let written = encode_buckets(scheme, tables, &lock, &options, watch)?;
+        let image = folder.open_epoch(written.epoch)?;
         Shard::of(image.catalog()).map_err(|e| Failure::internal(e.to_string()))
     }
+}
+
+/// Maximum number of public layers: 2^24 hashes.
+const MAX_PUBLIC: u8 = 24;
+
+/// What may be said of the design.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DesignArgs {
+    /// Layout of proofs: tile, tiles, color or pbc [default: the stack's; for a new stack the
+    /// cheapest]
+    #[arg(long, value_parser = ["tile", "tiles", "color", "pbc"])]
+    design: Option<String>,
+    /// Number of top layers that are public, by color [default: the cheapest]
+    #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
+    public_layers: Option<u8>,
+    /// Scheme of the tables; `sotto schemes` lists them [default: the stack's; for a new
+    /// stack the cheapest]
+    #[arg(long, value_parser = scheme)]
+    scheme: Option<SchemeArg>,
+    #[command(flatten)]
+    pub(crate) weights: CostArgs,
+}
+
+/// The design and scheme of a build.
+pub(crate) struct DesignChoice {
+    pub(crate) design: ProofLayout,
+    pub(crate) scheme: &'static SchemeEntry,
+    /// Reason of the choice, in one line.
+    pub(crate) why: String,
+}
+
+impl DesignArgs {
+    /// The choice for a log without a stack.
+    pub(crate) fn fresh(&self, leaves: u64) -> Result<DesignChoice> {
+        let request = PlanRequest {
+            leaves,
+            lookups: self.weights.lookups,
+            goal: self.weights.goal,
+            scheme: self.scheme,
+        };
+        let plan = choose(&request, self.layouts(leaves)?)?;
+        let why = plan.summary(&request);
+        let best = plan.best().map(|best| (best.layout.kind, best.price.scheme));
+        match best {
+            Some((Kind::Design(design), scheme)) => Ok(DesignChoice { design, scheme, why }),
+            Some((Kind::Batch(CodeSizes { copies, buckets, spare, .. }), scheme)) => {
+                let code = BatchLayout { copies, buckets, spare, seed: seed()? };
+                Ok(DesignChoice { design: ProofLayout::Batch(code), scheme, why })
+            }
+            _ => Err(Failure::internal("the chosen layout cannot be built")),
+        }
+    }
+
+    /// The layouts that remain to choose from.
+    fn layouts(&self, leaves: u64) -> Result<Vec<Vec<Layout>>> {
+        let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
+        let height = height(leaves);
+        let color = |public: u8| ProofLayout::Color { layers: height - public, public };
+        match (self.design.as_deref(), self.public_layers) {
+            (Some("tile" | "tiles" | "pbc"), Some(_)) => {
+                Err(Failure::usage("--public-layers applies to --design color only"))
+            }
+            (Some("pbc"), None) => {
+                let batch = Layout::batch(leaves);
+                let long = || Failure::usage(format!("no batch code fits a log of {leaves} entries"));
+                batch.map(|layout| vec![vec![layout]]).ok_or_else(long)
+            }
+            (Some("tile"), None) => one(ProofLayout::Tile { levels: 1 }),
+            (Some("tiles"), None) => one(ProofLayout::Tile { levels: 2 }),
+            (_, Some(public)) => one(color(public.min(height - 1))),
+            (Some(_), None) => Ok(vec![Layout::colors(leaves)?]),
+            (None, None) => {
+                let mut families = families(leaves)?;
+                families.iter_mut().for_each(|family| family.retain(can_be_chosen));
+                Ok(families)
+            }
+        }
+    }
+
+    /// The choice for a log with a stack: that of the stack, so that clients can continue.
+    pub(crate) fn existing(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<DesignChoice> {
+        let fix = "build into another directory";
+        let design = match before.layers.as_slice() {
+            [layer] => ProofLayout::parse(&layer.name, &layer.params).ok(),
+            _ => None,
+        };
+        let Some((mut design, known)) = design else {
+            return Err(Failure::input("the stack in this directory is not of a log").fix(fix));
+        };
+        let mut grown = false;
+        if let ProofLayout::Color { layers, public } = &mut design {
+            // With the same number of layers in tables every row keeps its position, and tables get
+            // longer: new layers are public.
+            let needed = height(leaves).saturating_sub(*layers);
+            grown = needed > *public;
+            *public = needed.max(*public);
+            if *public > MAX_PUBLIC {
+                let message = format!(
+                    "the log has {leaves} entries: {public} layers would be public, at most {MAX_PUBLIC} are allowed"
+                );
+                return Err(Failure::usage(message).fix(fix));
+            }
+        }
+        if !self.is_met_by(design, leaves) {
+            return Err(Failure::usage(format!("the stack has another layout: {}", title(design))).fix(
+                "build into another directory, or omit --design and --public-layers to keep the layout",
+            ));
+        }
+        if let ProofLayout::Batch(code) = &mut design {
+            // Another number of rows moves them all anyway, so the proofs that fail may change too.
+            code.seed = seed()?;
+            code.sizes(leaves).check().map_err(|_| {
+                Failure::usage(format!(
+                    "the log has {leaves} entries, too many for the buckets of its batch code"
+                ))
+                .fix(
+                    "build into another directory, and serve both until clients use the new name; other \
+                     designs grow in place",
+                )
+            })?;
+        }
+        if known > leaves {
+            let text = format!("the stack is of {known} entries, but the log has {leaves}");
+            return Err(Failure::input(text).fix(fix));
+        }
+        let scheme = match self.scheme {
+            Some(scheme) => scheme.entry(),
+            None => its_scheme(dir, before)?,
+        };
+        let before =
+            if grown { "with more public layers, since the log passed a power of two" } else { "unchanged" };
+        Ok(DesignChoice { design, scheme, why: format!("{} with {}, {before}", title(design), scheme.id) })
+    }
+
+    fn is_met_by(&self, design: ProofLayout, leaves: u64) -> bool {
+        let name = match design {
+            ProofLayout::Tile { levels: 1 } => "tile",
+            ProofLayout::Tile { .. } => "tiles",
+            ProofLayout::Color { .. } => "color",
+            ProofLayout::Batch(_) => "pbc",
+        };
+        let public = match design {
+            ProofLayout::Color { public, .. } => {
+                self.public_layers.is_none_or(|requested| requested.min(height(leaves) - 1) == public)
+            }
+            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public_layers.is_none(),
+        };
+        self.design.as_deref().is_none_or(|requested| requested == name) && public
+    }
+}
+
+/// A random seed for the copies of a batch code.
+fn seed() -> Result<PublicSeed> {
+    let rng = sotto_prg::system_rng();
+    let mut rng =
+        rng.map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))?;
+    Ok(PublicSeed::fresh(&mut rng))
+}
+
+/// The scheme of a stack's tables.
+fn its_scheme(dir: &StackDir, stack: &Stack) -> Result<&'static SchemeEntry> {
+    let Some(shard) = stack.shards.first() else {
+        return Err(Failure::input("the stack in this directory has no tables"));
+    };
+    let table = TableDir::open(&dir.table(&shard.table))?;
+    let image = table.open_epoch(shard.epoch)?;
+    let id = &image.catalog().scheme;
+    sotto_registry::find(id).ok_or_else(|| {
+        Failure::new(Exit::Params, format!("scheme {id:?} of the stack is not in this build"))
+            .fix("use a build of sotto that has the scheme, or give --scheme")
+    })
 }

@@ -1,7 +1,6 @@
 //! The arguments for a log: its folder, and the key that signs it.
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::screen::progress::{ProgressLine, StageUnit};
 use sotto_tlog::{
     Checkpoint, DirectorySource, LogError, LogFolder, LogKey, LogLayout, Tile, VerifiedLog, log_folder,
@@ -14,7 +13,7 @@ const NAMED: usize = 3;
 
 /// What may be said of a log that lies in a folder.
 #[derive(Debug, clap::Args)]
-pub(super) struct LogArgs {
+pub(crate) struct LogArgs {
     /// Public key of the log, or a file that holds it
     #[arg(long, value_name = "KEY")]
     log_key: String,
@@ -33,16 +32,16 @@ pub(super) struct LogArgs {
 }
 
 /// A complete log: its checkpoint, the signed text of it, and its tiles.
-pub(super) struct OpenedLog {
-    pub(super) note: Vec<u8>,
-    pub(super) checkpoint: Checkpoint,
-    pub(super) layout: LogLayout,
-    pub(super) log: VerifiedLog<DirectorySource>,
+pub(crate) struct OpenedLog {
+    pub(crate) note: Vec<u8>,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) layout: LogLayout,
+    pub(crate) log: VerifiedLog<DirectorySource>,
 }
 
 impl LogArgs {
     /// Opens a log's folder, if all of its tiles exist.
-    pub(super) fn open(&self, folder: &Path, bars: &ProgressLine) -> Result<OpenedLog> {
+    pub(crate) fn open(&self, folder: &Path, bars: &ProgressLine) -> Result<OpenedLog> {
         let (found, note, checkpoint) = self.head(folder)?;
         let source = DirectorySource(found.folder.clone());
         let tiles = Tile::count(checkpoint.size);
@@ -51,7 +50,7 @@ impl LogArgs {
             log_folder::missing(&source, found.layout, checkpoint.size, report_progress).map_err(failed)?;
         if let Some(file) = &self.missing {
             let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
-            std::fs::write(file, list).map_err(|e| Failure::file("writing", file, &e))?;
+            std::fs::write(file, list).doing("writing", file)?;
         }
         if !paths.is_empty() {
             return Err(self.lacks(&found.folder, &paths, tiles));
@@ -65,7 +64,7 @@ impl LogArgs {
         head(folder, &self.log_key, self.origin.as_deref(), self.layout, self.checkpoint.as_deref())
     }
 
-    pub(super) fn key(&self, note: &[u8]) -> Result<LogKey> {
+    pub(crate) fn key(&self, note: &[u8]) -> Result<LogKey> {
         Ok(pinned(key(&self.log_key)?, self.origin.as_deref(), note))
     }
 
@@ -83,7 +82,7 @@ impl LogArgs {
 }
 
 /// Finds a log's checkpoint, and verifies it.
-pub(super) fn head(
+pub(crate) fn head(
     folder: &Path,
     text: &str,
     origin: Option<&str>,
@@ -105,7 +104,7 @@ pub(super) fn head(
 }
 
 /// Parses a key: its text, or a file that contains it.
-pub(super) fn key(text: &str) -> Result<LogKey> {
+pub(crate) fn key(text: &str) -> Result<LogKey> {
     let path = Path::new(text);
     match text.parse::<LogKey>() {
         Ok(key) => return Ok(key),
@@ -122,7 +121,7 @@ pub(super) fn key(text: &str) -> Result<LogKey> {
 }
 
 /// A key for a checkpoint of this origin, if one was given.
-pub(super) fn pinned(key: LogKey, origin: Option<&str>, note: &[u8]) -> LogKey {
+pub(crate) fn pinned(key: LogKey, origin: Option<&str>, note: &[u8]) -> LogKey {
     match origin {
         Some(origin) => key.with_origin(origin),
         None => key.for_checkpoint(note),
@@ -130,9 +129,9 @@ pub(super) fn pinned(key: LogKey, origin: Option<&str>, note: &[u8]) -> LogKey {
 }
 
 /// Parses a leaf hash: of an entry in a file, or in hexadecimal.
-pub(super) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Hash>> {
+pub(crate) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Hash>> {
     if let Some(path) = entry {
-        let entry = std::fs::read(path).map_err(|e| Failure::file("reading the entry", path, &e))?;
+        let entry = std::fs::read(path).doing("reading the entry", path)?;
         return Ok(Some(hash::leaf(&entry)));
     }
     let parse = |text: &str| text.parse::<sotto_catalog::Hex32>().map(|hex| hex.0);
@@ -141,7 +140,7 @@ pub(super) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Ha
 }
 
 /// The failure of a log.
-pub(super) fn failed(error: LogError) -> Failure {
+pub(crate) fn failed(error: LogError) -> Failure {
     match error {
         LogError::Storage { .. } => Failure::new(Exit::Storage, error.to_string()),
         LogError::Missing { .. } => Failure::missing(error.to_string()),

@@ -1,33 +1,39 @@
 //! `sotto merkle`: proofs from a transparency log, without revealing the entry to the server.
 //!
+//! `generate` makes a synthetic log for experiments, and `verify` checks a proof, or all tiles of a
+//! log, against the log's key.
+//!
 //! | module | contents |
 //! |---|---|
-//! | [`generate`] | a synthetic log, for experiments |
 //! | [`plan`] | the cost of each layout of a log |
-//! | `design_choice` | the design and scheme of a build |
-//! | [`mod@build`] | a log's tiles to a stack of tables that can be served |
+//! | [`mod@build`] | a log's tiles to a stack of tables that can be served, and the choice of its design |
 //! | `rows` | which hash goes to which row |
 //! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
-//! | `seen_checkpoint` | the largest checkpoint of a log seen, which later ones have to extend |
-//! | [`verify`] | a proof, or all tiles of a log, against the log's key |
 //! | `log_args` | the arguments for a log and its key |
 
 mod build;
-mod design_choice;
-mod generate;
 mod log_args;
 mod plan;
 mod prove;
 mod rows;
-mod seen_checkpoint;
-mod verify;
 
-use crate::failure::{Failure, Result};
-use crate::screen::Screen;
+use crate::failure::{Failure, FileContext, Result};
+use crate::screen::progress::StageUnit;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::merkle::build::Build;
+use crate::verbs::merkle::log_args::{LogArgs, OpenedLog};
+use crate::verbs::merkle::plan::Plan;
+use crate::verbs::merkle::prove::Prove;
+pub(crate) use crate::verbs::merkle::prove::known as prove;
 use clap::{Args, Command, FromArgMatches, Subcommand};
+use serde_json::json;
+use sotto_catalog::Hex32;
+use sotto_tlog::proof::MAX_PROOF_BYTES;
+use sotto_tlog::{InclusionProof, LogLayout, Tile, generate};
 use std::ffi::OsString;
-
-pub(super) use prove::known as prove;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
 A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` verifies \
@@ -51,15 +57,15 @@ pub(crate) struct Merkle {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Generate a synthetic log, or extend one
-    Generate(generate::Generate),
+    Generate(Generate),
     /// Show what each layout of a log would cost
-    Plan(plan::Plan),
+    Plan(Plan),
     /// Encode a log's tiles as tables that can be served
-    Build(Box<build::Build>),
+    Build(Box<Build>),
     /// Fetch an inclusion proof privately, verify it, and print it
-    Prove(Box<prove::Prove>),
+    Prove(Box<Prove>),
     /// Check a proof, or all tiles of a log, against the log's key
-    Verify(Box<verify::Verify>),
+    Verify(Box<Verify>),
 }
 
 impl Merkle {
@@ -75,12 +81,172 @@ impl Merkle {
 }
 
 /// Runs `sotto merkle build` with these arguments for the demo, without output.
-pub(super) fn build(
+pub(crate) fn build(
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     screen: Screen,
 ) -> Result<()> {
     let wrong = |error: clap::Error| Failure::internal(error.to_string());
-    let command = build::Build::augment_args(Command::new("build").no_binary_name(true));
+    let command = Build::augment_args(Command::new("build").no_binary_name(true));
     let matches = command.try_get_matches_from(args).map_err(wrong)?;
-    build::Build::from_arg_matches(&matches).map_err(wrong)?.run(screen.quiet())
+    Build::from_arg_matches(&matches).map_err(wrong)?.run(screen.quiet())
+}
+
+const GENERATE_EXAMPLE: &str = "\
+The log's signing key is written beside the folder as DIR.key, and its public key as DIR.pub. --grow \
+extends a log that this command generated to the given number of entries, with a new checkpoint.
+
+Example:
+  sotto merkle generate logs/demo --entries 1048576 --origin example.com/demo
+  sotto merkle generate logs/demo --entries 1050000 --grow";
+
+/// Arguments of `sotto merkle generate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = GENERATE_EXAMPLE)]
+pub(crate) struct Generate {
+    /// Folder of the log
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Number of entries of the log afterwards
+    #[arg(long, value_name = "N")]
+    entries: u64,
+    /// Layout of the log's files: tlog-tiles, static-ct or sumdb
+    #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
+    layout: LogLayout,
+    /// Origin line of the log
+    #[arg(long, value_name = "NAME", default_value = "example.com/synthetic")]
+    origin: String,
+    /// Extend a log that was generated before
+    #[arg(long)]
+    grow: bool,
+}
+
+impl Generate {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.grow {
+            generate::grow(&self.folder, self.layout, self.entries).map_err(log_args::failed)?;
+        } else {
+            if let Some(above) = self.folder.parent() {
+                std::fs::create_dir_all(above).doing("making", above)?;
+            }
+            let mut rng = sotto_prg::system_rng().map_err(|e| Failure::internal(e.to_string()))?;
+            generate::create(&self.folder, self.layout, &self.origin, self.entries, &mut rng)
+                .map_err(log_args::failed)?;
+        }
+        let (folder, entries) = (self.folder.display(), units::count(self.entries));
+        screen.say(format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub"))?;
+        screen.report(&json!({ "folder": self.folder, "entries": self.entries }))
+    }
+}
+
+const VERIFY_EXAMPLE: &str = "\
+A proof is a file as `sotto merkle prove` prints it (c2sp.org/tlog-proof). It says that the log has a \
+certain entry at a certain index, so it is checked against an entry: --entry or --leaf.
+
+A folder is a log. Its checkpoint is checked against the key, every tile against the checkpoint, and with \
+--entries the entries against the tiles. Missing and damaged tiles are named. --missing FILE lists all \
+missing tiles, for a program that downloads them.
+
+The tiles that the go command has fetched are such a folder, though seldom a complete log:
+  sotto merkle verify ~/go/pkg/mod/cache/download/sumdb --missing missing.txt \\
+    --log-key sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8
+
+Example:
+  sotto merkle verify logs/demo --log-key logs/demo.pub
+  sotto merkle verify 4711.proof --log-key logs/demo.pub --entry 4711.entry";
+
+/// Arguments of `sotto merkle verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = VERIFY_EXAMPLE)]
+pub(crate) struct Verify {
+    /// Proof, or folder of a log
+    #[arg(value_name = "PROOF|LOG")]
+    path: PathBuf,
+    #[command(flatten)]
+    copy: LogArgs,
+    /// For a proof: file of the bytes that the log hashes for the entry (RFC 6962: the
+    /// MerkleTreeLeaf)
+    #[arg(long, value_name = "FILE")]
+    entry: Option<PathBuf>,
+    /// For a proof: leaf hash of the entry, in hexadecimal
+    #[arg(long, value_name = "HEX", conflicts_with = "entry")]
+    leaf: Option<String>,
+    /// For a log: check its entries too
+    #[arg(long)]
+    entries: bool,
+}
+
+impl Verify {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.path.is_dir() { self.log(screen) } else { self.proof(screen) }
+    }
+
+    fn proof(&self, screen: Screen) -> Result<()> {
+        if self.entries {
+            return Err(Failure::usage("--entries applies to a folder of a log only").fix("omit --entries"));
+        }
+        let Some(leaf) = log_args::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
+            return Err(Failure::usage("a proof needs the entry that it is for")
+                .fix("give --entry FILE, or --leaf HEX with its hash"));
+        };
+        let proof = InclusionProof::parse(&bytes(&self.path)?).map_err(log_args::failed)?;
+        let key = self.copy.key(proof.checkpoint.as_bytes())?;
+        let checkpoint = proof.verify(&leaf, &key).map_err(|error| {
+            log_args::failed(error)
+                .fix("check the entry and the key of its log; if both are right, do not trust the proof")
+        })?;
+        let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
+        screen.say(format!("verified: entry {index} of {}, {size} entries", checkpoint.origin))?;
+        screen.report(&json!({
+            "verified": true,
+            "origin": checkpoint.origin,
+            "index": proof.index,
+            "entries": checkpoint.size,
+            "leaf": Hex32::from(leaf).to_string(),
+        }))
+    }
+
+    fn log(&self, screen: Screen) -> Result<()> {
+        if self.entry.is_some() || self.leaf.is_some() {
+            return Err(
+                Failure::usage("--entry and --leaf apply to a proof only").fix("omit them, or give a proof")
+            );
+        }
+        let bars = screen.bars();
+        let OpenedLog { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
+        for tile in 0..log.tiles() {
+            // Includes the tiles above it, each of which is read with the first tile below it.
+            log.leaves(tile).map_err(log_args::failed)?;
+            if self.entries {
+                log.entries(tile, |_, _| Ok(())).map_err(log_args::failed)?;
+            }
+            bars.at("checking", tile + 1, log.tiles(), StageUnit::Count("tiles of leaves"));
+        }
+        bars.finish();
+        let (tiles, root) = (Tile::count(checkpoint.size), Hex32::from(checkpoint.root).to_string());
+        let checked = if self.entries { "all tiles and entries" } else { "all tiles" };
+        screen.say(grid::facts([
+            ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
+            ("layout", layout.to_string()),
+            ("root", root.clone()),
+            ("verified", format!("{checked}: {}", units::count(tiles))),
+        ]))?;
+        screen.report(&json!({
+            "verified": true,
+            "origin": checkpoint.origin,
+            "entries": checkpoint.size,
+            "layout": layout.to_string(),
+            "root": root,
+            "tiles": tiles,
+            "entries_checked": self.entries,
+        }))
+    }
+}
+
+/// Reads a file, up to the maximum size of a proof.
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    let failed = |e: std::io::Error| Failure::file("reading the proof", path, &e);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_PROOF_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }

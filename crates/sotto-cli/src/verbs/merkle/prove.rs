@@ -1,23 +1,28 @@
 //! `sotto merkle prove`: an inclusion proof, fetched without revealing the entry, verified, and
 //! printed.
+//!
+//! A log only grows: a server that shows another one than before has two logs. The largest checkpoint
+//! that this user has seen of each log is stored in the cache, one file for each log, with the log's
+//! signature; so it is trusted no more than any checkpoint. A longer log proves that it extends it
+//! by the inclusion proof of its last entry, fetched as privately as any: see
+//! [`sotto_tree::log::verify_growth`]. No server needs to know what was seen before.
 
-use super::log_args;
-use super::seen_checkpoint::{CheckpointStatus, SeenCheckpoint};
-use crate::exit::Exit;
-use crate::exit_mapping;
-use crate::failure::{Failure, Result};
+use crate::connect_args::{ConnectArgs, EventLog};
+use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::screen::{Screen, units};
-use crate::verbs::client_events::EventLog;
-use crate::verbs::connect_args::ConnectArgs;
+use crate::verbs::merkle::log_args;
 use serde_json::json;
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Error, Layer, Misuse};
 use sotto_layers::{ProofLayer, ProofLayout};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
 use sotto_tree::log::{Hash, Peaks, verify, verify_growth};
-use std::path::PathBuf;
+use std::cmp::Ordering;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use std::{fs, io};
 
 const EXAMPLE: &str = "\
 The proof is verified against the log's key before it is printed. Verification needs the entry's leaf \
@@ -35,7 +40,7 @@ Example:
 /// Arguments of `sotto merkle prove`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
-pub(super) struct Prove {
+pub(crate) struct Prove {
     #[command(flatten)]
     remote: ConnectArgs,
     /// Public key of the log, or a file that holds it
@@ -65,7 +70,7 @@ struct ProvedEntry {
 }
 
 impl Prove {
-    pub(super) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let key = log_args::key(&self.log_key)?;
         let key = match &self.origin {
             Some(origin) => key.with_origin(origin),
@@ -80,7 +85,7 @@ impl Prove {
         let proved = match prove(&mut stack, &key, self.index, known, seen.as_ref()) {
             // The log has grown meanwhile: another epoch, and a new query.
             Err(Outcome::EpochChanged) => {
-                stack.refresh().map_err(exit_mapping::client)?;
+                stack.refresh()?;
                 prove(&mut stack, &key, self.index, known, seen.as_ref())
             }
             other => other,
@@ -133,22 +138,21 @@ struct LogHead {
 
 impl LogHead {
     fn of(stack: &Stack, key: &LogKey) -> Result<Self> {
-        let note = stack.file("checkpoint").map_err(exit_mapping::client)?.to_vec();
+        let note = stack.file("checkpoint")?.to_vec();
         let key = key.clone().for_checkpoint(&note);
         let checkpoint = Checkpoint::open(&note, &key).map_err(|e| {
-            Failure::new(Exit::Peer, format!("the served checkpoint is invalid: {e}"))
+            Failure::peer(format!("the served checkpoint is invalid: {e}"))
                 .fix("check that --log-key is the key of this log; if it is, tell the operator")
         })?;
         let (design, leaves) = match stack.document().layers.as_slice() {
             [layer] => ProofLayout::parse(&layer.name, &layer.params).map_err(of_peer)?,
-            _ => return Err(Failure::new(Exit::Peer, "the stack is not of a log")),
+            _ => return Err(Failure::peer("the stack is not of a log")),
         };
-        let hashes =
-            |name| Ok::<_, Failure>(stack.file(name).map_err(exit_mapping::client)?.as_chunks().0.to_vec());
+        let hashes = |name| Ok::<_, Failure>(stack.file(name)?.as_chunks().0.to_vec());
         let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
         if leaves != checkpoint.size || peaks.root() != checkpoint.root {
             let why = "the served hashes do not match the checkpoint";
-            return Err(Failure::new(Exit::Peer, why).fix("tell the operator"));
+            return Err(Failure::peer(why).fix("tell the operator"));
         }
         let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
         let lookups = design.visits(leaves).map_err(of_peer)?.len();
@@ -181,8 +185,7 @@ impl LogHead {
             let (leaf, proof) = self.fetch(stack, last, None)?;
             let (then, now) = ((before.size, &before.root), (self.checkpoint.size, &self.checkpoint.root));
             verify(&leaf, last, now.0, &proof, now.1).map_err(|error| {
-                Failure::new(Exit::Peer, format!("the served hashes do not verify: {error}"))
-                    .fix("tell the operator")
+                Failure::peer(format!("the served hashes do not verify: {error}")).fix("tell the operator")
             })?;
             verify_growth(&leaf, then, now, &proof).map_err(|_| seen.two_logs(&self.note))?;
         }
@@ -206,7 +209,7 @@ fn prove(
     let checkpoint = String::from_utf8(note).map_err(|_| Failure::internal("a checkpoint is not UTF-8"))?;
     let proof = InclusionProof { extra: None, index, hashes, checkpoint };
     let checkpoint = proof.verify(&leaf, &key).map_err(|e| {
-        Failure::new(Exit::Peer, format!("the proof does not verify: {e}")).fix(
+        Failure::peer(format!("the proof does not verify: {e}")).fix(
             "if --entry or --leaf is given, the log may have another entry there; otherwise tell the \
                   operator. Do not look up the same entry again until you know why",
         )
@@ -236,7 +239,7 @@ where
 }
 
 /// The text of the proof of an entry whose leaf hash the caller has.
-pub(in crate::verbs) fn known(stack: &mut Stack, key: &LogKey, index: u64, leaf: Hash) -> Result<String> {
+pub(crate) fn known(stack: &mut Stack, key: &LogKey, index: u64, leaf: Hash) -> Result<String> {
     match prove(stack, key, index, Some(leaf), None) {
         Ok(proved) => Ok(proved.proof.to_string()),
         Err(outcome) => Err(outcome.into()),
@@ -289,15 +292,110 @@ impl From<ClientError> for Outcome {
                 let none = Failure::missing(format!("the log has {len} entries"));
                 Outcome::Failed(none.fix("give a smaller index; entries are counted from 0"))
             }
-            error => Outcome::Failed(exit_mapping::client(error)),
+            error => Outcome::Failed(Failure::from(error)),
         }
     }
 }
 
 fn of_peer(error: sotto_core::Error) -> Failure {
-    Failure::new(Exit::Peer, error.to_string())
+    Failure::peer(error.to_string())
 }
 
 fn hex(hash: &Hash) -> String {
     sotto_catalog::Hex32::from(*hash).to_string()
+}
+
+/// Maximum bytes of a stored checkpoint.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The file of one log's checkpoint.
+pub(crate) struct SeenCheckpoint {
+    file: PathBuf,
+}
+
+/// The relation between the stored checkpoint of a log and the served one.
+pub(crate) enum CheckpointStatus {
+    /// No checkpoint is stored, or the same one.
+    Same,
+    /// The stored checkpoint has fewer entries: the log has to prove that it extends it.
+    Shorter(Checkpoint),
+}
+
+impl SeenCheckpoint {
+    /// The file of a log's checkpoint in a cache.
+    pub(crate) fn of(cache: &Path, key: &LogKey) -> Self {
+        let name = blake3::hash(format!("{}\n{:08x}\n{}", key.name(), key.id(), key.origin()).as_bytes());
+        SeenCheckpoint { file: cache.join("logs").join(format!("{}.checkpoint", &name.to_hex()[..32])) }
+    }
+
+    /// Compares the stored checkpoint with the served one.
+    ///
+    /// # Errors
+    /// An error if the two cannot belong to one log, or the log has shrunk. Both are stored then.
+    pub(crate) fn compare(&self, key: &LogKey, served: &Checkpoint, note: &[u8]) -> Result<CheckpointStatus> {
+        let Some(before) = self.read()? else { return Ok(CheckpointStatus::Same) };
+        let Ok(before) = Checkpoint::open(&before, &key.clone().for_checkpoint(&before)) else {
+            return Err(Failure::new(
+                Exit::Storage,
+                format!("{} is not a checkpoint of this log", self.file.display()),
+            )
+            .fix("move this damaged or replaced file away, which forgets the checkpoint seen before"));
+        };
+        match before.size.cmp(&served.size) {
+            Ordering::Equal if before.root == served.root => Ok(CheckpointStatus::Same),
+            Ordering::Equal => Err(self.two_logs(note)),
+            Ordering::Less => Ok(CheckpointStatus::Shorter(before)),
+            Ordering::Greater => {
+                let (had, has) = (before.size, served.size);
+                Err(Failure::peer(format!(
+                    "the served log has {has} entries, fewer than the {had} seen before"
+                ))
+                .fix(
+                    "try again later, as this copy may lag behind; if the error persists, tell the operator",
+                ))
+            }
+        }
+    }
+
+    /// Stores the served checkpoint.
+    pub(crate) fn keep(&self, note: &[u8]) -> Result<()> {
+        self.write(&self.file, note).doing("writing", &self.file)
+    }
+
+    /// Stores the served checkpoint next to the earlier one: signed by one key, they prove that it
+    /// signed two logs.
+    pub(crate) fn two_logs(&self, note: &[u8]) -> Failure {
+        let other = self.file.with_extension("other");
+        let kept = match self.write(&other, note) {
+            Ok(()) => format!("{} and {}", self.file.display(), other.display()),
+            Err(error) => format!("{}; the second cannot be written: {error}", self.file.display()),
+        };
+        Failure::peer("the served log does not extend the checkpoint seen before").fix(format!(
+            "do not trust the log, whose key signed two versions, and show both checkpoints to others: {kept}"
+        ))
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>> {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut note = Vec::new();
+            io::Read::read_to_end(&mut io::Read::take(fs::File::open(&self.file)?, MAX_BYTES), &mut note)?;
+            Ok(note)
+        };
+        match read() {
+            Ok(note) => Ok(Some(note)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::file("reading", &self.file, &error)),
+        }
+    }
+
+    /// Replaces a file, as a whole or not at all.
+    fn write(&self, file: &Path, note: &[u8]) -> io::Result<()> {
+        let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
+        fs::create_dir_all(folder)?;
+        let mut part = tempfile::NamedTempFile::new_in(folder)?;
+        part.write_all(note)?;
+        part.as_file().sync_all()?;
+        part.persist(file)?;
+        Ok(())
+    }
 }

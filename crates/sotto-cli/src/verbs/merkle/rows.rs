@@ -1,9 +1,8 @@
 //! The distribution of a log's hashes to rows of tables, in one pass over the tiles from left to
 //! right, with one tile in memory.
 
-use super::log_args;
-use crate::exit_mapping;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, FileContext, Result};
+use crate::verbs::merkle::log_args;
 use sotto_db::Watcher;
 use sotto_db::table::{Buckets, MappedTable, RawFile};
 use sotto_layers::{BatchCode, ProofLayout, batch_proof};
@@ -19,11 +18,11 @@ use std::path::{Path, PathBuf};
 const TILE: usize = 8;
 
 /// The tables of a log, and its public hashes.
-pub(super) struct LogTables {
-    pub(super) tables: Vec<RawFile>,
-    pub(super) peaks: Peaks,
+pub(crate) struct LogTables {
+    pub(crate) tables: Vec<RawFile>,
+    pub(crate) peaks: Peaks,
     /// Hashes of the design's public levels, in order.
-    pub(super) public: Vec<Hash>,
+    pub(crate) public: Vec<Hash>,
 }
 
 /// A table that is being written.
@@ -36,13 +35,13 @@ struct TableWriter {
 impl TableWriter {
     fn create(path: PathBuf) -> Result<Self> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-        let file = file.map_err(|e| Failure::file("writing", &path, &e))?;
+        let file = file.doing("writing", &path)?;
         Ok(TableWriter { path, out: BufWriter::with_capacity(1 << 18, file), bytes: 0 })
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(|e| Failure::file("writing", &self.path, &e))
+        self.out.write_all(bytes).doing("writing", &self.path)
     }
 
     /// Completes the table with whole rows, at least one, padded with zeros.
@@ -52,14 +51,14 @@ impl TableWriter {
         self.put(&vec![0; missing as usize])?;
         let path = self.path;
         let file = self.out.into_inner().map_err(|e| Failure::file("writing", &path, e.error()))?;
-        RawFile::new(file, &path, rows, row_bytes).map_err(exit_mapping::db)
+        RawFile::new(file, &path, rows, row_bytes).map_err(Failure::from)
     }
 }
 
 impl LogTables {
     /// Reads a whole log. `report` is called with the number of leaves done. Files are created in
     /// `folder`, which is temporary.
-    pub(super) fn of<S: LogSource>(
+    pub(crate) fn of<S: LogSource>(
         log: &mut VerifiedLog<S>,
         design: ProofLayout,
         folder: &Path,
@@ -130,14 +129,14 @@ impl LogTables {
 }
 
 /// All hashes of a log, and the batch code that assigns them to buckets.
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     copy: MappedTable,
     code: BatchCode,
 }
 
 impl Nodes {
     /// The nodes of a design that is a batch code.
-    pub(super) fn of(
+    pub(crate) fn of(
         design: ProofLayout,
         rows: &LogTables,
         folder: &Path,
@@ -145,12 +144,12 @@ impl Nodes {
     ) -> Result<Option<Self>> {
         let (ProofLayout::Batch(code), Some(table)) = (design, rows.tables.first()) else { return Ok(None) };
         let code = code.over(rows.peaks.leaves()).map_err(wrong)?;
-        let copy = MappedTable::copy(table, folder, watch).map_err(exit_mapping::db)?;
+        let copy = MappedTable::copy(table, folder, watch)?;
         Ok(Some(Nodes { copy, code }))
     }
 
-    pub(super) fn buckets(&self) -> Result<Buckets<'_>> {
-        Buckets::new(&self.copy, &self.code).map_err(exit_mapping::db)
+    pub(crate) fn buckets(&self) -> Result<Buckets<'_>> {
+        Buckets::new(&self.copy, &self.code).map_err(Failure::from)
     }
 }
 

@@ -14,7 +14,7 @@ fn dollars(dollars: f64) -> String {
 }
 
 /// The whole plan as text.
-pub(super) fn text(plan: &Plan, times: &str) -> String {
+pub(crate) fn text(plan: &Plan, times: &str) -> String {
     let mut parts = vec![table(plan)];
     if !plan.offers.is_empty() {
         parts.push(costs(plan));
@@ -69,18 +69,8 @@ fn named(offer: &Candidate) -> String {
 }
 
 fn costs(plan: &Plan) -> String {
-    let columns = [
-        ("scheme", false),
-        ("up", true),
-        ("down", true),
-        ("once", true),
-        ("update", true),
-        ("server", true),
-        ("latency", true),
-        ("peak p50", true),
-        ("peak p99", true),
-        ("$/10^6", true),
-    ];
+    let columns =
+        "scheme | >up | >down | >once | >update | >server | >latency | >peak p50 | >peak p99 | >$/10^6";
     let row = |offer: &Candidate| {
         let once = offer.once_bytes.saturating_add(offer.keys_bytes).saturating_add(offer.hints_bytes);
         vec![
@@ -96,22 +86,12 @@ fn costs(plan: &Plan) -> String {
             dollars(offer.dollars),
         ]
     };
-    grid::grid(&columns, plan.offers.iter().map(row))
+    grid::grid(columns, plan.offers.iter().map(row))
 }
 
 fn keeps(plan: &Plan) -> String {
-    let columns = [
-        ("scheme", false),
-        ("for", false),
-        ("memory", true),
-        ("disk", true),
-        ("client", true),
-        ("machines", true),
-        ("security", true),
-        ("fails", true),
-        ("proofs", false),
-        ("keys in", false),
-    ];
+    let columns =
+        "scheme | for | >memory | >disk | >client | >machines | >security | >fails | proofs | keys in";
     let row = |offer: &Candidate| {
         let state = if offer.client_state { " *" } else { "" };
         vec![
@@ -131,21 +111,13 @@ fn keeps(plan: &Plan) -> String {
             },
         ]
     };
-    let text = grid::grid(&columns, plan.offers.iter().map(row));
+    let text = grid::grid(columns, plan.offers.iter().map(row));
     let states = plan.offers.iter().any(|offer| offer.client_state);
     if states { format!("{text}\n* state, which must not be lost or copied") } else { text }
 }
 
 fn modeled(plan: &Plan) -> String {
-    let columns = [
-        ("scheme", false),
-        ("memory each", true),
-        ("server", true),
-        ("latency", true),
-        ("partials", true),
-        ("$/10^6", true),
-        ("of", false),
-    ];
+    let columns = "scheme | >memory each | >server | >latency | >partials | >$/10^6 | of";
     let row = |offer: &Candidate| {
         let cut = offer.modeled?;
         Some(vec![
@@ -161,7 +133,7 @@ fn modeled(plan: &Plan) -> String {
     format!(
         "modeled, not measured: the table cut over {} machines\n\n{}",
         plan.workload.machines,
-        grid::grid(&columns, plan.offers.iter().filter_map(row))
+        grid::grid(columns, plan.offers.iter().filter_map(row))
     )
 }
 

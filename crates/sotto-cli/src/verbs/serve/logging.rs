@@ -13,13 +13,13 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Guards of the log and of the traces, whose rest is sent when this is dropped.
-pub(super) struct Logging {
+pub(crate) struct Logging {
     #[cfg(feature = "opentelemetry")]
     _traces: Option<traces::TraceExporter>,
 }
 
 /// Starts structured logs on stderr, as JSON if requested; and traces.
-pub(super) fn start(level: &str, json: bool) -> Result<Logging> {
+pub(crate) fn start(level: &str, json: bool) -> Result<Logging> {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let lines = if json { lines.json().boxed() } else { lines.with_ansi(false).boxed() };
     let registry = tracing_subscriber::registry();
@@ -52,7 +52,7 @@ mod traces {
     const WHERE: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
     /// Exports spans to the collector.
-    pub(super) struct TraceExporter(SdkTracerProvider);
+    pub(crate) struct TraceExporter(SdkTracerProvider);
 
     impl Drop for TraceExporter {
         fn drop(&mut self) {
@@ -62,7 +62,7 @@ mod traces {
     }
 
     /// The layer that exports spans, if there is a collector.
-    pub(super) fn start<S>() -> Result<Option<(impl Layer<S>, TraceExporter)>>
+    pub(crate) fn start<S>() -> Result<Option<(impl Layer<S>, TraceExporter)>>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
     {

@@ -9,7 +9,7 @@ use sotto_server::{RunningServer, SelfSignedCertificate, ServerConfig, TableEpoc
 
 /// Prints what is served, and where. The list of tables is dropped here: a table that it held would
 /// stay in memory, with its image, long after newer epochs replaced it.
-pub(super) fn announce(
+pub(crate) fn announce(
     config: &ServerConfig,
     running: &RunningServer,
     stacks: &[(Stack, PublicKey)],

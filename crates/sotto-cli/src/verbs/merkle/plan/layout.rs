@@ -24,7 +24,7 @@ const MAX_LEAVES: u64 = 1 << 40;
 
 /// The kind of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verbs::merkle) enum Kind {
+pub(crate) enum Kind {
     /// A layer that is designed for trees.
     Design(ProofLayout),
     /// A batch code over all nodes, independent of the tree.
@@ -33,31 +33,31 @@ pub(in crate::verbs::merkle) enum Kind {
 
 /// A group of equal tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Rows in each table, or in each of its buckets.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
     /// Buckets of each table, of which one lookup returns a row each; 1 in ordinary tables.
-    pub(super) buckets: u64,
+    pub(crate) buckets: u64,
     /// Bytes in a row.
-    pub(super) row_bytes: u64,
+    pub(crate) row_bytes: u64,
     /// Number of tables.
-    pub(super) tables: u64,
+    pub(crate) tables: u64,
     /// Lookups of a proof in each table.
-    pub(super) visits: u64,
+    pub(crate) visits: u64,
 }
 
 /// A layout, and its tables for a log of some length.
 #[derive(Debug, Clone)]
-pub(in crate::verbs::merkle) struct Layout {
-    pub(in crate::verbs::merkle) kind: Kind,
-    pub(super) groups: Vec<Group>,
+pub(crate) struct Layout {
+    pub(crate) kind: Kind,
+    pub(crate) groups: Vec<Group>,
     /// Bytes that every client downloads, whatever the scheme.
-    pub(super) public_bytes: u64,
+    pub(crate) public_bytes: u64,
 }
 
 impl Layout {
     /// The tables of a design.
-    pub(in crate::verbs::merkle) fn of(design: ProofLayout, leaves: u64) -> Result<Self> {
+    pub(crate) fn of(design: ProofLayout, leaves: u64) -> Result<Self> {
         let mut alike = BTreeMap::new();
         for rows in design.shards(leaves).map_err(|e| Failure::usage(e.to_string()))? {
             *alike.entry(rows).or_default() += 1;
@@ -71,7 +71,7 @@ impl Layout {
     }
 
     /// Layouts by color, with each number of public layers, beginning with none.
-    pub(in crate::verbs::merkle) fn colors(leaves: u64) -> Result<Vec<Self>> {
+    pub(crate) fn colors(leaves: u64) -> Result<Vec<Self>> {
         let height = height(leaves);
         let color = |public| ProofLayout::Color { layers: height - public, public };
         let all = (0..height.min(MAX_PUBLIC + 1)).map(|public| Self::of(color(public), leaves));
@@ -88,7 +88,7 @@ impl Layout {
 
     /// All complete nodes below the root in one batch code, with as many lookups in a request as a
     /// proof has hashes.
-    pub(in crate::verbs::merkle) fn batch(leaves: u64) -> Option<Self> {
+    pub(crate) fn batch(leaves: u64) -> Option<Self> {
         let height = height(leaves);
         let rows = (0..height).map(|level| leaves >> level).sum();
         let sizes = CodeSizes::fit(rows, height.into()).ok()?;
@@ -108,7 +108,7 @@ impl Layout {
 
     /// The tables for a scheme that queries a row of each bucket: tables of similar size become
     /// one.
-    pub(super) fn joined(&self) -> Vec<Group> {
+    pub(crate) fn joined(&self) -> Vec<Group> {
         let mut left = match self.kind {
             Kind::Design(design) => design.alike(),
             Kind::Batch(sizes) => sizes.copies * sizes.buckets,
@@ -132,17 +132,17 @@ impl Layout {
     }
 
     /// Number of lookups of a proof.
-    pub(in crate::verbs::merkle) fn lookups(&self) -> u64 {
+    pub(crate) fn lookups(&self) -> u64 {
         self.groups.iter().map(|group| group.tables * group.visits).sum()
     }
 
     /// Bytes of all tables.
-    pub(super) fn private_bytes(&self) -> u64 {
+    pub(crate) fn private_bytes(&self) -> u64 {
         self.groups.iter().map(|group| group.rows * group.row_bytes * group.tables).sum()
     }
 
     /// The name of the layout: a value of `--design`, with further properties.
-    pub(in crate::verbs::merkle) fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match self.kind {
             Kind::Design(design) => title(design),
             Kind::Batch(_) => PBC.to_owned(),
@@ -151,7 +151,7 @@ impl Layout {
 }
 
 /// The name of a design.
-pub(in crate::verbs::merkle) fn title(design: ProofLayout) -> String {
+pub(crate) fn title(design: ProofLayout) -> String {
     match design {
         ProofLayout::Tile { levels: 1 } => "tile".to_owned(),
         ProofLayout::Tile { .. } => "tiles".to_owned(),
@@ -162,12 +162,12 @@ pub(in crate::verbs::merkle) fn title(design: ProofLayout) -> String {
 }
 
 /// Number of layers of a log's tree below the root.
-pub(in crate::verbs::merkle) fn height(leaves: u64) -> u8 {
+pub(crate) fn height(leaves: u64) -> u8 {
     leaves.max(2).next_power_of_two().ilog2() as u8
 }
 
 /// All layouts, in families of which one is shown.
-pub(in crate::verbs::merkle) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
+pub(crate) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
     if leaves == 0 {
         return Err(Failure::input("the log has no entries"));
     }

@@ -1,23 +1,22 @@
-//! `sotto merkle plan`: the cost of each layout of a log, before anything is built.
+//! `sotto merkle plan`: the cost of each layout of a log, before anything is built; and the choice of
+//! the cheapest, each family's with the scheme that suits it best.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`layout`] | the layouts, and the tables of each |
 //! | [`price`] | the cost of a layout with a scheme |
-//! | [`choose`] | the choice of the cheapest layout |
 
-pub(super) mod choose;
-pub(super) mod layout;
-pub(super) mod price;
+pub(crate) mod layout;
+pub(crate) mod price;
 
-use super::log_args;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::{SchemeArg, scheme};
-use choose::{Candidate, LayoutRanking as Plans, PlanRequest};
-use price::CostGoal;
+use crate::source_args::{SchemeArg, scheme};
+use crate::verbs::merkle::log_args;
+use crate::verbs::merkle::plan::layout::{Kind, Layout};
+use crate::verbs::merkle::plan::price::{CostCache, CostGoal, ProofCost};
 use serde_json::{Value, json};
-use sotto_core::work;
+use sotto_core::{Artifact, SchemeEntry, TableShape, work};
 use sotto_tlog::LogLayout;
 use std::path::PathBuf;
 
@@ -45,7 +44,7 @@ Example:
 /// Arguments of `sotto merkle plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Folder of the log, of which only the checkpoint is read
     #[arg(value_name = "LOG", required_unless_present = "leaves")]
     log: Option<PathBuf>,
@@ -73,20 +72,20 @@ pub(super) struct Plan {
 
 /// What the choice goes by: the same for `sotto merkle build`.
 #[derive(Debug, clap::Args)]
-pub(super) struct CostArgs {
+pub(crate) struct CostArgs {
     /// Expected proofs of one client per epoch
     #[arg(long, value_name = "N", default_value = "100")]
-    pub(super) lookups: u64,
+    pub(crate) lookups: u64,
     /// Cost to minimize: time, server-time or total-bytes
     #[arg(long, value_name = "GOAL", default_value = "time", value_parser = CostGoal::parse)]
-    pub(super) goal: CostGoal,
+    pub(crate) goal: CostGoal,
 }
 
 impl Plan {
-    pub(super) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let CostArgs { lookups, goal } = self.weights;
         let request = PlanRequest { leaves: self.leaves()?, lookups, goal, scheme: self.scheme };
-        let plan = choose::choose(&request, layout::families(request.leaves)?)?;
+        let plan = choose(&request, layout::families(request.leaves)?)?;
         screen.say(format!("a log of {} leaves\n", units::count(request.leaves)))?;
         screen.say(table(&plan))?;
         for (layout, scheme, why) in &plan.refused {
@@ -124,21 +123,8 @@ impl Plan {
     }
 }
 
-fn table(plan: &Plans) -> String {
-    let columns = [
-        ("design", false),
-        ("scheme", false),
-        ("lookups", true),
-        ("private", true),
-        ("public", true),
-        ("hint", true),
-        ("keys", true),
-        ("up", true),
-        ("down", true),
-        ("server", true),
-        ("client", true),
-        ("total", true),
-    ];
+fn table(plan: &LayoutRanking) -> String {
+    let columns = "design | scheme | >lookups | >private | >public | >hint | >keys | >up | >down | >server | >client | >total";
     let row = |candidate: &Candidate| {
         let Candidate { layout, price } = candidate;
         vec![
@@ -156,10 +142,10 @@ fn table(plan: &Plans) -> String {
             units::time(price.time()),
         ]
     };
-    grid::grid(&columns, plan.candidates.iter().map(row))
+    grid::grid(columns, plan.candidates.iter().map(row))
 }
 
-fn report(request: &PlanRequest, plan: &Plans) -> Value {
+fn report(request: &PlanRequest, plan: &LayoutRanking) -> Value {
     json!({
         "leaves": request.leaves,
         "lookups": request.lookups,
@@ -198,4 +184,125 @@ fn candidate(candidate: &Candidate) -> Value {
 /// JSON has no infinity: a bound of nothing at all is null.
 fn finite(log2: f64) -> Option<f64> {
     Some(log2).filter(|log2| log2.is_finite())
+}
+
+/// The request for a plan.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlanRequest {
+    /// Number of leaves of the log.
+    pub(crate) leaves: u64,
+    /// Number of proofs that one client makes before the log's next epoch.
+    pub(crate) lookups: u64,
+    pub(crate) goal: CostGoal,
+    /// Only scheme to consider.
+    pub(crate) scheme: Option<SchemeArg>,
+}
+
+/// A layout with its cost.
+#[derive(Clone)]
+pub(crate) struct Candidate {
+    pub(crate) layout: Layout,
+    pub(crate) price: ProofCost,
+}
+
+/// The ranking of all layouts.
+pub(crate) struct LayoutRanking {
+    /// Best layout of each family, the cheapest first. There is at least one.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Excluded layouts: layout, scheme, reason.
+    pub(crate) refused: Vec<(String, &'static str, String)>,
+}
+
+/// The schemes to consider: those of one server whose clients have no durable state and do not
+/// stream whole tables, since the user has to decide about the others.
+fn schemes(request: &PlanRequest) -> Vec<&'static SchemeEntry> {
+    match request.scheme {
+        Some(scheme) => vec![scheme.entry()],
+        None => sotto_registry::SCHEMES.iter().copied().filter(|entry| is_plain(entry)).collect(),
+    }
+}
+
+fn is_plain(entry: &SchemeEntry) -> bool {
+    entry.servers == 1 && entry.state.is_none() && !streams(entry)
+}
+
+/// Whether clients of the scheme need all rows, which its parameters report for the smallest table.
+fn streams(entry: &SchemeEntry) -> bool {
+    let prepare = || {
+        let params = (entry.select)(&TableShape::new(1, 1, 1)).ok()?;
+        (entry.prepare)(&params, &mut sotto_prg::system_rng().ok()?).ok()
+    };
+    prepare().is_some_and(|prepare| prepare.needs().iter().any(|need| need.artifact == Artifact::Rows))
+}
+
+/// Computes the cost of layouts, and selects the best of each family.
+pub(crate) fn choose(request: &PlanRequest, families: Vec<Vec<Layout>>) -> Result<LayoutRanking> {
+    let mut prices = CostCache::new(request.lookups, request.goal.goal());
+    let (mut candidates, mut refused) = (Vec::new(), Vec::new());
+    for family in families {
+        let mut best: Option<Candidate> = None;
+        let mut not: Vec<(String, &'static str, String)> = Vec::new();
+        for layout in family {
+            for scheme in schemes(request) {
+                match prices.of(&layout, scheme) {
+                    Ok(price)
+                        if best
+                            .as_ref()
+                            .is_none_or(|best| price.by(request.goal) < best.price.by(request.goal)) =>
+                    {
+                        best = Some(Candidate { layout: layout.clone(), price });
+                    }
+                    Ok(_) => {}
+                    // The first reason of a family is enough.
+                    Err(why) if not.iter().all(|(_, known, _)| *known != scheme.id.0) => {
+                        not.push((layout.title(), scheme.id.0, why));
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+        if best.is_none() {
+            refused.append(&mut not);
+        }
+        candidates.extend(best);
+    }
+    candidates.sort_by(|x, y| x.price.by(request.goal).total_cmp(&y.price.by(request.goal)));
+    if candidates.is_empty() {
+        let why = refused.first().map_or_else(
+            || "no design fits".to_owned(),
+            |(layout, scheme, why)| format!("{layout} with {scheme}: {why}"),
+        );
+        let text = format!("no scheme fits a log of {} leaves ({why})", request.leaves);
+        return Err(Failure::new(Exit::Params, text).fix("give another --scheme or --design"));
+    }
+    Ok(LayoutRanking { candidates, refused })
+}
+
+impl LayoutRanking {
+    /// The cheapest layout.
+    pub(crate) fn best(&self) -> Option<&Candidate> {
+        self.candidates.first()
+    }
+
+    /// The choice in one line, and the alternative.
+    pub(crate) fn summary(&self, request: &PlanRequest) -> String {
+        let Some((best, others)) = self.candidates.split_first() else { return String::new() };
+        let cost = |candidate: &Candidate| match request.goal {
+            CostGoal::Time => units::time(candidate.price.time()),
+            CostGoal::ServerTime => units::time(candidate.price.server()),
+            CostGoal::TotalBytes => units::bytes(candidate.price.bytes()),
+        };
+        let named = |candidate: &Candidate| {
+            format!("{} with {}, {}", candidate.layout.title(), candidate.price.scheme.id, cost(candidate))
+        };
+        let others: Vec<_> = others.iter().map(named).collect();
+        let over = if others.is_empty() { String::new() } else { format!("; over {}", others.join("; ")) };
+        format!("{} per proof, by {} (--goal){over}", named(best), request.goal.name())
+    }
+}
+
+/// Whether `sotto merkle build` chooses the layout by itself. A batch code is for comparison, since
+/// it cannot serve some proofs.
+pub(crate) fn can_be_chosen(layout: &Layout) -> bool {
+    matches!(layout.kind, Kind::Design(_))
 }

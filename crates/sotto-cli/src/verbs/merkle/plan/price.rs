@@ -1,7 +1,8 @@
 //! The cost of a layout with a scheme, from the scheme's report about its parameters for each
 //! table.
 
-use super::layout::Layout;
+use crate::failure::Result;
+use crate::verbs::merkle::plan::layout::Layout;
 use sotto_catalog::{Packing, catalog};
 use sotto_core::{Costs, Error, Goal, ParamsError, SchemeEntry, TableShape, work};
 use std::collections::HashMap;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 /// The cost to minimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verbs::merkle) enum CostGoal {
+pub(crate) enum CostGoal {
     /// Time until a proof is complete, transfer included.
     Time,
     /// Work of the servers.
@@ -26,18 +27,18 @@ impl CostGoal {
     ];
 
     /// The name of the goal on the command line.
-    pub(in crate::verbs::merkle) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, goal)| *goal == self).map_or("", |(name, _)| name)
     }
 
-    pub(in crate::verbs::merkle) fn parse(name: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(|(name, _)| name).join(", ");
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, goal)| *goal).ok_or_else(|| format!("expected one of {}", known()))
     }
 
     /// The goal of the tables' parameters.
-    pub(in crate::verbs::merkle) fn goal(self) -> Goal {
+    pub(crate) fn goal(self) -> Goal {
         match self {
             CostGoal::Time | CostGoal::ServerTime => Goal::ServerTime,
             CostGoal::TotalBytes => Goal::TotalBytes,
@@ -47,61 +48,61 @@ impl CostGoal {
 
 /// The cost of a proof, and the one-time cost of a client.
 #[derive(Clone, Copy)]
-pub(in crate::verbs::merkle) struct ProofCost {
-    pub(in crate::verbs::merkle) scheme: &'static SchemeEntry,
+pub(crate) struct ProofCost {
+    pub(crate) scheme: &'static SchemeEntry,
     /// Bytes of public files.
-    pub(super) public_bytes: u64,
+    pub(crate) public_bytes: u64,
     /// Bytes of artifacts, over the time in which `lookups` proofs are made.
-    pub(super) artifact_bytes: u64,
+    pub(crate) artifact_bytes: u64,
     /// Bytes of keys.
-    pub(super) keys_bytes: u64,
+    pub(crate) keys_bytes: u64,
     /// Bytes of a proof's queries.
-    pub(super) up: u64,
+    pub(crate) up: u64,
     /// Bytes of its answers.
-    pub(super) down: u64,
+    pub(crate) down: u64,
     /// Server operations for the answers of a proof.
-    pub(super) server_ops: u64,
+    pub(crate) server_ops: u64,
     /// Client operations for the queries, and for recovering the answers.
-    pub(super) client_ops: u64,
+    pub(crate) client_ops: u64,
     /// Bytes that servers hold.
-    pub(super) resident_bytes: u64,
+    pub(crate) resident_bytes: u64,
     /// Base-2 logarithm of the bound on the probability that a proof fails.
-    pub(super) failure_log2: f64,
+    pub(crate) failure_log2: f64,
     /// Number of proofs over which a client spreads its one-time cost.
-    pub(super) lookups: u64,
+    pub(crate) lookups: u64,
 }
 
 impl ProofCost {
-    pub(super) fn server(&self) -> Duration {
+    pub(crate) fn server(&self) -> Duration {
         work::time(self.server_ops)
     }
 
-    pub(super) fn client(&self) -> Duration {
+    pub(crate) fn client(&self) -> Duration {
         work::time(self.client_ops)
     }
 
     /// A proof's share of the one-time bytes.
-    pub(super) fn share(&self) -> u64 {
+    pub(crate) fn share(&self) -> u64 {
         (self.public_bytes + self.artifact_bytes + self.keys_bytes) / self.lookups.max(1)
     }
 
     /// Bytes of a proof, with its share of the one-time bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.up + self.down + self.share()
     }
 
     /// Time to transfer the bytes of a proof.
-    pub(super) fn sending(&self) -> Duration {
+    pub(crate) fn sending(&self) -> Duration {
         Duration::from_nanos(self.bytes().saturating_mul(work::SENT_BYTE_NANOSECONDS))
     }
 
     /// Total time of a proof, if nothing is done in parallel.
-    pub(super) fn time(&self) -> Duration {
+    pub(crate) fn time(&self) -> Duration {
         self.server() + self.client() + self.sending()
     }
 
     /// The value that a goal minimizes. The other costs break ties.
-    pub(super) fn by(&self, goal: CostGoal) -> f64 {
+    pub(crate) fn by(&self, goal: CostGoal) -> f64 {
         let time = self.time().as_secs_f64();
         match goal {
             CostGoal::Time => time,
@@ -113,7 +114,7 @@ impl ProofCost {
 
 /// A cache of the cost of tables: choosing parameters takes a while, and layouts have tables in
 /// common.
-pub(super) struct CostCache {
+pub(crate) struct CostCache {
     lookups: u64,
     goal: Goal,
     known: HashMap<(&'static str, [u64; 5]), Result<LookupCost, String>>,
@@ -129,7 +130,7 @@ struct LookupCost {
 }
 
 impl CostCache {
-    pub(super) fn new(lookups: u64, goal: Goal) -> Self {
+    pub(crate) fn new(lookups: u64, goal: Goal) -> Self {
         CostCache { lookups, goal, known: HashMap::new() }
     }
 
@@ -137,7 +138,7 @@ impl CostCache {
     ///
     /// # Errors
     /// Why the scheme cannot be used.
-    pub(super) fn of(&mut self, layout: &Layout, scheme: &'static SchemeEntry) -> Result<ProofCost, String> {
+    pub(crate) fn of(&mut self, layout: &Layout, scheme: &'static SchemeEntry) -> Result<ProofCost, String> {
         let queried = scheme.query_servers as u64;
         let mut price = ProofCost {
             scheme,

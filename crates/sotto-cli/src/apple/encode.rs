@@ -1,0 +1,262 @@
+//! `sotto encode --apple`: encodes the same files as a table of Apple's lookups.
+
+use crate::apple;
+use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::output_dir::{CreatedFiles, Output, check_kind};
+use crate::screen::{Screen, grid, units};
+use crate::source_args::SourceArgs;
+use crate::table_summary::{remarks, stages_json, stages_text};
+use serde_json::json;
+use sotto_apple::image::description::KeyCompression;
+use sotto_apple::image::{
+    IngestSummary, OpenUseCase, SourceFile, UseCaseOptions, UseCaseSummary, encode_file, encode_index, open,
+    oprf,
+};
+use sotto_apple::sets::{ParamsSet, WeakParams, find};
+use sotto_catalog::{RowForm, ValueKind};
+use sotto_db::image::ForeignImage;
+use sotto_db::ingest::{Encoding, IngestOptions, PairColumns, SourceLayout};
+use sotto_db::{Progress, TableDir, WriteLock};
+use sotto_layers::keyword::KeyForm;
+use sotto_oprf::p384::SecretKey;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Default maximum bytes of a bucket: two of them fit into a plaintext of the default set.
+const BUCKET_BYTES: usize = 1024;
+
+/// Default parameter set, which is that of Apple's tools.
+const SET: &str = "n_4096_logq_27_28_28_logt_5";
+
+/// Arguments of tables of Apple's lookups.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Apple's lookups")]
+pub(crate) struct AppleArgs {
+    /// Make a table of Apple's private lookups
+    #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "row_proofs", "no_row_proofs", "signing_key",
+        "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
+    apple: bool,
+    /// Name of the use case in phones' requests [default: the directory's]
+    #[arg(long, value_name = "NAME", requires = "apple")]
+    use_case: Option<String>,
+    /// Keyword tables: number of shards. A query reveals the shard of its key, and costs as many
+    /// times less
+    #[arg(long, value_name = "N", requires_all = ["apple", "key"], default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=65536))]
+    shards: u32,
+    /// Keyword tables: maximum bytes of a bucket [default: 1024]
+    #[arg(long, value_name = "N", requires_all = ["apple", "key"])]
+    bucket_bytes: Option<usize>,
+    /// Keyword tables: number of buckets in each of a shard's two tables [default: as few as hold
+    /// the keys]
+    #[arg(long, value_name = "N", requires_all = ["apple", "key"])]
+    buckets: Option<usize>,
+    /// Which keys a client leaves out: none, hybrid or most; fewer keys mean more work for each
+    /// query
+    #[arg(long, value_name = "HOW", requires = "apple", default_value = "none", value_parser = compression)]
+    compress_keys: KeyCompression,
+    /// Index tables: store the length of each row, which only newer clients can read
+    #[arg(long, requires = "apple", conflicts_with = "key")]
+    lengths: bool,
+    /// Accept a parameter set of less than 128 bits of security
+    #[arg(long, requires = "apple")]
+    allow_insecure_params: bool,
+}
+
+impl AppleArgs {
+    pub(crate) fn is_requested(&self) -> bool {
+        self.apple
+    }
+
+    fn weak(&self) -> WeakParams {
+        if self.allow_insecure_params { WeakParams::Allow } else { WeakParams::Reject }
+    }
+}
+
+fn compression(text: &str) -> Result<KeyCompression, &'static str> {
+    match text {
+        "none" => Ok(KeyCompression::None),
+        "hybrid" => Ok(KeyCompression::Hybrid),
+        "most" => Ok(KeyCompression::Most),
+        _ => Err("expected none, hybrid or most"),
+    }
+}
+
+/// The result of the encoding.
+struct AppleOutcome {
+    written: UseCaseSummary,
+    read: IngestSummary,
+    opened: OpenUseCase,
+    stages: Vec<(String, Duration)>,
+    took: Duration,
+}
+
+/// The options of `sotto encode` that apply to such tables.
+pub(crate) struct AppleJob<'a> {
+    pub(crate) args: &'a AppleArgs,
+    pub(crate) source: &'a SourceArgs,
+    pub(crate) out: &'a Path,
+    pub(crate) set: Option<&'a str>,
+    pub(crate) symmetric: bool,
+    pub(crate) replace: bool,
+    pub(crate) threads: Option<usize>,
+}
+
+impl AppleJob<'_> {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let (set, began) = (self.params_set()?, Instant::now());
+        let options = self.source.options(None, sotto_db::ingest::BandPolicy::Never)?;
+        let use_case = self.use_case_options(set, &options)?;
+        // Checked first: a mistyped input should not leave a directory behind.
+        let Some(input) = self.source.input() else {
+            return Err(Failure::usage("no input file is given").fix("give the file to encode"));
+        };
+        std::fs::metadata(input).doing("reading", input)?;
+        let traces = CreatedFiles::before(self.out);
+        let lock = TableDir::create(self.out).and_then(|dir| dir.lock())?;
+        let traces = traces.locked(&lock);
+        let bars = screen.bars();
+        let watch = |at: Progress| bars.watch(None, at);
+        let written = self
+            .check_replaced(&lock, &use_case)
+            .and_then(|()| self.sealing_key(&lock))
+            .and_then(|key| self.write(input, &options, &use_case, key.as_ref(), &lock, &watch))
+            .inspect_err(|_| traces.remove(&lock));
+        let (written, read) = written?;
+        lock.keep_origin(&read.origin)?;
+        let stages = bars.finish();
+        let opened = open(&written.path, use_case.weak)?;
+        self.say(screen, &AppleOutcome { written, read, opened, stages, took: began.elapsed() })
+    }
+
+    fn params_set(&self) -> Result<ParamsSet> {
+        let set = find(self.set.unwrap_or(SET));
+        set.map_err(|error| Failure::new(Exit::Params, error.to_string()))
+    }
+
+    fn use_case_options(&self, set: ParamsSet, options: &IngestOptions) -> Result<UseCaseOptions> {
+        // Numbers have all of their bytes.
+        let value_bytes = if let Encoding::Unsigned(bytes) = self.source.encoding { bytes.into() } else { 0 };
+        let (form, value) = match &options.layout {
+            SourceLayout::Keyword(keyword) => {
+                let kind =
+                    keyword.value.as_ref().map_or(ValueKind::Bytes, |_| keyword.values.encoding.kind());
+                (keyword.form, kind)
+            }
+            SourceLayout::Index(_) | SourceLayout::Raw { .. } if self.symmetric => {
+                return Err(Failure::usage("an index table of Apple's lookups cannot be symmetric")
+                    .fix("give --key, since sealed rows are named by their keys"));
+            }
+            SourceLayout::Index(index) => (KeyForm::Text, index.values.encoding.kind()),
+            SourceLayout::Raw { value, .. } => (KeyForm::Text, *value),
+            SourceLayout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
+        };
+        if self.args.buckets.is_some() && self.source.headroom > 0 {
+            return Err(Failure::usage("--headroom and --buckets both set the number of buckets")
+                .fix("omit one of them"));
+        }
+        if self.source.headroom > 0 && !matches!(options.layout, SourceLayout::Keyword(_)) {
+            return Err(
+                Failure::usage("an index table of Apple's lookups has no headroom").fix("omit --headroom")
+            );
+        }
+        let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        Ok(UseCaseOptions {
+            name: self.args.use_case.clone().unwrap_or_else(|| folder.to_owned()),
+            set,
+            weak: self.args.weak(),
+            compression: self.args.compress_keys,
+            value,
+            value_bytes,
+            form,
+            shards: self.args.shards as usize,
+            bucket_bytes: self.args.bucket_bytes.unwrap_or(BUCKET_BYTES),
+            buckets: self.args.buckets,
+            room: self.source.headroom,
+        })
+    }
+
+    /// Refuses to put this table on top of another one.
+    fn check_replaced(&self, lock: &WriteLock, use_case: &UseCaseOptions) -> Result<()> {
+        check_kind(self.out, Output::Apple)?;
+        let Some(epoch) = lock.dir().latest()? else { return Ok(()) };
+        let other = match ForeignImage::open(&lock.dir().image_path(epoch)) {
+            Ok(_) => match open(self.out, WeakParams::Allow) {
+                Ok(there) if there.name != use_case.name => format!("holds the use case {:?}", there.name),
+                Ok(there) if there.description.oprf.is_some() != self.symmetric => match self.symmetric {
+                    true => "holds a table that is not symmetric".to_owned(),
+                    false => "holds a symmetric table, and the next epoch would be in the clear".to_owned(),
+                },
+                // A damaged epoch is no reason to refuse a new one.
+                _ => return Ok(()),
+            },
+            Err(_) => "holds another kind of table".to_owned(),
+        };
+        if self.replace {
+            return Ok(());
+        }
+        Err(Failure::usage(format!("{} {other}", self.out.display()))
+            .fix("give another --out, or --replace to replace the existing table"))
+    }
+
+    /// The key that masks the rows of a symmetric table.
+    fn sealing_key(&self, lock: &WriteLock) -> Result<Option<SecretKey>> {
+        if !self.symmetric {
+            return Ok(None);
+        }
+        let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+        oprf::read_or_make(lock, &mut rng).map(Some).map_err(Failure::from)
+    }
+
+    fn say(&self, screen: Screen, done: &AppleOutcome) -> Result<()> {
+        let written = &done.written;
+        screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
+        screen.say(self.source.description(done.read.notes.lines))?;
+        for note in remarks(&done.read.notes, written.file_bytes, self.source.input()) {
+            screen.say(format!("note: {note}"))?;
+        }
+        let mut lines = apple::facts(&done.opened);
+        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
+        screen.say(grid::facts(lines))?;
+        screen.say(format!("\nnext: sotto serve --apple {}", self.out.display()))?;
+        screen.report(&json!({
+            "summary": apple::json(&done.opened),
+            "notes": done.read.notes,
+            "stages_s": stages_json(&done.stages),
+            "seconds": done.took.as_secs_f64(),
+        }))
+    }
+
+    fn write(
+        &self,
+        input: &Path,
+        options: &IngestOptions,
+        use_case: &UseCaseOptions,
+        key: Option<&SecretKey>,
+        lock: &WriteLock,
+        watch: sotto_db::Watcher<'_>,
+    ) -> Result<(UseCaseSummary, IngestSummary)> {
+        if let SourceLayout::Keyword(keyword) = &options.layout {
+            let columns = PairColumns {
+                key: &keyword.key,
+                form: keyword.form,
+                value: keyword.value.as_ref(),
+                values: &keyword.values,
+            };
+            let from = SourceFile { path: input, file: &options.file, columns };
+            return encode_file(from, use_case, key, lock, self.threads, watch).map_err(Failure::from);
+        }
+        let read = sotto_db::ingest(input, options, lock.dir().path(), watch)?;
+        let form = RowForm::of_rows(read.value, &read.layers)
+            .ok_or_else(|| Failure::internal("no such form of rows".to_owned()))?;
+        if matches!(form, RowForm::Length(_)) && !self.args.lengths {
+            return Err(Failure::input("values have different lengths, which an index table does not store")
+                .fix("use values of one length, or text; or give --lengths, if all clients support it"));
+        }
+        let lengths = self.args.lengths.then_some(form);
+        let encode = || encode_index(read.table.as_ref(), lengths, use_case, lock, watch);
+        let written = sotto_db::encode::in_pool(self.threads, encode);
+        let written = written??;
+        Ok((written, IngestSummary { origin: read.origin, notes: read.notes }))
+    }
+}

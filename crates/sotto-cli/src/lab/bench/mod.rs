@@ -1,0 +1,294 @@
+//! `sotto bench`: runs benchmark definitions, and measures this machine, the predictions of `sotto
+//! plan`, regressions, and a server.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`load`] | servers on loopback, requests whose answers are known, and a server's counters |
+//! | `throughput` | how many lookups per second a server answers |
+//! | `overload` | a server that receives more requests than it can answer |
+//! | `soak` | a server over a long time, with everything that happens meanwhile |
+
+pub(crate) mod load;
+mod overload;
+mod soak;
+mod throughput;
+
+use crate::calibration;
+use crate::failure::{Failure, FileContext, Result};
+use crate::screen::Screen;
+use crate::screen::progress::StageUnit;
+use serde::Serialize;
+use sotto_bench::calibrate::calibrate as measure;
+use sotto_bench::predictions::predict;
+use sotto_bench::regression::{GuardReport, guard};
+use sotto_bench::{Options, Progress, Report, load, machine, shipped};
+use sotto_plan::Calibration;
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+A definition is a TOML file under lab/sotto-bench/definitions, or one of the names that ship with sotto (`sotto \
+bench --list`). Every answer is checked, and a wrong answer ends the run without figures. Every case is \
+compared with two baselines: downloading the table, and plaintext queries.
+
+Example:
+  sotto bench quick --svg quick.svg
+  sotto bench rows-256b rows-64b --threads 1 --json > rows.json
+  sotto bench all-schemes --svg schemes.svg
+  sotto bench machine
+  sotto bench plan
+  sotto bench regression
+  sotto bench server tables/people --clients 8
+  sotto bench overload tables/people --load-factor 10 --seconds 60
+  sotto bench soak tables/people --seconds 3600";
+
+/// Arguments of `sotto bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Bench {
+    /// What to measure: definitions (files or shipped names); `machine`, which measures memory and
+    /// calibrates `sotto plan`; `plan`, predicted against measured times; `regression`, ratios of
+    /// times that fall if something became slower; `server DIR`, lookups per second of a server of
+    /// that table on loopback; `overload DIR`, that server under more load than its capacity; or
+    /// `soak DIR`, whether it is unchanged after a long time at half load, with updates, keys and
+    /// clients that disconnect
+    #[arg(value_name = "DEFS", default_value = "quick")]
+    definitions: Vec<String>,
+    /// List the definitions that ship with sotto
+    #[arg(long)]
+    list: bool,
+    /// Threads of the server [default: as the definitions say]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Number of clients of `bench server`, which query without a pause
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
+    clients: u16,
+    /// Load of `bench overload` and `bench soak`, as a multiple of the server's capacity [default:
+    /// 10, and 0.5]
+    #[arg(long, value_name = "X", value_parser = parse_load_factor)]
+    load_factor: Option<f64>,
+    /// Duration of `bench overload` and `bench soak`, in seconds
+    #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// Maximum growth of a server's memory in `bench soak`, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = parse_percent)]
+    max_growth: f64,
+    /// Fewer repetitions: faster, noisier
+    #[arg(long)]
+    quick: bool,
+    /// Include the cases marked `full`, which take minutes and many gigabytes each
+    #[arg(long)]
+    full: bool,
+    /// SVG file to draw the figures to
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// File to write the figures to as JSON
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Folder for images while measuring [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Commit that this program was built from, for the report
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
+}
+
+fn parse_load_factor(text: &str) -> std::result::Result<f64, String> {
+    let times = text.parse::<f64>().map_err(|_| "expected a number, such as 10 or 0.5")?;
+    if (0.01..=100.0).contains(&times) { Ok(times) } else { Err("expected a factor from 0.01 to 100".into()) }
+}
+
+fn parse_percent(text: &str) -> std::result::Result<f64, String> {
+    let percent = text.parse::<f64>().map_err(|_| "expected a number, such as 2")?;
+    if (0.0..=1000.0).contains(&percent) {
+        Ok(percent)
+    } else {
+        Err("expected a percentage from 0 to 1000".into())
+    }
+}
+
+impl Bench {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.list {
+            return list(screen);
+        }
+        let options = Options {
+            threads: self.threads,
+            quick: self.quick,
+            full: self.full,
+            commit: self.commit.clone(),
+            scratch: self.scratch.clone(),
+        };
+        if self.definitions == ["machine"] {
+            if self.svg.is_some() {
+                return Err(Failure::usage("--svg does not apply to `bench machine`").fix("omit --svg"));
+            }
+            let report = machine::probe(&options)?;
+            calibration::store_kernel_shapes(&report.shapes);
+            self.print(screen, &report.table(), &report, &report.json())?;
+            return calibrate(&options, screen);
+        }
+        if self.definitions == ["regression"] {
+            return self.run_regression(&options, screen);
+        }
+        calibration::use_kernel_shapes();
+        if self.definitions == ["plan"] {
+            return self.run_plan(&options, screen);
+        }
+        if let [first, dir] = self.definitions.as_slice()
+            && first == "server"
+        {
+            let report = throughput::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
+            return self.print(screen, &report.table(), &report, &report.json()?);
+        }
+        if let [first, dir] = self.definitions.as_slice()
+            && first == "overload"
+        {
+            let report = overload::run(
+                Path::new(dir),
+                self.load_factor.unwrap_or(10.0),
+                self.seconds,
+                &options,
+                screen,
+            )?;
+            return self.print(screen, &report.table(), &report, &report.json()?);
+        }
+        if let [first, dir] = self.definitions.as_slice()
+            && first == "soak"
+        {
+            let (load_factor, seconds, max_growth) =
+                (self.load_factor.unwrap_or(0.5), self.seconds, self.max_growth);
+            let report = soak::run(
+                Path::new(dir),
+                &soak::Soak { load_factor, seconds, max_growth },
+                &options,
+                screen,
+            )?;
+            self.print(screen, &report.table(), &report, &report.json()?)?;
+            return report.judge();
+        }
+        let report = self.measure(screen, &options)?;
+        if let Some(path) = &self.svg {
+            write(path, &report.svg())?;
+        }
+        self.print(screen, &report.table(), &report, &report.json())
+    }
+
+    fn measure(&self, screen: Screen, options: &Options) -> Result<Report> {
+        // Every definition is read before the first is run: a typo should not cost half an hour.
+        let definitions: Vec<_> =
+            self.definitions.iter().map(|name| load(name).map_err(Failure::from)).collect::<Result<_>>()?;
+        let bars = screen.bars();
+        let mut whole: Option<Report> = None;
+        for definition in &definitions {
+            let report = sotto_bench::run(definition, options, &|at| {
+                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share);
+            });
+            let report = report?;
+            match &mut whole {
+                Some(whole) => whole.append(report),
+                None => whole = Some(report),
+            }
+        }
+        bars.finish();
+        whole.ok_or_else(|| Failure::usage("no definition is given").fix("see `sotto bench --list`"))
+    }
+
+    /// Compares predictions with measurements.
+    fn run_plan(&self, options: &Options, screen: Screen) -> Result<()> {
+        if self.svg.is_some() {
+            return Err(Failure::usage("--svg does not apply to `bench plan`").fix("omit --svg"));
+        }
+        let calibration = match calibration::recall().0 {
+            Some(known) => known,
+            None => first(options, screen)?,
+        };
+        let schemes = sotto_registry::SCHEMES;
+        let report = watched(screen, |progress| predict(&calibration, schemes, options, progress))?;
+        self.print(screen, &report.table(), &report, &report.json())
+    }
+
+    /// Measures and prints all ratios. If one has fallen, that is an error of sotto.
+    fn run_regression(&self, options: &Options, screen: Screen) -> Result<()> {
+        if self.svg.is_some() || options.threads.is_some() {
+            let reason = "--svg and --threads do not apply to `bench regression`";
+            return Err(Failure::usage(reason).fix("omit them"));
+        }
+        let bars = screen.bars();
+        let report = guard(options, &|at| {
+            bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share);
+        });
+        let report = report?;
+        bars.finish();
+        self.print(screen, &report.table(), &report, &report.json())?;
+        verdict(&report)
+    }
+
+    fn print(&self, screen: Screen, table: &str, report: &impl Serialize, json: &str) -> Result<()> {
+        if let Some(path) = &self.out {
+            write(path, json)?;
+        }
+        screen.say(table.trim_end())?;
+        screen.report(report)
+    }
+}
+
+fn list(screen: Screen) -> Result<()> {
+    let mut names = Vec::new();
+    for definition in shipped() {
+        let definition = load(definition.name)?;
+        screen.say(format!("  {:<15} {}", definition.name, definition.about))?;
+        names.push(serde_json::json!({ "name": definition.name, "about": definition.about }));
+    }
+    screen.report(&serde_json::json!({ "definitions": names }))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).doing("writing", path)
+}
+
+/// Measures how fast schemes are on this machine, and stores the result, unless it was measured in
+/// a hurry.
+pub(crate) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
+    if options.quick {
+        return screen.say("\nschemes were not measured for `sotto plan`, which --quick skips");
+    }
+    let calibration = watched(screen, |progress| measure(options, progress))?;
+    let place = calibration::store(&calibration)?;
+    let (samples, took) = (calibration.samples.len(), calibration.took_s);
+    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))
+}
+
+fn first(options: &Options, screen: Screen) -> Result<Calibration> {
+    let calibration = watched(screen, |progress| measure(options, progress))?;
+    if !options.quick {
+        calibration::store(&calibration)?;
+    }
+    Ok(calibration)
+}
+
+/// Runs work that reports its progress.
+fn watched<T>(
+    screen: Screen,
+    work: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> std::result::Result<T, sotto_bench::BenchError>,
+) -> Result<T> {
+    let bars = screen.bars();
+    let done = work(&|at| bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share));
+    bars.finish();
+    done.map_err(Failure::from)
+}
+
+fn verdict(report: &GuardReport) -> Result<()> {
+    let fallen = report.fallen().map(|ratio| {
+        let figure = |ratio: Option<f64>| ratio.unwrap_or(f64::NAN);
+        let (measured, min) = (figure(ratio.measured_ratio), figure(ratio.least_ratio));
+        format!("{} is {measured:.3} times {}, expected at least {min:.3}", ratio.name, ratio.against)
+    });
+    let fallen: Vec<String> = fallen.collect();
+    if fallen.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::internal(format!("ratios fell: {}", fallen.join("; "))).fix(
+        "check the memory of this machine with `sotto bench machine`, and try again when it is idle; then \
+         find the commit with `git bisect run make bench-regression`",
+    ))
+}

@@ -1,0 +1,272 @@
+//! A demo with a real transparency log: whether there is a certificate for a name, and whether it
+//! is in the log, without revealing the name to the server.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`sample`] | the log's entries, each verified against the hash that the log published |
+//! | [`setup`] | a table of names, the tables of the proofs, a server for both |
+
+mod sample;
+mod setup;
+
+use crate::connect_args;
+use crate::failure::{Failure, Result};
+use crate::lab::demo::Demo;
+use crate::lab::demo::log::sample::Sample;
+use crate::lab::demo::log::setup::{LogServer, NAMES, PROOFS};
+use crate::lab::demo::lookups::SpentOnLookup;
+use crate::lab::demo::setup::next_to;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::merkle;
+use serde_json::{Value, json};
+use sotto_client::{Stack, Table};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A name that is always looked up, and is in no certificate: it is reserved for documentation.
+const NOT_THERE: &str = "example.com";
+
+/// The results of this demo, for JSON.
+pub(crate) struct LogReport {
+    sample: Sample,
+    stage: LogServer,
+    found: Vec<NameLookup>,
+    proof: Proof,
+}
+
+impl Demo {
+    /// Reads the log's sample, before any work is done.
+    pub(crate) fn sample(&self) -> Result<Sample> {
+        Sample::read(&sample::find(self.log.as_deref())?)
+    }
+
+    /// Runs the demo of the log.
+    pub(crate) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<LogReport> {
+        let why = "no certificate of the log has a domain name";
+        let example = sample.example().ok_or_else(|| Failure::input(why))?;
+        say_data(screen, &sample)?;
+        let folder = self.dir.as_deref().map(|dir| next_to(dir, setup::NAMES));
+        let stage = LogServer::new(&sample, scratch, folder, self.threads.into(), screen)?;
+        say_staged(screen, &stage)?;
+
+        let mut names = vec![example.to_owned(), NOT_THERE.to_owned()];
+        names.extend(self.names.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+        let found = stage.look_up(&sample, &names, screen)?;
+        say_found(screen, &found)?;
+        let entry = found.first().and_then(|first| first.entry);
+        let entry = entry.ok_or_else(|| Failure::internal("no entry for a name of the sample"))?;
+        let proof = stage.prove(&sample, entry)?;
+        say_proved(screen, &proof)?;
+        Ok(LogReport { sample, stage, found, proof })
+    }
+}
+
+impl LogReport {
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "entries": self.sample.entries.len(),
+            "names": self.sample.names.len(),
+            "root": self.sample.root.to_string(),
+            "server": self.stage.url(),
+            "lookups": self.found.iter().map(NameLookup::json).collect::<Vec<_>>(),
+            "proof": self.proof.json(),
+        })
+    }
+
+    /// Fails if an answer is wrong, which is a fault of sotto.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.found.iter().find(|found| !found.right()) {
+            None => Ok(()),
+            Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.name))
+                .fix("please report it, since a lookup fails with probability 2^-40 at most")),
+        }
+    }
+}
+
+/// The result of looking up a name.
+pub(crate) struct NameLookup {
+    pub(crate) name: String,
+    /// First entry with the name, according to the table.
+    pub(crate) entry: Option<u64>,
+    /// First entry with the name, according to the data in the clear.
+    pub(crate) expected: Option<u64>,
+    pub(crate) spent: SpentOnLookup,
+}
+
+impl NameLookup {
+    /// Whether the private answer equals the data in the clear.
+    pub(crate) fn right(&self) -> bool {
+        self.entry == self.expected
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        self.spent.json(json!({ "name": self.name, "entry": self.entry, "right": self.right() }))
+    }
+}
+
+/// A proof that was fetched and verified.
+pub(crate) struct Proof {
+    pub(crate) entry: u64,
+    /// Text of the proof, in the format of `c2sp.org/tlog-proof`.
+    pub(crate) text: String,
+    pub(crate) lookups: usize,
+    pub(crate) up: u64,
+    pub(crate) down: u64,
+    /// Bytes of the hints of all tables, fetched once.
+    pub(crate) once: u64,
+    /// Time from the request to the verified proof.
+    pub(crate) took: Duration,
+}
+
+impl Proof {
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "entry": self.entry,
+            "text": self.text,
+            "lookups": self.lookups,
+            "up_bytes": self.up,
+            "down_bytes": self.down,
+            "once_bytes": self.once,
+            "ms": self.took.as_secs_f64() * 1e3,
+        })
+    }
+}
+
+impl LogServer {
+    /// Looks up names, one request each.
+    pub(crate) fn look_up(
+        &self,
+        sample: &Sample,
+        names: &[String],
+        screen: Screen,
+    ) -> Result<Vec<NameLookup>> {
+        let bars = Arc::new(screen.bars());
+        let table = Table::connect(&self.url(), NAMES)
+            .pin(self.names.public_key)
+            .cache_dir(&self.cache)
+            .progress(connect_args::on(&bars))
+            .open();
+        bars.finish();
+        let mut table = table?;
+        names.iter().map(|name| look_up(&mut table, sample, name)).collect()
+    }
+
+    /// Fetches the proof of an entry privately and verifies it against the log's key, for the entry
+    /// in the clear.
+    pub(crate) fn prove(&self, sample: &Sample, entry: u64) -> Result<Proof> {
+        let opened = Stack::connect(&self.url(), PROOFS)
+            .pin(self.pin)
+            .cache_dir(&self.cache)
+            .configure(|table| table.state_in_memory())
+            .open();
+        let mut stack = opened?;
+        let of = usize::try_from(entry).ok().and_then(|entry| sample.entries.get(entry));
+        let leaf =
+            of.ok_or_else(|| Failure::internal("the table of names has an entry that does not exist"))?.leaf;
+        let began = Instant::now();
+        let text = merkle::prove(&mut stack, &self.log_key, entry, leaf)?;
+        let took = began.elapsed();
+        let stats = || stack.tables().iter().map(|table| table.stats());
+        Ok(Proof {
+            entry,
+            text,
+            lookups: stack.tables().len(),
+            up: stats().map(|stats| stats.query_requests.up).sum(),
+            down: stats().map(|stats| stats.query_requests.down).sum(),
+            once: stats().map(|stats| stats.artifacts.down).sum(),
+            took,
+        })
+    }
+}
+
+fn look_up(table: &mut Table, sample: &Sample, name: &str) -> Result<NameLookup> {
+    let value = table.find(name)?;
+    let number = |value: Vec<u8>| {
+        let text = table.catalog().value.show(&value);
+        text.parse().map_err(|_| Failure::internal(format!("{text:?} is not an index of an entry")))
+    };
+    let entry = value.map(number).transpose()?;
+    Ok(NameLookup {
+        name: name.to_owned(),
+        entry,
+        expected: sample.entry_of(name),
+        spent: SpentOnLookup::last(table)?,
+    })
+}
+
+/// Number of lines of a proof that are shown.
+const LINES: usize = 5;
+
+fn say_data(screen: Screen, sample: &Sample) -> Result<()> {
+    screen.say(
+        "\nWhich entry of a Certificate Transparency log has a certificate for a name, and is it really in the log?\n\
+         Looked up without revealing the name.\n",
+    )?;
+    let root = sample.root.to_string();
+    screen.say(format!(
+        "Log        {}: the first {} entries of a real log, of 3 May 2025.\n           \
+         Every leaf hash matches the published one; root {}...\n           \
+         The sample has no signed checkpoint: a key created just now signs it.\n\
+         Names      {} domain names, each with the first entry that has it",
+        sample.path.display(),
+        units::count(sample.entries.len() as u64),
+        root.get(..16).unwrap_or(&root),
+        units::count(sample.names.len() as u64),
+    ))
+}
+
+fn say_staged(screen: Screen, stage: &LogServer) -> Result<()> {
+    let names = &stage.names.summary;
+    screen.say(format!(
+        "Encode     by name: {} rows of {} bytes, of which a lookup fetches two, in {}\n           \
+         proofs: {}, {} tables of hashes (a table for each color of the tree), in {}\n\
+         Serve      {}\n",
+        units::count(names.rows),
+        names.row_bytes,
+        units::time(stage.names.took),
+        stage.layer,
+        stage.tables,
+        units::time(stage.took),
+        stage.url(),
+    ))
+}
+
+fn say_found(screen: Screen, found: &[NameLookup]) -> Result<()> {
+    let columns =
+        "name | answer | correct | >client ms | >server ms | >round trip ms | >bytes up | >bytes down";
+    let answer = |entry: Option<u64>| entry.map_or("not found".to_owned(), |entry| format!("entry {entry}"));
+    let rows = found.iter().map(|found| {
+        vec![
+            found.name.clone(),
+            answer(found.entry),
+            if found.right() { "yes".to_owned() } else { format!("NO: {}", answer(found.expected)) },
+            units::millis(found.spent.client),
+            units::millis(found.spent.pass),
+            units::millis(found.spent.round_trip),
+            units::count(found.spent.up),
+            units::count(found.spent.down),
+        ]
+    });
+    screen.say(grid::grid(columns, rows))?;
+    screen
+        .say("\nA missing name is looked up like any other, and only the client learns that it is missing.\n")
+}
+
+fn say_proved(screen: Screen, proof: &Proof) -> Result<()> {
+    screen.say(format!(
+        "Proof that entry {} is in the log: {} lookups, one in each table, {} up and {} down,\n\
+         {} of hints once, {}. Verified with the key of the log:\n",
+        proof.entry,
+        proof.lookups,
+        units::bytes(proof.up),
+        units::bytes(proof.down),
+        units::bytes(proof.once),
+        units::time(proof.took),
+    ))?;
+    let lines: Vec<&str> = proof.text.lines().collect();
+    for line in lines.iter().take(LINES) {
+        screen.say(format!("   {line}"))?;
+    }
+    screen.say(format!("   ... {} lines in total", lines.len()))
+}

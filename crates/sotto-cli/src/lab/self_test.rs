@@ -1,0 +1,74 @@
+//! `sotto self-test`: whether this build, on this machine, makes the recorded bytes.
+
+use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::screen::Screen;
+use serde_json::json;
+use sotto_binding::vector::{VectorError, replay};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const EXAMPLE: &str = "\
+Vectors are recorded lookups (spec/vectors). Each is replayed without a network: this build must make the \
+same requests, and recover the same row.
+
+Example:
+  sotto self-test spec/vectors/*.json";
+
+/// Arguments of `sotto self-test`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct SelfTest {
+    /// Vectors: .json files, each with its .bin file beside it
+    #[arg(value_name = "VECTOR", required = true)]
+    files: Vec<PathBuf>,
+}
+
+impl SelfTest {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        for file in &self.files {
+            let vector = read(file)?;
+            let begun = Instant::now();
+            let replayed = replay(&vector).map_err(|error| failed(file, &error))?;
+            let (name, ms) = (file.display().to_string(), begun.elapsed().as_secs_f64() * 1e3);
+            screen.say(format!(
+                "{name}: {}, {} requests, as recorded ({ms:.0} ms)",
+                replayed.scheme, replayed.requests
+            ))?;
+            screen.report(&json!({
+                "vector": name,
+                "scheme": replayed.scheme,
+                "row": replayed.row,
+                "requests": replayed.requests,
+                "milliseconds": ms,
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a vector's text, followed by the bytes of the file next to it, if there is one.
+fn read(file: &Path) -> Result<Vec<u8>> {
+    let mut vector = fs::read(file).doing("reading", file)?;
+    let binary = file.with_extension("bin");
+    match fs::read(&binary) {
+        Ok(bytes) if binary != *file => vector.extend(bytes),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(Failure::file("reading", &binary, &error));
+        }
+        _ => {}
+    }
+    Ok(vector)
+}
+
+fn failed(file: &Path, error: &VectorError) -> Failure {
+    let exit = match error {
+        VectorError::NotAVector { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => {
+            Exit::Input
+        }
+        VectorError::UnknownScheme { .. } => Exit::Params,
+        _ => Exit::Internal,
+    };
+    Failure::new(exit, format!("{}: {error}", file.display())).fix(error.fix())
+}

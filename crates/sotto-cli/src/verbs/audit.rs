@@ -1,0 +1,229 @@
+//! `sotto audit`: what anyone can verify of a publisher or a server, and show to others: whether a
+//! table's rows are those that its catalog commits to, and the stored evidence against publishers
+//! that showed different people different documents.
+
+use crate::connect_args::default_cache;
+use crate::download;
+use crate::failure::{Failure, FileContext, Result};
+use crate::screen::Screen;
+use crate::screen::progress::ProgressLine;
+use clap::Subcommand;
+use serde_json::{Value, json};
+use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
+use sotto_client::cache::Cache;
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_core::{Artifact, Epoch, SchemeEntry};
+use sotto_db::{ImageFile, PathKind, TableDir, audit};
+use sotto_wire::routes;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLE: &str = "\
+A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows \
+of a directory, or of a server whose rows are public, and computes the root again. A server does the same \
+before it serves a table.
+
+A client refuses two catalogs of one epoch under one key, and two forks of a publisher's log, and stores \
+both with their signatures. `sotto audit evidence` exports them to files that others can verify, each pair \
+with a sentence that says what it proves.
+
+Example:
+  sotto audit rows tables/words
+  sotto audit rows https://lookup.example --table hints
+  sotto audit evidence --out evidence";
+
+/// Arguments of `sotto audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Compare all rows of a table with the root that its publisher signed
+    Rows(AuditRows),
+    /// Export evidence of publishers that signed contradicting catalogs or logs
+    Evidence(Evidence),
+}
+
+impl Audit {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        match self.verb {
+            Verb::Rows(verb) => verb.run(screen),
+            Verb::Evidence(verb) => verb.run(screen),
+        }
+    }
+}
+
+/// Arguments of `sotto audit rows`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuditRows {
+    /// Directory of a table or stack, or address of a server
+    #[arg(value_name = "DIR|URL")]
+    target: String,
+    /// Table of a server or stack [default: all of a stack]
+    #[arg(long, value_name = "NAME")]
+    table: Option<TableName>,
+    /// Epoch of a table's directory [default: the newest]
+    #[arg(long, value_name = "N")]
+    epoch: Option<u64>,
+    /// Accept only a table signed by this key
+    #[arg(long, value_name = "sotto-pk:...")]
+    pin: Option<PublicKey>,
+}
+
+impl AuditRows {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let bars = screen.bars();
+        let audited = match crate::is_url(&self.target) {
+            true => vec![self.remote(&bars)?],
+            false => self.local(&bars)?,
+        };
+        bars.finish();
+        for (catalog, _) in &audited {
+            screen.say(format!(
+                "table {}, epoch {}: all {} rows match the signed root {}",
+                catalog.table, catalog.epoch, catalog.rows, catalog.rows_root.root
+            ))?;
+        }
+        let tables: Vec<Value> = audited.iter().map(|(catalog, key)| report(catalog, key)).collect();
+        screen.report(&json!({ "audited": tables }))
+    }
+
+    fn local(&self, bars: &ProgressLine) -> Result<Vec<(Catalog, PublicKey)>> {
+        let target = Path::new(&self.target);
+        let stack = match PathKind::of(target)? {
+            PathKind::Stack(stack) => Some(stack),
+            PathKind::Foreign(..) | PathKind::ForeignFile => {
+                return Err(Failure::usage("tables of Apple's lookups are not signed and have no root")
+                    .fix("compare every byte with the file's digests: `sotto inspect --verify`"));
+            }
+            _ => None,
+        };
+        let dirs = match (stack, &self.table) {
+            (Some(stack), Some(name)) => vec![stack.table(name)],
+            (Some(stack), None) => {
+                let (_, document) = stack.read()?;
+                document.shards.iter().map(|shard| stack.table(&shard.table)).collect()
+            }
+            (None, Some(_)) => {
+                let text = "--table does not apply to the directory of a table";
+                return Err(Failure::usage(text).fix("omit --table"));
+            }
+            (None, None) => vec![target.to_owned()],
+        };
+        dirs.iter().map(|dir| self.image(dir, bars)).collect()
+    }
+
+    fn image(&self, dir: &Path, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
+        let dir = TableDir::open(dir)?;
+        let image: Arc<ImageFile> = match self.epoch {
+            Some(epoch) => dir.open_epoch(Epoch(epoch)),
+            None => dir.open_latest(),
+        }?;
+        let (catalog, key) = (image.catalog(), image.signed_catalog().public_key());
+        self.check_key(key)?;
+        audit::audit(scheme(catalog)?, &image, &|at| bars.watch(None, at), &|| true)?;
+        Ok((catalog.clone(), key))
+    }
+
+    /// Audits a server, of which only public rows can be read.
+    fn remote(&self, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
+        let refuse = |error: CatalogError| Failure::from(error);
+        let Some(name) = &self.table else {
+            return Err(Failure::usage("no table of the server is given").fix("give --table NAME"));
+        };
+        let mut server = HttpTransport::new(&self.target, &HttpSettings::default())?;
+        let body = download::catalog(&mut server, &routes::table(name.as_str(), self.epoch.map(Epoch)))?;
+        let signed = SignedCatalog::parse(&body).map_err(refuse)?;
+        let catalog = signed.verify(self.pin.as_ref()).map_err(refuse)?;
+        let Some(rows) = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows) else {
+            let text = format!("rows of table {name} are not public");
+            return Err(Failure::usage(text)
+                .fix("run this on the directory of the table, or look rows up with --require-row-proofs"));
+        };
+        let entry = scheme(&catalog)?;
+        let path = std::env::temp_dir();
+        let mut file = tempfile::tempfile().doing("making a file in", &path)?;
+        download::whole(&mut server, rows, bars, &mut |chunk| {
+            file.write_all(chunk).doing("writing into", &path)
+        })?;
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        match audit::is_committed(entry, &catalog, &file, &path, &watch)? {
+            true => Ok((catalog, signed.public_key())),
+            false => Err(Failure::peer(format!(
+                "the rows that {} serves for table {name} do not match the signed root",
+                self.target
+            ))
+            .fix("do not use this server, and tell the publisher")),
+        }
+    }
+
+    fn check_key(&self, found: PublicKey) -> Result<()> {
+        match self.pin.filter(|pinned| *pinned != found) {
+            Some(pinned) => Err(CatalogError::WrongKey { pinned, found }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry> {
+    sotto_registry::find(&catalog.scheme)
+        .ok_or_else(|| Failure::usage(format!("scheme {:?} is not in this build", catalog.scheme)))
+}
+
+fn report(catalog: &Catalog, key: &PublicKey) -> Value {
+    json!({
+        "table": catalog.table, "epoch": catalog.epoch, "rows": catalog.rows, "rows_root": catalog.rows_root,
+        "public_key": key.to_string(),
+    })
+}
+
+/// Arguments of `sotto audit evidence`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Evidence {
+    /// Folder for the exported files; created if missing
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Folder of the client's cache [default: sotto/ in the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+impl Evidence {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let folder = self.cache.map_or_else(default_cache, Ok)?;
+        if !folder.is_dir() {
+            return Err(Failure::missing(format!("no such cache: {}", folder.display()))
+                .fix("give the cache of `sotto get` with --cache DIR"));
+        }
+        let cached = |error| Failure::from(error);
+        let all = Cache::open(&folder).and_then(|cache| cache.evidence()).map_err(cached)?;
+        fs::create_dir_all(&self.out).doing("making", &self.out)?;
+        let write = |name: &str, bytes: &[u8]| {
+            let path = self.out.join(name);
+            fs::write(&path, bytes).doing("writing", &path)
+        };
+        let mut evidence = Vec::new();
+        for one in &all {
+            let (name, statement) = (one.name(), one.statement());
+            let files = [format!("{name}.first"), format!("{name}.other"), format!("{name}.txt")];
+            let texts = [one.first.as_slice(), one.other.as_slice(), &[statement.as_bytes(), b"\n"].concat()];
+            files.iter().zip(texts).try_for_each(|(name, bytes)| write(name, bytes))?;
+            screen.say(format!("{name}: {statement}"))?;
+            evidence.push(
+                json!({ "publisher": one.publisher.to_string(), "files": files, "statement": statement }),
+            );
+        }
+        if all.is_empty() {
+            screen.say("no evidence in this cache")?;
+        }
+        let evidence = json!({ "evidence": evidence });
+        write("evidence.json", format!("{evidence:#}\n").as_bytes())?;
+        screen.report(&evidence)
+    }
+}

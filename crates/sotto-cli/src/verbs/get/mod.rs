@@ -1,0 +1,314 @@
+//! `sotto get`: looks up rows. The server learns that there was a lookup, of how much and when, but
+//! not of what.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `batch` | several lookups in rounds over a stack |
+//! | [`stream`] | a row of many megabytes, written to a file while it arrives |
+
+mod batch;
+mod stream;
+
+use crate::apple::get::{AppleArgs, AppleCall};
+use crate::connect_args::{ConnectArgs, EventLog, TableOrStack};
+use crate::failure::{Failure, Result};
+use crate::lookups::{PrintedResult, RequestedLookups, RowList, all};
+use crate::screen::progress::StageUnit;
+use crate::screen::{Screen, grid, units};
+use crate::{connect_args, lookups, table_summary};
+use serde_json::json;
+use sotto_client::Table;
+use sotto_client::session::Trust;
+use sotto_client::table::LookupStats;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const EXAMPLE: &str = "\
+Example:
+  sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
+  sotto get --server https://lookup.example --table blocked --key example.com --key example.org
+  sotto get --server https://lookup.example --table blocked --keys-file domains.txt
+  sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
+  sotto get --server https://lookup.example --table blooms --bit 123456789
+  sotto get --server https://one.example --server https://other.example --table people --row 7
+  sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4
+  sotto get --apple https://lookup.example --use-case callers --key +15550001234";
+
+const DETAILS: &str = "\
+A symmetric table (`sotto encode --symmetric`) takes one evaluation per row, after the lookup. The server \
+sees how many evaluations a client makes, and may limit them.
+
+A key that the table does not have is reported as missing; the server sees no difference. Any number of \
+rows and keys may be given, such as a file of 10,000 keys. A request carries as many as fit (64 rows or 32 \
+keys of most tables), and all requests are sent, whatever the result of an earlier one. The server sees \
+how many requests there are and how many queries are in each, so it learns how many rows or keys were \
+looked up, but not which. A stack for batches (`sotto encode --batch`) also hides how many lookups a round \
+has: every round queries all of its tables, and only the number of rounds is visible.
+
+Hints for download are fetched once per epoch and cached. The cache also remembers the public key and the \
+newest epoch of each table, and another key or an older epoch is refused from then on. Whoever can read \
+the cache learns which tables were used, but not which rows.
+
+Schemes such as fspiral register evaluation keys with the server. Calls within an hour share them, for up \
+to 256 queries, so the server can link these calls to one client; it does not see what they look up. \
+--fresh-keys makes a call that cannot be linked by its keys. Stored keys lie encrypted in the cache, and \
+the key that decrypts them in a file of its own that only you can read (mode 0600; on systems without \
+modes, as its folder allows). Whoever copies the cache without that file learns no keys. Whoever has both, \
+and recorded your traffic, learns what was looked up under those keys: where that matters, delete both, or \
+use --fresh-keys.
+
+A busy server, or another call that uses the same state, is waited for as long as --max-wait says.
+
+Schemes such as dpf query two servers, and hide a row from each as long as the two do not collude. Give \
+--server twice, server 0 first, and use servers of different operators: an operator of both would see \
+every lookup. The same server given twice is refused, but no program can tell who operates a server.
+
+Schemes such as s3pir make hints on this machine from all rows of the table, and each query spends one. \
+Hints lie in the state folder (`sotto inspect --state` shows how many queries are left). A copy of that \
+folder, a restored backup or a cloned machine would spend hints twice and so reveal lookups. This is \
+detected by a fingerprint of the files and by a rollback counter in a second folder, and the hints are \
+made again. A machine that is rolled back as a whole, counter included, is not detected: keep the counter \
+(--rollback-dir) on a disk that is not restored with it, or delete the state.
+
+Once less than a quarter of the hints is left, each call makes a part of the next ones during its lookup, \
+and the next call continues. A call waits for all of them only if none are left, or with --refill. `sotto \
+prepare` makes them all at once, in advance.
+
+With --apple, lookups go to a server of Apple's private lookups (`sotto serve --apple`), as a phone makes \
+them: the client fetches the configuration, uploads its keys if the server has none, and sends its \
+queries. Keys, and the random user name without --user, are stored and expire like all registered keys. \
+Neither answers nor the configuration are proved. The configuration may divide the table into shards, and \
+a query names the shard of its key: more than one shard is refused before anything is sent, unless \
+--max-shards allows that many. What each server may have learned is recorded permanently in the state \
+folder: a server that later names other shards, or does so in another use case, would learn more about the \
+same key. Such a change is refused until --accept-shards names it.
+
+With --user-token each request carries a token. Tokens are fetched 32 at a time and stored encrypted in \
+the cache, so that the issuer cannot link a request to a user by its time. The first call fetches tokens \
+before its lookup, and a call that leaves fewer than eight fetches more after it: those two calls the \
+issuer can link. To keep fetching and lookups apart, use --fetch-tokens from a timer, and --stored-tokens. \
+Without a cache each call fetches a batch of its own.";
+
+/// Maximum time that the end of a command takes to save hints that are being prepared.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// Arguments of `sotto get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
+pub(crate) struct Get {
+    #[command(flatten)]
+    remote: ConnectArgs,
+    /// Row numbers, counted from 0: 7, or 7,9, or 5..9, which is 5 to 8; repeatable
+    #[arg(long = "row", visible_alias = "index", value_name = "N")]
+    #[arg(required_unless_present_any = ["bits", "keys", "keys_file", "fetch_tokens"])]
+    rows: Vec<RowList>,
+    /// Bit numbers, counted over all rows, from the least significant bit of each byte; lists as
+    /// for --row
+    #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "keys_file", "stream"])]
+    bits: Vec<RowList>,
+    /// Key of a keyword table, or key within a range, such as an address; repeatable
+    #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
+    keys: Vec<String>,
+    /// File of keys, one per line; - for standard input
+    #[arg(long, value_name = "FILE")]
+    keys_file: Option<PathBuf>,
+    /// Fetch one row unit by unit and write it to a file, for rows of many megabytes
+    #[arg(long, requires = "output")]
+    stream: bool,
+    /// File for the row of --stream; it appears when the row is complete
+    #[arg(short, long, value_name = "FILE", requires = "stream")]
+    output: Option<PathBuf>,
+    /// After the lookup, refill the hints if less than a quarter is left
+    #[arg(long)]
+    refill: bool,
+    // The last one: its heading is that of all arguments after it.
+    #[command(flatten)]
+    apple: AppleArgs,
+}
+
+impl Get {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let mut keys = lookups::options(&self.keys);
+        if let Some(file) = &self.keys_file {
+            keys.extend(lookups::keys(file)?);
+        }
+        let requested = RequestedLookups { rows: all(&self.rows), bits: all(&self.bits), keys };
+        if let Some(url) = self.apple.url() {
+            let (args, remote, requested) = (&self.apple, &self.remote, &requested);
+            return AppleCall { url, args, remote, requested }.run(screen);
+        }
+        let bars = Arc::new(screen.bars());
+        if let (true, Some(file)) = (self.stream, &self.output) {
+            return self.stream(screen, &bars, file, &requested);
+        }
+        let events = EventLog::default();
+        let mut table = match self.remote.open_either(&bars, &events)? {
+            TableOrStack::Table(table) => *table,
+            TableOrStack::Stack(mut batch) => {
+                bars.finish();
+                return self.round(screen, &mut batch, &events, &requested);
+            }
+        };
+        bars.at("querying", 0, 0, StageUnit::Share);
+        let looked_up = table.get_each(&requested.lookups()).map_err(Failure::from);
+        if self.refill && looked_up.is_ok() {
+            connect_args::refill(&mut table)?;
+        }
+        bars.finish();
+        let happened = events.print(screen)?;
+        let answers = requested.answers(table.catalog().value, looked_up?);
+        requested.print(screen, &answers)?;
+        if let Some(last) = table.last_lookup() {
+            screen.say(facts(&table, last))?;
+            let mut report = report(&self.remote.servers, &table, last, &answers);
+            if let Some(object) = report.as_object_mut() {
+                object.insert("budget".to_owned(), connect_args::budget(&table).into());
+                object.insert("events".to_owned(), happened.into());
+            }
+            screen.report(&report)?;
+        }
+        // The rows were printed. Progress on the next hints is for the next call.
+        table.pause(MAX_WAIT).map(drop)?;
+        requested.check(&answers)
+    }
+}
+
+fn trust(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Pinned => "the pinned key",
+        Trust::Remembered => "the key remembered from earlier calls",
+        Trust::FirstUse => "the first key seen; give --pin to verify it",
+    }
+}
+
+fn verified(table: &Table) -> &'static str {
+    match table.session().is_verified() {
+        true => "each row, against the signed root",
+        false => "no: the table has no row proofs",
+    }
+}
+
+fn facts(table: &Table, last: &LookupStats) -> String {
+    let stats = table.stats();
+    let who = if last.servers.len() > 1 { "slowest server" } else { "server" };
+    let server = last.timing().map(|timing| {
+        format!(
+            " ({who} {}, of which {} queued)",
+            units::time(timing.queue + timing.pass),
+            units::time(timing.queue)
+        )
+    });
+    let keys = match (stats.keys.up, stats.hint_requests.down) {
+        (0, 0) if table.session().sizes().keys_bytes > 0 => "nothing (keys of an earlier call)".to_owned(),
+        (0, 0) => "nothing".to_owned(),
+        (0, hints) => format!("{} of requested hints", units::bytes(hints)),
+        (up, _) => format!("{} of keys up", units::bytes(up)),
+    };
+    let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
+        (0, _, 0) => keys,
+        (0, _, cached) => format!("nothing ({} from the cache)", units::bytes(cached)),
+        (down, 0, _) => units::bytes(down),
+        (down, patched, _) => {
+            format!("{} (a delta for {} in the cache)", units::bytes(down), units::bytes(patched))
+        }
+    };
+    let opened = last.evaluations.map(|opened| {
+        let what = if opened.count == 1 {
+            "1 evaluation".to_owned()
+        } else {
+            format!("{} evaluations", opened.count)
+        };
+        let (up, down) = (units::bytes(opened.up), units::bytes(opened.down));
+        ("opened by", format!("{what}: {up} up, {down} down, {}", units::time(opened.time)))
+    });
+    let mut facts = vec![
+        ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
+        ("snapshot", table_summary::snapshot(table.catalog().digest())),
+        ("signed by", table.session().public_key().to_string()),
+        ("trusted as", trust(table.trust()).to_owned()),
+        ("verified", verified(table).to_owned()),
+        ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
+        ("once", once),
+        ("left", connect_args::left(table)),
+        (
+            "time",
+            format!(
+                "query {}, round trip {}{}, recover {}",
+                units::time(last.query),
+                units::time(last.round_trip),
+                server.unwrap_or_default(),
+                units::time(last.recover)
+            ),
+        ),
+    ];
+    if last.requests > 1 {
+        let requests = format!(
+            "{} requests with {} queries from this address",
+            units::count(last.requests),
+            units::count(last.queries)
+        );
+        facts.push(("seen", requests));
+    }
+    facts.extend(opened);
+    grid::facts(facts)
+}
+
+fn report(
+    servers: &[String],
+    table: &Table,
+    last: &LookupStats,
+    answers: &[PrintedResult],
+) -> serde_json::Value {
+    let stats = table.stats();
+    let answers: Vec<_> = answers.iter().map(PrintedResult::report).collect();
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let timing = last.timing();
+    let each = servers.iter().zip(&last.servers).map(|(url, share)| {
+        json!({
+            "server": url,
+            "up_bytes": share.up,
+            "down_bytes": share.down,
+            "queue_ms": share.timing.map(|timing| ms(timing.queue)),
+            "pass_ms": share.timing.map(|timing| ms(timing.pass)),
+        })
+    });
+    json!({
+        "table": table.catalog().table,
+        "epoch": last.epoch,
+        "snapshot": table_summary::snapshot(table.catalog().digest()),
+        "public_key": table.session().public_key().to_string(),
+        "trust": match table.trust() {
+            Trust::Pinned => "pinned",
+            Trust::Remembered => "remembered",
+            Trust::FirstUse => "first-use",
+        },
+        "verified": table.session().is_verified(),
+        "answers": answers,
+        "requests": last.requests,
+        "queries": last.queries,
+        "evaluations": last.evaluations.map(|opened| json!({
+            "count": opened.count,
+            "up_bytes": opened.up,
+            "down_bytes": opened.down,
+            "ms": ms(opened.time),
+        })),
+        "up_bytes": last.up,
+        "down_bytes": last.down,
+        "once": {
+            "catalog_bytes": stats.catalog.down,
+            "artifact_bytes": stats.artifacts.down,
+            "cached_bytes": stats.cached_bytes,
+            "patched_bytes": stats.patched_bytes,
+            "keys_bytes": stats.keys.up,
+            "hint_bytes": stats.hint_requests.down,
+        },
+        "query_ms": ms(last.query),
+        "round_trip_ms": ms(last.round_trip),
+        "recover_ms": ms(last.recover),
+        "server_queue_ms": timing.map(|timing| ms(timing.queue)),
+        "server_pass_ms": timing.map(|timing| ms(timing.pass)),
+        "servers": each.collect::<Vec<_>>(),
+        "retries": stats.retries,
+    })
+}

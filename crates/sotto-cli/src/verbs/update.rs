@@ -1,0 +1,211 @@
+//! `sotto update`: makes the next epoch from a file of changed rows, and encodes only what changed.
+
+use crate::failure::{Exit, Failure, Result};
+use crate::publish_args::signing_key;
+use crate::screen::{Screen, grid, units};
+use crate::table_summary::stages_json;
+use crate::table_summary::took;
+use crate::update_args::{NEXT, Update, changes_text};
+use serde::Serialize;
+use serde_json::json;
+use sotto_catalog::{BatchAccess, Stack, TableKind};
+use sotto_db::epoch::KEY;
+use sotto_db::ingest::FileOptions;
+use sotto_db::retention::retain_all;
+use sotto_db::update::{StackSummary, read_stack_update, read_update};
+use sotto_db::{
+    PathKind, Retention, RetentionSummary, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock,
+    retain,
+};
+use std::time::Duration;
+
+impl Update {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let dir = TableDir::open(&self.dir)?;
+        let header = match (self.header, self.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        let stack = match PathKind::of(&self.dir)? {
+            PathKind::Foreign(..) => return self.apple(&dir, header, screen),
+            PathKind::Stack(stack) => Some(stack),
+            _ => None,
+        };
+        // Before the lock, which a directory without a table should not get.
+        let kind = match &stack {
+            Some(stack) => stack_kind(&stack.read()?.1),
+            None => dir.open_latest()?.catalog().kind.clone(),
+        };
+        let columns = self.columns(&kind)?;
+        // A new key could not sign this table's next epoch, and would take the place of the lost
+        // one.
+        let path = self.signing_key.clone().unwrap_or_else(|| self.dir.join(KEY));
+        if !path.exists() {
+            return Err(Failure::missing(format!("no such signing key: {}", path.display()))
+                .fix("give the key that signed the table, since clients refuse any other"));
+        }
+        let key = signing_key(&dir, Some(&path))?;
+        let lock = dir.lock()?;
+        let options = UpdateOptions {
+            file: FileOptions { format: self.format, delimiter: self.delimiter, header },
+            columns,
+            delete: self.delete.clone(),
+            encoding: self.encoding,
+            threads: self.threads,
+            lifetime: self.publish.given_lifetime(),
+            key: &key,
+        };
+        match &stack {
+            Some(stack) => self.stack(stack, &options, screen),
+            None => self.table(&lock, &options, screen),
+        }
+    }
+
+    fn table(&self, lock: &WriteLock, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
+        let scheme = lock.dir().open_latest()?.catalog().scheme.clone();
+        let entry = sotto_registry::find(&scheme).ok_or_else(|| {
+            Failure::new(Exit::Params, format!("scheme {scheme} of the table is not in this build"))
+                .fix("use a build of sotto that has the scheme")
+        })?;
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let update = read_update(entry, lock, &self.changes, options, &watch)?;
+        self.announce(update.tally(), &update.remarks(), screen)?;
+        if self.dry_run {
+            return Ok(());
+        }
+        let done = update.apply(&watch)?;
+        let retained = self.retention().map(|retention| retain(lock, retention, &watch)).transpose()?;
+        let stages = bars.finish();
+        screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
+        screen.say(grid::facts(lines(&done, &stages)))?;
+        self.end(&done, retained.as_ref(), options, &stages, screen)
+    }
+
+    /// Updates a stack: each table that changes, and then the stack itself.
+    fn stack(&self, dir: &StackDir, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
+        let update = update?;
+        self.announce(update.tally(), &update.remarks(), screen)?;
+        if self.dry_run {
+            return Ok(());
+        }
+        let done = update.apply(&watch)?;
+        let retained = self.retention().map(|retention| retain_all(dir, retention, &watch)).transpose()?;
+        let stages = bars.finish();
+        screen.say(grid::facts(stack_lines(&done, &stages)))?;
+        self.end(&done, retained.as_ref(), options, &stages, screen)
+    }
+
+    /// Reports the fate of old epochs, writes the log, and prints the next steps and the result.
+    fn end(
+        &self,
+        done: &impl Serialize,
+        retained: Option<&RetentionSummary>,
+        options: &UpdateOptions<'_>,
+        stages: &[(String, Duration)],
+        screen: Screen,
+    ) -> Result<()> {
+        if let Some(RetentionSummary { shrunk, removed, freed_bytes, .. }) = retained {
+            let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
+            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} freed"))?;
+        }
+        let log = self.publish.write(&self.dir, options.key, screen)?;
+        screen.say(NEXT)?;
+        screen.report(&json!({
+            "summary": done,
+            "retained": retained,
+            "public_key": options.key.public().to_string(),
+            "log": log,
+            "stages_s": stages_json(stages),
+        }))
+    }
+
+    fn retention(&self) -> Option<Retention> {
+        self.keep_epochs.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas })
+    }
+}
+
+/// The kind of lookups in a stack.
+fn stack_kind(stack: &Stack) -> TableKind {
+    match BatchAccess::of(stack) {
+        Ok(Some(BatchAccess::Keys(_))) => TableKind::Keyword,
+        Ok(Some(BatchAccess::Rows { kind, .. })) => kind,
+        // Reading the stack reports what is wrong.
+        _ => TableKind::Index,
+    }
+}
+
+fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
+    let (changed, tables) = (done.tables_changed, done.tables);
+    let mut lines = vec![
+        ("epoch", format!("{}, from {}", done.epoch, done.from_epoch)),
+        ("rows", format!("{} changed, in {changed} of {tables} tables", units::count(done.rows_changed))),
+        ("clients fetch", clients_need(done.client_bytes, done.artifact_bytes)),
+        ("written", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
+    ];
+    if done.stored_rows_bytes > 0 {
+        lines.push((
+            "stored",
+            format!("{} of rows, for the next update", units::bytes(done.stored_rows_bytes)),
+        ));
+    }
+    lines.push(("time", took(done.total_seconds, stages)));
+    lines
+}
+
+fn clients_need(bytes: u64, whole: u64) -> String {
+    match whole {
+        0 => "nothing: the scheme has no hint".to_owned(),
+        _ => format!("{} (complete hints: {})", units::bytes(bytes), units::bytes(whole)),
+    }
+}
+
+fn written_anew(done: &UpdateSummary) -> String {
+    let bytes = units::bytes(done.written_bytes);
+    match done.reencoded {
+        true => format!("{bytes}, all of it with a new mask, since many rows changed"),
+        false => format!("{bytes}; the rest was copied"),
+    }
+}
+
+fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
+    let delta = done.delta_bytes.map_or_else(|| "none".to_owned(), units::bytes);
+    let mut lines = vec![
+        ("epoch", format!("{}, from {}", done.epoch, done.from_epoch)),
+        ("rows", rows(done)),
+        (
+            "clients fetch",
+            format!(
+                "{} (delta {delta}; complete hint: {})",
+                units::bytes(done.client_bytes),
+                units::bytes(done.artifact_bytes)
+            ),
+        ),
+        ("written", written_anew(done)),
+    ];
+    if let Some(keys) = &done.keys {
+        lines.insert(1, ("keys", changes_text(keys)));
+        lines.push((
+            "stored",
+            format!("{} of rows, for the next update", units::bytes(done.stored_rows_bytes)),
+        ));
+    }
+    lines.push(("time", took(done.total_seconds, stages)));
+    lines
+}
+
+fn rows(done: &UpdateSummary) -> String {
+    let records = units::count(done.records_changed);
+    match done.keys {
+        Some(_) => format!("{} changed, in {records} records", units::count(done.rows_changed)),
+        None => format!(
+            "{} given, {} new, in {records} records",
+            units::count(done.rows_changed),
+            units::count(done.rows_appended)
+        ),
+    }
+}
