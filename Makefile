@@ -134,7 +134,7 @@ vectors: toolchain ## record the lookups of spec/vectors anew, and read them wit
 
 # `unit` compares these too. Of all that is built, only the tests that write.
 ledger: toolchain ## write ledger/ anew: what the project offers, as text that a review reads
-	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test cli --test server --test ledger -- ledger
+	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test cli --test guests --test ledger -- ledger
 	git status --short ledger
 
 # Nor are these two, which are lanes of `.ci/nightly`.

@@ -2,6 +2,7 @@
 
 use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
+use sotto_guest_server::GuestConfig;
 use sotto_server::{RunningServer, ServerConfig, TableConfig};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ pub(crate) fn serve(
             drain_seconds: DRAIN_SECONDS,
             ..ServerConfig::default()
         };
-        Ok(sotto_server::Server::start(&config)?)
+        Ok(GuestConfig::default().start(&config, |_| ())?)
     })?;
     let scheme = if running.is_https { "https" } else { "http" };
     let (url, admin_url) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));

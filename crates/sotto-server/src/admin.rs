@@ -3,7 +3,7 @@
 mod guard;
 
 use crate::backup::{BackupError, BackupSummary};
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use crate::served_table::TableStatus;
 use crate::service::Service;
 use axum::extract::State;
@@ -27,7 +27,7 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .route("/drain", post(|service| drain(service, true)))
         .route("/backup", post(backup))
         .route("/undrain", post(|service| drain(service, false)))
-        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "no route at this path") })
+        .fallback(|| async { HttpError::new(Code::NoSuchRoute, "no route at this path") })
         .layer(middleware::from_fn_with_state(service.clone(), guard::guard))
         .with_state(service)
 }
@@ -37,10 +37,10 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
 /// others: the response names it.
 async fn ready(State(service): State<Arc<Service>>) -> Response {
     if service.is_stopping() {
-        return Refusal::of(Code::ShuttingDown).into_response();
+        return HttpError::from(Code::ShuttingDown).into_response();
     }
     if service.is_drained() {
-        return Refusal::new(Code::ShuttingDown, "the server is drained by its operator").into_response();
+        return HttpError::new(Code::ShuttingDown, "the server is drained by its operator").into_response();
     }
     let (mut text, mut wait) = ("ready\n".to_owned(), 0);
     for table in service.tables.all() {
@@ -58,7 +58,7 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
         0 => text.into_response(),
         wait => {
             let text = text.strip_prefix("ready\n").unwrap_or_default().trim_end().replace('\n', "; ");
-            Refusal(Problem::new(Code::NotReady, text), wait).into_response()
+            HttpError::from(Problem::new(Code::NotReady, text)).after(wait).into_response()
         }
     }
 }
@@ -74,18 +74,11 @@ async fn drain(State(service): State<Arc<Service>>, drained: bool) -> &'static s
     if drained { "drained: /readyz fails, and requests are still answered\n" } else { "ready again\n" }
 }
 
-/// Checks for new epochs now, and reports the result for each table and each use case.
-async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
+/// Checks for new epochs now, and reports the result for each table.
+async fn reload(State(service): State<Arc<Service>>) -> Result<Response, HttpError> {
     let reloading = service.clone();
     let found = tokio::task::spawn_blocking(move || reloading.reload()).await;
-    let (found, use_cases) = found.map_err(|_| Refusal::of(Code::Internal))?;
-    let use_cases = use_cases.into_iter().map(|outcome| {
-        serde_json::json!({
-            "use_case": outcome.use_case,
-            "changed": outcome.changed,
-            "refused": outcome.refused,
-        })
-    });
+    let (found, others) = found.map_err(|_| HttpError::from(Code::Internal))?;
     let tables = found.into_iter().map(|(name, outcome)| {
         let live = service.tables.get(&name).ok().and_then(|table| table.live_now());
         let epochs = live.iter().flat_map(|live| live.all()).filter(|table| table.check().is_ok());
@@ -98,25 +91,25 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
         })
     });
     let mut found = serde_json::Map::from_iter([("tables".to_owned(), tables.collect())]);
-    if service.apple.is_some() {
-        found.insert("use_cases".to_owned(), use_cases.collect());
-    }
+    found.extend(
+        others.into_iter().filter_map(|other| other.report).map(|(key, value)| (key.to_owned(), value)),
+    );
     Ok(Json(found).into_response())
 }
 
 /// Copies the state that outlives a restart, one copy at a time, and reports where the copy is.
-async fn backup(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
+async fn backup(State(service): State<Arc<Service>>) -> Result<Response, HttpError> {
     let copied = tokio::task::spawn_blocking(move || {
         let Ok(_turn) = service.copying.try_lock() else {
-            return Err(Refusal::new(Code::Busy, "another backup is in progress").after(1));
+            return Err(HttpError::new(Code::Busy, "another backup is in progress").after(1));
         };
         crate::backup::copy(&service).map_err(|error| {
             tracing::error!(%error, "the state could not be backed up");
             let code = if matches!(error, BackupError::NoState) { Code::NoSuchRoute } else { Code::Internal };
-            Refusal::from(Problem::new(code, error.to_string()))
+            HttpError::from(Problem::new(code, error.to_string()))
         })
     });
-    let BackupSummary { folder, files } = copied.await.map_err(|_| Refusal::of(Code::Internal))??;
+    let BackupSummary { folder, files } = copied.await.map_err(|_| HttpError::from(Code::Internal))??;
     tracing::info!(files = files.len(), "the state was backed up");
     let files = files.into_iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes }));
     let files: Vec<_> = files.collect();

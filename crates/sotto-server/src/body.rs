@@ -6,8 +6,8 @@
 //! an announced length takes none. So a client can make the server hold no more than what it has
 //! sent.
 
+use crate::http_error::HttpError;
 use crate::memory::MemoryPermit;
-use crate::refusal::Refusal;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// A body that is being read.
-pub(crate) struct BodyReader {
+pub struct BodyReader {
     body: Body,
     read: Vec<u8>,
     /// Memory of `read`.
@@ -41,7 +41,7 @@ impl BodyReader {
         limit: u64,
         time: Duration,
         memory: MemoryPermit,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, HttpError> {
         let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced = length.and_then(|value| value.parse::<u64>().ok());
         if announced.is_some_and(|bytes| bytes > limit) {
@@ -54,7 +54,7 @@ impl BodyReader {
     ///
     /// # Errors
     /// [`Code::TooLarge`], [`Code::TooSlow`], [`Code::Malformed`] if the body ends before.
-    pub(crate) async fn head(&mut self, bytes: usize) -> Result<&[u8], Refusal> {
+    pub(crate) async fn head(&mut self, bytes: usize) -> Result<&[u8], HttpError> {
         while self.read.len() < bytes {
             if !self.more(self.limit).await? {
                 return Err(FrameError::Short.into());
@@ -67,7 +67,7 @@ impl BodyReader {
     ///
     /// # Errors
     /// [`Code::Malformed`] for any other length; otherwise as for [`BodyReader::head`].
-    pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
+    pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, MemoryPermit), HttpError> {
         let wrong = |got| Err(FrameError::Length { got, want: bytes }.into());
         if let Some(announced) = self.announced.filter(|announced| *announced != bytes) {
             return wrong(announced);
@@ -87,7 +87,7 @@ impl BodyReader {
     ///
     /// # Errors
     /// As for [`BodyReader::head`].
-    pub(crate) async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
+    pub async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), HttpError> {
         let expected = self.announced.unwrap_or(self.limit);
         while self.more(expected).await? {}
         Ok(self.taken())
@@ -104,7 +104,7 @@ impl BodyReader {
     ///
     /// # Errors
     /// The errors of `read`.
-    pub(crate) async fn end<T>(mut self, read: Result<T, Refusal>) -> Result<T, Refusal> {
+    pub async fn end<T>(mut self, read: Result<T, HttpError>) -> Result<T, HttpError> {
         if read.is_err() {
             self.drain().await;
         }
@@ -126,11 +126,11 @@ impl BodyReader {
     }
 
     /// Reads a little more of a body of about `expected` bytes. Returns `false` at the end of the body.
-    async fn more(&mut self, expected: u64) -> Result<bool, Refusal> {
+    async fn more(&mut self, expected: u64) -> Result<bool, HttpError> {
         let frame = timeout_at(self.until, self.body.frame()).await;
-        let frame = frame.map_err(|_| Refusal::new(Code::TooSlow, "the body did not arrive in time"))?;
+        let frame = frame.map_err(|_| HttpError::new(Code::TooSlow, "the body did not arrive in time"))?;
         let Some(frame) = frame else { return Ok(false) };
-        let frame = frame.map_err(|_| Refusal::new(Code::Malformed, "the body ended early"))?;
+        let frame = frame.map_err(|_| HttpError::new(Code::Malformed, "the body ended early"))?;
         if let Ok(data) = frame.into_data() {
             if (self.read.len() + data.len()) as u64 > self.limit {
                 return Err(too_large(self.limit));
@@ -143,7 +143,7 @@ impl BodyReader {
 
     /// Takes memory for `more` bytes. It doubles up to that for `expected` bytes, so that
     /// few bytes are copied again.
-    fn reserve(&mut self, more: usize, expected: u64) -> Result<(), Refusal> {
+    fn reserve(&mut self, more: usize, expected: u64) -> Result<(), HttpError> {
         let (len, capacity) = (self.read.len(), self.read.capacity());
         let need = len + more;
         if need <= capacity {
@@ -157,6 +157,6 @@ impl BodyReader {
     }
 }
 
-fn too_large(limit: u64) -> Refusal {
+fn too_large(limit: u64) -> HttpError {
     sotto_wire::Problem::new(Code::TooLarge, format!("expected a body of at most {limit} bytes")).into()
 }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// The address that a connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub struct Peer(pub(crate) IpAddr);
 
 /// A network with limits of its own: an IPv4 address, or the first 64, 56 or 48 bits of an IPv6
 /// address. A /64 is one client; providers assign a /56 or a /48 to one customer, who has 256 or
@@ -97,8 +97,9 @@ impl Peer {
 /// The identity of a request in fair queues and limits. A name that a request gives itself does not
 /// count: a client that invents names would have any number of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Requester {
-    /// The network that a request comes from, by [`Peer::turn_taker`].
+pub enum Requester {
+    /// The network that a request comes from: its IPv4 address, or one of four that stand for a
+    /// customer's IPv6 network.
     Network(IpAddr),
     /// A token that was spent, if requests bring tokens: users of one relay share its address, and
     /// each token was issued to a user with a limited number.

@@ -4,8 +4,8 @@
 
 use crate::StartError;
 use crate::client::{ClientId, Peer};
+use crate::http_error::HttpError;
 use crate::rate_limiter::{Rate, RateLimiter};
-use crate::refusal::Refusal;
 use crate::session_store::count_store::CountStore;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Work done for each client, counted in a unit of the quota's choice. Clients are stored as keyed
 /// hashes, and no longer than their counts matter.
-pub(crate) struct ClientQuota {
+pub struct ClientQuota {
     meter: Mutex<RateLimiter>,
     is_bound: bool,
     count_store: CountStore,
@@ -35,7 +35,7 @@ const AHEAD: u32 = 16;
 
 impl ClientQuota {
     /// A quota that is in memory alone.
-    pub(crate) fn new(rate: Rate, message: &'static str, count_store: &CountStore) -> Self {
+    pub fn new(rate: Rate, message: &'static str, count_store: &CountStore) -> Self {
         let count_store = count_store.without_disk();
         ClientQuota {
             meter: Mutex::new(RateLimiter::new(rate)),
@@ -79,7 +79,7 @@ impl ClientQuota {
     ///
     /// # Errors
     /// [`Code::Busy`].
-    pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
+    pub fn check(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
         self.wait(peer, now).map_or(Ok(()), |wait| Err(self.refusal(wait)))
     }
 
@@ -95,7 +95,7 @@ impl ClientQuota {
     }
 
     /// Adds work that was done for a client.
-    pub(crate) fn add(&self, peer: Peer, amount: u64, now: Instant) {
+    pub fn add(&self, peer: Peer, amount: u64, now: Instant) {
         if self.is_bound {
             let (now, mut meter) = (self.count_store.clock.at(now), self.meter());
             self.count_store.counted(peer).for_each(|counted| meter.add(counted, amount, now));
@@ -107,7 +107,7 @@ impl ClientQuota {
     ///
     /// # Errors
     /// [`Code::Busy`]. Nothing was added then.
-    pub(crate) fn take(&self, peer: Peer, amount: u64, now: Instant) -> Result<(), Refusal> {
+    pub(crate) fn take(&self, peer: Peer, amount: u64, now: Instant) -> Result<(), HttpError> {
         if !self.is_bound {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl ClientQuota {
     }
 
     /// Forgets clients whose quota is full again. Blocks on the disk, if counts are stored there.
-    pub(crate) fn sweep(&self, now: Instant) {
+    pub fn sweep(&self, now: Instant) {
         self.tidy(now, |at, until| at.max(until));
     }
 
@@ -177,10 +177,10 @@ impl ClientQuota {
     }
 
     /// Refuses with the time until there is quota again, so that clients do not retry every second.
-    fn refusal(&self, wait: Duration) -> Refusal {
+    fn refusal(&self, wait: Duration) -> HttpError {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1);
         let message = self.message;
-        Refusal::from(Problem::new(Code::Busy, format!("{message}; the next may come in {seconds} s")))
+        HttpError::from(Problem::new(Code::Busy, format!("{message}; the next may come in {seconds} s")))
             .after(seconds)
     }
 
@@ -225,7 +225,9 @@ mod tests {
     fn so_much_at_once_and_then_with_time() {
         let quota = ClientQuota::new(Rate::per(10, HOUR), "enough", &CountStore::in_memory(0));
         let start = Instant::now();
-        let code = |outcome: Result<(), Refusal>| outcome.err().map(|refusal| (refusal.0.code, refusal.1));
+        let code = |outcome: Result<(), HttpError>| {
+            outcome.err().map(|refusal| (refusal.told().0, refusal.told().2))
+        };
         assert_eq!(code(quota.take(peer(1), 7, start)), None);
         assert_eq!(code(quota.take(peer(1), 4, start)), Some((Code::Busy, 360)));
         assert_eq!(code(quota.take(peer(1), 3, start)), None);
@@ -236,7 +238,7 @@ mod tests {
         any.add(peer(1), 1 << 60, start);
         assert_eq!(code(any.check(peer(1), start)), None);
         let refusal = quota.take(peer(1), 4, start + 4 * HOUR / 10).unwrap_err();
-        assert_eq!(refusal.0.message, "enough; the next may come in 1440 s");
+        assert_eq!(refusal.told().1, "enough; the next may come in 1440 s");
     }
 
     #[test]
@@ -287,7 +289,7 @@ mod tests {
             let again = stored(dir.path(), now);
             assert_eq!(left(&again, 1), 0, "at {now}");
             let refusal = again.take(peer(1), 1, Instant::now()).unwrap_err();
-            assert!(refusal.1 <= 23, "nobody waits for longer either: {}", refusal.1);
+            assert!(refusal.told().2 <= 23, "nobody waits for longer either: {}", refusal.told().2);
             drop(again);
         }
     }

@@ -3,7 +3,7 @@
 //! networks that a provider assigns to one customer have twice and four times as much.
 
 use crate::client::{Network, Peer};
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::Code;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     /// [`Code::Busy`].
-    pub(crate) fn take(self: &Arc<Self>, peer: Peer) -> Result<Permit, Refusal> {
+    pub(crate) fn take(self: &Arc<Self>, peer: Peer) -> Result<Permit, HttpError> {
         self.take_for(peer.networks().map(|network| (network, network.clients())))
     }
 }
@@ -67,17 +67,17 @@ impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
     pub(crate) fn take_for(
         self: &Arc<Self>,
         counted_as: impl Iterator<Item = (K, usize)>,
-    ) -> Result<Permit<K>, Refusal> {
+    ) -> Result<Permit<K>, HttpError> {
         let [all, own] = self.messages;
         let mut taken = self.taken();
         if taken.all >= self.capacity.all {
-            return Err(Refusal::new(Code::Busy, all));
+            return Err(HttpError::new(Code::Busy, all));
         }
         let mut clients = Vec::with_capacity(3);
         for (client, times) in counted_as {
             let has = taken.by_client.get(&client).copied().unwrap_or_default();
             if has >= self.capacity.per_client.saturating_mul(times) {
-                return Err(Refusal::new(Code::Busy, own));
+                return Err(HttpError::new(Code::Busy, own));
             }
             clients.push(client);
         }
@@ -126,7 +126,7 @@ pub(crate) mod tests {
         let (one, other, third) = (peer("192.0.2.1"), peer("2001:db8::1"), peer("192.0.2.3"));
         let three = Capacity { all: 3, per_client: 2 };
         let quota = ConcurrencyLimit::new(three, Gauge::default(), ["all", "own"]);
-        let take = |peer| quota.take(peer).map_err(|refusal| refusal.0.code);
+        let take = |peer| quota.take(peer).map_err(|refusal| refusal.told().0);
         let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
         assert_eq!(take(one).err(), Some(Code::Busy), "a third of one client");
         let others = take(other).ok().unwrap();

@@ -1,19 +1,18 @@
 //! The configuration, one short TOML file. Every key but `tables` has a default, and a command line
 //! may add to `tables`; unknown keys are refused, since a misspelled limit would not be enforced.
 
-mod apple;
 mod defaults;
-mod ohttp;
 
 use crate::StartError;
 use crate::origins::is_origin;
-pub use apple::{AppleConfig, AppleKeys, TokenConfig};
-pub use ohttp::OhttpConfig;
 use serde::Deserialize;
+use sotto_db::PathKind;
 pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use toml::Spanned;
+use toml::de::{DeTable, ValueDeserializer};
 
 /// Configuration of a server.
 ///
@@ -134,17 +133,13 @@ pub struct ServerConfig {
     /// Origins whose pages may make requests in a browser, such as `https://www.example.com`; `*`
     /// for all. By default only pages of this server's own origin may.
     pub allow_origins: Vec<String>,
-    /// Tables of Apple's private lookups, for phones.
-    pub apple: AppleConfig,
-    /// A gateway of Oblivious HTTP, if the server is built with the feature `ohttp`.
-    pub ohttp: Option<OhttpConfig>,
 }
 
 /// Configuration of one table: exactly one of `dir` and `path`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableConfig {
-    /// Directory of a table, of a stack, or of a table of Apple's lookups, checked for new epochs.
+    /// Directory of a table or of a stack, checked for new epochs.
     pub dir: Option<PathBuf>,
     /// Path of a single image file.
     pub path: Option<PathBuf>,
@@ -237,33 +232,43 @@ impl ServerConfig {
     /// # Errors
     /// [`StartError::Config`], with file and line.
     pub fn read(file: &Path) -> Result<Self, StartError> {
+        Ok(ServerConfig::read_with(file, |_| Ok(()))?.0)
+    }
+
+    /// Reads a configuration file as [`ServerConfig::read`] does, after `take` has taken the
+    /// sections of extensions.
+    ///
+    /// # Errors
+    /// [`StartError::Config`], with file and line.
+    pub fn read_with<T>(
+        file: &Path,
+        take: impl FnOnce(&mut ConfigText<'_>) -> Result<T, String>,
+    ) -> Result<(Self, T), StartError> {
         let wrong = |why: String| StartError::Config { file: file.to_owned(), why };
         let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
-        let mut config = ServerConfig::parse(&text).map_err(wrong)?;
+        let (mut config, taken) = ServerConfig::parse_with(&text, take).map_err(wrong)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
-        let users = config.apple.tokens.iter_mut().map(|tokens| &mut tokens.users);
-        let apple = config.apple.use_cases.iter_mut().chain(users).chain(&mut config.apple.reports);
         let folders = config.stacks.iter_mut().chain(&mut config.logs);
         let own = folders.chain(&mut config.state).chain(&mut config.static_dir);
-        for path in tables.chain(tls).chain(own).chain(apple) {
+        for path in tables.chain(tls).chain(own) {
             *path = folder.join(&path);
         }
-        Ok(config)
+        Ok((config, taken))
     }
 
-    /// Moves entries of `tables` to where they belong: folders of stacks to `stacks`, tables of
-    /// Apple's lookups to their use cases. So a folder may be named in `tables` whatever it
-    /// contains.
+    /// Moves folders of stacks from `tables` to `stacks`, and returns the tables of other protocols
+    /// in `tables`. So a folder may be named there whatever it contains.
     ///
     /// # Errors
-    /// [`StartError::Settings`] for a stack or a use case with a role of its own.
-    pub fn recognize(&mut self) -> Result<(), StartError> {
+    /// [`StartError::Settings`] for a table of these with a role of its own.
+    pub fn recognize(&mut self) -> Result<Vec<PathBuf>, StartError> {
+        let mut foreign = Vec::new();
         for table in std::mem::take(&mut self.tables) {
             let path = table.dir.as_deref().or(table.path.as_deref()).unwrap_or(Path::new("")).to_owned();
             // A path that cannot be read is opened like a table, which reports the error.
-            let kind = sotto_db::PathKind::of(&path).unwrap_or(sotto_db::PathKind::File);
+            let kind = PathKind::of(&path).unwrap_or(PathKind::File);
             match kind.other_title() {
                 Some(title) if table.role.is_some() => {
                     return Err(StartError::Settings(format!(
@@ -271,12 +276,12 @@ impl ServerConfig {
                         path.display()
                     )));
                 }
-                Some(_) if matches!(kind, sotto_db::PathKind::Stack(_)) => self.stacks.push(path),
-                Some(_) => self.apple.use_cases.push(path),
+                Some(_) if matches!(kind, PathKind::Stack(_)) => self.stacks.push(path),
+                Some(_) => foreign.push(path),
                 None => self.tables.push(table),
             }
         }
-        Ok(())
+        Ok(foreign)
     }
 
     /// Parses and checks the text of a configuration.
@@ -284,9 +289,24 @@ impl ServerConfig {
     /// # Errors
     /// A message for a person, with the line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config: ServerConfig = toml::from_str(text).map_err(|e| e.to_string())?;
+        Ok(ServerConfig::parse_with(text, |_| Ok(()))?.0)
+    }
+
+    /// Parses and checks the text of a configuration, after `take` has taken the sections of
+    /// extensions.
+    ///
+    /// # Errors
+    /// A message for a person, with the line.
+    pub fn parse_with<T>(
+        text: &str,
+        take: impl FnOnce(&mut ConfigText<'_>) -> Result<T, String>,
+    ) -> Result<(Self, T), String> {
+        let mut rest = ConfigText { text, table: DeTable::parse(text).map_err(|e| e.to_string())? };
+        let taken = take(&mut rest)?;
+        let config = ServerConfig::deserialize(toml::Deserializer::from(rest.table));
+        let config = config.map_err(|error| described(error, text))?;
         config.check()?;
-        Ok(config)
+        Ok((config, taken))
     }
 
     /// Checks the rules that the types do not express.
@@ -318,14 +338,8 @@ impl ServerConfig {
             ("batch.max_queries", self.batch.max_queries as u64),
             ("scan_budget.burst_seconds_per_client", self.scan_budget.burst_seconds_per_client),
             ("scan_budget.burst_seconds", self.scan_budget.burst_seconds),
-            ("apple.max_requests", self.apple.max_requests as u64),
         ];
-        self.apple.tokens.iter().try_for_each(TokenConfig::check)?;
-        self.ohttp.iter().try_for_each(OhttpConfig::check)?;
-        match least_one.iter().find(|(_, value)| *value == 0) {
-            Some((key, _)) => Err(format!("{key} must be at least 1")),
-            None => Ok(()),
-        }
+        at_least_one(&least_one)
     }
 
     pub(crate) fn read_timeout(&self) -> Duration {
@@ -339,6 +353,41 @@ impl ServerConfig {
     pub(crate) fn send_rate(&self) -> SendRate {
         SendRate { grace: self.idle_timeout(), bytes_per_second: self.min_send_bytes_per_second }
     }
+}
+
+/// Checks that none of these settings is 0.
+///
+/// # Errors
+/// A message that names the first that is.
+pub fn at_least_one(settings: &[(&str, u64)]) -> Result<(), String> {
+    match settings.iter().find(|(_, value)| *value == 0) {
+        Some((key, _)) => Err(format!("{key} must be at least 1")),
+        None => Ok(()),
+    }
+}
+
+/// The text of a configuration, from which extensions take their sections before the rest is read.
+pub struct ConfigText<'a> {
+    text: &'a str,
+    table: Spanned<DeTable<'a>>,
+}
+
+impl<'a> ConfigText<'a> {
+    /// Takes the section of this name, if there is one.
+    ///
+    /// # Errors
+    /// A message for a person, with the line.
+    pub fn take<T: Deserialize<'a>>(&mut self, name: &str) -> Result<Option<T>, String> {
+        let Some(section) = self.table.get_mut().remove(name) else { return Ok(None) };
+        T::deserialize(ValueDeserializer::from(section))
+            .map(Some)
+            .map_err(|error| described(error, self.text))
+    }
+}
+
+fn described(mut error: toml::de::Error, text: &str) -> String {
+    error.set_input(Some(text));
+    error.to_string()
 }
 
 /// The slowest rate at which responses may be read.

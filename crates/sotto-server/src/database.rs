@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Table of a database with its format and other single values.
-pub(crate) const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+pub const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 
 /// Bytes of a copy that are written in one transaction; bytes that an entry counts besides its
 /// value; and memory for cached pages meanwhile.
@@ -24,7 +24,7 @@ const OTHER: &str = "stop that server, or give this one its own directory with -
 
 /// An operation on a database failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DatabaseError {
+pub enum DatabaseError {
     /// Error of the database.
     #[error("{0}")]
     Database(redb::Error),
@@ -35,14 +35,14 @@ pub(crate) enum DatabaseError {
 
 /// The file of a database, and what to do if it cannot be used.
 #[derive(Debug, Clone)]
-pub(crate) struct DatabaseFile {
+pub struct DatabaseFile {
     path: PathBuf,
     remedy: &'static str,
 }
 
 impl DatabaseFile {
     /// The file of this name in a directory.
-    pub(crate) fn new(dir: &Path, file: &str, remedy: &'static str) -> Self {
+    pub fn new(dir: &Path, file: &str, remedy: &'static str) -> Self {
         DatabaseFile { path: dir.join(file), remedy }
     }
 
@@ -51,7 +51,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// [`StartError::State`], which says what to do.
-    pub(crate) fn open(&self, cache_bytes: usize) -> Result<Database, StartError> {
+    pub fn open(&self, cache_bytes: usize) -> Result<Database, StartError> {
         let file = private_file(&self.path).map_err(|error| self.failed(error.to_string(), CHECK))?;
         let database = guarded(|| {
             let file = FileBackend::new(file)?;
@@ -66,12 +66,12 @@ impl DatabaseFile {
     }
 
     /// The error for a file that cannot be read, for this reason.
-    pub(crate) fn damaged(&self, error: &impl ToString) -> StartError {
+    pub fn damaged(&self, error: &impl ToString) -> StartError {
         self.failed(error.to_string(), self.remedy)
     }
 
     /// The error for a file of another format.
-    pub(crate) fn foreign(&self) -> StartError {
+    pub fn foreign(&self) -> StartError {
         self.failed("the file belongs to another program".into(), self.remedy)
     }
 
@@ -82,7 +82,7 @@ impl DatabaseFile {
 
 /// Whether a database has the expected format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DatabaseFormat {
+pub enum DatabaseFormat {
     /// The database was empty, and has the format from now on.
     New,
     /// The database has the format.
@@ -92,7 +92,7 @@ pub(crate) enum DatabaseFormat {
 }
 
 /// Checks the format of a database, and sets it in an empty one.
-pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseFormat, redb::Error> {
+pub fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseFormat, redb::Error> {
     let is_new = write.list_tables()?.next().is_none();
     let mut about = write.open_table(ABOUT)?;
     if is_new {
@@ -105,7 +105,7 @@ pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseF
 
 /// Opens a file for this user alone, and makes it if it does not exist: keys are not secret, but it
 /// is private who has registered.
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+pub fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -122,7 +122,7 @@ pub(crate) fn state_folder(path: &Path) -> Result<(), StartError> {
 }
 
 /// A database that can be copied while it is in use.
-pub(crate) trait CopyTo {
+pub trait CopyTo {
     /// Name of the file in the state folder.
     fn file(&self) -> &'static str;
 
@@ -134,13 +134,13 @@ pub(crate) trait CopyTo {
 }
 
 /// Makes a database for a copy.
-pub(crate) fn fresh(to: &Path) -> Result<Database, redb::Error> {
+pub fn fresh(to: &Path) -> Result<Database, redb::Error> {
     let file = FileBackend::new(private_file(to)?)?;
     Ok(Database::builder().set_cache_size(COPY_CACHE_BYTES).create_with_backend(file)?)
 }
 
 /// Copies a table as a reader sees it, in several transactions, since keys may be gigabytes.
-pub(crate) fn copy_table<K: Key + 'static, V: Value + 'static>(
+pub fn copy_table<K: Key + 'static, V: Value + 'static>(
     read: &ReadTransaction,
     to: &Database,
     table: TableDefinition<'_, K, V>,
@@ -170,7 +170,7 @@ pub(crate) fn copy_table<K: Key + 'static, V: Value + 'static>(
 
 /// Runs an operation of the database, which may panic over damaged pages. Such a panic costs the
 /// operation, not the server.
-pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, DatabaseError> {
+pub fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, DatabaseError> {
     match catch_unwind(AssertUnwindSafe(operation)) {
         Ok(outcome) => outcome.map_err(DatabaseError::Database),
         Err(_) => Err(DatabaseError::Panicked),

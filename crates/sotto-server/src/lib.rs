@@ -34,7 +34,6 @@
 //! | [`server`] | start, run, shut down; usable in a test |
 //! | [`table_epoch`] | one open epoch of a table |
 //! | [`epoch_source`] | where epochs come from: the disk, or a test |
-//! | [`apple`] | Apple's private lookups: use cases, users' keys, requests |
 //! | `stacks` | stacks: which tables belong together, and their public files |
 //! | `logs` | the logs of publishers' catalogs |
 //! | `static_site` | the files of a web page, read once |
@@ -46,14 +45,14 @@
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`served_table`] | how epochs of a table go live: found, opened, verified |
 //! | `scheduler` | query requests of many clients, answered in one pass over the data |
-//! | `ohttp` | a gateway of Oblivious HTTP: its keys, and recent requests (feature `ohttp`) |
 //! | `hint_queue` | hint requests, answered by a thread of their own |
 //! | `low_priority` | threads that yield to the passes, for clients' keys |
 //! | `rate_limiter` | a burst, and a rate over time, for each client |
 //! | `client` | client identities: addresses, networks, and their keyed hashes |
 //! | `client_quota` | quotas of each client: hints, evaluations, registrations; across restarts if necessary |
 //! | `time_budget` | the time that is spent on the tables, charged to clients |
-//! | `database` | embedded databases in the state directory |
+//! | [`database`] | embedded databases in the state directory |
+//! | [`extension`] | other protocols next to the server's own |
 //! | `backup` | a copy of the state directory, made while the server runs |
 //! | `clock` | a clock that never goes back |
 //! | `sessions` | clients' keys: in memory, and on disk across restarts |
@@ -65,7 +64,8 @@
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics, reload, draining and backups, on a port of their own |
 //! | `body` | request bodies, bounded before they are read |
-//! | `refusal` | problems as responses |
+//! | `host` | what every route uses of the server |
+//! | `http_error` | refused requests as responses |
 //! | `metrics` | labels of metrics: table, route and outcome; never row, key or client |
 //! | `server_metrics` | all metrics of a server, which its modules register |
 //! | `listen` | sockets, TLS, connections, graceful shutdown |
@@ -79,7 +79,6 @@
 
 mod admin;
 mod admin_hosts;
-pub mod apple;
 mod backup;
 mod body;
 mod client;
@@ -87,27 +86,26 @@ mod client_quota;
 mod clock;
 mod concurrency;
 pub mod config;
-mod database;
+pub mod database;
 mod epoch_files;
 pub mod epoch_source;
 mod epochs;
 pub mod error;
+pub mod extension;
 mod hint_queue;
+mod host;
+mod http_error;
 mod listen;
 mod live_epochs;
 mod logs;
 mod low_priority;
 mod memory;
 mod metrics;
-#[cfg(feature = "ohttp")]
-mod ohttp;
 mod opening;
 mod origins;
 mod part_answering;
 pub mod past_epoch;
 mod rate_limiter;
-mod refusal;
-mod route_refusal;
 mod routes;
 mod scheduler;
 pub mod served_table;
@@ -122,10 +120,8 @@ mod static_site;
 pub mod table_epoch;
 mod time_budget;
 
-pub use apple::UseCaseSource;
 pub use config::{
-    AppleConfig, AppleKeys, BatchConfig, OhttpConfig, Residency, ScanConfig, ServerConfig, SessionConfig,
-    TableConfig, TlsConfig, TokenConfig,
+    BatchConfig, ConfigText, Residency, ScanConfig, ServerConfig, SessionConfig, TableConfig, TlsConfig,
 };
 pub use epoch_source::EpochSource;
 pub use error::StartError;

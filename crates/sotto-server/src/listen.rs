@@ -9,9 +9,9 @@ mod write_timeout;
 
 use crate::client::Peer;
 use crate::config::SendRate;
+use crate::http_error::HttpError;
 use crate::memory::{BodyMemory, MemoryBudget};
 use crate::metrics::register;
-use crate::refusal::Refusal;
 use crate::{ServerConfig, StartError};
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -120,7 +120,7 @@ impl PortServer {
             tls: None,
             max_connections: config.max_connections,
             connections_per_client: config.connections_per_client,
-            relays: config.ohttp.iter().flat_map(|gateway| &gateway.relays).map(|at| Peer(*at)).collect(),
+            relays: Vec::new(),
             idle_timeout: config.idle_timeout(),
             rate: config.send_rate(),
             memory: None,
@@ -235,7 +235,7 @@ impl Connection {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let busy = self.state.busy();
         let mut response = match self.is_over.load(Ordering::Relaxed) {
-            true => Refusal::of(Code::ShuttingDown).into_response(),
+            true => HttpError::from(Code::ShuttingDown).into_response(),
             false => {
                 request.extensions_mut().insert(self.peer);
                 let service = TowerToHyperService::new(self.routes.now());
@@ -258,7 +258,7 @@ impl Connection {
 
     /// Takes memory for a body whose route took none. A small one takes no more than its connection
     /// does anyway.
-    fn memory_of(&self, body: &Body) -> Result<Option<BodyMemory>, Refusal> {
+    fn memory_of(&self, body: &Body) -> Result<Option<BodyMemory>, HttpError> {
         let size = body.size_hint();
         let bytes = size.upper().unwrap_or(size.lower());
         match &self.memory {

@@ -21,7 +21,7 @@ const THREADS: usize = 2;
 const NICER: i32 = 10;
 
 /// A pool of low-priority threads.
-pub(crate) struct LowPriorityPool {
+pub struct LowPriorityPool {
     pool: rayon::ThreadPool,
     waiting: Arc<Mutex<JobQueue>>,
 }
@@ -71,7 +71,7 @@ impl LowPriorityPool {
     ///
     /// # Errors
     /// [`StartError::Threads`].
-    pub(crate) fn waiting(threads: usize, name: &'static str) -> Result<Self, StartError> {
+    pub fn waiting(threads: usize, name: &'static str) -> Result<Self, StartError> {
         Self::of(threads, name, || {})
     }
 
@@ -87,7 +87,7 @@ impl LowPriorityPool {
 
     /// Runs work for a requester, after its earlier work. It is completed even if nobody waits for
     /// it any more. Returns `None` if it panics.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub async fn run<T: Send + 'static>(
         &self,
         requester: impl Into<Requester>,
         work: impl FnOnce() -> T + Send + 'static,

@@ -6,8 +6,8 @@
 //! of the memory, many have equal parts, and something is left for a new client at any time.
 
 use crate::client::{Network, Peer};
+use crate::http_error::HttpError;
 use crate::metrics::{gauge_value, register};
-use crate::refusal::Refusal;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use sotto_wire::{Code, Problem};
@@ -29,7 +29,7 @@ struct MemoryUsage {
 }
 
 /// Memory that is held for a client, until this is dropped.
-pub(crate) struct MemoryPermit {
+pub struct MemoryPermit {
     budget: Arc<MemoryBudget>,
     peer: Peer,
     bytes: u64,
@@ -38,7 +38,7 @@ pub(crate) struct MemoryPermit {
 /// The memory of a response's body, which a route puts into the response's extensions. Without it,
 /// the body's announced bytes are taken before it is sent.
 #[derive(Clone)]
-pub(crate) enum BodyMemory {
+pub enum BodyMemory {
     /// Memory that was taken for this body, and is held until its last byte is sent.
     Taken(Arc<MemoryPermit>),
     /// The body is in memory or in a mapped file whether it is sent or not.
@@ -60,7 +60,7 @@ impl MemoryBudget {
     /// # Errors
     /// [`Code::Busy`] while others or the client itself hold too much; [`Code::TooLarge`] for more
     /// than a client can ever have.
-    pub(crate) fn take(self: &Arc<Self>, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
+    pub(crate) fn take(self: &Arc<Self>, peer: Peer, bytes: u64) -> Result<MemoryPermit, HttpError> {
         let mut permit = self.none(peer);
         permit.grow(bytes)?;
         Ok(permit)
@@ -91,7 +91,7 @@ impl MemoryPermit {
     ///
     /// # Errors
     /// As for [`MemoryBudget::take`].
-    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
+    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), HttpError> {
         let (budget, max) = (&self.budget, self.budget.max_bytes(self.peer));
         if self.bytes.saturating_add(bytes) > max {
             let text = format!(
@@ -102,7 +102,7 @@ impl MemoryPermit {
         }
         let mut used = budget.used();
         let Some(free) = budget.total.checked_sub(used.all.saturating_add(bytes)) else {
-            return Err(Refusal::new(Code::Busy, "the memory for requests is used up"));
+            return Err(HttpError::new(Code::Busy, "the memory for requests is used up"));
         };
         let fits = |network: Network| {
             let held = used.by_network.get(&network).copied().unwrap_or(0);
@@ -110,7 +110,7 @@ impl MemoryPermit {
         };
         if bytes > 0 && !self.peer.networks().all(fits) {
             let why = "the memory for requests of this address is used up";
-            return Err(Refusal::new(Code::Busy, why));
+            return Err(HttpError::new(Code::Busy, why));
         }
         used.all += bytes;
         for network in self.peer.networks() {
@@ -122,7 +122,7 @@ impl MemoryPermit {
     }
 
     /// Moves everything held to a new permit, and leaves this one empty.
-    pub(crate) fn split(&mut self) -> MemoryPermit {
+    pub fn split(&mut self) -> MemoryPermit {
         let bytes = std::mem::take(&mut self.bytes);
         MemoryPermit { budget: self.budget.clone(), peer: self.peer, bytes }
     }
@@ -162,8 +162,8 @@ mod tests {
         MemoryBudget::new(total, Gauge::default())
     }
 
-    fn code(taken: Result<MemoryPermit, Refusal>) -> Option<Code> {
-        taken.err().map(|refusal| refusal.0.code)
+    fn code(taken: Result<MemoryPermit, HttpError>) -> Option<Code> {
+        taken.err().map(|refusal| refusal.told().0)
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         assert!(one.grow(101).is_err());
         assert_eq!((budget.used().all, one.bytes()), (600, 600));
         one.grow(100).ok().unwrap();
-        assert_eq!(one.grow(1).unwrap_err().0.code, Code::TooLarge);
+        assert_eq!(one.grow(1).unwrap_err().told().0, Code::TooLarge);
         assert_eq!(budget.gauge.get(), 700);
     }
 

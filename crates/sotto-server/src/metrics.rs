@@ -58,37 +58,19 @@ pub(crate) struct MediumLabel {
     pub(crate) medium: &'static str,
 }
 
-/// Label with the name of a served use case, and no user's.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct ByUseCase {
-    pub(crate) use_case: String,
-}
-
-/// Labels of a request for a use case: its name, and the outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct UseCaseLabel {
-    pub(crate) use_case: String,
-    pub(crate) outcome: &'static str,
-}
-
 /// Registers a metric that starts at 0.
-pub(crate) fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+pub fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     register_as(registry, name, help, M::default())
 }
 
 /// Registers a metric.
-pub(crate) fn register_as<M: Metric + Clone>(
-    registry: &mut Registry,
-    name: &str,
-    help: &str,
-    metric: M,
-) -> M {
+pub fn register_as<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
     registry.register(name, help, metric.clone());
     metric
 }
 
 /// The value of a gauge for a number.
-pub(crate) fn gauge_value(number: u64) -> i64 {
+pub fn gauge_value(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

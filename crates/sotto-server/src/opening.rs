@@ -1,7 +1,7 @@
 //! Responses of a server that is still opening its tables: its ports answer from the first moment,
 //! and report that it is not ready.
 
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -58,8 +58,9 @@ impl Opening {
 
     /// Routes for clients, which tell them to try again.
     pub(crate) fn public() -> Router {
-        let not_yet =
-            || async { Refusal::new(Code::NotReady, "the server is opening its tables").after(RETRY_AFTER) };
+        let not_yet = || async {
+            HttpError::new(Code::NotReady, "the server is opening its tables").after(RETRY_AFTER)
+        };
         Router::new().fallback(not_yet)
     }
 
@@ -75,5 +76,7 @@ impl Opening {
 }
 
 fn not_yet(now: &OpeningProgress) -> Response {
-    Refusal::from(Problem::new(Code::NotReady, format!("not yet: {now}"))).after(RETRY_AFTER).into_response()
+    HttpError::from(Problem::new(Code::NotReady, format!("not yet: {now}")))
+        .after(RETRY_AFTER)
+        .into_response()
 }

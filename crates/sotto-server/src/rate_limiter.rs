@@ -20,17 +20,18 @@ const LOOK: u64 = 1_000_000_000;
 
 /// The rate at which a client may use something.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rate {
+pub struct Rate {
     /// Maximum amount at once.
-    pub(crate) burst: u64,
+    pub burst: u64,
     /// Amount per period; 0 for any amount at any time.
-    pub(crate) amount: u64,
-    pub(crate) period: Duration,
+    pub amount: u64,
+    /// Period in which the amount accrues.
+    pub period: Duration,
 }
 
 impl Rate {
     /// A burst of `amount`, and as much again per period.
-    pub(crate) fn per(amount: u64, period: Duration) -> Self {
+    pub fn per(amount: u64, period: Duration) -> Self {
         Rate { burst: amount, amount, period }
     }
 

@@ -2,7 +2,6 @@
 //!
 //! | module | route |
 //! |---|---|
-//! | [`apple`] | Apple's private lookups: `/config`, `/key`, `/queries` |
 //! | [`documents`] | the list of tables, catalogs, stacks, and the logs of publishers' catalogs |
 //! | [`artifacts`] | static files, in ranges |
 //! | [`query`] | queries in, answers out; and the session that a frame names |
@@ -10,36 +9,28 @@
 //! | [`hints`] | a hint request in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
-//! | `ohttp` | the gateway of Oblivious HTTP, in front of all others |
 //! | [`origins`] | pages of other origins, as far as they may make requests |
 //! | [`page`] | the files of a web page, if there is one |
-//! | [`tokens`] | tokens of Privacy Pass: the issuer's routes |
 //! | [`http`] | entity tags and byte ranges |
 
-mod apple;
 mod artifacts;
 mod documents;
 mod evaluate;
 mod hints;
 mod http;
 mod keys;
-#[cfg(feature = "ohttp")]
-mod ohttp;
 mod origins;
 mod page;
 mod query;
 mod stream;
-mod tokens;
 
-use crate::body::BodyReader;
-use crate::client::Peer;
-use crate::memory::{BodyMemory, MemoryPermit};
-use crate::refusal::Refusal;
+use crate::host::Nested;
+use crate::http_error::{HttpError, Outcome};
 use crate::service::Service;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::Response;
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
 use sotto_wire::{Code, routes};
@@ -48,7 +39,7 @@ use tracing::Instrument;
 
 /// Builds the public router.
 pub(crate) fn public(service: Arc<Service>) -> Router {
-    let all = Router::new()
+    let ours = Router::new()
         .route(routes::TABLES, get(documents::tables))
         .route(routes::TABLE, get(documents::catalog))
         .route(routes::STACK, get(documents::stack))
@@ -60,58 +51,18 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::STREAM, post(stream::stream))
         .route(routes::HINTS, post(hints::request))
         .route(routes::EVALUATE, post(evaluate::evaluate))
-        .merge(apple::routes(&service))
-        .merge(tokens::routes(&service))
         .merge(page::routes(&service.page))
-        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "no route at this path") })
+        .with_state(service.clone());
+    let all =
+        service.extensions.iter().fold(ours, |all, other| all.merge(other.clone().routes(&service.host)));
+    let all = all
+        .fallback(|| async { HttpError::new(Code::NoSuchRoute, "no route at this path") })
         .method_not_allowed_fallback(|| async {
-            Refusal::new(Code::WrongMethod, "the route at this path takes another method")
+            HttpError::new(Code::WrongMethod, "the route at this path takes another method")
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
-        .layer(middleware::from_fn_with_state(service.clone(), origins::allow))
-        .with_state(service.clone());
-    #[cfg(feature = "ohttp")]
-    let all = ohttp::around(&service, all);
-    all
-}
-
-/// The sender of a request, and a reader of its body, of which nothing is read yet.
-fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, BodyReader), Refusal> {
-    let (parts, body) = request.into_parts();
-    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let memory = service.memory.none(peer);
-    Ok((peer, BodyReader::new(body, &parts.headers, limit, service.read_timeout, memory)?))
-}
-
-/// Reads a whole body. Returns it with its memory permit.
-async fn whole(service: &Service, reader: &mut BodyReader) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
-    service.check_working()?;
-    reader.whole().await
-}
-
-/// Marks a request that a gateway has decrypted.
-#[derive(Debug, Clone, Copy)]
-struct FromGateway;
-
-/// A response that is for its client alone.
-fn octets(body: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(body.into());
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
-/// A response that holds the memory of its body until it is sent.
-fn holding(mut response: Response<Body>, memory: MemoryPermit) -> Response<Body> {
-    response.extensions_mut().insert(BodyMemory::Taken(Arc::new(memory)));
-    response
-}
-
-/// A response whose body is in memory whether it is sent or not.
-fn shared(mut response: Response<Body>) -> Response<Body> {
-    response.extensions_mut().insert(BodyMemory::Shared);
-    response
+        .layer(middleware::from_fn_with_state(service.clone(), origins::allow));
+    service.extensions.iter().fold(all, |all, other| other.clone().around(&service.host, all))
 }
 
 /// Counts a request by route and outcome, and the bytes of its response.
@@ -128,21 +79,18 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
         Some(routes::EVALUATE) => "evaluate",
-        Some(path) => apple::label(path).or_else(|| tokens::label(path)).unwrap_or("page"),
+        Some(path) => service.extensions.iter().find_map(|other| other.label(path)).unwrap_or("page"),
         None => "none",
     };
-    let is_inside = request.extensions().get::<FromGateway>().is_some();
+    let is_inside = request.extensions().get::<Nested>().is_some();
     let span = tracing::debug_span!("request", route, outcome = tracing::field::Empty);
     let response = next.run(request).instrument(span.clone()).await;
-    let ours = response.extensions().get::<Code>().map(|code| code.text());
-    let apples =
-        || response.extensions().get::<crate::route_refusal::OutcomeLabel>().map(|outcome| outcome.0);
-    let outcome = ours.or_else(apples).unwrap_or("ok");
+    let outcome = response.extensions().get::<Outcome>().map_or("ok", |outcome| outcome.0);
     span.record("outcome", outcome);
-    service.metrics.requests.request(route, outcome);
+    service.host.metrics.requests.request(route, outcome);
     // Bytes that are sent inside another response are counted there.
     if !is_inside {
-        service.metrics.requests.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
+        service.host.metrics.requests.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
     }
     response
 }

@@ -11,9 +11,9 @@
 //! one are ordered by age. A request of more queries than a pass takes is spread over several, and
 //! goes to the end of its queue in between, so that large requests do not hold up small ones.
 //!
-//! Streams and requests for Apple's lookups are in the same queue: a unit or a lookup is a turn of
-//! its requester, however many requests it has, and however many lookups are in one. A stream whose
-//! client does not read has no turn until it does.
+//! Streams and requests of other protocols are in the same queue: a unit or a step is a turn of its
+//! requester, however many requests it has, and however many steps are in one. A stream whose client
+//! does not read has no turn until it does.
 //!
 //! | module | contents |
 //! |---|---|
@@ -44,7 +44,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use step_job::{InterleavedJob, StepJob};
-pub(crate) use step_job::{StepOutcome, StepWork};
+pub use step_job::{StepOutcome, StepWork};
 use stream_job::QueuedStream;
 pub(crate) use stream_job::{Started, StreamJob};
 use tokio::sync::oneshot;
@@ -67,10 +67,10 @@ pub(crate) struct SchedulerLimits {
 }
 
 impl SchedulerLimits {
-    pub(crate) fn of(config: &ServerConfig) -> Self {
+    pub(crate) fn of(config: &ServerConfig, max_stepped: usize) -> Self {
         SchedulerLimits {
             max_queue: config.max_queue,
-            max_stepped: config.apple.max_requests,
+            max_stepped,
             max_queries: config.batch.max_queries,
             max_wait: Duration::from_micros(config.batch.max_wait_us),
             deadline: Duration::from_millis(config.deadline_ms),

@@ -10,8 +10,8 @@ mod reload;
 
 pub(crate) use reload::ReloadOutcome;
 
+use crate::http_error::HttpError;
 use crate::live_epochs::LiveEpochs;
-use crate::refusal::Refusal;
 use crate::{EpochSource, TableEpoch};
 use arc_swap::ArcSwapOption;
 use reading::ImageCheck;
@@ -92,14 +92,14 @@ impl ServedTable {
     ///
     /// # Errors
     /// [`Code::NotReady`], with the time that verifying an image still takes.
-    pub(crate) fn live(&self) -> Result<Arc<LiveEpochs>, Refusal> {
+    pub(crate) fn live(&self) -> Result<Arc<LiveEpochs>, HttpError> {
         self.live_now().ok_or_else(|| match self.reading.left() {
             Some(seconds) => {
-                Refusal::new(Code::NotReady, "the table's image is being verified before it is served")
+                HttpError::new(Code::NotReady, "the table's image is being verified before it is served")
                     .after(seconds)
             }
             None => {
-                Refusal::new(Code::NotReady, "the table's image is damaged until the operator replaces it")
+                HttpError::new(Code::NotReady, "the table's image is damaged until the operator replaces it")
                     .after(REFUSED_AGAIN)
             }
         })

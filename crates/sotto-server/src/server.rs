@@ -1,15 +1,19 @@
 //! Starting, running and shutting down a server.
 
+use crate::client::Peer;
 use crate::database::state_folder;
+use crate::extension::{Extension, ExtensionSetup};
 use crate::listen::{self, PortServer, Routes};
 use crate::memory::MemoryBudget;
 use crate::opening::Opening;
 use crate::server_metrics::ServerMetrics;
 use crate::service::Service;
 use crate::{
-    EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus,
-    UseCaseSource, admin, routes,
+    EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus, admin,
+    epoch_files, routes,
 };
+use sotto_db::CopyBudget;
+use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,25 +64,32 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(config: &ServerConfig) -> Result<RunningServer, StartError> {
-        Server::start_watched(config, |_| ())
+        Server::start_watched(config, Vec::new(), |_| ())
     }
 
-    /// Serves the tables of a configuration, as [`Server::start`] does, and calls `watch` with the
-    /// progress of opening them, if that takes long.
+    /// Serves the tables of a configuration, as [`Server::start`] does, and other protocols, and
+    /// calls `watch` with the progress of opening them, if that takes long.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_watched(
         config: &ServerConfig,
+        extensions: Vec<Box<dyn ExtensionSetup>>,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<RunningServer, StartError> {
         let mut config = config.clone();
-        config.recognize()?;
-        let config = &config;
-        let copies = crate::epoch_files::copy_budget(config);
-        let sources = named_sources(config, &copies)?;
-        let use_cases = crate::apple::sources::use_cases(config, &copies);
-        Server::start_with_all(config, sources, use_cases, watch)
+        if let Some(path) = config.recognize()?.first() {
+            let why = "a table of another protocol, which this server does not speak";
+            return Err(StartError::Settings(format!("{}: {why}", path.display())));
+        }
+        let has_others = extensions.iter().any(|extension| extension.needs().has_tables);
+        if config.tables.is_empty() && config.stacks.is_empty() && !has_others {
+            let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
+            return Err(StartError::Settings(format!("no tables are configured; {fix}")));
+        }
+        let copies = epoch_files::copy_budget(&config);
+        let sources = epoch_files::sources(&config, &copies)?;
+        Server::start_opening(&config, sources, extensions, &copies, watch)
     }
 
     /// Serves the tables of the given sources; `config.tables` is ignored.
@@ -92,19 +103,30 @@ impl Server {
         Server::start_with_all(config, sources, Vec::new(), |_| ())
     }
 
-    /// Serves the given tables and use cases of Apple's private lookups; `config.tables` and
-    /// `config.apple.use_cases` are ignored. The ports answer from the first moment, and report
-    /// until everything is open that the server is not ready; `watch` is called with the progress.
+    /// Serves the tables of the given sources, and other protocols; `config.tables` is ignored. The
+    /// ports answer from the first moment, and report until everything is open that the server is
+    /// not ready; `watch` is called with the progress.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_with_all(
         config: &ServerConfig,
         sources: Vec<Box<dyn EpochSource>>,
-        use_cases: Vec<Box<dyn UseCaseSource>>,
+        extensions: Vec<Box<dyn ExtensionSetup>>,
+        watch: impl Fn(&OpeningProgress) + Send + 'static,
+    ) -> Result<RunningServer, StartError> {
+        Server::start_opening(config, sources, extensions, &epoch_files::copy_budget(config), watch)
+    }
+
+    fn start_opening(
+        config: &ServerConfig,
+        sources: Vec<Box<dyn EpochSource>>,
+        extensions: Vec<Box<dyn ExtensionSetup>>,
+        copies: &Arc<CopyBudget>,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<RunningServer, StartError> {
         config.check().map_err(StartError::Settings)?;
+        extensions.iter().try_for_each(|extension| extension.check()).map_err(StartError::Settings)?;
         config.state.as_deref().map_or(Ok(()), state_folder)?;
         // Two threads carry the connections; the passes have a pool of their own.
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -145,13 +167,15 @@ impl Server {
         front.tls = tls;
         front.memory = Some(memory.clone());
         front.connections = Some(metrics.connections.clone());
+        let relays = extensions.iter().flat_map(|extension| extension.needs().relays);
+        front.relays = relays.map(Peer).collect();
         let back = PortServer::new(admin, back_routes.clone(), config);
         let ports = vec![
             runtime.spawn(front.serve(stopping.clone(), drain)),
             runtime.spawn(back.serve(stopping.clone(), drain)),
         ];
         let reporting = runtime.spawn(report_progress(opening.clone(), watch));
-        let service = Service::open(config, sources, use_cases, metrics, memory, &opening);
+        let service = Service::open(config, sources, extensions, copies, metrics, memory, &opening);
         reporting.abort();
         let service = Arc::new(service?);
         service.read_on(service.tables.all().filter(|table| table.is_reading()).cloned().collect());
@@ -166,18 +190,6 @@ impl Server {
         let (public, admin) = addresses;
         Ok(RunningServer { public, admin, own, is_https, runtime: Some(runtime), service, stop, ports })
     }
-}
-
-/// The sources that a configuration names.
-fn named_sources(
-    config: &ServerConfig,
-    copies: &Arc<sotto_db::CopyBudget>,
-) -> Result<Vec<Box<dyn EpochSource>>, StartError> {
-    if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
-        let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
-        return Err(StartError::Settings(format!("no tables are configured; {fix}")));
-    }
-    crate::epoch_files::sources(config, copies)
 }
 
 /// Reports the progress of a server that opens its tables, if it takes long.
@@ -215,12 +227,10 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
 }
 
 impl RunningServer {
-    /// Checks for new epochs now, as `POST /reload` does. Returns `true` if any table or use case
-    /// has changed.
+    /// Checks for new epochs now, as `POST /reload` does. Returns `true` if any table has changed.
     pub fn reload(&self) -> bool {
-        let (tables, use_cases) = self.service.reload();
-        tables.iter().any(|(_, reloaded)| reloaded.changed)
-            || use_cases.iter().any(|reloaded| reloaded.changed)
+        let (tables, others) = self.service.reload();
+        tables.iter().any(|(_, reloaded)| reloaded.changed) || others.iter().any(|reloaded| reloaded.changed)
     }
 
     /// The tables of the server by name, with the status of each.
@@ -228,11 +238,10 @@ impl RunningServer {
         self.service.tables.all().map(|table| (table.name(), table.status())).collect()
     }
 
-    /// The use cases of Apple's private lookups by name, with the number of live configurations of
-    /// each.
-    pub fn use_cases(&self) -> Vec<(String, usize)> {
-        let Some(apple) = &self.service.apple else { return Vec::new() };
-        apple.use_cases.live().use_cases().map(|(name, all)| (name.to_owned(), all.len())).collect()
+    /// The extension of this type, if it is served.
+    pub fn extension<E: Extension>(&self) -> Option<&E> {
+        let mut all = self.service.extensions.iter();
+        all.find_map(|extension| (extension.as_ref() as &dyn Any).downcast_ref())
     }
 
     /// Blocks until the process is asked to end (SIGINT or SIGTERM), then shuts down.
@@ -261,10 +270,10 @@ impl RunningServer {
             for port in self.ports.drain(..) {
                 cut_off += runtime.block_on(port).unwrap_or(0);
             }
-            self.service.scheduler.finish();
+            self.service.host.scheduler.finish();
             tracing::info!(cut_off, "ended");
         } else {
-            self.service.scheduler.close();
+            self.service.host.scheduler.close();
         }
         self.service.settle();
         // Ends the remaining tasks, and with them their sockets.

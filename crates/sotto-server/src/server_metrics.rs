@@ -1,7 +1,5 @@
 //! All metrics of a server, and their exposition text.
 
-use crate::apple::AppleServer;
-use crate::apple::metrics::AppleMetrics;
 use crate::epochs::{ServedTables, TableMetrics};
 use crate::hint_queue::HintMetrics;
 use crate::listen;
@@ -14,12 +12,12 @@ use crate::time_budget::BudgetMetrics;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// All metrics of a server, as its modules have registered them.
 pub(crate) struct ServerMetrics {
-    registry: Registry,
+    registry: Mutex<Registry>,
     pub(crate) requests: RequestMetrics,
     pub(crate) scheduler: SchedulerMetrics,
     pub(crate) hints: HintMetrics,
@@ -30,7 +28,6 @@ pub(crate) struct ServerMetrics {
     pub(crate) sessions: SessionMetrics,
     /// Number of open public connections.
     pub(crate) connections: Gauge,
-    pub(crate) apple: Arc<AppleMetrics>,
 }
 
 impl ServerMetrics {
@@ -45,30 +42,26 @@ impl ServerMetrics {
             tables: TableMetrics::register(&mut r),
             sessions: SessionMetrics::register(&mut r),
             connections: listen::connection_gauge(&mut r),
-            apple: Arc::new(AppleMetrics::register(&mut r)),
             requests,
-            registry: r,
+            registry: Mutex::new(r),
         }
     }
 
-    /// The exposition text; gauges of tables, sessions and use cases are computed now.
-    pub(crate) fn exposition(
-        &self,
-        tables: &ServedTables,
-        sessions: &Sessions,
-        apple: Option<&AppleServer>,
-    ) -> String {
-        if let Some(apple) = apple {
-            self.apple.update_gauges(apple);
-        }
+    /// The exposition text; gauges of tables and sessions are computed now.
+    pub(crate) fn exposition(&self, tables: &ServedTables, sessions: &Sessions) -> String {
         self.tables.update_gauges(tables);
         sessions.update_gauges(tables.live_names());
         self.text()
     }
 
+    /// The registry, for the metrics of extensions.
+    pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn text(&self) -> String {
         let mut out = String::new();
-        match text::encode(&mut out, &self.registry) {
+        match text::encode(&mut out, &self.registry()) {
             Ok(()) => out,
             Err(_) => String::new(),
         }
@@ -76,10 +69,11 @@ impl ServerMetrics {
 }
 
 /// The exposition text of a server that has counted something of each metric, for tools that list
-/// names, help texts and labels.
+/// names, help texts and labels; `register` adds the metrics of extensions.
 #[doc(hidden)]
-pub fn metrics_sample() -> String {
+pub fn metrics_sample(register: impl FnOnce(&mut Registry)) -> String {
     let metrics = ServerMetrics::new();
+    register(&mut metrics.registry());
     metrics.requests.request("route", "outcome");
     metrics.requests.stream("table");
     metrics.requests.evaluated("table", 1);
@@ -98,6 +92,5 @@ pub fn metrics_sample() -> String {
         metrics.sessions.bytes.get_or_create(&MediumLabel { medium }).set(0);
     }
     metrics.tables.sample(&by_table);
-    metrics.apple.sample();
     metrics.text()
 }

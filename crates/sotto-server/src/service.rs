@@ -1,22 +1,20 @@
 //! The state that all routes share.
 
 use crate::admin_hosts::AdminHosts;
-use crate::apple::use_cases::ReloadOutcome as LookedCase;
-use crate::apple::{AppleServer, UseCaseSource};
-use crate::client::Peer;
 use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
 use crate::concurrency::{Capacity, ConcurrencyLimit};
 use crate::database::CopyTo;
 use crate::epochs::{PATIENCE, ServedTables};
+use crate::extension::{Extension, ExtensionContext, ExtensionReload, ExtensionSetup};
 use crate::hint_queue::HintQueue;
+use crate::host::Host;
 use crate::logs::ServedLogs;
 use crate::low_priority::LowPriorityPool;
-use crate::memory::{MemoryBudget, MemoryPermit};
+use crate::memory::MemoryBudget;
 use crate::opening::Opening;
 use crate::origins::AllowedOrigins;
 use crate::rate_limiter::Rate;
-use crate::refusal::Refusal;
 use crate::scheduler::{Scheduler, SchedulerLimits};
 use crate::served_table::{ReloadOutcome, ServedTable};
 use crate::server_metrics::ServerMetrics;
@@ -25,7 +23,7 @@ use crate::stacks::ServedStacks;
 use crate::static_site::StaticSite;
 use crate::time_budget::TimeBudget;
 use crate::{EpochSource, ServerConfig, StartError};
-use sotto_wire::Code;
+use sotto_db::CopyBudget;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,27 +41,19 @@ pub(crate) struct Service {
     pub(crate) stacks: ServedStacks,
     pub(crate) logs: ServedLogs,
     pub(crate) page: StaticSite,
-    /// Apple's private lookups, if any are served.
-    pub(crate) apple: Option<AppleServer>,
-    #[cfg(feature = "ohttp")]
-    pub(crate) ohttp: Option<crate::ohttp::Gateway>,
-    pub(crate) scheduler: Scheduler,
+    /// Other protocols that are served.
+    pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    pub(crate) host: Arc<Host>,
     pub(crate) hint_queue: HintQueue,
-    /// Low-priority threads, which expand keys.
-    pub(crate) low_priority: LowPriorityPool,
     pub(crate) sessions: Sessions,
-    pub(crate) metrics: Arc<ServerMetrics>,
     pub(crate) open_streams: Arc<ConcurrencyLimit>,
     pub(crate) open_hint_requests: Arc<ConcurrencyLimit>,
     /// Quota of each client for the time of its hint requests.
     pub(crate) hint_quota: Arc<ClientQuota>,
-    pub(crate) evaluations: ClientQuota,
-    pub(crate) budget: Arc<TimeBudget>,
     /// Origins whose pages may make requests.
     pub(crate) origins: AllowedOrigins,
     /// Hosts that requests of operators may name.
     pub(crate) admin_hosts: AdminHosts,
-    pub(crate) read_timeout: Duration,
     /// Limit on downloads that wait for the disk at once.
     pub(crate) readers: Arc<Semaphore>,
     /// Maximum time that a download of an epoch continues after the epoch is no longer served.
@@ -72,9 +62,6 @@ pub(crate) struct Service {
     pub(crate) state: Option<PathBuf>,
     /// Locked while a backup is made.
     pub(crate) copying: Mutex<()>,
-    /// Memory for requests and their answers.
-    pub(crate) memory: Arc<MemoryBudget>,
-    stopping: AtomicBool,
     /// Whether an operator has drained the server.
     drained: AtomicBool,
 }
@@ -87,7 +74,8 @@ impl Service {
     pub(crate) fn open(
         config: &ServerConfig,
         sources: Vec<Box<dyn EpochSource>>,
-        use_cases: Vec<Box<dyn UseCaseSource>>,
+        setups: Vec<Box<dyn ExtensionSetup>>,
+        copies: &Arc<CopyBudget>,
         metrics: Arc<ServerMetrics>,
         memory: Arc<MemoryBudget>,
         opening: &Opening,
@@ -96,15 +84,18 @@ impl Service {
         let stacks = ServedStacks::open(&config.stacks, &tables)?;
         let logs = ServedLogs::open(&config.logs)?;
         let page = StaticSite::open(config.static_dir.as_deref())?;
-        let apple = AppleServer::open(config, use_cases, metrics.sessions.clone())?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.sessions.clone(), sessions::now())?;
         // Opened after the database of sessions, which no two servers can have open.
-        #[cfg(feature = "ohttp")]
-        let ohttp = config.ohttp.as_ref().map(|set| crate::ohttp::Gateway::open(set, state)).transpose()?;
+        let (mut extensions, mut max_stepped) = (Vec::new(), 0);
+        for setup in setups {
+            max_stepped = max_stepped.max(setup.needs().max_stepped);
+            let (registry, sessions) = (&mut *metrics.registry(), metrics.sessions.clone());
+            extensions.extend(setup.open(ExtensionContext { config, copies, registry, sessions })?);
+        }
         let (count_store, now) = (sessions.count_store(), Instant::now());
         let budget = Arc::new(TimeBudget::new(&config.scan_budget, count_store, metrics.budget.clone()));
-        let limits = SchedulerLimits::of(config);
+        let limits = SchedulerLimits::of(config, max_stepped);
         let scheduler = Scheduler::start(limits, config.threads, budget.clone(), metrics.scheduler.clone())?;
         let hint_time = nanos(Duration::from_secs(config.hint_seconds_per_client));
         let made = "the hourly limit of time for hints for this address is reached";
@@ -128,17 +119,25 @@ impl Service {
             "the limit of open hint requests for this address is reached",
         ];
         let capacity = |all, per_client| Capacity { all, per_client };
+        let (low_priority, read_timeout, stopping) =
+            (LowPriorityPool::start()?, config.read_timeout(), AtomicBool::new(false));
+        let host = Host {
+            scheduler,
+            low_priority,
+            metrics: metrics.clone(),
+            memory,
+            evaluations,
+            budget,
+            read_timeout,
+            stopping,
+        };
         Ok(Service {
             tables,
             stacks,
             logs,
             page,
-            apple,
-            #[cfg(feature = "ohttp")]
-            ohttp,
-            scheduler,
+            extensions,
             hint_queue,
-            low_priority: LowPriorityPool::start()?,
             sessions,
             open_streams: ConcurrencyLimit::new(
                 capacity(config.max_streams, config.streams_per_client),
@@ -150,86 +149,54 @@ impl Service {
                 metrics.hints.open.clone(),
                 hints,
             ),
-            memory,
             hint_quota,
-            evaluations,
-            budget,
-            metrics,
+            host: Arc::new(host),
             origins: AllowedOrigins::new(&config.allow_origins),
             admin_hosts: AdminHosts::new(&config.admin_hosts),
-            read_timeout: config.read_timeout(),
             readers: Arc::new(Semaphore::new(READERS)),
             grace: config.idle_timeout(),
             state: config.state.clone(),
             copying: Mutex::default(),
-            stopping: AtomicBool::new(false),
             drained: AtomicBool::new(false),
         })
     }
 
     /// The metrics as text.
     pub(crate) fn exposition(&self) -> String {
-        self.metrics.exposition(&self.tables, &self.sessions, self.apple.as_ref())
-    }
-
-    /// Checks that new work is accepted.
-    ///
-    /// # Errors
-    /// [`Code::ShuttingDown`].
-    pub(crate) fn check_working(&self) -> Result<(), Code> {
-        if self.is_stopping() { Err(Code::ShuttingDown) } else { Ok(()) }
-    }
-
-    /// Takes `bytes` bytes of memory for a client, also during a shutdown: an answer that is made
-    /// is sent.
-    ///
-    /// # Errors
-    /// As for [`MemoryBudget::take`].
-    pub(crate) fn take_memory(&self, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
-        self.memory.take(peer, bytes)
+        self.extensions.iter().for_each(|extension| extension.update_gauges());
+        self.host.metrics.exposition(&self.tables, &self.sessions)
     }
 
     /// Drops expired keys, stores the times of use, and forgets counts that have expired. Blocks on
     /// the disk.
     pub(crate) fn sweep(&self) {
         self.sessions.sweep(sessions::now());
-        if let Some(apple) = &self.apple {
-            apple.keys.sweep();
-            if let Some(tokens) = &apple.tokens {
-                tokens.refresh();
-                tokens.sweep();
-            }
-        }
-        #[cfg(feature = "ohttp")]
-        self.ohttp.iter().for_each(|gateway| gateway.renew_keys());
+        self.extensions.iter().for_each(|extension| extension.sweep());
         let now = Instant::now();
-        [&self.hint_quota, &self.evaluations].into_iter().for_each(|quota| quota.sweep(now));
-        self.budget.sweep(now);
+        [&self.hint_quota, &self.host.evaluations].into_iter().for_each(|quota| quota.sweep(now));
+        self.host.budget.sweep(now);
     }
 
     /// Interval between two calls of [`Self::sweep`].
     pub(crate) fn sweep_every(&self) -> Duration {
-        let ours = self.sessions.sweep_every();
-        self.apple.as_ref().map_or(ours, |apple| ours.min(apple.keys.sweep_every()))
+        let others = self.extensions.iter().filter_map(|extension| extension.sweep_every());
+        others.fold(self.sessions.sweep_every(), Duration::min)
     }
 
     /// Stores what has to outlive this server. Blocks on the disk.
     pub(crate) fn settle(&self) {
         self.sweep();
-        self.evaluations.settle(Instant::now());
+        self.host.evaluations.settle(Instant::now());
     }
 
     /// The databases in the state folder.
     pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn CopyTo> {
-        let apple = self.apple.iter();
-        let apple = apple
-            .flat_map(|apple| [apple.keys.store(), apple.tokens.as_ref().and_then(|tokens| tokens.store())]);
-        std::iter::once(self.sessions.store()).chain(apple).flatten()
+        self.sessions.store().into_iter().chain(self.extensions.iter().flat_map(|other| other.stores()))
     }
 
     /// Accepts no new work from now on.
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.host.stopping.store(true, Ordering::Relaxed);
         self.tables.all().for_each(|table| table.stop());
         self.hint_queue.close();
     }
@@ -246,17 +213,15 @@ impl Service {
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.host.stopping.load(Ordering::Relaxed)
     }
 
-    /// Checks for new epochs of every table and of every use case. Blocks on files; large images
+    /// Checks for new epochs of every table and of every extension. Blocks on files; large images
     /// are read by a thread of its own.
-    pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, ReloadOutcome)>, Vec<LookedCase>) {
-        let use_cases = self.apple.as_ref().map(|apple| apple.use_cases.reload()).unwrap_or_default();
-        self.apple.iter().flat_map(|apple| &apple.tokens).for_each(|tokens| tokens.refresh());
-        let failures = use_cases.iter().filter(|outcome| outcome.refused.is_some()).count();
-        self.metrics.tables.load_failures.inc_by(failures as u64);
-        (self.reload_tables(), use_cases)
+    pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, ReloadOutcome)>, Vec<ExtensionReload>) {
+        let others: Vec<_> = self.extensions.iter().map(|extension| extension.reload()).collect();
+        self.host.metrics.tables.load_failures.inc_by(others.iter().map(|other| other.failures).sum());
+        (self.reload_tables(), others)
     }
 
     fn reload_tables(self: &Arc<Self>) -> Vec<(String, ReloadOutcome)> {
@@ -264,7 +229,7 @@ impl Service {
         let reload = |table: &Arc<ServedTable>| {
             let outcome = table.reload(&mut patience);
             if outcome.refused.is_some() {
-                self.metrics.tables.load_failures.inc();
+                self.host.metrics.tables.load_failures.inc();
             }
             (table.clone(), outcome)
         };
@@ -288,7 +253,7 @@ impl Service {
         let read = move || {
             for table in tables {
                 if table.finish_reading().refused.is_some() {
-                    service.metrics.tables.load_failures.inc();
+                    service.host.metrics.tables.load_failures.inc();
                 }
                 service.stacks.reload(&service.tables);
             }

@@ -20,15 +20,15 @@
 pub mod coordinator;
 mod table;
 
-pub(crate) use table::{SessionCounts, SessionPlace};
+pub use table::{SessionCounts, SessionPlace};
 
 use crate::client::{ClientHasher, ClientId, Peer};
 use crate::client_quota::ClientQuota;
 use crate::clock::{self, Clock};
 use crate::database::{CopyTo, DatabaseError};
+use crate::http_error::HttpError;
 use crate::metrics::{ByTable, MediumLabel, gauge_value};
 use crate::rate_limiter::Rate;
-use crate::refusal::Refusal;
 use crate::session_store::count_store::CountStore;
 use crate::session_store::entry::{SessionOwner, StoredSession};
 use crate::session_store::metrics::{EvictionReason, SessionMetrics};
@@ -48,7 +48,7 @@ use table::{NewSession, SessionLimits, SessionTable};
 const FILE: &str = "sessions.redb";
 
 /// All sessions of a server.
-pub(crate) struct Sessions<S = AnySession> {
+pub struct Sessions<S = AnySession> {
     table: Mutex<SessionTable<S>>,
     /// Quota of each client for registrations.
     registrations: ClientQuota,
@@ -61,20 +61,24 @@ pub(crate) struct Sessions<S = AnySession> {
 }
 
 /// A session to be added, with the keys it was admitted from.
-pub(crate) struct Registration<'a, S> {
-    pub(crate) owner: SessionOwner,
-    pub(crate) peer: Peer,
+pub struct Registration<'a, S> {
+    /// What the keys are for.
+    pub owner: SessionOwner,
+    /// Address of the client.
+    pub peer: Peer,
     /// Keys as the client sent them.
-    pub(crate) keys: &'a [u8],
+    pub keys: &'a [u8],
     /// The client's stamp of its keys; 0 if there is none.
-    pub(crate) stamp: u64,
-    pub(crate) session: Arc<S>,
-    pub(crate) session_bytes: u64,
+    pub stamp: u64,
+    /// The admitted keys.
+    pub session: Arc<S>,
+    /// Bytes of the admitted keys in memory.
+    pub session_bytes: u64,
 }
 
 /// Seconds since 1970, for the expiry of keys. A clock that is set back makes keys last longer, one
 /// that is set forward makes clients register again; neither does harm.
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     crate::clock::of_day().as_secs()
 }
 
@@ -116,7 +120,7 @@ impl<S> Sessions<S> {
     /// # Errors
     /// [`StartError::State`] if there is something else in the file's place, or another server uses it;
     /// [`StartError::Entropy`].
-    pub(crate) fn open_file(
+    pub fn open_file(
         config: &SessionConfig,
         state: Option<(&Path, &'static str)>,
         metrics: SessionMetrics,
@@ -159,12 +163,12 @@ impl<S> Sessions<S> {
     }
 
     /// The database of sessions, if they outlive the process.
-    pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
+    pub fn store(&self) -> Option<&dyn CopyTo> {
         self.count_store.store.as_deref().map(|store| store as &dyn CopyTo)
     }
 
     /// The store of counts per client.
-    pub(crate) fn count_store(&self) -> &CountStore {
+    pub fn count_store(&self) -> &CountStore {
         &self.count_store
     }
 
@@ -172,7 +176,7 @@ impl<S> Sessions<S> {
     ///
     /// # Errors
     /// [`sotto_wire::Code::Busy`], with the seconds until a registration is allowed.
-    pub(crate) fn may_register(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
+    pub fn may_register(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
         self.registrations.take(peer, 1, now)
     }
 
@@ -188,7 +192,7 @@ impl<S> Sessions<S> {
     }
 
     /// Adds a session under a given id, in place of one of that id. Blocks on the disk.
-    pub(crate) fn insert_named(&self, id: SessionId, new: Registration<'_, S>, now: u64) {
+    pub fn insert_named(&self, id: SessionId, new: Registration<'_, S>, now: u64) {
         let Registration { owner, peer, keys, stamp, session, session_bytes } = new;
         let client = self.count_store.client(peer);
         let entry = StoredSession { stamp, ..StoredSession::new(owner.clone(), client, keys, now) };
@@ -201,12 +205,12 @@ impl<S> Sessions<S> {
     }
 
     /// The client's stamp of a session of `owner`. The session does not count as used.
-    pub(crate) fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
+    pub fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
         self.table().stamp(id, owner, now)
     }
 
     /// Where the session of this id is, if it belongs to `owner`; it counts as used.
-    pub(crate) fn find(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
+    pub fn find(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
         self.table().find(id, owner, now)
     }
 
@@ -217,7 +221,7 @@ impl<S> Sessions<S> {
 
     /// The stored keys of a session; `None` if they are missing or damaged, and then the session is
     /// dropped too. Blocks on the disk.
-    pub(crate) fn keys(&self, id: &SessionId) -> Option<Vec<u8>> {
+    pub fn keys(&self, id: &SessionId) -> Option<Vec<u8>> {
         let keys = match self.count_store.store.as_ref()?.keys(id) {
             Ok(keys) => keys,
             Err(error) => {
@@ -233,20 +237,20 @@ impl<S> Sessions<S> {
     }
 
     /// Drops a session whose stored keys cannot be used. Blocks on the disk.
-    pub(crate) fn drop_session(&self, id: &SessionId) {
+    pub fn drop_session(&self, id: &SessionId) {
         let evicted = self.table().remove(id, EvictionReason::Damaged);
         self.forget(evicted);
     }
 
     /// Puts a session that was admitted from stored keys into memory. Blocks on the disk.
-    pub(crate) fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
+    pub fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
         self.metrics.readmitted.inc();
         let evicted = self.table().admitted(id, session, session_bytes);
         self.forget(evicted);
     }
 
     /// Drops what has expired, and stores the times of use. Blocks on the disk.
-    pub(crate) fn sweep(&self, now: u64) {
+    pub fn sweep(&self, now: u64) {
         let evicted = self.table().expire(now);
         self.forget(evicted);
         let Some(store) = &self.count_store.store else { return };
@@ -257,17 +261,17 @@ impl<S> Sessions<S> {
     }
 
     /// Interval between two calls of [`Self::sweep`].
-    pub(crate) fn sweep_every(&self) -> Duration {
+    pub fn sweep_every(&self) -> Duration {
         self.sweep
     }
 
     /// Bytes of keys in memory and on disk.
-    pub(crate) fn bytes(&self) -> (u64, u64) {
+    pub fn bytes(&self) -> (u64, u64) {
         self.table().bytes()
     }
 
     /// Number of sessions, grouped by `of` their owner.
-    pub(crate) fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
+    pub fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
         self.table().counts(of)
     }
 

@@ -6,9 +6,9 @@ use crate::ScanConfig;
 use crate::client::Peer;
 use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
+use crate::http_error::HttpError;
 use crate::metrics::{ScopeLabel, register};
 use crate::rate_limiter::Rate;
-use crate::refusal::Refusal;
 use crate::session_store::count_store::CountStore;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -93,7 +93,7 @@ impl TimeBudget {
     ///
     /// # Errors
     /// [`sotto_wire::Code::Busy`].
-    pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
         let each = [(&self.own, peer, "client"), (&self.all, ALL, "all")];
         each.into_iter().try_for_each(|(quota, peer, scope)| {
             quota.check(peer, now).inspect_err(|_| self.metrics.refused(scope))
@@ -137,12 +137,17 @@ mod tests {
         budget.charge(peer(1), share(took, 6, 8), start);
         budget.charge(peer(2), share(took, 2, 8), start);
         let refused = budget.check(peer(1), start).unwrap_err();
-        assert_eq!((refused.0.code, refused.1), (sotto_wire::Code::Busy, 11), "{}", refused.0.message);
+        assert_eq!(
+            (refused.told().0, refused.told().2),
+            (sotto_wire::Code::Busy, 11),
+            "{}",
+            refused.told().1
+        );
         assert!(budget.check(peer(2), start).is_ok() && budget.check(peer(1), at(11)).is_ok());
         // Three more have two seconds each, and five is the total.
         (3..6).for_each(|last| budget.charge(peer(last), share(took, 1, 4), start));
         let refused = budget.check(peer(9), start).unwrap_err();
-        assert!(refused.0.message.contains("all clients") && refused.1 == 5, "{}", refused.0.message);
+        assert!(refused.told().1.contains("all clients") && refused.told().2 == 5, "{}", refused.told().1);
         assert!(budget.check(peer(9), at(5)).is_ok());
         budget.sweep(at(1000));
         assert!(budget.wait(peer(1), at(1000)).is_none());

@@ -31,6 +31,7 @@ const TABLE: &[LawLine] = &[
     ("5", "what it would cost", &["sotto-plan"]),
     ("6", "protocols of others", &["sotto-pass", "sotto-ohttp", "sotto-apple"]),
     ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),
+    ("6", "guests of the server", &["sotto-guest-server"]),
     ("7", "for other languages", &["sotto-binding"]),
     ("7", "hands", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),
 ];

@@ -2,13 +2,13 @@
 
 /// A server configuration.
 pub fn server_config(data: &[u8]) -> bool {
-    std::str::from_utf8(data).is_ok_and(|text| sotto_server::ServerConfig::parse(text).is_ok())
+    std::str::from_utf8(data).is_ok_and(|text| sotto_guest_server::GuestConfig::parse(text).is_ok())
 }
 
 /// The configuration that shows every key, and the shortest.
 pub fn server_configs() -> Vec<Vec<u8>> {
     vec![
-        include_bytes!("../../../crates/sotto-server/example.toml").to_vec(),
+        include_bytes!("../../../guests/sotto-guest-server/example.toml").to_vec(),
         b"tables = [{ dir = \"ip\" }]".to_vec(),
     ]
 }

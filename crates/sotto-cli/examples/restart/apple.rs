@@ -11,23 +11,24 @@ use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
 use sotto_db::TableDir;
 use sotto_db::progress::silent;
+use sotto_guest_server::{AppleConfig, AppleKeys, GuestConfig};
 use sotto_layers::keyword::KeyForm;
-use sotto_server::{AppleConfig, AppleKeys, RunningServer, Server, ServerConfig};
+use sotto_server::{RunningServer, ServerConfig};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 use zeroize::Zeroizing;
 
 const USE_CASE: &str = "restart";
-fn config(folder: &Path) -> ServerConfig {
+fn serve(folder: &Path) -> RunningServer {
     let keys = AppleKeys { max_bytes: IN_MEMORY, max_stored_bytes: u64::MAX, ..AppleKeys::default() };
     let apple = AppleConfig { use_cases: vec![folder.join("table")], keys, ..AppleConfig::default() };
-    ServerConfig {
+    let config = ServerConfig {
         state: Some(folder.join("state")),
-        apple,
         reload_seconds: 0,
         ..ServerConfig::on_free_ports()
-    }
+    };
+    GuestConfig { apple, ohttp: None }.start(&config, |_| ()).unwrap()
 }
 
 /// A connection of one user.
@@ -80,7 +81,7 @@ pub(super) fn fill(folder: &Path, users: usize, is_usual: bool) {
         let lock = TableDir::create(&folder.join("table")).unwrap().lock().unwrap();
         encode(rows, &how, &lock, &silent).unwrap();
     }
-    let running = Server::start(&config(folder)).unwrap();
+    let running = serve(folder);
     let keys = client(folder, &running).key_request(&mut sotto_prg::system_rng().unwrap());
     let keys_bytes = keys.len();
     register(folder, users, keys_bytes, |i| {
@@ -92,7 +93,7 @@ pub(super) fn fill(folder: &Path, users: usize, is_usual: bool) {
 pub(super) fn start(folder: &Path) {
     let users = registered(folder, "apple-keys.redb");
     let began = Instant::now();
-    let running = Server::start(&config(folder)).unwrap();
+    let running = serve(folder);
     println!("started after {:.0} ms; {}", began.elapsed().as_secs_f64() * 1e3, memory());
     let client = client(folder, &running);
     for i in [0, users - 1, users / 2] {

@@ -9,7 +9,8 @@ use crate::verbs::serve::startup_report::announce;
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, publish_log};
-use sotto_server::{OpeningProgress, Residency, Server, ServerConfig, TableConfig, TlsConfig};
+use sotto_guest_server::GuestConfig;
+use sotto_server::{OpeningProgress, Residency, ServerConfig, TableConfig, TlsConfig};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -189,13 +190,13 @@ impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         // Kept until the server has ended.
         let _log_guard = logging::start(&self.log, screen.is_json())?;
-        let config = self.settings()?;
+        let (config, guests) = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
         let kernels = crate::calibration::use_kernel_shapes();
         // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
-        let running = Server::start_watched(&config, watch)?;
+        let running = guests.start(&config, watch)?;
         announce(&config, &running, &stacks, &kernels, screen)?;
         let shutdown = running
             .run_until_signal()
@@ -205,21 +206,21 @@ impl Serve {
     }
 
     /// The configuration file, if there is one, with the command line's options applied.
-    fn settings(&self) -> Result<ServerConfig> {
-        let mut config = match &self.config {
+    fn settings(&self) -> Result<(ServerConfig, GuestConfig)> {
+        let (mut config, mut guests) = match &self.config {
             Some(file) if !file.exists() => {
                 return Err(Failure::missing(format!("no such file: {}", file.display())));
             }
-            Some(file) => ServerConfig::read(file)?,
-            None => ServerConfig::default(),
+            Some(file) => GuestConfig::read(file)?,
+            None => Default::default(),
         };
         config.tables.extend(self.tables.iter().map(|path| match path.is_file() {
             true => TableConfig::path(path),
             false => TableConfig::dir(path),
         }));
-        config.recognize()?;
-        config.apple.use_cases.extend(self.apple.iter().cloned());
-        config.apple.allow_insecure_params |= self.allow_insecure_params;
+        guests.recognize(&mut config)?;
+        guests.apple.use_cases.extend(self.apple.iter().cloned());
+        guests.apple.allow_insecure_params |= self.allow_insecure_params;
         config.logs.extend(self.catalog_logs.iter().cloned());
         for path in &self.tables {
             let log = publish_log::log_folder(path)?.filter(|log| log.is_dir());
@@ -252,7 +253,7 @@ impl Serve {
         config.batch.max_queries = self.batch_queries.unwrap_or(config.batch.max_queries);
         config.reload_seconds = self.reload_seconds.unwrap_or(config.reload_seconds);
         config.keep_deltas = self.keep_deltas.unwrap_or(config.keep_deltas);
-        Ok(config)
+        Ok((config, guests))
     }
 }
 

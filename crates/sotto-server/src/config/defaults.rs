@@ -1,6 +1,6 @@
 //! The defaults of the configuration.
 
-use super::{AppleConfig, BatchConfig, Residency, ScanConfig, ServerConfig, SessionConfig};
+use super::{BatchConfig, Residency, ScanConfig, ServerConfig, SessionConfig};
 use std::net::{Ipv4Addr, SocketAddr};
 
 impl Default for ServerConfig {
@@ -43,8 +43,6 @@ impl Default for ServerConfig {
             tls: None,
             self_signed: None,
             allow_origins: Vec::new(),
-            apple: AppleConfig::default(),
-            ohttp: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Static files, in ranges, sent from where they are mapped.
 
 use super::http::{self, RangeSelection};
-use super::shared;
-use crate::refusal::Refusal;
+use crate::host::shared;
+use crate::http_error::HttpError;
 use crate::service::Service;
 use crate::table_epoch::{Retirement, StaticFile};
 use axum::body::Body;
@@ -32,7 +32,7 @@ pub(super) async fn get(
     State(service): State<Arc<Service>>,
     Path(digest): Path<String>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let ServedArtifact { bytes: whole, file, retired } = find(&service, &digest)?;
     let (grace, readers) = (service.grace, service.readers.clone());
     let pieces = |bytes| Body::new(PieceBody { bytes, file, retired, grace, readers, reading: None });
@@ -74,7 +74,7 @@ struct ServedArtifact {
 }
 
 /// The artifact with this digest: in a table's image, or among a stack's files.
-fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
+fn find(service: &Service, digest: &str) -> Result<ServedArtifact, HttpError> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
         let mapped = service.tables.all().find_map(|table| table.live_now()?.artifact(&digest));
         let mapped = mapped.map(|StaticFile { image, section, file, retired }| ServedArtifact {
@@ -86,7 +86,7 @@ fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
         mapped.or_else(|| service.stacks.file(&digest).map(of_stack))
     });
     let found = found.ok_or_else(|| {
-        Refusal::new(Code::NoSuchArtifact, "no served epoch has an artifact with this digest")
+        HttpError::new(Code::NoSuchArtifact, "no served epoch has an artifact with this digest")
     })?;
     match found.file.as_ref().is_some_and(|file| file.check().is_err()) {
         true => Err(Code::NotReady.into()),
@@ -95,7 +95,7 @@ fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
 }
 
 fn outside(len: u64) -> Response<Body> {
-    let refusal = Refusal::new(Code::BadRange, "the range is outside the artifact");
+    let refusal = HttpError::new(Code::BadRange, "the range is outside the artifact");
     let mut response = axum::response::IntoResponse::into_response(refusal);
     put(&mut response, header::CONTENT_RANGE, &format!("bytes */{len}"));
     response

@@ -1,9 +1,10 @@
 //! Documents as they were signed: the list of tables, catalogs, stacks, and the logs of publishers'
 //! catalogs, whose files are as in `c2sp.org/tlog-tiles`.
 
-use super::{http, shared};
+use super::http;
+use crate::host::shared;
+use crate::http_error::HttpError;
 use crate::logs::LiveLog;
-use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
@@ -18,7 +19,7 @@ use sotto_wire::{Code, Problem, routes};
 use std::sync::Arc;
 
 /// `GET /v1/tables`
-pub(super) async fn tables(State(service): State<Arc<Service>>) -> Result<Response<Body>, Refusal> {
+pub(super) async fn tables(State(service): State<Arc<Service>>) -> Result<Response<Body>, HttpError> {
     let list = TableList { stacks: service.stacks.names(), ..service.tables.list() };
     let body = serde_json::to_vec(&list).map_err(|_| Code::Internal)?;
     Ok(json(Body::from(body)))
@@ -30,7 +31,7 @@ pub(super) async fn catalog(
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let live = service.tables.get(&name)?.live()?;
     let (body, etag) = match requested_epoch(query.as_deref())? {
         None => live.newest().signed(),
@@ -51,7 +52,7 @@ pub(super) async fn stack(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let live = service.stacks.get(&name)?;
     Ok(document(live.signed.clone(), &live.etag, &headers))
 }
@@ -68,12 +69,12 @@ fn document(body: Bytes, etag: &str, headers: &HeaderMap) -> Response<Body> {
 }
 
 /// The epoch of `?epoch=N`; other query keys are ignored.
-fn requested_epoch(query: Option<&str>) -> Result<Option<Epoch>, Refusal> {
+fn requested_epoch(query: Option<&str>) -> Result<Option<Epoch>, HttpError> {
     let pairs = query.into_iter().flat_map(|query| query.split('&'));
     let Some(number) = pairs.filter_map(|pair| pair.strip_prefix("epoch=")).next() else { return Ok(None) };
     match number.parse() {
         Ok(epoch) => Ok(Some(Epoch(epoch))),
-        Err(_) => Err(Refusal::new(Code::Malformed, "epoch is not a number")),
+        Err(_) => Err(HttpError::new(Code::Malformed, "epoch is not a number")),
     }
 }
 
@@ -90,8 +91,8 @@ fn json(body: Body) -> Response<Body> {
 pub(super) async fn log_proof(
     State(service): State<Arc<Service>>,
     Path((key, digest)): Path<(String, String)>,
-) -> Result<Response<Body>, Refusal> {
-    let none = || Refusal::new(Code::NotLogged, "the log holds no catalog of that digest");
+) -> Result<Response<Body>, HttpError> {
+    let none = || HttpError::new(Code::NotLogged, "the log holds no catalog of that digest");
     let digest: Hex32 = digest.parse().map_err(|_| none())?;
     let proof = read_log(log(&service, &key)?, move |log| log.proof(&digest)).await?.ok_or_else(none)?;
     Ok(log_response(proof, routes::TEXT, "no-cache"))
@@ -101,8 +102,8 @@ pub(super) async fn log_proof(
 pub(super) async fn log_file(
     State(service): State<Arc<Service>>,
     Path((key, path)): Path<(String, String)>,
-) -> Result<Response<Body>, Refusal> {
-    let none = || Refusal::new(Code::NotLogged, "the log has no such file");
+) -> Result<Response<Body>, HttpError> {
+    let none = || HttpError::new(Code::NotLogged, "the log has no such file");
     let file = LogLayout::place(&path).ok_or_else(none)?;
     let bytes = read_log(log(&service, &key)?, move |log| log.file(file)).await?.ok_or_else(none)?;
     Ok(match file {
@@ -113,8 +114,8 @@ pub(super) async fn log_file(
     })
 }
 
-fn log(service: &Service, key: &str) -> Result<Arc<LiveLog>, Refusal> {
-    let none = || Refusal::new(Code::NotLogged, "no log of this publisher is served here");
+fn log(service: &Service, key: &str) -> Result<Arc<LiveLog>, HttpError> {
+    let none = || HttpError::new(Code::NotLogged, "no log of this publisher is served here");
     service.logs.get(key).ok_or_else(none)
 }
 
@@ -122,7 +123,7 @@ fn log(service: &Service, key: &str) -> Result<Arc<LiveLog>, Refusal> {
 async fn read_log(
     log: Arc<LiveLog>,
     read: impl FnOnce(&LiveLog) -> Result<Option<Bytes>, LogError> + Send + 'static,
-) -> Result<Option<Bytes>, Refusal> {
+) -> Result<Option<Bytes>, HttpError> {
     let found = tokio::task::spawn_blocking(move || read(&log)).await.map_err(|_| Code::Internal)?;
     found.map_err(|error| {
         tracing::error!(%error, "a log cannot be read");

@@ -2,12 +2,12 @@
 //!
 //! A blinded element reveals nothing, so only the key must be kept out of the log.
 
-use super::{octets, opened};
 use crate::TableEpoch;
 use crate::body::BodyReader;
 use crate::client::Peer;
+use crate::host::octets;
+use crate::http_error::HttpError;
 use crate::memory::MemoryPermit;
-use crate::refusal::Refusal;
 use crate::served_table::ServedTable;
 use crate::service::Service;
 use axum::body::Body;
@@ -32,24 +32,25 @@ pub(super) async fn evaluate(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let table = service.tables.get(&name)?;
-    let (peer, mut reader) = opened(&service, request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
+    let (peer, mut reader) =
+        service.host.open_body(request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
     let read = read(&service, table, peer, &mut reader).await;
     let CheckedEvaluation { live, elements, bytes, memory } = reader.end(read).await?;
     let count = elements.len();
-    service.metrics.requests.bytes_in.inc_by(bytes);
+    service.host.metrics.requests.bytes_in.inc_by(bytes);
     let (pin, counting) = (*live.pin(), service.clone());
     let working = tokio::task::spawn_blocking(move || {
         let _memory = memory;
         // Counted before the work, all of them or none: a client never learns more than its quota,
         // however many of its requests are in progress. Counted here, since the disk may have to be
         // written first.
-        counting.evaluations.take(peer, count as u64, Instant::now())?;
+        counting.host.evaluations.take(peer, count as u64, Instant::now())?;
         work(&live, &elements)
     });
     let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
-    service.metrics.requests.evaluated(&name, count);
+    service.host.metrics.requests.evaluated(&name, count);
     let frame = evaluate::encode_response(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
     Ok(octets(frame))
 }
@@ -61,10 +62,10 @@ async fn read(
     table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
-) -> Result<CheckedEvaluation, Refusal> {
+) -> Result<CheckedEvaluation, HttpError> {
     // A client without quota costs no more than this.
-    service.evaluations.check(peer, Instant::now())?;
-    service.check_working()?;
+    service.host.evaluations.check(peer, Instant::now())?;
+    service.host.check_working()?;
     let head = evaluate::EvaluationHead::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
@@ -74,7 +75,7 @@ async fn read(
     Ok(CheckedEvaluation { live, elements, bytes, memory })
 }
 
-fn work(live: &TableEpoch, elements: &[Element]) -> Result<Evaluations, Refusal> {
+fn work(live: &TableEpoch, elements: &[Element]) -> Result<Evaluations, HttpError> {
     let mut rng = sotto_prg::system_rng().map_err(|error| {
         tracing::error!(%error, "no proof could be made");
         Code::Internal

@@ -1,10 +1,10 @@
 //! A hint request in, hints out.
 
-use super::{holding, octets, opened};
 use crate::body::BodyReader;
 use crate::client::Peer;
 use crate::hint_queue::HintJob;
-use crate::refusal::Refusal;
+use crate::host::{holding, octets};
+use crate::http_error::HttpError;
 use crate::served_table::ServedTable;
 use crate::service::Service;
 use axum::body::Body;
@@ -19,12 +19,12 @@ pub(super) async fn request(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let table = service.tables.get(&name)?;
-    let (peer, mut reader) = opened(&service, request, table.live()?.max_hint_request())?;
+    let (peer, mut reader) = service.host.open_body(request, table.live()?.max_hint_request())?;
     let read = read(&service, table, peer, &mut reader).await;
     let job = reader.end(read).await?;
-    service.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    service.host.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
     let pin = *job.live.pin();
     // A worker that drops the sender has failed, or was told to end.
     let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(Code::Internal))?;
@@ -39,18 +39,18 @@ async fn read(
     table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
-) -> Result<HintJob, Refusal> {
-    service.check_working()?;
+) -> Result<HintJob, HttpError> {
+    service.host.check_working()?;
     let head = hints::HintRequestHead::parse(reader.head(hints::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
-    let none = || Refusal::new(Code::WrongServer, "this server is not the hint server of the table");
+    let none = || HttpError::new(Code::WrongServer, "this server is not the hint server of the table");
     let bytes = live.hint_request_bytes().ok_or_else(none)?;
     let response_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
     let now = Instant::now();
     service.hint_quota.check(peer, now)?;
-    service.budget.check(peer, now)?;
+    service.host.budget.check(peer, now)?;
     let open = service.open_hint_requests.take(peer)?;
     let (frame, frame_memory) = reader.exactly(hints::frame_bytes(bytes)).await?;
-    let response_memory = service.take_memory(peer, hints::frame_bytes(response_bytes as u64))?;
+    let response_memory = service.host.take_memory(peer, hints::frame_bytes(response_bytes as u64))?;
     Ok(HintJob { live, frame, peer, _frame_memory: frame_memory, _open: open, response_memory })
 }

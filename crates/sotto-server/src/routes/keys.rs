@@ -1,11 +1,11 @@
 //! Keys in, a session id out.
 
-use super::{octets, opened};
 use crate::TableEpoch;
 use crate::body::BodyReader;
 use crate::client::Peer;
+use crate::host::octets;
+use crate::http_error::HttpError;
 use crate::memory::MemoryPermit;
-use crate::refusal::Refusal;
 use crate::served_table::ServedTable;
 use crate::service::Service;
 use crate::sessions::{self, Registration};
@@ -23,17 +23,17 @@ pub(super) async fn register(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let table = service.tables.get(&name)?;
-    let (peer, mut reader) = opened(&service, request, table.live()?.max_keys())?;
+    let (peer, mut reader) = service.host.open_body(request, table.live()?.max_keys())?;
     let read = read(&service, table, peer, &mut reader).await;
     let (live, frame, memory) = reader.end(read).await?;
-    service.metrics.requests.bytes_in.inc_by(frame.len() as u64);
+    service.host.metrics.requests.bytes_in.inc_by(frame.len() as u64);
     // Expanding keys may take a while, and must block neither the thread that serves connections
     // nor a pass. It is not canceled when the client hangs up, so its memory is released when it
     // ends, and not here.
     let admitting = service.clone();
-    let admitted = service.low_priority.run(peer, move || {
+    let admitted = service.host.low_priority.run(peer, move || {
         let _memory = memory;
         admit(&admitting, &live, peer, &frame)
     });
@@ -49,25 +49,25 @@ async fn read(
     table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
-) -> Result<(Arc<TableEpoch>, Vec<u8>, MemoryPermit), Refusal> {
+) -> Result<(Arc<TableEpoch>, Vec<u8>, MemoryPermit), HttpError> {
     service.sessions.may_register(peer, Instant::now())?;
-    service.check_working()?;
+    service.host.check_working()?;
     let head = keys::KeysHead::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     if live.default_session().is_some() {
-        return Err(Refusal::new(Code::BadKeys, "the table's scheme has no evaluation keys"));
+        return Err(HttpError::new(Code::BadKeys, "the table's scheme has no evaluation keys"));
     }
     let (frame, memory) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
     Ok((live, frame, memory))
 }
 
-fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
+fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Result<SessionId, HttpError> {
     let keys =
         frame.get(keys::HEAD_BYTES..).expect_or_default("a frame's length was checked when it was read");
-    let session = with_yield_hook(service.scheduler.wait_until_idle(), || live.server().admit(keys));
+    let session = with_yield_hook(service.host.scheduler.wait_until_idle(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
-        Error::Peer(_) => Refusal::new(Code::BadKeys, "invalid keys for these parameters"),
+        Error::Peer(_) => HttpError::new(Code::BadKeys, "invalid keys for these parameters"),
         error => {
             tracing::error!(table = ?live, %error, "the scheme could not admit keys");
             Code::Internal.into()

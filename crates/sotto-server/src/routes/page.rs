@@ -1,6 +1,7 @@
 //! The files of a web page, and the restrictions that a browser enforces on them.
 
-use super::{http, shared};
+use super::http;
+use crate::host::shared;
 use crate::service::Service;
 use crate::static_site::{SiteFile, StaticSite};
 use axum::Router;

@@ -1,10 +1,10 @@
 //! Queries in, answers out; and the session that a frame names: none, in memory, or on disk.
 
-use super::{holding, octets, opened};
 use crate::TableEpoch;
 use crate::body::BodyReader;
 use crate::client::Peer;
-use crate::refusal::Refusal;
+use crate::host::{holding, octets};
+use crate::http_error::HttpError;
 use crate::scheduler::{QueryJob, QueryOutcome};
 use crate::served_table::ServedTable;
 use crate::service::Service;
@@ -22,20 +22,20 @@ pub(super) async fn query(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let table = service.tables.get(&name)?;
-    let (peer, mut reader) = opened(&service, request, table.live()?.max_query())?;
+    let (peer, mut reader) = service.host.open_body(request, table.live()?.max_query())?;
     let read = read(&service, table, peer, &mut reader).await;
     let job = reader.end(read).await?;
-    service.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    service.host.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
     let arrived = Instant::now();
     let pin = *job.live.pin();
     // A worker that drops the sender has failed; if it drops it because the receiver is gone,
     // nobody waits.
     let QueryOutcome { answers, timing, memory } =
-        service.scheduler.submit(job)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
+        service.host.scheduler.submit(job)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
-    service.metrics.requests.answered(&name, timing.queue, arrived.elapsed());
+    service.host.metrics.requests.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
     drop(answers);
     let mut response = holding(octets(frame), memory);
@@ -52,9 +52,9 @@ async fn read(
     table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
-) -> Result<QueryJob, Refusal> {
-    service.budget.check(peer, Instant::now())?;
-    service.check_working()?;
+) -> Result<QueryJob, HttpError> {
+    service.host.budget.check(peer, Instant::now())?;
+    service.host.check_working()?;
     let head = query::QueryHead::parse(reader.head(query::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
@@ -68,7 +68,7 @@ async fn read(
     let session = load_session(service, &live, &head.session, found).await?;
     // Memory is taken before the pass, so that no answer is made without it, and only once the
     // queries have arrived.
-    let answer_memory = service.take_memory(peer, live.sizes().answer_frame_bytes(head.count))?;
+    let answer_memory = service.host.take_memory(peer, live.sizes().answer_frame_bytes(head.count))?;
     Ok(QueryJob { live, session, head, frame, peer, _frame_memory: frame_memory, answer_memory })
 }
 
@@ -81,7 +81,7 @@ pub(super) fn find_session(
     service: &Service,
     live: &TableEpoch,
     id: &SessionId,
-) -> Result<SessionPlace, Refusal> {
+) -> Result<SessionPlace, HttpError> {
     let found = match live.default_session() {
         Some(keyless) if *id == SessionId::NONE => Some(SessionPlace::Memory(keyless.clone())),
         Some(_) => None,
@@ -100,7 +100,7 @@ pub(super) async fn load_session(
     live: &Arc<TableEpoch>,
     id: &SessionId,
     found: SessionPlace,
-) -> Result<Arc<AnySession>, Refusal> {
+) -> Result<Arc<AnySession>, HttpError> {
     if let SessionPlace::Memory(session) = found {
         return Ok(session);
     }
@@ -131,6 +131,6 @@ pub(super) async fn load_session(
     loaded.await.map_err(|_| Code::Internal)?.ok_or_else(expired)
 }
 
-fn expired() -> Refusal {
-    Refusal::new(Code::SessionExpired, "the session is unknown or was evicted")
+fn expired() -> HttpError {
+    HttpError::new(Code::SessionExpired, "the session is unknown or was evicted")
 }

@@ -1,10 +1,10 @@
 //! A query in, the units of its record out, as they are made.
 
 use super::query::{find_session, load_session};
-use super::{holding, octets, opened};
 use crate::body::BodyReader;
 use crate::client::Peer;
-use crate::refusal::Refusal;
+use crate::host::{holding, octets};
+use crate::http_error::HttpError;
 use crate::scheduler::StreamJob;
 use crate::served_table::ServedTable;
 use crate::service::Service;
@@ -20,17 +20,17 @@ pub(super) async fn stream(
     State(service): State<Arc<Service>>,
     Path(name): Path<String>,
     request: Request,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, HttpError> {
     let table = service.tables.get(&name)?;
-    let (peer, mut reader) = opened(&service, request, table.live()?.max_stream())?;
+    let (peer, mut reader) = service.host.open_body(request, table.live()?.max_stream())?;
     let read = read(&service, table, peer, &mut reader).await;
     let job = reader.end(read).await?;
-    service.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    service.host.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
     let (epoch, count) = (job.head.pin.epoch, job.head.units);
     // A worker that drops the sender has failed; if it drops it because the receiver is gone,
     // nobody waits.
-    let (units, memory) = service.scheduler.submit_stream(job)?.await.unwrap_or(Err(Code::Internal))?;
-    service.metrics.requests.stream(&name);
+    let (units, memory) = service.host.scheduler.submit_stream(job)?.await.unwrap_or(Err(Code::Internal))?;
+    service.host.metrics.requests.stream(&name);
     tracing::debug!(table = name, %epoch, units = count, "a row stream starts");
     Ok(holding(octets(Body::new(units)), memory))
 }
@@ -42,14 +42,17 @@ async fn read(
     table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
-) -> Result<StreamJob, Refusal> {
-    service.budget.check(peer, Instant::now())?;
-    service.check_working()?;
+) -> Result<StreamJob, HttpError> {
+    service.host.budget.check(peer, Instant::now())?;
+    service.host.check_working()?;
     let head = stream::StreamHead::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     let Some(scheme) = live.server().stream() else {
-        return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
+        return Err(HttpError::new(
+            Code::CannotStream,
+            "the scheme of this table answers whole records only",
+        ));
     };
     head.check(&scheme.units())?;
     let units_bytes = StreamJob::units_held(scheme.units().answer_bytes);
@@ -57,6 +60,6 @@ async fn read(
     let found = find_session(service, &live, &head.session)?;
     let (frame, frame_memory) = reader.exactly(live.sizes().stream_bytes()).await?;
     let session = load_session(service, &live, &head.session, found).await?;
-    let units_memory = service.take_memory(peer, units_bytes)?;
+    let units_memory = service.host.take_memory(peer, units_bytes)?;
     Ok(StreamJob { live, session, head, frame, peer, frame_memory, units_memory, open })
 }

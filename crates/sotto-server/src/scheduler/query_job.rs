@@ -2,8 +2,8 @@
 
 use crate::TableEpoch;
 use crate::client::Peer;
+use crate::http_error::HttpError;
 use crate::memory::MemoryPermit;
-use crate::refusal::Refusal;
 use sotto_core::AnySession;
 use sotto_wire::{Timing, query};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct QueryOutcome {
 }
 
 /// Result of a query request.
-pub(crate) type Reply = Result<QueryOutcome, Refusal>;
+pub(crate) type Reply = Result<QueryOutcome, HttpError>;
 
 /// A query request that is answered by one or more passes.
 pub(super) struct QueuedQuery {
@@ -53,6 +53,6 @@ impl QueuedQuery {
 }
 
 /// Refuses a waiting query request. Sending fails only if the client is gone.
-pub(super) fn refuse(query: QueuedQuery, refusal: impl Into<Refusal>) {
+pub(super) fn refuse(query: QueuedQuery, refusal: impl Into<HttpError>) {
     let _ = query.reply.send(Err(refusal.into()));
 }

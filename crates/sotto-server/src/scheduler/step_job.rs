@@ -6,7 +6,7 @@ use sotto_wire::Code;
 use std::time::{Duration, Instant};
 
 /// Work in steps, on the pool's threads.
-pub(crate) trait StepWork: Send {
+pub trait StepWork: Send {
     /// Address of the client, for the budget.
     fn peer(&self) -> Peer;
 
@@ -28,7 +28,7 @@ pub(crate) trait StepWork: Send {
 
 /// Whether work has further steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StepOutcome {
+pub enum StepOutcome {
     /// The work has further steps.
     Continues,
     /// That was the last step.

@@ -40,7 +40,7 @@ fn what_takes_long_is_read_in_the_background() {
     let (looked, error) = slot.first_reload(&mut 100, &sotto_db::progress::silent);
     assert!(looked.begun && error.is_none() && slot.is_reading() && newest(&slot).is_none());
     let refused = slot.live().err().unwrap();
-    assert!(refused.0.code == Code::NotReady && refused.0.message.contains("being verified"), "{refused:?}");
+    assert!(refused.told().0 == Code::NotReady && refused.told().1.contains("being verified"), "{refused:?}");
     assert!(matches!(slot.status(), TableStatus::Reading(table, 0) if table.catalog().table.as_str() == "t"));
     let again = slot.reload(&mut { u64::MAX });
     assert!(again.reading && !again.begun, "nobody waits for it, and nobody reads it twice");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Computes client ids, tells the time, and stores counts if there is a database.
 #[derive(Clone)]
-pub(crate) struct CountStore {
+pub struct CountStore {
     pub(crate) hasher: ClientHasher,
     pub(crate) clock: Clock,
     pub(crate) store: Option<Arc<SessionStore>>,
@@ -53,7 +53,7 @@ impl CountStore {
     }
 
     /// The id of a name in a context, which does not reveal the name.
-    pub(crate) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
+    pub fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
         self.hasher.named(name, matter)
     }
 

@@ -11,11 +11,13 @@ const STAMPED: u8 = 2;
 
 /// The table and parameters that a session's keys were made for, at any epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SessionOwner {
-    pub(crate) table: Arc<str>,
+pub struct SessionOwner {
+    /// Name of the table.
+    pub table: Arc<str>,
     /// Role of the server in the scheme.
-    pub(crate) server: u8,
-    pub(crate) digest: ParamsDigest,
+    pub server: u8,
+    /// Digest of the parameters.
+    pub digest: ParamsDigest,
 }
 
 /// The description of a session, stored next to its keys.

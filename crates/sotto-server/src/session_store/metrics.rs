@@ -37,7 +37,7 @@ impl EvictionReason {
 
 /// Metrics of sessions.
 #[derive(Debug, Clone)]
-pub(crate) struct SessionMetrics {
+pub struct SessionMetrics {
     pub(crate) sessions: Family<ByTable, Gauge>,
     pub(crate) in_memory: Family<ByTable, Gauge>,
     pub(crate) bytes: Family<MediumLabel, Gauge>,

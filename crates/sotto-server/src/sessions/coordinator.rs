@@ -10,8 +10,8 @@ use super::table::{NewSession, SessionLimits, SessionPlace, SessionTable};
 use super::{Registration, Sessions, now};
 use crate::client::{ClientId, Peer};
 use crate::concurrency::{Capacity, ConcurrencyLimit, Permit};
+use crate::http_error::HttpError;
 use crate::memory::{MemoryBudget, MemoryPermit};
-use crate::refusal::Refusal;
 use crate::session_store::entry::SessionOwner;
 use crate::session_store::metrics::SessionMetrics;
 use crate::{SessionConfig, StartError};
@@ -76,7 +76,7 @@ impl RequestAdmission {
     /// [`Code::Busy`].
     pub fn enter(&self, address: IpAddr) -> Result<RequestPermit, Problem> {
         let peer = Peer(address);
-        let permit = self.requests.take(peer).map_err(problem)?;
+        let permit = self.requests.take(peer)?;
         Ok(RequestPermit { _permit: permit, memory: self.memory.none(peer) })
     }
 }
@@ -87,7 +87,7 @@ impl RequestPermit {
     /// # Errors
     /// [`Code::Busy`]; [`Code::TooLarge`] for more than a client can ever have.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Problem> {
-        self.memory.grow(bytes).map_err(problem)
+        Ok(self.memory.grow(bytes)?)
     }
 }
 
@@ -113,7 +113,10 @@ impl KeyStore {
     /// Counts a registration of a client at this address; returns the seconds until it may register
     /// if that is not now.
     pub fn may_register(&self, address: IpAddr) -> Option<u64> {
-        self.0.may_register(Peer(address), Instant::now()).err().map(|refusal| refusal.1)
+        match self.0.may_register(Peer(address), Instant::now()) {
+            Err(HttpError::Problem(_, seconds)) => Some(seconds),
+            _ => None,
+        }
     }
 
     /// Stores keys of a client at this address; returns the id of the session. Blocks on the disk.
@@ -205,10 +208,6 @@ impl<S> SessionCache<S> {
     fn table(&self) -> MutexGuard<'_, SessionTable<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn problem(refusal: Refusal) -> Problem {
-    refusal.0
 }
 
 #[cfg(test)]

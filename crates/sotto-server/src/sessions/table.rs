@@ -50,11 +50,10 @@ pub(super) struct NewSession<S> {
 }
 
 /// Where a session is.
-pub(crate) enum SessionPlace<S = AnySession> {
+pub enum SessionPlace<S = AnySession> {
     /// The session is in memory.
     Memory(Arc<S>),
-    /// The session is on disk: read [`super::Sessions::keys`], admit them, and call
-    /// [`super::Sessions::admitted`].
+    /// The session is on disk: read its keys, admit them, and put them into memory.
     Disk,
 }
 
@@ -69,11 +68,11 @@ pub(super) struct EvictedSessions {
 
 /// Number of sessions of one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct SessionCounts {
+pub struct SessionCounts {
     /// Number of all sessions.
-    pub(crate) sessions: usize,
+    pub sessions: usize,
     /// Number of sessions whose keys are in memory.
-    pub(crate) in_memory: usize,
+    pub in_memory: usize,
 }
 
 struct Session<S> {

@@ -3,16 +3,13 @@
 //! | module | tests |
 //! |---|---|
 //! | `harness` | tables without crypto, a scheme that can be paused, a small HTTP client |
-//! | `apple` | Apple's private lookups: recorded sessions, restarts, changes, hostile requests |
 //! | `queries` | queries are answered, bad ones are refused with the right code |
 //! | `documents` | lists, catalogs, artifacts and their ranges |
 //! | `batching` | queries are merged; full queue, deadline, panic, clients that hang up |
 //! | `deploy` | the files of `deploy/`: settings and metrics |
 //! | `epochs` | swaps, stale epochs, bad images |
 //! | `evaluations` | symmetric tables: proofs, quotas, restarts |
-//! | `ledger` | the server's pages of the ability ledger |
 //! | `logs` | logs of catalogs: their files and no others, proofs, growth |
-//! | `ohttp` | requests that a relay passes on (feature `ohttp`) |
 //! | `operator` | the address of operators: no web page is obeyed, and nothing is ready before its tables are open |
 //! | `hint_requests` | hints are made by the server whose role it is, and delay no query |
 //! | `origins` | web pages of other origins |
@@ -29,7 +26,6 @@
 //! | `files` | a real scheme from a real table directory |
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
-mod apple;
 mod batching;
 mod deploy;
 mod documents;
@@ -38,10 +34,7 @@ mod evaluations;
 mod files;
 mod harness;
 mod hint_requests;
-mod ledger;
 mod logs;
-#[cfg(feature = "ohttp")]
-mod ohttp;
 mod operator;
 mod origins;
 mod page;

@@ -17,7 +17,7 @@ use sotto_client::transport::{Request, Transport};
 use sotto_core::Epoch;
 use sotto_db::epoch::LOCK;
 use sotto_db::{PathKind, TableDir};
-use sotto_server::ServerConfig;
+use sotto_guest_server::GuestConfig;
 use sotto_wire::routes::ADMIN_HEADER;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -161,14 +161,14 @@ impl Backup {
             if !file.exists() {
                 return Err(Failure::missing(format!("no such file: {}", file.display())));
             }
-            let config = ServerConfig::read(file)?;
+            let (config, guests) = GuestConfig::read(file)?;
             // A single file is in its table's folder.
             let folder = |path: &Path| match path.is_file() {
                 true => path.parent().map(Path::to_owned),
                 false => Some(path.to_owned()),
             };
             let tables = config.tables.iter().flat_map(|table| [&table.dir, &table.path]).flatten();
-            let all = tables.chain(&config.stacks).chain(&config.apple.use_cases);
+            let all = tables.chain(&config.stacks).chain(&guests.apple.use_cases);
             dirs.extend(all.filter_map(|path| folder(path)));
             if config.state.is_some() && admin.is_none() {
                 admin = Some(format!("http://{}", config.admin_listen));

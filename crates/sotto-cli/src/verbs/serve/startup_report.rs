@@ -22,7 +22,7 @@ pub(crate) fn announce(
         running.tables().into_iter().map(|(name, standing)| StartupTable { name, standing }).collect();
     // Tables of stacks come last, and have a line only if there is something to report.
     let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
-    let use_cases = running.use_cases();
+    let use_cases = sotto_guest_server::use_cases(running);
     // Address and first command come first; all of it in one write, so that a reader who waits for the address has the rest too.
     let mut lines = vec![format!("serving on {public}, health and metrics on {admin}; Ctrl-C stops it")];
     lines.extend(own.iter().find_map(|table| table.next(&public, running.own.as_ref())));

@@ -58,7 +58,7 @@ fn pass(queue: &Queue, done: FinishedWork) -> PlannedPass {
 
 /// The code that a request was refused with, if it was.
 fn code(reply: &mut oneshot::Receiver<Reply>) -> Option<Code> {
-    reply.try_recv().ok()?.err().map(|refusal| refusal.0.code)
+    reply.try_recv().ok()?.err().map(|refusal| refusal.told().0)
 }
 
 /// Whose queries are in a pass, and how many of each.
