@@ -29,12 +29,17 @@ const TABLE: &[LawLine] = &[
     ("4", "the data", &["sotto-db"]),
     ("5", "bytes between machines", &["sotto-wire"]),
     ("5", "what it would cost", &["sotto-plan"]),
-    ("6", "protocols of others", &["sotto-pass", "sotto-ohttp", "sotto-apple"]),
-    ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),
-    ("6", "guests of the server", &["sotto-guest-server"]),
+    ("6", "the ends", &["sotto-client", "sotto-server"]),
+    ("7", "protocols of others", &["sotto-pass", "sotto-ohttp", "sotto-apple"]),
+    ("7", "guests of the server", &["sotto-guest-server"]),
+    ("7", "measurements", &["sotto-bench"]),
     ("7", "for other languages", &["sotto-binding"]),
-    ("7", "hands", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),
+    ("8", "programs", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),
 ];
+
+/// Folders of crates that engine and product are not built from, and the programs that offer them.
+const APART: &[&str] = &["guests", "lab"];
+const PROGRAMS: &[&str] = &["sotto-cli", "sotto-python"];
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
 const OFF_THE_FLOORS: &[&str] =
@@ -109,8 +114,13 @@ fn edges(graph: &Graph, krate: &Crate) -> Vec<String> {
             broken.push(format!("{name} is built from {need}, which only tests may use"));
             continue;
         }
-        let other = graph.crates.iter().find(|other| &other.name == need);
-        let Some(below) = other.and_then(line_of) else { continue };
+        let Some(other) = graph.crates.iter().find(|other| &other.name == need) else { continue };
+        let is_apart = |krate: &Crate| APART.contains(&krate.folder.as_str());
+        if is_apart(other) && !is_apart(krate) && !PROGRAMS.contains(&name.as_str()) {
+            broken.push(format!("{name} is built from {need}: only programs know the crates of {}", other.folder));
+            continue;
+        }
+        let Some(below) = line_of(other) else { continue };
         if below == line && krate.folder == "schemes" {
             broken.push(format!("{name} -> {need}: schemes do not know each other; share on floor 1"));
         } else if below >= line {

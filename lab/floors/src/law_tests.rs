@@ -27,8 +27,11 @@ fn house() -> Graph {
         krate("sotto-db", "crates", &["sotto-registry", "sotto-catalog"]),
         krate("sotto-client", "crates", &["sotto-registry"]),
         krate("sotto-server", "crates", &["sotto-db"]),
-        krate("sotto-testkit", "crates", &["sotto-catalog"]),
-        krate("floors", "tools", &[]),
+        krate("sotto-ohttp", "guests", &["sotto-server"]),
+        krate("sotto-bench", "lab", &["sotto-db"]),
+        krate("sotto-cli", "crates", &["sotto-server", "sotto-ohttp", "sotto-bench"]),
+        krate("sotto-testkit", "lab", &["sotto-catalog"]),
+        krate("floors", "lab", &[]),
     ];
     Graph {
         crates,
@@ -71,6 +74,13 @@ fn upward_and_sideways_edges_are_refused() {
     one(&with_edge("sotto-catalog", "sotto-db"), "upward");
     one(&with_edge("sotto-client", "sotto-server"), "sideways");
     one(&with_edge("sotto-math", "simplepir"), "upward");
+}
+
+#[test]
+fn only_programs_know_guests_and_the_laboratory() {
+    one(&with_edge("sotto-server", "sotto-ohttp"), "only programs know the crates of guests");
+    one(&with_edge("sotto-client", "sotto-bench"), "only programs know the crates of lab");
+    assert_eq!(with_edge("sotto-bench", "sotto-ohttp"), Vec::<String>::new());
 }
 
 #[test]
