@@ -117,7 +117,10 @@ fn edges(graph: &Graph, krate: &Crate) -> Vec<String> {
         let Some(other) = graph.crates.iter().find(|other| &other.name == need) else { continue };
         let is_apart = |krate: &Crate| APART.contains(&krate.folder.as_str());
         if is_apart(other) && !is_apart(krate) && !PROGRAMS.contains(&name.as_str()) {
-            broken.push(format!("{name} is built from {need}: only programs know the crates of {}", other.folder));
+            broken.push(format!(
+                "{name} is built from {need}: only programs know the crates of {}",
+                other.folder
+            ));
             continue;
         }
         let Some(below) = line_of(other) else { continue };
