@@ -231,7 +231,12 @@ fn answer_bits(draft: &ParamsLiteral, ring: &RingSet, tree: &FoldingTree, requir
     };
     BODY_BITS
         .map(|more| t + more)
-        .filter_map(|body| (body..=MASK_BITS).find(|mask| reliable(body, *mask)).map(|mask| [body, mask]))
+        .filter_map(|body| {
+            // With each bit more of the mask the answer is more reliable.
+            let masks: Vec<u8> = (body..=MASK_BITS).collect();
+            let first = masks.partition_point(|mask| !reliable(body, *mask));
+            masks.get(first).map(|mask| [body, *mask])
+        })
         .min_by_key(|[body, mask]| body + mask)
 }
 
