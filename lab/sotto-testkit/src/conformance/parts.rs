@@ -52,8 +52,9 @@ fn numbers(table: &Table, entry: &PartEntry, tried: &[u32], max: u32) -> Vec<u32
 fn image_of(table: &Table, entry: &PartEntry, cut: PartIndex) -> MemoryImage {
     let whole = table.image.section(entry.section).expect("a table has the section that is cut");
     let holds = (entry.ranges)(&table.params, cut).expect("so many parts there are");
-    let bytes: Vec<u8> =
-        holds.iter().flat_map(|range| &whole[range.start as usize..range.end as usize]).copied().collect();
+    let ranges: Vec<&[u8]> =
+        holds.iter().map(|range| &whole[range.start as usize..range.end as usize]).collect();
+    let bytes = ranges.concat();
     MemoryImage::default().with(entry.section, &bytes)
 }
 
