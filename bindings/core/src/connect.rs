@@ -1,16 +1,17 @@
 //! Opens a table at some servers by its name, or a stack if there is no table of that name.
 
 use crate::error::{self, BindingError};
-use crate::options::{Options, ParsedOptions};
+use crate::options::Options;
 use crate::table_or_stack::TableOrStack;
 use sotto_client::stack::BatchStack;
-use sotto_client::table::{Progress, Stage, TableBuilder, TableEvent};
+use sotto_client::table::{Builder, OpenOptions, Progress, Stage, TableEvent};
 use sotto_client::transport::Transport;
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::{ClientError, Stack, Table};
 use sotto_core::Artifact;
 use sotto_wire::Code;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Makes a transport to each server, in the order of their roles. It is called once for each table
 /// that is opened.
@@ -52,8 +53,8 @@ pub fn open(
     listener: Option<Arc<dyn Listener>>,
 ) -> Result<TableOrStack, BindingError> {
     error::name(name)?;
-    let to =
-        Connection { servers: servers.clone(), options: Arc::new(ParsedOptions::of(options)?), listener };
+    let (options, servers) = (options.parse()?, servers.clone());
+    let to = Connection { servers, options, listener };
     let missing = match to.table(name) {
         Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
         Err(missing) if is_missing(&missing) => missing,
@@ -72,38 +73,10 @@ fn is_missing(error: &ClientError) -> bool {
     matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
 }
 
-#[derive(Clone)]
 struct Connection {
     servers: Servers,
-    options: Arc<ParsedOptions>,
+    options: OpenOptions,
     listener: Option<Arc<dyn Listener>>,
-}
-
-/// Configures a table's builder and a stack's in the same way.
-macro_rules! opened {
-    ($options:expr, $builder:expr) => {{
-        let mut builder = $builder.max_wait($options.max_wait);
-        #[cfg(feature = "http")]
-        {
-            builder = builder.timeout($options.timeout);
-            if let Some(pem) = &$options.rest.trust_root {
-                builder = builder.trust_root(pem);
-            }
-            if $options.rest.insecure_plaintext {
-                builder = builder.insecure_plaintext();
-            }
-        }
-        if let Some(key) = $options.pin {
-            builder = builder.pin(key);
-        }
-        if let Some(digest) = $options.snapshot {
-            builder = builder.snapshot(digest);
-        }
-        if let Some(dir) = &$options.rest.cache {
-            builder = builder.cache_dir(dir);
-        }
-        builder.open()
-    }};
 }
 
 impl Connection {
@@ -111,9 +84,11 @@ impl Connection {
         let builder = match &self.servers {
             #[cfg(feature = "http")]
             Servers::Urls(urls) => Table::connect_all(&strs(urls), name),
-            Servers::Custom(transports) => Table::over_all(self.with_retries(transports), name),
+            Servers::Custom(transports) => {
+                Table::over_all(with_retries(transports, self.options.max_wait), name)
+            }
         };
-        opened!(self.options, self.configure(builder))
+        self.configure(builder).open()
     }
 
     fn stack(&self, name: &str) -> Result<Stack, ClientError> {
@@ -121,28 +96,27 @@ impl Connection {
             #[cfg(feature = "http")]
             Servers::Urls(urls) => Stack::connect_all(&strs(urls), name),
             Servers::Custom(transports) => {
-                let (to, transports) = (self.clone(), Arc::clone(transports));
-                Stack::over(name, move || Ok(to.with_retries(&transports)))
+                let (transports, max_wait) = (Arc::clone(transports), self.options.max_wait);
+                Stack::over(name, move || Ok(with_retries(&transports, max_wait)))
             }
         };
-        let each = self.clone();
-        opened!(self.options, builder.configure(move |builder| each.configure(builder)))
+        self.configure(builder).open()
     }
 
-    fn with_retries(&self, transports: &TransportFactory) -> Vec<Box<dyn Transport>> {
-        let policy = RetryPolicy { max_wait: self.options.max_wait, ..RetryPolicy::default() };
-        let wait = |transport| Box::new(RetryTransport::new(transport, policy)) as Box<dyn Transport>;
-        transports().into_iter().map(wait).collect()
-    }
-
-    fn configure(&self, builder: TableBuilder) -> TableBuilder {
-        let builder = self.options.configure(builder);
+    fn configure<T>(&self, builder: Builder<T>) -> Builder<T> {
+        let builder = builder.options(self.options.clone());
         let Some(listener) = &self.listener else { return builder };
         let (far, happened) = (Arc::clone(listener), Arc::clone(listener));
         builder
             .progress(move |at: Progress| far.progress(stage(at.stage), at.done, at.total))
             .events(move |event: TableEvent| happened.event(&event.to_string()))
     }
+}
+
+fn with_retries(transports: &TransportFactory, max_wait: Duration) -> Vec<Box<dyn Transport>> {
+    let policy = RetryPolicy { max_wait, ..RetryPolicy::default() };
+    let wait = |transport| Box::new(RetryTransport::new(transport, policy)) as Box<dyn Transport>;
+    transports().into_iter().map(wait).collect()
 }
 
 #[cfg(feature = "http")]

@@ -3,9 +3,8 @@
 use crate::BindingError;
 use serde::Deserialize;
 use sotto_catalog::hex::ParseHexError;
-use sotto_catalog::{Hex32, PublicKey};
 use sotto_client::ClientError;
-use sotto_client::table::TableBuilder;
+use sotto_client::table::OpenOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,61 +68,40 @@ impl Default for Options {
     }
 }
 
-/// Options after parsing.
-#[derive(Debug, Clone)]
-pub(crate) struct ParsedOptions {
-    pub(crate) pin: Option<PublicKey>,
-    pub(crate) snapshot: Option<Hex32>,
-    pub(crate) max_wait: Duration,
-    #[cfg(feature = "http")]
-    pub(crate) timeout: Duration,
-    pub(crate) rest: Options,
-}
-
-impl ParsedOptions {
+impl Options {
+    /// The options of the client.
+    ///
     /// # Errors
     /// [`crate::ErrorKind::Misuse`] for an invalid key, digest or duration.
-    pub(crate) fn of(options: Options) -> Result<Self, BindingError> {
-        let pin = options.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
+    pub(crate) fn parse(self) -> Result<OpenOptions, BindingError> {
+        let pin = self.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
         let snapshot =
-            options.snapshot.as_deref().map(str::parse).transpose().map_err(|error: ParseHexError| {
+            self.snapshot.as_deref().map(str::parse).transpose().map_err(|error: ParseHexError| {
                 BindingError::misuse(
                     format!("the snapshot is not a digest: {error}"),
                     "give the snapshot that `sotto inspect` prints",
                 )
             })?;
-        Ok(ParsedOptions {
+        let open = OpenOptions::default();
+        Ok(OpenOptions {
             pin,
             snapshot,
-            max_wait: seconds("max_wait", options.max_wait)?,
+            cache_dir: self.cache,
+            key_file: self.key_file,
+            state_dir: self.state,
+            anchor_dir: self.rollback_dir,
+            state_in_memory: self.in_memory,
+            max_keys_age: if self.fresh_keys { Duration::ZERO } else { open.max_keys_age },
+            require_row_proofs: self.require_row_proofs,
+            max_wait: seconds("max_wait", self.max_wait)?,
             #[cfg(feature = "http")]
-            timeout: seconds("timeout", options.timeout)?,
-            rest: options,
+            timeout: seconds("timeout", self.timeout)?,
+            #[cfg(feature = "http")]
+            trust_root: self.trust_root,
+            #[cfg(feature = "http")]
+            insecure_plaintext: self.insecure_plaintext,
+            ..open
         })
-    }
-
-    /// Sets the options that a table has and a stack does not.
-    pub(crate) fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
-        builder = builder.max_wait(self.max_wait);
-        if let Some(file) = &self.rest.key_file {
-            builder = builder.key_file(file);
-        }
-        if let Some(dir) = &self.rest.state {
-            builder = builder.state_dir(dir);
-        }
-        if let Some(dir) = &self.rest.rollback_dir {
-            builder = builder.anchor_dir(dir);
-        }
-        if self.rest.in_memory {
-            builder = builder.state_in_memory();
-        }
-        if self.rest.fresh_keys {
-            builder = builder.max_keys_age(Duration::ZERO);
-        }
-        if self.rest.require_row_proofs {
-            builder = builder.require_row_proofs();
-        }
-        builder
     }
 }
 

@@ -7,7 +7,7 @@ use crate::screen::{Screen, units};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_client::cache::Keyring;
 use sotto_client::stack::BatchStack;
-use sotto_client::table::{Progress, Stage, TableBuilder, TableEvent};
+use sotto_client::table::{Builder, OpenOptions, Progress, Stage, TableEvent};
 use sotto_client::{ClientError, Stack, Table, WitnessKey};
 use sotto_core::{Artifact, Budget};
 use sotto_wire::Code;
@@ -97,123 +97,72 @@ pub(crate) enum TableOrStack {
     Stack(Box<BatchStack>),
 }
 
-/// Options for opening a table, by itself or within a stack.
-#[derive(Clone)]
-struct TableOptions {
-    cache: Option<PathBuf>,
-    state: Option<PathBuf>,
-    rollback_dir: Option<PathBuf>,
-    preparation_rate: Option<u64>,
-    fresh_keys: bool,
-    require_row_proofs: bool,
-    key_file: Option<PathBuf>,
-    max_wait: Duration,
-    bars: Arc<ProgressLine>,
-    events: EventLog,
-}
-
-impl TableOptions {
-    fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
-        builder = builder.progress(on(&self.bars)).events(self.events.listener(&self.bars));
-        builder = builder.max_wait(self.max_wait);
-        if self.fresh_keys {
-            builder = builder.max_keys_age(Duration::ZERO);
-        }
-        if self.require_row_proofs {
-            builder = builder.require_row_proofs();
-        }
-        if let Some(file) = &self.key_file {
-            builder = builder.key_file(file);
-        }
-        if let Some(dir) = &self.state {
-            builder = builder.state_dir(dir);
-        }
-        if let Some(rate) = self.preparation_rate {
-            builder = builder.preparation_rate(rate);
-        }
-        if let Some(dir) = &self.rollback_dir {
-            builder = builder.anchor_dir(dir);
-        }
-        builder
-    }
-}
-
-/// Sets the options that builders of tables and stacks share, and opens it.
-macro_rules! opened {
-    ($remote:expr, $cache:expr, $builder:expr) => {{
-        let mut builder = $builder.timeout(Duration::from_secs($remote.timeout));
-        if let Some(key) = $remote.pin {
-            builder = builder.pin(key);
-        }
-        if let Some(digest) = $remote.snapshot {
-            builder = builder.snapshot(digest);
-        }
-        for witness in &$remote.witnesses {
-            builder = builder.witness(witness.clone());
-        }
-        if let Some(needed) = $remote.witness_quorum {
-            builder = builder.witnesses_needed(needed);
-        }
-        builder = builder.witness_age(Duration::from_secs($remote.witness_age * 3600));
-        if let Some(pem) = &$remote.trust_root {
-            builder = builder.trust_root(pem);
-        }
-        if $remote.insecure_plaintext {
-            builder = builder.insecure_plaintext();
-        }
-        if let Some(dir) = $cache {
-            builder = builder.cache_dir(dir);
-        }
-        builder.open()
-    }};
-}
-
 impl ConnectArgs {
     /// Opens a table.
     pub(crate) fn open(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Table> {
-        self.open_table(&self.options(bars, events)?).map_err(Failure::from)
+        let builder = Table::connect_all(&self.servers(), self.table());
+        Ok(self.configure(builder, bars, events)?.open()?)
     }
 
     /// Opens a table or, if the server has none of that name, a stack with a batch code.
     pub(crate) fn open_either(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<TableOrStack> {
-        let options = self.options(bars, events)?;
-        let missing = match self.open_table(&options) {
+        let table = Table::connect_all(&self.servers(), self.table());
+        let missing = match self.configure(table, bars, events)?.open() {
             Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
             Err(missing) if is_missing(&missing) => missing,
             Err(error) => return Err(Failure::from(error)),
         };
-        match self.open_stack(options) {
-            Ok(stack) => BatchStack::new(stack)
-                .map(|batch| TableOrStack::Stack(Box::new(batch)))
-                .map_err(Failure::from),
+        let stack = Stack::connect_all(&self.servers(), self.table());
+        match self.configure(stack, bars, events)?.open() {
+            Ok(stack) => Ok(TableOrStack::Stack(Box::new(BatchStack::new(stack)?))),
             // Neither exists: the caller most likely meant a table.
             Err(error) if is_missing(&error) => Err(Failure::from(missing)),
             Err(error) => Err(Failure::from(error)),
         }
     }
 
+    /// Opens a stack.
+    pub(crate) fn stack(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Stack> {
+        let builder = Stack::connect_all(&self.servers(), self.table());
+        Ok(self.configure(builder, bars, events)?.open()?)
+    }
+
+    fn servers(&self) -> Vec<&str> {
+        self.servers.iter().map(String::as_str).collect()
+    }
+
     fn table(&self) -> &str {
         self.table.as_ref().map_or("", TableName::as_str)
     }
 
-    fn options(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<TableOptions> {
-        Ok(TableOptions {
-            cache: self.cache()?,
-            state: self.state.clone().or_else(default_state_dir),
-            rollback_dir: self.rollback_dir.clone(),
-            preparation_rate: self.preparation_rate,
-            fresh_keys: self.fresh_keys,
-            require_row_proofs: self.require_row_proofs,
+    /// Sets the options of a table or a stack.
+    fn configure<T>(
+        &self,
+        builder: Builder<T>,
+        bars: &Arc<ProgressLine>,
+        events: &EventLog,
+    ) -> Result<Builder<T>> {
+        let open = OpenOptions::default();
+        let options = OpenOptions {
+            pin: self.pin,
+            snapshot: self.snapshot,
+            witnesses: self.witnesses.clone(),
+            witnesses_needed: self.witness_quorum,
+            witness_age: Duration::from_secs(self.witness_age * 3600),
+            cache_dir: self.cache()?,
             key_file: self.key_file.clone().or_else(default_key_file),
+            max_keys_age: if self.fresh_keys { Duration::ZERO } else { open.max_keys_age },
+            state_dir: self.state.clone().or_else(default_state_dir),
+            anchor_dir: self.rollback_dir.clone(),
+            require_row_proofs: self.require_row_proofs,
+            preparation_rate: self.preparation_rate,
             max_wait: self.max_wait,
-            bars: Arc::clone(bars),
-            events: events.clone(),
-        })
-    }
-
-    /// Opens a stack.
-    pub(crate) fn stack(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Stack> {
-        self.open_stack(self.options(bars, events)?).map_err(Failure::from)
+            timeout: Duration::from_secs(self.timeout),
+            trust_root: self.trust_root.clone(),
+            insecure_plaintext: self.insecure_plaintext,
+            ..open
+        };
+        Ok(builder.options(options).progress(on(bars)).events(events.listener(bars)))
     }
 
     /// The cache folder, if there is one.
@@ -236,22 +185,6 @@ impl ConnectArgs {
         let key_file = self.key_file.clone().or_else(default_key_file);
         let ring = Keyring::open(&dir, key_file.as_deref());
         ring.map(Some).map_err(Failure::from)
-    }
-
-    fn open_table(&self, options: &TableOptions) -> sotto_client::Result<Table> {
-        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let builder = Table::connect_all(&servers, self.table());
-        opened!(self, &options.cache, options.configure(builder))
-    }
-
-    fn open_stack(&self, options: TableOptions) -> sotto_client::Result<Stack> {
-        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let cache = options.cache.clone();
-        let builder = Stack::connect_all(&servers, self.table())
-            .max_wait(self.max_wait)
-            .events(options.events.listener(&options.bars))
-            .configure(move |builder| options.configure(builder));
-        opened!(self, &cache, builder)
     }
 }
 

@@ -41,6 +41,7 @@ pub use crate::error::cache::{self as error, CacheError};
 pub use artifact_slot::CachedArtifact;
 pub use evidence::EquivocationProof;
 pub use keyring::Keyring;
+pub(crate) use known_tables::CacheEntry;
 pub use known_tables::KnownTable;
 pub use shared_file::SharedFile;
 

@@ -2,7 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`builder`] | which stack to open, which key to trust, where to store files |
 //! | `fetch` | a stack from its first server, verified, and what the cache knows of it |
 //! | [`query_assignment`] | which query of which table each visit is |
 //! | [`batch_stack`] | several rows, or values of several keys, in rounds that look alike |
@@ -16,18 +15,17 @@
 //! table's catalog is compared with the digest in the stack, before a lookup and after.
 
 pub mod batch_stack;
-pub mod builder;
 mod fetch;
 pub mod query_assignment;
 
 pub use batch_stack::BatchStack;
-pub use builder::StackBuilder;
-use fetch::FetchedStack;
+use fetch::{FetchedStack, StackSource};
 
 use crate::parallel::{pause, run_all};
 use crate::session::{KnownSigner, Trust, VerifiedCatalog};
-use crate::table::Table;
+use crate::table::endpoints::Endpoints;
 use crate::table::freshness::now;
+use crate::table::{Builder, Table};
 use crate::transport::Transport;
 use crate::{ClientError, Result};
 use query_assignment::{QueryAssignment, StackTable};
@@ -35,6 +33,7 @@ use sotto_catalog::{PublicKey, Stack as Document};
 use sotto_core::{CryptoRng, Error, Layer, Misuse, PeerMisbehaved};
 use sotto_prg::system_rng;
 use std::fmt;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -82,7 +81,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Stack {
-    from: StackBuilder,
+    source: StackSource,
     document: Document,
     /// Signed bytes of the document.
     signed: Vec<u8>,
@@ -96,6 +95,38 @@ pub struct Stack {
     tables: Vec<Table>,
 }
 
+/// A stack that is to be opened.
+pub type StackBuilder = Builder<Stack>;
+
+impl Builder<Stack> {
+    /// Opens the stack: its description, its public files, its tables.
+    ///
+    /// # Errors
+    /// [`ClientError`], of which [`ClientError::StackInconsistent`] if its tables never reach the
+    /// epochs that it names.
+    pub fn open(self) -> Result<Stack> {
+        let mut source = StackSource::new(self)?;
+        let remembered = source.remembered()?;
+        let FetchedStack { judged, signed, good_until } = source.fetch(remembered.as_ref())?;
+        let VerifiedCatalog { document, key, trust, known, .. } = judged;
+        let files = source.files(&document)?;
+        let tables = document.shards.iter().map(|shard| source.open_table(shard, key));
+        let tables = tables.collect::<Result<_>>()?;
+        let mut stack = Stack { source, document, signed, key, trust, known, good_until, files, tables };
+        stack.settle()?;
+        Ok(stack)
+    }
+
+    /// Forgets the stack in the cache, and the tables that it named last, as for a table. Nothing is
+    /// sent.
+    ///
+    /// # Errors
+    /// [`ClientError::Cache`]; an error for an invalid address.
+    pub fn forget(self) -> Result<bool> {
+        StackSource::new(self)?.forget()
+    }
+}
+
 impl Stack {
     /// A builder for a stack at a server, over HTTP. Nothing is sent before [`StackBuilder::open`].
     #[cfg(feature = "http")]
@@ -107,7 +138,7 @@ impl Stack {
     /// the order of their roles.
     #[cfg(feature = "http")]
     pub fn connect_all(urls: &[&str], stack: &str) -> StackBuilder {
-        StackBuilder::connect(urls, stack)
+        Builder::new(Endpoints::urls(urls), stack)
     }
 
     /// A builder for a stack over any transports; the closure makes new ones for each table.
@@ -115,7 +146,7 @@ impl Stack {
         stack: &str,
         make: impl FnMut() -> Result<Vec<Box<dyn Transport>>> + Send + 'static,
     ) -> StackBuilder {
-        StackBuilder::over(Box::new(make), stack)
+        Builder::new(Endpoints::Factory(Arc::new(Mutex::new(make))), stack)
     }
 
     /// The signed description of the stack.
@@ -251,7 +282,7 @@ impl Stack {
         if !self.is_current() {
             return self.refetch();
         }
-        self.from.remember(self)
+        self.source.remember(self)
     }
 
     fn refetch(&mut self) -> Result<()> {
@@ -259,8 +290,7 @@ impl Stack {
             if attempt > 0 {
                 pause(PAUSE);
             }
-            let FetchedStack { judged, signed } = self.from.fetch(Some(&self.known))?;
-            let good_until = self.from.vet(&judged)?;
+            let FetchedStack { judged, signed, good_until } = self.source.fetch(Some(&self.known))?;
             let VerifiedCatalog { document, key, known, .. } = judged;
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
@@ -268,7 +298,7 @@ impl Stack {
             }
             (self.key, self.known, self.good_until) = (key, known, good_until);
             if document != self.document {
-                self.files = self.from.files(&document)?;
+                self.files = self.source.files(&document)?;
                 (self.document, self.signed) = (document, signed);
             }
             for table in &mut self.tables {
@@ -278,7 +308,7 @@ impl Stack {
                 // All tables are signed with the stack's key now; the time in which the previous
                 // key was accepted is over.
                 self.tables.iter_mut().for_each(|table| table.set_pin(self.key));
-                return self.from.remember(self);
+                return self.source.remember(self);
             }
         }
         Err(ClientError::StackInconsistent { stack: self.document.stack.clone() })

@@ -2,17 +2,16 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`builder`] | which table to open, which key to trust, where to store files |
+//! | [`options`] | which key to trust, where to store files, how long to wait |
+//! | [`builder`] | a table that is to be opened, with its servers and options |
 //! | `endpoints` | the addresses or transports of the servers |
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `lookup` | lookups in as many requests as they need, also when the epoch changes |
-//! | `wait_policy` | how long to wait for a busy server and for other processes |
 //! | `keys` | registered keys, from one opening to the next |
-//! | `state_paths` | the folders of a client's durable state |
 //! | `state_guard` | what is on disk before a request is sent, for clients whose hints are used up |
 //! | `catch_up` | advances the state of a client when the table moves on |
 //! | `preparation` | the next client, prepared before it is needed |
-//! | [`event`] | what happens to the client and its state |
+//! | [`event`] | what happens to the client and its state, and how long it waits for others |
 //! | `driver` | carries out a [`SessionSetup`], with a cache and a transport |
 //! | `artifacts` | artifacts from the cache, patched or downloaded |
 //! | `rows` | all rows of a table, streamed to a client that is prepared from them |
@@ -34,17 +33,17 @@ pub mod event;
 pub(crate) mod freshness;
 mod keys;
 pub(crate) mod lookup;
+pub mod options;
 pub(crate) mod preparation;
 mod rows;
 mod servers;
-mod state_guard;
-pub(crate) mod state_paths;
+pub(crate) mod state_guard;
 pub mod stats;
 mod stream;
-pub(crate) mod wait_policy;
 
-pub use builder::TableBuilder;
+pub use builder::{Builder, TableBuilder};
 pub use event::{TableEvent, WaitReason};
+pub use options::{Callbacks, OpenOptions};
 pub use stats::{EvaluationStats, LookupStats, Progress, ServerStats, Stage, Stats, StreamStats, Traffic};
 
 use crate::Result;
@@ -52,7 +51,8 @@ use crate::cache::Cache;
 use crate::lookup::{Lookup, LookupResult};
 use crate::session::{Session, SessionSetup, SetupConfig, Trust};
 use crate::transport::Transport;
-use event::Notifier;
+use endpoints::Endpoints;
+use event::{Notifier, WaitPolicy};
 use keys::KeyManager;
 use preparation::{Preparation, PreparationPolicy};
 use servers::Servers;
@@ -60,7 +60,6 @@ use sotto_catalog::{Catalog, CatalogError, TableKind};
 use sotto_core::{Budget, Error, Misuse, ParamsReport};
 use sotto_prg::ReseedingRng;
 use std::fmt;
-use wait_policy::WaitPolicy;
 
 /// An open table, which looks rows up.
 ///
@@ -101,10 +100,10 @@ pub(crate) struct Driver {
 }
 
 impl Table {
-    /// A builder for a table at a server, over HTTP. Nothing is sent before [`TableBuilder::open`].
+    /// A builder for a table at a server, over HTTP. Nothing is sent before [`Builder::open`].
     #[cfg(feature = "http")]
     pub fn connect(url: &str, table: &str) -> TableBuilder {
-        TableBuilder::connect(&[url], table)
+        Table::connect_all(&[url], table)
     }
 
     /// A builder for a table whose scheme needs several servers, over HTTP: their addresses are in
@@ -115,18 +114,18 @@ impl Table {
     /// together they would see what is looked up.
     #[cfg(feature = "http")]
     pub fn connect_all(urls: &[&str], table: &str) -> TableBuilder {
-        TableBuilder::connect(urls, table)
+        Builder::new(Endpoints::urls(urls), table)
     }
 
     /// A builder for a table over any transport.
     pub fn over(transport: impl Transport + 'static, table: &str) -> TableBuilder {
-        TableBuilder::over(vec![Box::new(transport)], table)
+        Table::over_all(vec![Box::new(transport)], table)
     }
 
     /// A builder for a table whose scheme needs several servers, over any transports, in the order
     /// of the servers' roles.
     pub fn over_all(transports: Vec<Box<dyn Transport>>, table: &str) -> TableBuilder {
-        TableBuilder::over(transports, table)
+        Builder::new(Endpoints::Transports(transports), table)
     }
 
     /// Accepts only catalogs signed by this key, from the next one on.
@@ -134,12 +133,7 @@ impl Table {
         self.config.pin = Some(key);
     }
 
-    fn open(servers: Servers, options: builder::TableOptions) -> Result<Self> {
-        let builder::TableOptions { mut config, cache, keys, state_guard, wait_policy, progress, policy } =
-            options;
-        let rng = ReseedingRng::open()?;
-        let mut driver =
-            Driver { servers, state_guard, cache, keys, wait_policy, progress, rng, stats: Stats::default() };
+    fn open(mut driver: Driver, mut config: SetupConfig, policy: PreparationPolicy) -> Result<Self> {
         driver.load_known_table(&mut config)?;
         driver.load_known_keys(&mut config)?;
         let session = driver.open_newest(&config)?;
@@ -259,7 +253,7 @@ impl Table {
     /// rows.
     ///
     /// # Errors
-    /// As for [`TableBuilder::open`];
+    /// As for [`Builder::open`];
     /// [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
     pub fn refill_hints(&mut self) -> Result<bool> {
         self.driver.refill_hints(&mut self.session)
@@ -269,7 +263,7 @@ impl Table {
     /// there was.
     ///
     /// # Errors
-    /// As for [`TableBuilder::open`]. The table stays open as it was.
+    /// As for [`Builder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
         let mut setup = SessionSetup::after_session(self.config.clone(), &self.session);
         while setup.catalog().is_none() {

@@ -6,6 +6,8 @@
 
 use super::{Cache, CacheError, keep_both, lock::Lock, replace};
 use crate::files;
+use crate::session::{LogMemory, WitnessError};
+use crate::{ClientError, Result};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_tlog::LogHistory;
 use std::io::{self, ErrorKind};
@@ -20,6 +22,26 @@ const EXTENSION: &str = "checkpoint";
 const HISTORY: &str = "history";
 
 impl Cache {
+    /// Loads what the cache has of logs.
+    pub(crate) fn load_logs(&self, logs: &LogMemory) -> Result<()> {
+        for (publisher, checkpoint) in self.logs()? {
+            logs.recall(publisher, checkpoint);
+        }
+        let histories = self.log_histories().map_err(|error| match error {
+            CacheError::Memory { .. } => WitnessError::Kept { why: error.to_string() }.into(),
+            error => ClientError::from(error),
+        });
+        histories?.into_iter().for_each(|history| logs.recall_history(history));
+        Ok(())
+    }
+
+    /// Stores what is new of logs.
+    pub(crate) fn store_logs(&self, logs: &LogMemory) -> Result<()> {
+        let fresh = logs.take_fresh();
+        fresh.iter().try_for_each(|(publisher, checkpoint)| self.keep_log(publisher, checkpoint))?;
+        Ok(logs.take_fresh_histories().iter().try_for_each(|history| self.keep_log_history(history))?)
+    }
+
     /// The last checkpoint of each publisher's log, with its signatures, none of which is verified.
     ///
     /// # Errors

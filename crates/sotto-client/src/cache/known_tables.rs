@@ -4,12 +4,12 @@
 //! that it named, and may not be older than the first. A checksum at the end of the file detects
 //! damage as damage of a local file.
 
-use super::{CacheError, lock::Lock, replace};
-use crate::Result;
+use super::{Cache, CacheError, lock::Lock, replace};
 use crate::files;
-use crate::session::{KnownSigner, RetiredKey};
+use crate::session::{KnownSigner, RetiredKey, WitnessError};
+use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
-use sotto_catalog::{Hex32, PublicKey};
+use sotto_catalog::{ArtifactEntry, Hex32, PublicKey};
 use sotto_core::Epoch;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -36,6 +36,77 @@ pub struct KnownTable {
     /// Keys that signed earlier epochs, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<RetiredKey>,
+}
+
+/// The cache's entry of one table or stack at one server, whether it is there or not.
+pub(crate) struct CacheEntry<'a> {
+    pub(crate) cache: &'a Cache,
+    pub(crate) origin: String,
+    pub(crate) name: String,
+}
+
+impl CacheEntry<'_> {
+    pub(crate) fn known(&self) -> Result<Option<KnownTable>, CacheError> {
+        self.cache.known(&self.origin, &self.name)
+    }
+
+    /// What earlier openings have seen. A caller that pins a key does without an entry that is
+    /// damaged; `repaired` is then called.
+    pub(crate) fn signer(&self, is_pinned: bool, repaired: impl FnOnce()) -> Result<Option<KnownSigner>> {
+        if is_pinned && self.cache.forget_damaged(&self.origin, &self.name)? {
+            repaired();
+        }
+        Ok(self.known()?.map(|known| known.signer()).transpose()?)
+    }
+
+    /// Stores keys, epoch and artifacts of a document that was accepted, and drops the artifacts
+    /// that the earlier entry named.
+    ///
+    /// Another process may have stored another key meanwhile. It cannot be decided here which of the
+    /// two belongs to the publisher, so the first stays.
+    pub(crate) fn update(
+        &self,
+        seen: &KnownSigner,
+        epoch: Epoch,
+        artifacts: &[ArtifactEntry],
+        signed: &[u8],
+    ) -> Result<()> {
+        // An older epoch that was requested by number or digest is not the newest one seen.
+        if seen.epoch != epoch {
+            return Ok(());
+        }
+        // Inserted one by one: collecting would sort, and sorting code is large where programs are
+        // downloaded.
+        let mut digests = BTreeMap::new();
+        for entry in artifacts.iter().filter(|entry| entry.from_epoch.is_none()) {
+            digests.insert(entry.artifact.name().to_owned(), entry.digest.to_string());
+        }
+        let before = self.known()?;
+        if self.cache.remember(&KnownTable::new(self.origin.clone(), self.name.clone(), seen, digests))? {
+            self.cache.keep_catalog(&self.origin, &self.name, signed)?;
+            self.cache.drop_old(before)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the two documents of one epoch, or the two checkpoints, that an error is about, if it
+    /// is about two: together they are evidence against the signer. `shown` is the later document.
+    pub(crate) fn with_evidence(&self, error: ClientError, shown: &[u8]) -> ClientError {
+        let kept = match error.root() {
+            ClientError::Equivocation { epoch, .. } => {
+                let (kept, epoch) =
+                    (self.cache.keep_conflicting_catalog(&self.origin, &self.name, shown), *epoch);
+                kept.map(|kept| ClientError::Equivocation { epoch, kept: Some(kept) })
+            }
+            ClientError::Witness(WitnessError::Fork { publisher, size, found, .. }) => {
+                let (publisher, size, found) = (*publisher, *size, found.clone());
+                let kept = self.cache.keep_conflicting_checkpoint(&publisher, &found);
+                kept.map(|kept| WitnessError::Fork { publisher, size, found, kept: Some(kept) }.into())
+            }
+            _ => return error,
+        };
+        kept.unwrap_or_else(ClientError::from)
+    }
 }
 
 /// Length of the checksum: BLAKE3 of the bytes before it, in lower case hexadecimal.

@@ -19,10 +19,11 @@ use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;
 use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Epoch, Error, ExpectOrDefault, Misuse};
+use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 /// Checks whether a row is what its publisher wrote, by data in the row itself.
-pub(crate) type RowCheck = Box<dyn FnMut(u64, &[u8]) -> bool + Send>;
+pub(crate) type RowCheck = Arc<Mutex<dyn FnMut(u64, &[u8]) -> bool + Send>>;
 
 /// What the responses to a logged request gave.
 pub(crate) struct RecoveredRequest {
@@ -117,7 +118,7 @@ impl Session {
         logged: &LoggedRequest,
         responses: &[Response],
         rows: Option<&[u64]>,
-        mut check: Option<&mut RowCheck>,
+        check: Option<&RowCheck>,
     ) -> Result<RecoveredRequest> {
         let foreign = |_| Error::from(Misuse::ForeignValue("recorded request"));
         let count = u16::try_from(logged.numbers.len()).map_err(foreign)?;
@@ -157,8 +158,10 @@ impl Session {
                 .map(|&row| Ok::<_, ClientError>((row, self.packing().extract(row, &records)?)))
                 .transpose();
             let proved = row.map_or(Ok(true), |&row| self.is_proved(row, &records))?;
-            let checked = match (&value, check.as_mut()) {
-                (Ok(Some((row, value))), Some(check)) => check(*row, value),
+            let checked = match (&value, check) {
+                (Ok(Some((row, value))), Some(check)) => {
+                    (check.lock().unwrap_or_else(PoisonError::into_inner))(*row, value)
+                }
                 (_, Some(_)) => false,
                 (_, None) => true,
             };

@@ -14,7 +14,7 @@ mod sim;
 mod common;
 
 use super::open::StatePaths;
-use crate::table::state_paths::StatePathsFactory;
+use crate::table::state_guard::StatePathsFactory;
 use crate::table::{Table, TableBuilder, TableEvent};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
@@ -103,7 +103,9 @@ impl Scene {
 /// A factory of paths that always names the same place.
 fn state_paths(disk: &Sim, anchors: &Sim) -> StatePathsFactory {
     let (disk, anchors) = (disk.clone(), anchors.clone());
-    Box::new(move |_| Ok(StatePaths { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
+    Arc::new(Mutex::new(move |_: &str| {
+        Ok(StatePaths { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) })
+    }))
 }
 
 /// Whether an error is what a crashed process or a broken network leaves.

@@ -94,7 +94,8 @@ impl Driver {
         let Some(cache) = &self.cache else { return Ok(None) };
         let missing = recall.bytes - cache.slot(&recall.digest, recall.bytes).held();
         let Some(catalog) = setup.catalog() else { return Ok(None) };
-        let known = self.known(catalog.table.as_str())?.filter(|known| known.epoch == recall.epoch);
+        let Some(entry) = self.entry(&catalog.table) else { return Ok(None) };
+        let known = entry.known()?.filter(|known| known.epoch == recall.epoch);
         let old = known.and_then(|known| known.artifacts.get(recall.artifact.name())?.parse::<Hex32>().ok());
         match old {
             Some(old) if missing > recall.delta_bytes => {

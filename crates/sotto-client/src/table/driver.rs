@@ -1,14 +1,13 @@
 //! Carries out the steps of a [`SessionSetup`], with a cache and transports.
 
-use super::freshness::{self, now};
+use super::freshness::now;
 use super::{Driver, Progress, Stage, TableEvent};
-use crate::cache::{CachedArtifact, KnownTable};
-use crate::session::{Action, FetchRange, Session, SessionSetup, SetupConfig};
+use crate::cache::{CacheEntry, CachedArtifact};
+use crate::session::{Action, FetchRange, LogMemory, Session, SessionSetup, SetupConfig};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::{Hex32, SignedCatalog};
+use sotto_catalog::{Hex32, SignedCatalog, TableName};
 use sotto_core::Artifact;
-use std::collections::BTreeMap;
 use web_time::Instant;
 
 /// Whether a state machine needed another step.
@@ -27,21 +26,24 @@ pub(super) enum Catchup {
 }
 
 impl Driver {
+    /// The cache's entry of a table, if there is a cache.
+    pub(super) fn entry(&self, table: &TableName) -> Option<CacheEntry<'_>> {
+        let (origin, name) = (self.servers.origin(), table.to_string());
+        self.cache.as_ref().map(|cache| CacheEntry { cache, origin, name })
+    }
+
     /// Adds what the cache knows of the table to `config`.
     pub(super) fn load_known_table(&self, config: &mut SetupConfig) -> Result<()> {
-        // The caller's pin replaces a cache entry that cannot be read any more.
-        if let (Some(cache), Some(_)) = (&self.cache, config.pin)
-            && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
-        {
-            self.state_guard.events.notify(TableEvent::Repaired("the cache entry of the table"));
-        }
-        if let Some(known) = self.known(config.table.as_str())? {
-            config.remembered = Some(known.signer()?);
-        }
-        match (&self.cache, &config.witnesses) {
-            (Some(cache), Some(_)) => freshness::load_logs(cache, &config.logs),
-            _ => Ok(()),
-        }
+        let Some(entry) = self.entry(&config.table) else { return Ok(()) };
+        let repaired =
+            || self.state_guard.events.notify(TableEvent::Repaired("the cache entry of the table"));
+        config.remembered = entry.signer(config.pin.is_some(), repaired)?;
+        if config.witnesses.is_some() { entry.cache.load_logs(&config.logs) } else { Ok(()) }
+    }
+
+    /// Stores what was seen of logs.
+    pub(super) fn keep_logs(&self, logs: &LogMemory) -> Result<()> {
+        self.cache.as_ref().map_or(Ok(()), |cache| cache.store_logs(logs))
     }
 
     /// Opens the newest epoch, and the following one if that epoch ends while its artifacts are
@@ -152,7 +154,11 @@ impl Driver {
         match setup.feed(&response, self.rng.draw()?) {
             Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
             outcome => {
-                outcome.map_err(|error| self.with_evidence(error, setup, &response))?;
+                let entry = self.entry(&setup.config().table);
+                outcome.map_err(|error| match entry {
+                    Some(entry) => entry.with_evidence(error, &response.body),
+                    None => error,
+                })?;
                 return self.keep_logs(&setup.config().logs);
             }
         }
@@ -172,19 +178,6 @@ impl Driver {
         }
     }
 
-    /// Stores two catalogs of one epoch, if the error is about two: together they are evidence
-    /// against the signer.
-    fn with_evidence(&self, error: ClientError, setup: &SessionSetup, response: &Response) -> ClientError {
-        let Some(cache) = &self.cache else { return error };
-        let ClientError::Equivocation { epoch, .. } = error.root() else {
-            return freshness::with_both(cache, error);
-        };
-        let table = setup.config().table.as_str();
-        let kept = cache.keep_conflicting_catalog(&self.servers.origin(), table, &response.body);
-        let epoch = *epoch;
-        kept.map_or_else(ClientError::from, |kept| ClientError::Equivocation { epoch, kept: Some(kept) })
-    }
-
     fn exchange(&mut self, stage: Stage, server: u8, request: &Request) -> Result<Response> {
         let response = self.servers.call(server, request)?;
         let (up, down) = (request.body.len() as u64, response.body.len() as u64);
@@ -193,42 +186,16 @@ impl Driver {
         Ok(response)
     }
 
-    pub(super) fn known(&self, table: &str) -> Result<Option<KnownTable>> {
-        let Some(cache) = &self.cache else { return Ok(None) };
-        Ok(cache.known(&self.servers.origin(), table)?)
-    }
-
-    /// Stores keys, epoch and artifacts of the table, and drops the artifacts that the earlier
-    /// entry named.
-    ///
-    /// Another process may have stored another key while this one downloaded. It cannot be decided
-    /// here which of the two belongs to the publisher, so the first stays.
+    /// Stores what is known of a setup's table.
     fn remember(&mut self, setup: &SessionSetup) -> Result<()> {
         if let Some(change) = setup.change() {
             self.state_guard.events.notify(TableEvent::SignerChanged(change));
         }
-        let (Some(cache), Some(catalog), Some(seen)) = (&self.cache, setup.catalog(), setup.known()) else {
-            return Ok(());
-        };
-        // An older epoch that was requested by number is not the newest one seen.
-        if seen.epoch != catalog.epoch {
-            return Ok(());
+        let Some((catalog, seen, signed)) = setup.accepted() else { return Ok(()) };
+        match self.entry(&catalog.table) {
+            Some(entry) => entry.update(seen, catalog.epoch, &catalog.artifacts, signed),
+            None => Ok(()),
         }
-        // Inserted one by one: collecting would sort, and sorting code is large where programs are
-        // downloaded.
-        let mut artifacts = BTreeMap::new();
-        for entry in catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none()) {
-            artifacts.insert(entry.artifact.name().to_owned(), entry.digest.to_string());
-        }
-        let before = self.known(catalog.table.as_str())?;
-        let known = KnownTable::new(self.servers.origin(), catalog.table.to_string(), seen, artifacts);
-        if !cache.remember(&known)? {
-            return Ok(());
-        }
-        if let Some(signed) = setup.signed() {
-            cache.keep_catalog(&self.servers.origin(), catalog.table.as_str(), signed)?;
-        }
-        Ok(cache.drop_old(before)?)
     }
 
     pub(super) fn notify(&mut self, stage: Stage, done: u64, total: u64) {

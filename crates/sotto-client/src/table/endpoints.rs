@@ -2,9 +2,8 @@
 
 #[cfg(feature = "http")]
 use super::event::{TableEvent, WaitReason};
-use super::preparation::MakeTransports;
-use super::servers::Servers;
-use super::wait_policy::WaitPolicy;
+use super::options::OpenOptions;
+use super::servers::{MakeTransports, Servers, make};
 use crate::Result;
 #[cfg(feature = "http")]
 use crate::session::ROWS_FETCH_BYTES;
@@ -15,151 +14,66 @@ use crate::transport::http::{HttpSettings, HttpTransport};
 #[cfg(feature = "http")]
 use crate::transport::retry::{RetryPolicy, RetryTransport};
 use crate::transport::{Transport, TransportError};
-#[cfg(feature = "http")]
-use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 #[cfg(feature = "http")]
 use std::time::Duration;
 
-/// Generates the options of a builder for servers with addresses. They have no effect on transports
-/// of the caller.
-#[cfg(feature = "http")]
-macro_rules! http_options {
-    ($builder:ty, $endpoints:ident) => {
-        impl $builder {
-            /// Maximum duration of one request, for each attempt separately. The default is 60
-            /// seconds.
-            pub fn timeout(mut self, limit: Duration) -> Self {
-                if let $endpoints::Urls(urls) = &mut self.to {
-                    urls.limit(limit);
-                }
-                self
-            }
-
-            /// Allows several servers to be reached without TLS, which is refused otherwise
-            /// ([`ClientError::InsecurePlaintext`](crate::ClientError::InsecurePlaintext)) beyond
-            /// this machine: anyone who can read the traffic to all of them sees what is looked up.
-            pub fn insecure_plaintext(mut self) -> Self {
-                if let $endpoints::Urls(urls) = &mut self.to {
-                    urls.allow_plaintext();
-                }
-                self
-            }
-
-            /// Trusts the roots in a PEM file instead of the web's. Applies to `https` only.
-            pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
-                if let $endpoints::Urls(urls) = &mut self.to {
-                    urls.trust_root(pem.as_ref());
-                }
-                self
-            }
-        }
-    };
-}
-#[cfg(feature = "http")]
-pub(crate) use http_options;
-
-#[cfg(feature = "http")]
-impl WaitPolicy {
-    /// Wraps a transport so that it waits for a busy server.
-    pub(crate) fn over(&self, transport: impl Transport + 'static) -> Box<dyn Transport> {
-        let policy = RetryPolicy { max_wait: self.limit, ..RetryPolicy::default() };
-        let events = self.events.clone();
-        let notify = move |limit| events.notify(TableEvent::Waiting(WaitReason::Server, limit));
-        Box::new(RetryTransport::new(transport, policy).on_busy(notify))
-    }
-}
-
-/// Where the servers of a table are.
-pub(super) enum Endpoints {
+/// Where the servers of a table or a stack are.
+pub(crate) enum Endpoints {
     #[cfg(feature = "http")]
-    Urls(HttpEndpoints),
+    Urls(Vec<String>),
+    /// Transports of the caller, for one table.
     Transports(Vec<Box<dyn Transport>>),
-}
-
-/// The addresses of servers, and how to reach them.
-#[cfg(feature = "http")]
-#[derive(Clone)]
-pub(crate) struct HttpEndpoints {
-    urls: Vec<String>,
-    settings: HttpSettings,
-    root: Option<PathBuf>,
-    plaintext: bool,
-}
-
-#[cfg(feature = "http")]
-impl HttpEndpoints {
-    pub(crate) fn new(urls: &[&str]) -> Self {
-        let urls = urls.iter().map(|&url| url.to_owned()).collect();
-        HttpEndpoints { urls, settings: HttpSettings::default(), root: None, plaintext: false }
-    }
-
-    /// Sets the maximum duration of one request.
-    pub(crate) fn limit(&mut self, limit: Duration) {
-        self.settings.overall = limit;
-        self.settings.connect = self.settings.connect.min(limit);
-    }
-
-    /// Trusts the roots in a PEM file instead of the web's.
-    pub(crate) fn trust_root(&mut self, pem: &Path) {
-        self.root = Some(pem.to_owned());
-    }
-
-    /// Allows several servers to be reached without TLS.
-    pub(crate) fn allow_plaintext(&mut self) {
-        self.plaintext = true;
-    }
-
-    /// Makes a transport to each server, no two of which may be one endpoint. Several servers are
-    /// reached over TLS: the request to one of them reveals nothing without those to the others,
-    /// and anyone who can read the traffic to all of them has both.
-    pub(crate) fn transports(&self, wait_policy: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
-        let settings = match &self.root {
-            Some(path) => self.settings.clone().trust_file(path)?,
-            None => self.settings.clone(),
-        };
-        let servers =
-            self.urls.iter().map(|url| HttpTransport::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
-        check_distinct(
-            &servers,
-            self.plaintext,
-            HttpTransport::origin,
-            HttpTransport::shared,
-            HttpTransport::can_be_overheard,
-        )?;
-        Ok(servers.into_iter().map(|http| wait_policy.over(http)).collect())
-    }
+    /// A function of the caller, which is called for each table of a stack.
+    Factory(MakeTransports),
 }
 
 impl Endpoints {
+    #[cfg(feature = "http")]
+    pub(crate) fn urls(urls: &[&str]) -> Self {
+        Endpoints::Urls(urls.iter().map(|&url| url.to_owned()).collect())
+    }
+
+    /// The endpoints for one table of a stack.
+    pub(crate) fn of_table(&self) -> Result<Endpoints> {
+        Ok(match self {
+            #[cfg(feature = "http")]
+            Endpoints::Urls(urls) => Endpoints::Urls(urls.clone()),
+            Endpoints::Transports(_) => Endpoints::Transports(Vec::new()),
+            Endpoints::Factory(factory) => Endpoints::Transports(make(factory)?),
+        })
+    }
+
     /// Makes a factory of further transports to the same addresses, with timeouts long enough for a
     /// part of the rows at a limited rate.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses can be used again"))]
-    pub(super) fn again(&self, rate: Option<u64>, wait_policy: &WaitPolicy) -> Option<MakeTransports> {
+    pub(super) fn again(&self, options: &OpenOptions) -> Option<MakeTransports> {
         match self {
-            Endpoints::Transports(_) => None,
+            Endpoints::Transports(_) | Endpoints::Factory(_) => None,
             #[cfg(feature = "http")]
             Endpoints::Urls(urls) => {
-                let (mut urls, wait_policy) = (urls.clone(), wait_policy.clone());
-                let part = rate.map_or(0, |rate| 2 * ROWS_FETCH_BYTES / rate.max(1));
-                urls.settings.overall = urls.settings.overall.saturating_add(Duration::from_secs(part));
-                Some(Box::new(move || urls.transports(&wait_policy)))
+                let (urls, options) = (urls.clone(), options.clone());
+                let part = options.preparation_rate.map_or(0, |rate| 2 * ROWS_FETCH_BYTES / rate.max(1));
+                let part = Duration::from_secs(part);
+                Some(Arc::new(Mutex::new(move || http(&urls, &options, part))))
             }
         }
     }
 
-    /// Makes transports to the servers.
-    #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
-    pub(super) fn servers(self, wait_policy: &WaitPolicy) -> Result<Servers> {
-        #[cfg_attr(
-            not(feature = "http"),
-            allow(clippy::infallible_destructuring_match, reason = "addresses need HTTP")
-        )]
-        let transports = match self {
-            Endpoints::Transports(transports) => transports,
+    /// Makes transports to the servers; those of the caller are taken.
+    #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses have options"))]
+    pub(crate) fn transports(&mut self, options: &OpenOptions) -> Result<Vec<Box<dyn Transport>>> {
+        match self {
             #[cfg(feature = "http")]
-            Endpoints::Urls(urls) => urls.transports(wait_policy)?,
-        };
-        let mut transports = transports.into_iter();
+            Endpoints::Urls(urls) => http(urls, options, Duration::ZERO),
+            Endpoints::Transports(transports) => Ok(std::mem::take(transports)),
+            Endpoints::Factory(factory) => make(factory),
+        }
+    }
+
+    /// The servers.
+    pub(super) fn servers(&mut self, options: &OpenOptions) -> Result<Servers> {
+        let mut transports = self.transports(options)?.into_iter();
         let none =
             || TransportError::Address { url: "nothing".to_owned(), why: "no server was given".to_owned() };
         let first = transports.next().ok_or_else(none)?;
@@ -167,21 +81,45 @@ impl Endpoints {
     }
 }
 
+/// Makes a transport to each server, no two of which may be one endpoint, with `more` time for each
+/// request. Several servers are reached over TLS: the request to one of them reveals nothing without
+/// those to the others, and anyone who can read the traffic to all of them has both.
+#[cfg(feature = "http")]
+fn http(urls: &[String], options: &OpenOptions, more: Duration) -> Result<Vec<Box<dyn Transport>>> {
+    let mut settings = HttpSettings::default();
+    settings.connect = settings.connect.min(options.timeout);
+    settings.overall = options.timeout.saturating_add(more);
+    if let Some(path) = &options.trust_root {
+        settings = settings.trust_file(path)?;
+    }
+    let servers = urls.iter().map(|url| HttpTransport::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
+    check_distinct(
+        &servers,
+        options.insecure_plaintext,
+        HttpTransport::origin,
+        HttpTransport::shared,
+        HttpTransport::can_be_overheard,
+    )?;
+    // Each waits for a busy server.
+    let policy = RetryPolicy { max_wait: options.max_wait, ..RetryPolicy::default() };
+    let wait = |transport| {
+        let events = options.callbacks.events.clone();
+        let notify = move |limit| events.notify(TableEvent::Waiting(WaitReason::Server, limit));
+        Box::new(RetryTransport::new(transport, policy).on_busy(notify)) as Box<dyn Transport>
+    };
+    Ok(servers.into_iter().map(wait).collect())
+}
+
 #[cfg(all(test, feature = "http"))]
 mod tests {
     use super::*;
     use crate::Fault;
-    use crate::table::event::Notifier;
 
     /// Makes transports to these addresses without connecting: they are documentation addresses and
     /// this machine.
     fn reached(urls: &[&str], insecure: bool) -> Result<usize> {
-        let mut urls = HttpEndpoints::new(urls);
-        if insecure {
-            urls.allow_plaintext();
-        }
-        let wait_policy = WaitPolicy { limit: Duration::ZERO, events: Notifier::new(Box::new(|_| ())) };
-        urls.transports(&wait_policy).map(|transports| transports.len())
+        let options = OpenOptions { insecure_plaintext: insecure, ..OpenOptions::default() };
+        Endpoints::urls(urls).transports(&options).map(|transports| transports.len())
     }
 
     #[test]

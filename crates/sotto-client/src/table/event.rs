@@ -1,6 +1,7 @@
 //! Events of a client and of its stored files, for programs that report them to a person.
 
 use crate::state::StateLoss;
+use crate::transport::retry::REPORT_AFTER;
 use sotto_catalog::SignerChange;
 use sotto_core::{Budget, Epoch};
 use std::fmt;
@@ -68,14 +69,46 @@ impl WaitReason {
     }
 }
 
+/// The maximum wait for a busy server or for another process that has a lock, and the callback that
+/// reports it.
+#[derive(Clone)]
+pub(crate) struct WaitPolicy {
+    pub(crate) limit: Duration,
+    pub(crate) events: Notifier<TableEvent>,
+}
+
+impl WaitPolicy {
+    /// Waits for what another process has: `take` tries for the given time. Returns `None` if it
+    /// takes longer than the limit.
+    ///
+    /// # Errors
+    /// The errors of `take`.
+    pub(crate) fn wait_for<T, E>(
+        &self,
+        wait: WaitReason,
+        mut take: impl FnMut(Duration) -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
+        let moment = self.limit.min(REPORT_AFTER);
+        if let Some(taken) = take(moment)? {
+            return Ok(Some(taken));
+        }
+        let left = self.limit - moment;
+        if left.is_zero() {
+            return Ok(None);
+        }
+        self.events.notify(TableEvent::Waiting(wait, left));
+        take(left)
+    }
+}
+
 /// A callback that may be called from several threads, one at a time.
 pub(crate) struct Notifier<T>(Arc<Mutex<Callback<T>>>);
 
 type Callback<T> = Box<dyn FnMut(T) + Send>;
 
 impl<T> Notifier<T> {
-    pub(crate) fn new(callback: Callback<T>) -> Self {
-        Notifier(Arc::new(Mutex::new(callback)))
+    pub(crate) fn new(callback: impl FnMut(T) + Send + 'static) -> Self {
+        Notifier(Arc::new(Mutex::new(Box::new(callback))))
     }
 
     pub(crate) fn notify(&self, what: T) {

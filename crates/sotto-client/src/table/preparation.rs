@@ -20,7 +20,7 @@
 pub(crate) mod job;
 pub(crate) mod pacing;
 
-use super::servers::Servers;
+use super::servers::{self, MakeTransports, Servers};
 use super::{Table, TableEvent};
 use crate::Result;
 use crate::parallel::THREADS;
@@ -29,17 +29,13 @@ use crate::state::durable_state::DurableState;
 use crate::state::preparation_file::NextClientFiles;
 use crate::transport::{Transport, TransportError};
 use job::{PreparationJob, PreparationOutcome, PreparationStart, PreparedClient};
-use pacing::{Clock, PreparationSignal, RateLimitedTransport, RateLimiter, SystemClock, at_low_priority};
+use pacing::{Clock, PreparationSignal, RateLimitedTransport, RateLimiter, at_low_priority};
 use sotto_core::{Artifact, Budget, Error, Misuse};
 use sotto_prg::ReseedingRng;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
-use web_time::Instant;
-
-/// Makes transports for a thread, one to each server.
-pub(crate) type MakeTransports = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
 
 /// When and how a table prepares its next client.
 pub(crate) struct PreparationPolicy {
@@ -53,13 +49,6 @@ pub(crate) struct PreparationPolicy {
     /// Whether a lookup without hints fails, instead of waiting for the next client.
     pub(crate) refuses: bool,
     pub(crate) clock: Arc<dyn Clock>,
-}
-
-impl Default for PreparationPolicy {
-    fn default() -> Self {
-        let clock = Arc::new(SystemClock(Instant::now()));
-        PreparationPolicy { transports: None, low_water: None, rate: None, refuses: false, clock }
-    }
 }
 
 /// A preparation in progress.
@@ -189,13 +178,13 @@ impl Table {
         {
             return Ok(None);
         }
-        let Some(transports) = &mut self.policy.transports else { return Ok(None) };
+        let Some(transports) = &self.policy.transports else { return Ok(None) };
         let (signal, clock) = (Arc::new(PreparationSignal::default()), Arc::clone(&self.policy.clock));
         let limited = |inner| {
             let limiter = RateLimiter::new(self.policy.rate, Arc::clone(&signal), Arc::clone(&clock));
             Box::new(RateLimitedTransport { inner, limiter }) as Box<dyn Transport>
         };
-        let mut transports = transports()?.into_iter().map(limited);
+        let mut transports = servers::make(transports)?.into_iter().map(limited);
         let none = || Error::from(Misuse::Rule("fewer transports than the scheme has servers"));
         let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
         let next_files =

@@ -8,6 +8,15 @@ use crate::parallel::run_all;
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Makes transports to the servers of a table, in the order of their roles.
+pub(crate) type MakeTransports = Arc<Mutex<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>>;
+
+/// Calls a function that makes transports.
+pub(crate) fn make(transports: &MakeTransports) -> Result<Vec<Box<dyn Transport>>> {
+    (transports.lock().unwrap_or_else(PoisonError::into_inner))()
+}
 
 /// A transport to each server, the first one apart, since there is always one.
 pub(crate) struct Servers {

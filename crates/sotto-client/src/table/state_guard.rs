@@ -1,18 +1,23 @@
 //! Guards the state of a client whose hints are used up: it is written before a request is sent and
 //! before a row is returned, and renewed.
 
-use super::event::Notifier;
+use super::event::{Notifier, WaitPolicy, WaitReason};
 use super::preparation::Adoption;
-use super::state_paths::{self, StatePathsFactory};
 use super::{Driver, Stage, Table, TableEvent};
+use crate::cache::lock::Lock;
 use crate::session::durable_query::{RecoveredRequest, RowCheck};
 use crate::session::{Session, SessionSetup, SetupConfig};
+use crate::state::StateError;
+use crate::state::disk::LockedFolder;
 use crate::state::durable_state::{CommittedRequest, DurableState, OpenedState};
-use crate::state::metadata::RowsVersion;
+use crate::state::metadata::{RowsVersion, StateRequirement};
+use crate::state::open::StatePaths;
 use crate::state::preparation_file::PreparationOnDisk;
 use crate::transport::Response;
 use crate::{ClientError, Result};
 use sotto_core::{Budget, Error, Misuse};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The durable state of an open table, and what opens it. Empty for a client without a state, or
 /// with one in memory alone.
@@ -52,16 +57,18 @@ impl Driver {
     /// Passes the client on disk to a setup that needs one, if it exists and may be used.
     pub(super) fn load_client(&mut self, setup: &mut SessionSetup) -> Result<()> {
         let Some(reader) = setup.state().filter(|_| !setup.is_continued()) else { return Ok(()) };
-        let Some(requirement) = state_paths::requirement(setup, self.servers.origins()) else {
+        let Some(requirement) = requirement(setup, self.servers.origins()) else {
             return Ok(());
         };
         if let Some(state) = self.state_guard.state() {
             return Ok(state.check(&requirement)?);
         }
-        let Some(paths_factory) = &mut self.state_guard.paths_factory else {
+        let Some(paths_factory) = &self.state_guard.paths_factory else {
             return Err(ClientError::StateNeeded { scheme: requirement.scheme });
         };
-        let paths = paths_factory(&state_paths::folder_of(&requirement))?;
+        let mut open = paths_factory.lock().unwrap_or_else(PoisonError::into_inner);
+        let paths = open(&folder_of(&requirement))?;
+        drop(open);
         let OpenedState { mut state, client, loss, dropped } =
             DurableState::open(paths, &requirement, reader, self.rng.draw()?)?;
         let found = match client {
@@ -149,7 +156,7 @@ impl Driver {
         responses: &[Response],
         rows: Option<&[u64]>,
     ) -> Result<RecoveredRequest> {
-        let recovered = session.read(committed.logged(), responses, rows, self.state_guard.check.as_mut())?;
+        let recovered = session.read(committed.logged(), responses, rows, self.state_guard.check.as_ref())?;
         if let Some(state) = self.state_guard.state() {
             state.settle(committed, &recovered.journal, recovered.whole)?;
         }
@@ -286,4 +293,54 @@ impl Table {
         driver.state_guard.events.notify(TableEvent::Resent(left.len()));
         Ok(())
     }
+}
+
+/// Opens the folders of a state, given its folder's name.
+pub(crate) type StatePathsFactory = Arc<Mutex<dyn FnMut(&str) -> Result<StatePaths, StateError> + Send>>;
+
+/// Opens a state's folder in `dir`, and rollback counters in `anchors` or in the default folder.
+/// Waits for another process that has the state.
+pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, wait_policy: WaitPolicy) -> StatePathsFactory {
+    Arc::new(Mutex::new(move |name: &str| {
+        let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
+        let take_lock =
+            |lock: &Path| wait_policy.wait_for(WaitReason::State, |limit| Lock::take(lock, limit));
+        // The contents are as private as the folder.
+        LockedFolder::shared(&dir)?;
+        let disk = Arc::new(LockedFolder::locked(&dir.join(name), &take_lock)?);
+        Ok(StatePaths { disk, anchors: Box::new(LockedFolder::shared(&anchors)?) })
+    }))
+}
+
+/// The default folder for rollback counters: the user's folder for states, by the XDG rules.
+///
+/// # Errors
+/// [`StateError::NoAnchor`] if there is no such folder.
+fn default_anchors() -> Result<PathBuf, StateError> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    folder.map(|folder| folder.join("sotto").join("anchors")).ok_or(StateError::NoAnchor)
+}
+
+/// The name of a state's folder: a hash, since an origin is not a valid file name.
+pub(crate) fn folder_of(requirement: &StateRequirement) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client state folder v1");
+    hasher.update(&(requirement.origin.len() as u64).to_le_bytes());
+    hasher.update(requirement.origin.as_bytes());
+    hasher.update(requirement.table.as_bytes());
+    hasher.finalize().to_hex().chars().take(32).collect()
+}
+
+/// What a setup requires of a state; `None` before the catalog has arrived.
+pub(crate) fn requirement(setup: &SessionSetup, origin: String) -> Option<StateRequirement> {
+    let (catalog, key) = setup.catalog().zip(setup.signer())?;
+    let literal = catalog.params.to_string();
+    Some(StateRequirement {
+        table: catalog.table.to_string(),
+        origin,
+        scheme: catalog.scheme.clone(),
+        public_key: key.to_string(),
+        params: catalog.params_digest,
+        literal,
+    })
 }

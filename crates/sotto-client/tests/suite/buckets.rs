@@ -103,7 +103,7 @@ impl Shelf {
     fn open(&self) -> BatchStack {
         let shelf = self.clone();
         let make = move || Ok(vec![Box::new(shelf.transport()) as Box<dyn Transport>]);
-        let stack = Stack::over("many", make).configure(|table| table.resolve(resolve));
+        let stack = Stack::over("many", make).resolve(resolve);
         BatchStack::new(stack.open().unwrap()).unwrap()
     }
 

@@ -244,7 +244,7 @@ fn tables_that_fail_too_often_together_are_not_asked() {
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
     let running = serve(folder.path());
     let open = || Stack::connect(&format!("http://{}", running.public), "log");
-    let mut stack = open().configure(|table| table.resolve(|_| Some(&FAILING))).open().unwrap();
+    let mut stack = open().resolve(|_| Some(&FAILING)).open().unwrap();
     let layer = color(&stack, 1000, 9);
     let before = stack.tables()[0].stats().query_requests;
     let refused = stack.lookup(&layer, &3).unwrap_err();

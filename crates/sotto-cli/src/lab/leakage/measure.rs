@@ -92,7 +92,7 @@ impl TableOrStack {
         }
         let stack =
             Stack::over(&target.name, move || RecordingTransport::all(&urls, &settings, true, &watch))
-                .configure(|builder| builder.state_in_memory())
+                .state_in_memory()
                 .open()?;
         BatchStack::new(stack).map(|batch| TableOrStack::Batch(Box::new(batch))).map_err(Failure::from)
     }

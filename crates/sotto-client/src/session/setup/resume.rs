@@ -11,7 +11,7 @@ use super::{SessionSetup, SetupStage, out_of_order};
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;
 #[cfg(feature = "cache")]
-use sotto_catalog::{PublicKey, SignerChange};
+use sotto_catalog::{Catalog, PublicKey, SignerChange};
 #[cfg(feature = "cache")]
 use sotto_core::AnyClient;
 use sotto_core::{AnyPrepare, Epoch, ParamsDigest};
@@ -67,18 +67,13 @@ impl SessionSetup {
         self.table.as_ref().map(|table| table.key)
     }
 
-    /// What is known of the table, once the catalog has arrived.
-    pub(crate) fn known(&self) -> Option<&KnownSigner> {
-        self.table.as_ref().map(|table| &table.known)
-    }
-
     /// How the key came to be trusted, if another one was known.
     pub(crate) fn change(&self) -> Option<SignerChange> {
         self.table.as_ref().and_then(|table| table.change)
     }
 
-    /// The catalog with its signature, as received.
-    pub(crate) fn signed(&self) -> Option<&[u8]> {
-        self.table.as_ref().map(|table| &*table.signed)
+    /// The accepted catalog, what is known of the table, and the catalog with its signature.
+    pub(crate) fn accepted(&self) -> Option<(&Catalog, &KnownSigner, &[u8])> {
+        self.table.as_ref().map(|table| (&table.catalog, &table.known, &*table.signed))
     }
 }

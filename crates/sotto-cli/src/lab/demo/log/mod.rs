@@ -155,11 +155,8 @@ impl LogServer {
     /// Fetches the proof of an entry privately and verifies it against the log's key, for the entry
     /// in the clear.
     pub(crate) fn prove(&self, sample: &Sample, entry: u64) -> Result<Proof> {
-        let opened = Stack::connect(&self.url(), PROOFS)
-            .pin(self.pin)
-            .cache_dir(&self.cache)
-            .configure(|table| table.state_in_memory())
-            .open();
+        let opened =
+            Stack::connect(&self.url(), PROOFS).pin(self.pin).cache_dir(&self.cache).state_in_memory().open();
         let mut stack = opened?;
         let of = usize::try_from(entry).ok().and_then(|entry| sample.entries.get(entry));
         let leaf =
