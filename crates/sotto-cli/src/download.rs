@@ -5,11 +5,26 @@ use crate::screen::progress::{ProgressLine, StageUnit};
 use sotto_catalog::ArtifactEntry;
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_client::ClientError;
-use sotto_client::transport::http::HttpTransport;
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
 use sotto_wire::routes::TableList;
 use sotto_wire::sizes::MAX_TABLES_BYTES;
 use sotto_wire::{Problem, routes};
+use std::path::Path;
+
+/// A connection to a server, which trusts the root certificates of a file in place of the web's.
+pub(crate) fn connect(url: &str, trust_root: Option<&Path>) -> Result<HttpTransport> {
+    Ok(HttpTransport::new(url, &http_settings(trust_root)?)?)
+}
+
+/// The usual settings, with the root certificates of a file in place of the web's.
+pub(crate) fn http_settings(trust_root: Option<&Path>) -> Result<HttpSettings> {
+    let settings = HttpSettings::default();
+    Ok(match trust_root {
+        Some(file) => settings.trust_file(file)?,
+        None => settings,
+    })
+}
 
 /// Downloads a signed catalog.
 pub(crate) fn catalog(server: &mut HttpTransport, path: &str) -> Result<Vec<u8>> {

@@ -259,8 +259,13 @@ impl PrintedResult {
         self.value.is_some()
     }
 
+    /// Results as JSON.
+    pub(crate) fn reports(results: &[Self]) -> Vec<serde_json::Value> {
+        results.iter().map(Self::report).collect()
+    }
+
     /// The result as JSON.
-    pub(crate) fn report(&self) -> serde_json::Value {
+    fn report(&self) -> serde_json::Value {
         if let Some(error) = &self.error {
             return json!({ "key": self.key, "row": self.row, "bit": self.bit, "error": error });
         }

@@ -15,18 +15,18 @@
 //! | [`table_summary`] | what a table promises and costs, as `encode` and `inspect` print it |
 //! | [`download`] | static files of a server, each chunk verified |
 //! | [`calibration`] | how fast schemes and memory kernels are on this machine, stored |
-//! | [`cleanup_on_signal`] | cleanup when a command is asked to end |
+//! | [`files`] | files that verbs read up to a limit, replace, or remove when they are asked to end |
 //! | [`failure`] | the failure of a verb: exit code, whose fault, and the fix |
 //! | [`screen`] | output: text or JSON, tables, units, progress bars |
 #![forbid(unsafe_code)]
 
 mod apple;
 mod calibration;
-mod cleanup_on_signal;
 mod cli;
 mod connect_args;
 mod download;
 mod failure;
+mod files;
 mod lab;
 mod lookups;
 mod output_dir;
@@ -37,8 +37,15 @@ mod table_summary;
 mod update_args;
 mod verbs;
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 fn main() -> std::process::ExitCode {
     cli::run()
+}
+
+/// The time in seconds since 1970.
+fn unix_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Whether an argument is a server's address, and not a path. The scheme of a URL may be in upper

@@ -7,7 +7,6 @@ use crate::screen::Screen;
 use serde_json::{Value, json};
 use sotto_catalog::SigningKey;
 use sotto_db::{LogUpdate, TableDir, publish_log};
-use sotto_prg::SystemRng;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,13 +75,7 @@ fn json(log: &LogUpdate) -> Value {
     json!({ "folder": log.folder, "added": log.added, "entries": log.entries })
 }
 
-/// The randomness of the system.
-pub(crate) fn rng() -> Result<SystemRng> {
-    sotto_prg::system_rng()
-        .map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))
-}
-
 /// The key that signs the table in `dir`.
 pub(crate) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<SigningKey> {
-    dir.signing_key(path, &mut rng()?).map_err(Failure::from)
+    dir.signing_key(path, &mut sotto_prg::system_rng()?).map_err(Failure::from)
 }

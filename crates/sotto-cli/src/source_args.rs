@@ -242,8 +242,7 @@ impl SourceArgs {
         costing: Option<CostModel>,
         bands: BandPolicy,
     ) -> Result<SourceLayout> {
-        let mut rng = sotto_prg::system_rng()
-            .map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))?;
+        let mut rng = sotto_prg::system_rng()?;
         let (key, form, value) = (key.clone(), self.key_form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
         let (headroom, probes, slots) = (self.headroom, self.probes, self.slots);

@@ -1,7 +1,7 @@
 //! The summary of what a table promises and costs, which `encode` and `inspect` print.
 
-use crate::failure::{Failure, Result};
-use crate::screen::{grid, units};
+use crate::failure::Result;
+use crate::screen::{grid, units, with_fields};
 use serde_json::Value;
 use serde_json::json;
 use sotto_catalog::{Catalog, CatalogError, Hex32, KeyKind, RowForm, TableKind, ValueKind};
@@ -12,7 +12,7 @@ use sotto_layers::keyword::ValueLength;
 use sotto_wire::MessageSizes;
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Detail that names the parameter set, in schemes with several.
 const SET: &str = "set";
@@ -78,7 +78,7 @@ const MAX_DATED_SECONDS: u64 = 253_402_300_800;
 
 /// The time until which something is good, and how far that is from now.
 pub(crate) fn until(expires: u64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = crate::unix_time();
     let hours = |seconds: u64| match seconds / 3600 {
         hours if hours < 48 => format!("{hours} hours"),
         hours => format!("{} days", hours / 24),
@@ -116,12 +116,10 @@ fn core_svp(catalog: &Catalog) -> Option<f64> {
 /// A scheme as JSON, with core-SVP next to the bits of security; null for a scheme that is not in
 /// this build.
 pub(crate) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
-    let mut value = serde_json::to_value(scheme)
-        .map_err(|error| Failure::internal(format!("cannot serialize a description: {error}")))?;
-    if let Some(object) = value.as_object_mut() {
-        object.insert("core_svp_bits".to_owned(), core_svp(catalog).into());
+    match scheme {
+        Some(scheme) => with_fields(scheme, json!({ "core_svp_bits": core_svp(catalog) })),
+        None => Ok(Value::Null),
     }
-    Ok(value)
 }
 
 /// The number of a request's lookups, and of its queries if one is for several of them.

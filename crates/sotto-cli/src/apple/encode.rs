@@ -204,7 +204,7 @@ impl AppleJob<'_> {
         if !self.symmetric {
             return Ok(None);
         }
-        let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+        let mut rng = sotto_prg::system_rng()?;
         oprf::read_or_make(lock, &mut rng).map(Some).map_err(Failure::from)
     }
 

@@ -10,11 +10,12 @@ use crate::apple::connection::AppleConnection;
 use crate::apple::tokens::{AppleServer, Tokens};
 use crate::apple::why;
 use crate::connect_args::ConnectArgs;
+use crate::download::http_settings;
 use crate::failure::{Exit, Failure, Result};
 use crate::lookups::{PrintedResult, RequestedLookups};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 use sotto_apple::client::{Client, ConfigPolicy, PendingRequest, ShardFunction, config_request};
 use sotto_apple::sets::WeakParams;
 use sotto_catalog::ValueKind;
@@ -136,11 +137,8 @@ impl AppleCall<'_> {
         }
         let use_case = self.args.use_case.as_deref().unwrap_or_default();
         let mut rng = sotto_prg::system_rng()?;
-        let mut settings =
-            HttpSettings { overall: Duration::from_secs(remote.timeout), ..HttpSettings::default() };
-        if let Some(roots) = &remote.trust_root {
-            settings = settings.trust_file(roots)?;
-        }
+        let overall = Duration::from_secs(remote.timeout);
+        let settings = HttpSettings { overall, ..http_settings(remote.trust_root.as_deref())? };
         let headers = vec![("user-agent", self.args.agent.clone())];
         #[cfg_attr(not(feature = "ohttp"), allow(unused_mut, reason = "a relay changes it"))]
         let mut connection = AppleConnection::new(url, settings, headers)?;
@@ -188,18 +186,13 @@ impl AppleCall<'_> {
                 .fix("give a row number below that; rows are counted from 0"));
         }
         self.requested.print(screen, &answers)?;
-        screen.say(facts(use_case, &client, &traffic, is_relayed))?;
-        screen.report(&json!({
-            "use_case": use_case,
-            "shards": client.shards(),
-            "parts_told": client.parts_told(),
-            "answers": answers.iter().map(PrintedResult::report).collect::<Vec<_>>(),
-            "up_bytes": traffic.up,
-            "down_bytes": traffic.down,
-            "once": { "config_bytes": traffic.config, "keys_bytes": traffic.keys },
-            "evaluations": client.is_symmetric().then_some(traffic.evaluations),
-            "round_trip_ms": traffic.round_trip.as_secs_f64() * 1e3,
-        }))
+        screen.print(&AppleReport {
+            use_case,
+            client: &client,
+            traffic: &traffic,
+            is_relayed,
+            answers: &answers,
+        })
     }
 
     /// Makes the lookups, and repeats them once if the server has lost the keys meanwhile, or has
@@ -334,36 +327,63 @@ fn answer(name: String, is_key: bool, says_length: bool, value: Option<Vec<u8>>)
     }
 }
 
-fn facts(use_case: &str, client: &Client, traffic: &TrafficSummary, is_relayed: bool) -> String {
-    let keys = match traffic.keys {
-        0 => "nothing (keys of an earlier call)".to_owned(),
-        keys => format!("{} of keys up", units::bytes(keys)),
-    };
-    let revealed = match client.parts_told() {
-        1 => "nothing about the row".to_owned(),
-        parts if parts == client.shards() as u64 => format!("in which of {parts} shards each key is"),
-        parts => format!("at most in which of {parts} parts of all keys each key is"),
-    };
-    let relay = is_relayed
-        .then(|| ("relay learns", "the address of this client, and the number of bytes".to_owned()));
-    let mut facts = vec![("use case", use_case.to_owned()), ("server learns", revealed)];
-    facts.extend(relay);
-    facts.extend(client.is_symmetric().then(|| {
-        let count = match traffic.evaluations {
-            1 => "1 evaluation, proved".to_owned(),
-            count => format!("{count} evaluations, proved"),
+/// The results of such lookups: what they revealed to whom, and their cost.
+struct AppleReport<'a> {
+    use_case: &'a str,
+    client: &'a Client,
+    traffic: &'a TrafficSummary,
+    is_relayed: bool,
+    answers: &'a [PrintedResult],
+}
+
+impl Report for AppleReport<'_> {
+    fn text(&self) -> String {
+        let AppleReport { use_case, client, traffic, is_relayed, .. } = self;
+        let keys = match traffic.keys {
+            0 => "nothing (keys of an earlier call)".to_owned(),
+            keys => format!("{} of keys up", units::bytes(keys)),
         };
-        ("opened", count)
-    }));
-    let verified = match client.is_symmetric() {
-        true => "only evaluations: this protocol has no other proofs",
-        false => "no: this protocol has no proofs",
-    };
-    facts.extend([
-        ("verified", verified.to_owned()),
-        ("bytes", format!("{} up, {} down", units::bytes(traffic.up), units::bytes(traffic.down))),
-        ("once", format!("{keys}, {} of configuration", units::bytes(traffic.config))),
-        ("time", format!("round trip {}", units::time(traffic.round_trip))),
-    ]);
-    grid::facts(facts)
+        let revealed = match client.parts_told() {
+            1 => "nothing about the row".to_owned(),
+            parts if parts == client.shards() as u64 => format!("in which of {parts} shards each key is"),
+            parts => format!("at most in which of {parts} parts of all keys each key is"),
+        };
+        let relay = is_relayed
+            .then(|| ("relay learns", "the address of this client, and the number of bytes".to_owned()));
+        let mut facts = vec![("use case", (*use_case).to_owned()), ("server learns", revealed)];
+        facts.extend(relay);
+        facts.extend(client.is_symmetric().then(|| {
+            let count = match traffic.evaluations {
+                1 => "1 evaluation, proved".to_owned(),
+                count => format!("{count} evaluations, proved"),
+            };
+            ("opened", count)
+        }));
+        let verified = match client.is_symmetric() {
+            true => "only evaluations: this protocol has no other proofs",
+            false => "no: this protocol has no proofs",
+        };
+        facts.extend([
+            ("verified", verified.to_owned()),
+            ("bytes", format!("{} up, {} down", units::bytes(traffic.up), units::bytes(traffic.down))),
+            ("once", format!("{keys}, {} of configuration", units::bytes(traffic.config))),
+            ("time", format!("round trip {}", units::time(traffic.round_trip))),
+        ]);
+        grid::facts(facts)
+    }
+
+    fn json(&self) -> Value {
+        let AppleReport { use_case, client, traffic, answers, .. } = self;
+        json!({
+            "use_case": use_case,
+            "shards": client.shards(),
+            "parts_told": client.parts_told(),
+            "answers": PrintedResult::reports(answers),
+            "up_bytes": traffic.up,
+            "down_bytes": traffic.down,
+            "once": { "config_bytes": traffic.config, "keys_bytes": traffic.keys },
+            "evaluations": client.is_symmetric().then_some(traffic.evaluations),
+            "round_trip_ms": traffic.round_trip.as_secs_f64() * 1e3,
+        })
+    }
 }

@@ -15,6 +15,15 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::Write;
 
+/// What a verb computed, which is printed in either form: [`Screen::print`].
+pub(crate) trait Report {
+    /// The lines for a person.
+    fn text(&self) -> String;
+
+    /// The object for a script.
+    fn json(&self) -> Value;
+}
+
 /// The output of a command, as text or JSON.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
@@ -47,6 +56,12 @@ impl Screen {
             return Ok(());
         }
         line(&serde_json::to_string(value).map_err(cannot_serialize)?)
+    }
+
+    /// Prints a report: text for a person, or JSON with `--json`.
+    pub(crate) fn print(self, report: &impl Report) -> Result<()> {
+        self.say(report.text())?;
+        self.report(&report.json())
     }
 
     /// Progress bars for long work.

@@ -1,5 +1,7 @@
 //! Numbers for a person: three significant digits, one unit.
 
+use crate::failure::Result;
+use serde::Serializer;
 use std::time::Duration;
 
 /// Formats bytes: `17 B`, `1.50 KiB`, `32.0 MiB`.
@@ -78,6 +80,11 @@ pub(crate) fn digits(value: f64) -> String {
         2
     };
     format!("{value:.places$}")
+}
+
+/// Writes a duration in JSON as milliseconds.
+pub(crate) fn ms<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_secs_f64() * 1e3)
 }
 
 /// Formats bytes as lower case hexadecimal.

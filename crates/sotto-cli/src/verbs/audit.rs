@@ -11,7 +11,6 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
 use sotto_client::cache::Cache;
-use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_core::{Artifact, Epoch, SchemeEntry};
 use sotto_db::{ImageFile, PathKind, TableDir, audit};
 use sotto_wire::routes;
@@ -133,14 +132,13 @@ impl AuditRows {
 
     /// Audits a server, of which only public rows can be read.
     fn remote(&self, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
-        let refuse = |error: CatalogError| Failure::from(error);
         let Some(name) = &self.table else {
             return Err(Failure::usage("no table of the server is given").fix("give --table NAME"));
         };
-        let mut server = HttpTransport::new(&self.target, &HttpSettings::default())?;
+        let mut server = download::connect(&self.target, None)?;
         let body = download::catalog(&mut server, &routes::table(name.as_str(), self.epoch.map(Epoch)))?;
-        let signed = SignedCatalog::parse(&body).map_err(refuse)?;
-        let catalog = signed.verify(self.pin.as_ref()).map_err(refuse)?;
+        let signed = SignedCatalog::parse(&body)?;
+        let catalog = signed.verify(self.pin.as_ref())?;
         let Some(rows) = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows) else {
             let text = format!("rows of table {name} are not public");
             return Err(Failure::usage(text)

@@ -1,7 +1,8 @@
-//! Several rows, or values of several keys, in one round: encoded, served, looked up, encoded again.
+//! Several rows, values of several keys, or bits in one round: encoded, served, looked up, encoded
+//! again.
 
 use crate::harness::{Folder, Outcome, Served, sotto};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn encode(folder: &Folder, source: &str, more: &[&str]) -> Value {
     let out = folder.text("many");
@@ -62,36 +63,6 @@ fn rows_in_one_round() {
     refused(&["--batch", "13"], &["made for 12 at once", "another directory"]);
     refused(&[], &["holds a stack", "--batch"]);
     refused(&["--batch", "12", "--name", "else"], &["named many"]);
-}
-
-#[test]
-fn buckets_of_one_table_by_one_query() {
-    let folder = Folder::new();
-    let lines = |n: usize| (0..n).map(|row| format!("row {row}\n")).collect::<String>();
-    for scheme in ["sealpir", "fastpir", "vbpir", "pirana"] {
-        let source = folder.write("rows.csv", lines(300));
-        let dir = folder.text(scheme);
-        let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--batch", "12", "--out", &dir];
-        let encode = || sotto(&[&args[..], &["--scheme", scheme, "--json"]].concat()).json();
-        let encoded = encode();
-        assert_eq!((&encoded["tables"], &encoded["batch"]), (&1.into(), &12.into()), "{scheme}");
-        let server = Served::start(&[&dir]);
-        let get = |rows: &str| {
-            let args =
-                ["get", "--server", &server.url, "--table", scheme, "--no-cache", "--json", "--row", rows];
-            sotto(&args).json()
-        };
-        let (one, many) = (get("7"), get("0,299,17,5..9,17"));
-        let expected = [0, 299, 17, 5, 6, 7, 8, 17].map(|row| Value::from(format!("row {row}")));
-        assert_eq!(values(&many), expected, "{scheme}");
-        for field in ["up_bytes", "down_bytes", "lookups", "tables"] {
-            assert_eq!(one[field], many[field], "{field}: what is asked does not show");
-        }
-        folder.write("rows.csv", lines(310));
-        assert_eq!(encode()["epoch"], 2, "{scheme}");
-        server.reload();
-        assert_eq!(values(&get("309,0")), ["row 309", "row 0"], "{scheme}");
-    }
 }
 
 /// Hundreds of rows and keys by one query of one table.
@@ -206,4 +177,31 @@ fn what_comes_of_nothing_leaves_nothing() {
     let got = asked(&server, &["--key", "0.0.1.7", "--row", "3"]);
     assert_eq!(values(&got), ["c", "b"]);
     get(&server, &["--key", "0.0.4.0"]).fails(7, &["IPv4 address"]);
+}
+
+/// Bits of a table that is queried once for each, and of a stack that is queried once for all,
+/// together with rows.
+#[test]
+fn bits_are_those_of_the_file() {
+    let folder = Folder::new();
+    let bytes: Vec<u8> = (0..300u32).map(|i| (i * i * 41 + i / 7) as u8).collect();
+    let source = folder.write("bits.bin", &bytes);
+    let (one, many) = (folder.text("one"), folder.text("many"));
+    sotto(&["encode", &source, "--row-bytes", "5", "--out", &one, "--json"]).json();
+    sotto(&["encode", &source, "--row-bytes", "5", "--batch", "4", "--out", &many, "--json"]).json();
+    let server = Served::start(&[&one, &many]);
+    let bit = |n: usize| json!({"bit": n, "row": n / 40, "value": (bytes[n / 8] >> (n % 8) & 1).to_string()});
+    for table in ["one", "many"] {
+        let asked = ["get", "--server", &server.url, "--table", table, "--no-cache", "--json"];
+        let found = sotto(&[&asked[..], &["--bit", "0,47", "--row", "3", "--bit", "2399"]].concat()).json();
+        let answers = found["answers"].as_array().unwrap();
+        assert_eq!(answers[0]["row"], 3);
+        assert_eq!(answers[1..], [bit(0), bit(47), bit(2399)], "{table}");
+        let refused = sotto(&[&asked[..], &["--bit", "2400"]].concat());
+        assert!(
+            refused.code != 0 && refused.stderr.contains("bit 2400 is past the end"),
+            "{}",
+            refused.stderr
+        );
+    }
 }

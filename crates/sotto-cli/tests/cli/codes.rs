@@ -1,9 +1,13 @@
-//! Each exit code, and errors as JSON with `--json`.
+//! Each exit code, and errors as JSON with `--json`; interrupted and refused commands, killed servers,
+//! and a taken port.
 
-use crate::harness::{Folder, Served, sotto};
+use crate::harness::{Folder, Served, images, program, run, sotto, wait};
+use crate::relay::Relay;
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 #[test]
 fn usage_is_2() {
@@ -26,6 +30,7 @@ fn usage_is_2() {
         &["get", "--server", "http://x", "--table", "t", "--row", "0", "--stream"],
         &["get", "--server", "http://x", "--table", "t", "--row", "0", "-o", "f"],
         &["serve"],
+        &["serve", "tables", "--residency", "swap"],
         &["frobnicate"],
     ] {
         let outcome = sotto(args);
@@ -212,4 +217,130 @@ fn errors_are_json_where_asked_for() {
     let error: Value = serde_json::from_str(&outcome.stderr).unwrap();
     assert_eq!(error["error"]["kind"], "usage");
     assert!(error["error"]["message"].as_str().unwrap().contains("--server"), "{error}");
+}
+
+#[test]
+fn a_refused_table_leaves_nothing_that_was_not_there() {
+    let folder = Folder::new();
+    let inside = |dir: &str| {
+        let entries = std::fs::read_dir(folder.at(dir)).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let bad = folder.write("bad.csv", b"a\n\xff\n");
+    let huge = folder.at("huge.bin");
+    std::fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    let huge = huge.to_str().unwrap();
+    // The one is refused while it is read, the other by its parameters, when there is a key already.
+    for (code, args) in [(3, [&bad, "--value", "1"]), (4, [huge, "--row-bytes", "1"])] {
+        let encode = |dir: &str| sotto(&[&["encode", "--out", &folder.text(dir)], &args[..]].concat());
+        let outcome = encode("new/deep");
+        assert_eq!(outcome.code, code, "{}", outcome.stderr);
+        assert!(!folder.at("new").exists(), "{args:?}");
+
+        std::fs::create_dir_all(folder.at("old")).unwrap();
+        assert_eq!(encode("old").code, code);
+        assert_eq!(inside("old"), Vec::<String>::new(), "{args:?}");
+    }
+    let words = folder.words(10);
+    std::fs::rename(folder.at("words").join("signing.key"), folder.at("old").join("signing.key")).unwrap();
+    let key = std::fs::read(folder.at("old").join("signing.key")).unwrap();
+    assert_eq!(sotto(&["encode", &bad, "--value", "1", "--out", &folder.text("old")]).code, 3);
+    assert_eq!(inside("old"), ["signing.key"]);
+    assert_eq!(std::fs::read(folder.at("old").join("signing.key")).unwrap(), key);
+
+    assert_eq!(sotto(&["encode", &bad, "--value", "1", "--out", &words]).code, 3);
+    assert_eq!(images(words.as_ref()), ["epoch-00000001.sotto"]);
+}
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ip-country/asn-country-ipv4-num.csv.gz");
+
+/// The demo, with its temporary directory in `folder`.
+fn demo(folder: &Folder) -> Command {
+    let mut command = Command::new(program());
+    command.args(["demo", "--data", DATA]).env("TMPDIR", folder.at("")).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn a_demo_that_is_interrupted_takes_its_directory_along() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        let mut child = demo(&folder).stdout(Stdio::null()).spawn().unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        let encoding = || {
+            let made = std::fs::read_dir(folder.at("")).unwrap().next()?.unwrap().path();
+            (!images(&made.join("ip-country")).is_empty()).then_some(())
+        };
+        while encoding().is_none() {
+            assert!(Instant::now() < patience && child.try_wait().unwrap().is_none(), "it was not caught");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(!wait(&mut child).success());
+        assert_eq!(std::fs::read_dir(folder.at("")).unwrap().count(), 0, "{signal}");
+    }
+}
+
+#[test]
+fn a_demo_nobody_reads_takes_its_directory_along() {
+    let folder = Folder::new();
+    let mut child = demo(&folder).stdout(Stdio::piped()).spawn().unwrap();
+    // Up to here there may not be a directory yet.
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map(Result::unwrap).any(|line| line.starts_with("Encode")));
+    assert!(wait(&mut child).success(), "as in `sotto demo | head`");
+    assert_eq!(std::fs::read_dir(folder.at("")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_killed_in_the_middle_of_an_answer_is_the_peers_fault() {
+    let folder = Folder::new();
+    let dir = folder.words(500);
+    let mut server = Served::start(&[&dir]);
+    let relay = Relay::to(&server.url);
+    let mut command = Command::new(program());
+    command.args(["get", "--server", &relay.url, "--table", "words", "--row", "3", "--no-cache"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // The query was sent, and is held back until the server is dead.
+    let mut client = None;
+    let go_on = relay.hold(|| client = Some(command.spawn().unwrap()));
+    let mut client = client.unwrap();
+    server.child.kill().unwrap();
+    wait(&mut server.child);
+    go_on.send(()).unwrap();
+    let status = wait(&mut client);
+    let mut message = String::new();
+    client.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+    assert_eq!(status.code(), Some(5), "{message}");
+    assert!(message.starts_with("error: ") && message.contains("fix: "), "{message}");
+    let mut printed = String::new();
+    client.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert_eq!(printed, "", "no answer came, so none is shown");
+}
+
+#[test]
+fn two_servers_on_one_port() {
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let first = Served::start(&[&dir]);
+    let taken = first.url.strip_prefix("http://").unwrap();
+    sotto(&["serve", &dir, "--listen", taken, "--admin-listen", "127.0.0.1:0", "--log", "error"])
+        .fails(6, &[taken, "in use", "--listen ADDRESS", "--admin-listen 127.0.0.1:8083"]);
+    // The other address is taken as often: both have the same default.
+    let taken = first.admin.strip_prefix("http://").unwrap();
+    sotto(&["serve", &dir, "--listen", "127.0.0.1:0", "--admin-listen", taken, "--log", "error"])
+        .fails(6, &[taken, "in use", "--admin-listen ADDRESS"]);
+    let got =
+        sotto(&["get", "--server", &first.url, "--table", "words", "--row", "3", "--no-cache", "--json"]);
+    assert_eq!(got.json()["answers"][0]["value"], "row 3", "the first one does not mind");
+}
+
+#[test]
+fn two_tables_of_one_name() {
+    let (a, b) = (Folder::new(), Folder::new());
+    let (one, two) = (a.words(10), b.words(20));
+    run(&format!("serve {one} {two} --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --log error"))
+        .fails(2, &["two tables are named words"]);
 }

@@ -39,6 +39,11 @@ pub(crate) fn sotto<S: AsRef<OsStr>>(args: &[S]) -> Outcome {
     }
 }
 
+/// Runs a command line, whose words have no spaces.
+pub(crate) fn run(line: &str) -> Outcome {
+    sotto(&line.split(' ').collect::<Vec<_>>())
+}
+
 impl Outcome {
     /// The JSON a successful command printed.
     #[track_caller]

@@ -1,7 +1,7 @@
 //! Lookups through a relay, which learns nothing of them; and tokens through the same relay.
 
+use crate::apple::with_tokens;
 use crate::harness::{Folder, Served, sotto};
-use crate::phones::with_tokens;
 use crate::relay::Relay;
 
 const GATEWAY: &str = "/.well-known/ohttp-gateway";
@@ -46,7 +46,7 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     with(&theirs, &[]).fails(6, &["no keys of the gateway"]);
     let nowhere = format!("{}/nothing", relay.url);
     sotto(&[&usual[..], &["--relay", &nowhere, "--gateway-keys", &ours]].concat())
-        .fails(6, &["the relay said 404", "--relay"]);
+        .fails(6, &["the relay responds with 404", "--relay"]);
 }
 
 fn served_keys(url: &str) -> Vec<u8> {

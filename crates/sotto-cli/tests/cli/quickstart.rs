@@ -1,44 +1,7 @@
 //! The steps of an operator and of a user, from a file to a lookup.
 
 use crate::first_lookup;
-use crate::harness::{Folder, Served, images, sotto};
-
-#[test]
-fn answers_are_the_same_wherever_a_table_lies() {
-    let folder = Folder::new();
-    let (dir, cache) = (folder.words(500), folder.text("cache"));
-    let places = [
-        ("copy", "memory", "as requested"),
-        ("map", "file", "as requested"),
-        ("auto", "file", "a copy of a small table gains nothing"),
-    ];
-    for (residency, place, why) in places {
-        let server = Served::start(&[&dir, "--residency", residency, "--copy-memory-mib", "64"]);
-        let lies = &server.tables[0]["resident"];
-        assert_eq!((lies["place"].as_str(), lies["why"].as_str()), (Some(place), Some(why)), "{lies}");
-        assert!(lies["bytes"].as_u64() > Some(0));
-        let args = [
-            "get",
-            "--server",
-            &server.url,
-            "--table",
-            "words",
-            "--cache",
-            &cache,
-            "--json",
-            "--row",
-            "7,499",
-        ];
-        let answers = sotto(&args).json();
-        assert_eq!(answers["answers"][0]["value"], "row 7", "{residency}");
-        assert_eq!(answers["answers"][1]["value"], "row 499", "{residency}");
-    }
-    sotto(&["serve", &dir, "--residency", "swap"]).fails(2, &["auto, copy or map"]);
-    if let Some(share) = sotto(&["inspect", &dir, "--json"]).json()["huge_share"].as_f64() {
-        assert!((0.0..=1.0).contains(&share));
-        sotto(&["inspect", &dir]).says("pages when mapped here: ");
-    }
-}
+use crate::harness::{Folder, Served, images, run, sotto};
 
 #[test]
 fn encode_serve_get_update_get_inspect() {
@@ -46,21 +9,9 @@ fn encode_serve_get_update_get_inspect() {
     let lines: String = (0..3000).map(|row| format!("{row};meaning {row}\n")).collect();
     let source = folder.write("words.csv", format!("word;meaning\n{lines}"));
     let (dir, cache) = (folder.text("words"), folder.text("cache"));
-    let encoded = sotto(&[
-        "encode",
-        &source,
-        "--value",
-        "meaning",
-        "--delimiter",
-        ";",
-        "--out",
-        &dir,
-        "--row-bytes",
-        "16",
-        "--attribution",
-        "nobody",
-        "--json",
-    ])
+    let encoded = run(&format!(
+        "encode {source} --value meaning --delimiter ; --out {dir} --row-bytes 16 --attribution nobody --json"
+    ))
     .json();
     assert_eq!(encoded["summary"]["rows"], 3000);
     assert_eq!(encoded["summary"]["row_bytes"], 16);
@@ -133,45 +84,6 @@ fn encode_serve_get_update_get_inspect() {
     let (code, last) = server.end();
     assert_eq!(code, 0);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&last).unwrap()["event"], "ended");
-}
-
-#[test]
-fn a_range_table_is_asked_by_address() {
-    let folder = Folder::new();
-    let source =
-        folder.write("ip.csv", "16777216,16777471,AU\n16777472,16778239,CN\n134744064,134744319,US\n");
-    let dir = folder.text("ip");
-    let encoded = sotto(&[
-        "encode",
-        &source,
-        "--key-type",
-        "ipv4",
-        "--start",
-        "1",
-        "--end",
-        "2",
-        "--value",
-        "3",
-        "--block-bits",
-        "8",
-        "--last",
-        "134744319",
-        "--out",
-        &dir,
-        "--json",
-    ])
-    .json();
-    assert_eq!(encoded["summary"]["row_bytes"], 2);
-    let server = Served::start(&[&dir]);
-    let get = |key: &str| {
-        sotto(&["get", "--server", &server.url, "--table", "ip", "--no-cache", "--key", key, "--json"])
-    };
-    for (address, country) in [("1.0.0.1", "AU"), ("1.0.3.255", "CN"), ("8.8.8.8", "US"), ("8.8.7.1", "")] {
-        assert_eq!(get(address).json()["answers"][0]["value"], country, "{address}");
-    }
-    let past = get("9.9.9.9");
-    assert_eq!(past.code, 7, "{}", past.stderr);
-    assert!(!past.stderr.contains("9.9.9.9"), "what is looked up stays out of messages: {}", past.stderr);
 }
 
 #[test]

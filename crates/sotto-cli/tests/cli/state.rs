@@ -1,7 +1,14 @@
-//! Durable state of clients: the budget from call to call, and copies that are detected.
+//! Durable state of clients: the budget from call to call, and copies that are detected; and tables of
+//! two servers: processes that are killed on either side, and epochs that come to one server first.
 
-use crate::harness::{Folder, Served, sotto};
+use crate::harness::{Folder, Outcome, Served, program, sotto, wait};
+use crate::relay::Relay;
+use serde_json::Value;
+use sotto_wire::{hints, query};
+use std::collections::HashSet;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -114,4 +121,185 @@ fn what_is_not_used_up_is_not_prepared() {
     let server = Served::start(&[&folder.words(10)]);
     let table = ["prepare", "--server", &server.url, "--table", "words", "--no-cache"];
     sotto(&table).fails(2, &["unlimited queries"]);
+}
+
+const ROWS: u32 = 2000;
+
+struct Scene {
+    folder: Folder,
+    dir: String,
+    servers: [Served; 2],
+    relays: [Relay; 2],
+}
+
+fn right(row: u32) -> String {
+    row.wrapping_mul(2_654_435_761).to_le_bytes().map(|byte| format!("{byte:02x}")).concat()
+}
+
+fn value(got: &Value) -> &str {
+    got["answers"][0]["hex"].as_str().unwrap()
+}
+
+fn events(got: &Value) -> String {
+    got["events"].to_string()
+}
+
+impl Scene {
+    fn new(scheme: &str) -> Self {
+        let folder = Folder::new();
+        let rows: Vec<u8> = (0..ROWS).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
+        let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", scheme, "--out", &dir]);
+        assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+        let servers = ["0", "1"].map(|role| Served::start(&[&dir, "--role", role]));
+        let relays = servers.each_ref().map(|server| Relay::to(&server.url));
+        Scene { folder, dir, servers, relays }
+    }
+
+    fn args(&self, row: u32) -> Vec<String> {
+        let mut args = vec!["get", "--table", "table", "--json"];
+        self.relays.iter().for_each(|relay| args.extend(["--server", &relay.url]));
+        let mut args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+        for (name, folder) in [("--cache", "cache"), ("--state", "state"), ("--rollback-dir", "anchors")] {
+            args.extend([name.to_owned(), self.folder.text(folder)]);
+        }
+        args.extend(["--row".to_owned(), row.to_string()]);
+        args
+    }
+
+    fn get(&self, row: u32) -> Outcome {
+        sotto(&self.args(row))
+    }
+
+    /// A client process that runs in the background.
+    fn spawn(&self, row: u32) -> Child {
+        let mut command = Command::new(program());
+        command.args(self.args(row)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Kills a client while its next request to a server is in flight, and lets the request arrive or not.
+    fn kill_at(&self, server: usize, row: u32, arrives: bool) {
+        let mut client = None;
+        let go_on = self.relays[server].hold(|| client = Some(self.spawn(row)));
+        let mut client = client.unwrap();
+        client.kill().unwrap();
+        wait(&mut client);
+        match arrives {
+            true => go_on.send(()).unwrap(),
+            false => drop(go_on),
+        }
+    }
+
+    /// The query requests to a server, without the heads of their frames, which name an epoch.
+    fn asks(&self, server: usize) -> Vec<Vec<u8>> {
+        self.relays[server].posted("/ask", query::HEAD_BYTES)
+    }
+
+    fn orders(&self) -> Vec<Vec<u8>> {
+        self.relays[1].posted("/hints", hints::HEAD_BYTES)
+    }
+}
+
+/// Whether requests that arrived more than once arrived consecutively: a retry with the same bytes.
+fn repeats_are_together(mut sent: Vec<Vec<u8>>) -> bool {
+    sent.dedup();
+    let distinct: HashSet<&Vec<u8>> = sent.iter().collect();
+    distinct.len() == sent.len()
+}
+
+fn killed_and_moved_on(scheme: &str) -> Scene {
+    let mut scene = Scene::new(scheme);
+    // While it orders its first hints.
+    scene.kill_at(1, 3, true);
+    let first = scene.get(17).json();
+    assert_eq!(value(&first), right(17));
+    let orders = scene.orders();
+    assert!(orders.len() > 1 && orders[0] == orders[1], "the same order again");
+    // During a query, before and after its request was answered.
+    for arrives in [false, true] {
+        let before = scene.asks(0).len();
+        scene.kill_at(0, 5, arrives);
+        let next = scene.get(6).json();
+        assert_eq!(value(&next), right(6));
+        assert!(events(&next).contains("again"), "{next}");
+        let asks = scene.asks(0);
+        assert_eq!(asks.len(), before + 3);
+        assert!(asks[before] == asks[before + 1] && asks[before] != asks[before + 2]);
+    }
+    // The server that answers, in the middle of an ask; and then the one that makes hints.
+    let mut client = None;
+    let go_on = scene.relays[0].hold(|| client = Some(scene.spawn(7)));
+    scene.servers[0].child.kill().unwrap();
+    wait(&mut scene.servers[0].child);
+    drop(go_on);
+    assert_eq!(wait(&mut client.unwrap()).code(), Some(5));
+    scene.servers[1].child.kill().unwrap();
+    wait(&mut scene.servers[1].child);
+    for (role, server) in ["0", "1"].into_iter().zip(&mut scene.servers) {
+        *server = Served::start(&[&scene.dir, "--role", role]);
+    }
+    scene.relays.iter().zip(&scene.servers).for_each(|(relay, server)| relay.lead_to(&server.url));
+    assert_eq!(value(&scene.get(1999).json()), right(1999));
+    // Whenever.
+    for i in 0..12 {
+        let mut client = scene.spawn(100 + i);
+        std::thread::sleep(Duration::from_millis(u64::from(i) * 6));
+        client.kill().unwrap();
+        wait(&mut client);
+    }
+    let last = scene.get(8).json();
+    assert_eq!(value(&last), right(8));
+    assert!(!events(&last).contains("was discarded"), "{last}");
+
+    // The next epoch comes to one server first.
+    let changes = scene.folder.write("changes.csv", "8,0badf00d\n");
+    assert_eq!(sotto(&["update", &scene.dir, &changes]).code, 0);
+    scene.servers[0].reload();
+    assert_eq!(value(&scene.get(8).json()), right(8), "where both are");
+    scene.servers[1].reload();
+    let moved = scene.get(8).json();
+    assert_eq!(value(&moved), "0badf00d");
+    assert!(events(&moved).contains("from epoch 1 to 2"), "{moved}");
+    assert_eq!(moved["once"]["hint_bytes"], 0, "hints were taken along: {moved}");
+    assert_eq!(value(&scene.get(17).json()), right(17));
+
+    assert!(repeats_are_together(scene.orders()), "an order was repeated after another one");
+    assert!(repeats_are_together(scene.asks(0)) && repeats_are_together(scene.asks(1)));
+    assert!(scene.relays[0].posted("/hints", 0).is_empty(), "who answers saw an order");
+    scene
+}
+
+#[test]
+fn a_client_of_s3pir_with_a_helper_is_killed_and_moves_on() {
+    let scene = killed_and_moved_on("s3pir-two");
+    assert!(scene.asks(1).is_empty(), "the helper saw a query");
+    // The offsets in a request are those of its hint: no two requests have the same ones.
+    let mut asks = scene.asks(0);
+    asks.dedup();
+    let shown = sotto(&["inspect", &scene.dir, "--json"]).json();
+    let partitions = shown["catalog"]["params"]["partitions"].as_u64().unwrap() as usize;
+    let offsets: HashSet<&[u8]> = asks.iter().map(|ask| &ask[partitions.div_ceil(8)..]).collect();
+    assert!(offsets.len() == asks.len() && asks.len() > 8, "{} of {}", offsets.len(), asks.len());
+
+    // The state belongs to these two servers, in this order.
+    let state = scene.folder.text("state");
+    let states =
+        || sotto(&["inspect", "--state", &state, "--json"]).json()["states"].as_array().unwrap().len();
+    assert_eq!(states(), 1);
+    let mut args = scene.args(1);
+    args.swap(5, 7);
+    args.retain(|arg| arg != "--json");
+    sotto(&args).fails(6, &["order of the servers' roles"]);
+    assert_eq!(value(&scene.get(9).json()), right(9));
+    assert_eq!(states(), 2);
+}
+
+#[test]
+fn a_client_of_checklist_is_killed_and_moves_on() {
+    killed_and_moved_on("checklist");
+}
+
+#[test]
+fn a_client_of_treepir_is_killed_and_moves_on() {
+    killed_and_moved_on("lp-treepir");
 }

@@ -1,8 +1,8 @@
 //! Tokens of Privacy Pass come in batches, ahead of their use: an issuer that is also the server does not see by the time whose
 //! request one is.
 
+use crate::apple::with_tokens;
 use crate::harness::{Folder, Outcome, Served, sotto};
-use crate::phones::with_tokens;
 use sotto_client::cache::keyring::{Keyring, KeyringSlot, TOKEN_BATCH, TokenStore};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};

@@ -231,22 +231,6 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
 }
 
 #[test]
-fn an_old_catalog_ends_when_it_says() {
-    let scene = Scene::new();
-    scene.encode("short", "old", &["--expires", "1s"]);
-    let server = Served::start(&[&scene.text("short")]);
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let args = ["get", "--server", &server.url, "--table", "words", "--row", "7", "--no-cache"];
-    sotto(&args).fails(5, &["expired", "ask the publisher"]);
-    // The next epoch is good again.
-    let changes = scene.folder.write("changes.csv", "7,new\n");
-    let short = scene.text("short");
-    sotto(&["update", &short, &changes, "--signing-key", &scene.key, "--expires", "0", "--json"]).json();
-    server.reload();
-    assert_eq!(value(&sotto(&[&args[..], &["--json"]].concat())), "new");
-}
-
-#[test]
 fn a_stack_vouches_for_its_tables() {
     let scene = Scene::new();
     let log = scene.text("log");

@@ -4,7 +4,9 @@
 //! protocol could cost.
 
 use crate::failure::{Failure, FileContext, Result};
+use crate::screen::units;
 use flate2::read::MultiGzDecoder;
+use serde::Serialize;
 use sotto_core::ExpectOrDefault;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -91,10 +93,13 @@ fn parse(line: &str) -> Option<(u32, u32, [u8; 2])> {
 }
 
 /// The cost of an alternative.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Cost {
+    #[serde(rename = "up_bytes")]
     pub(crate) up: u64,
+    #[serde(rename = "down_bytes")]
     pub(crate) down: u64,
+    #[serde(rename = "ms", serialize_with = "units::ms")]
     pub(crate) time: Duration,
 }
 

@@ -7,9 +7,8 @@ use crate::lab::demo::country::{BLOCK, Countries};
 use crate::lab::demo::median;
 use crate::lab::demo::setup::DemoScheme;
 use crate::screen::units;
-use serde_json::{Value, json};
+use serde::Serialize;
 use sotto_client::Table;
-use sotto_client::table::Stats;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,26 +27,39 @@ pub(crate) const WELL_KNOWN: [Ipv4Addr; 5] = [
 const PREFIX_BYTES: usize = 16;
 
 /// The result of one private lookup.
+#[derive(Serialize)]
 pub(crate) struct AddressLookup {
     pub(crate) address: Ipv4Addr,
     pub(crate) answer: String,
+    /// Answer according to the data in the clear.
+    #[serde(skip)]
     pub(crate) expected: String,
+    /// Whether the private answer equals it.
+    pub(crate) right: bool,
     /// Whether the data has another country for this address than for the first one of its block.
+    #[serde(rename = "mixed_block")]
     pub(crate) mixed: bool,
+    #[serde(flatten)]
     pub(crate) spent: SpentOnLookup,
 }
 
 /// The cost of a lookup, and what the server saw of it.
+#[derive(Serialize)]
 pub(crate) struct SpentOnLookup {
     /// Time to make the queries and to recover the answers.
+    #[serde(rename = "client_ms", serialize_with = "units::ms")]
     pub(crate) client: Duration,
     /// Duration of the server's pass over the table.
+    #[serde(rename = "server_ms", serialize_with = "units::ms")]
     pub(crate) pass: Duration,
+    #[serde(rename = "round_trip_ms", serialize_with = "units::ms")]
     pub(crate) round_trip: Duration,
+    #[serde(rename = "up_bytes")]
     pub(crate) up: u64,
+    #[serde(rename = "down_bytes")]
     pub(crate) down: u64,
-    /// First bytes of the query, as sent.
-    pub(crate) query_prefix: Vec<u8>,
+    /// First bytes of the query, as sent, in hexadecimal.
+    pub(crate) query_prefix: String,
 }
 
 impl SpentOnLookup {
@@ -61,20 +73,14 @@ impl SpentOnLookup {
             round_trip: last.round_trip,
             up: last.up,
             down: last.down,
-            query_prefix: last.query_prefix.iter().take(PREFIX_BYTES).copied().collect(),
+            query_prefix: units::hex(last.query_prefix.get(..PREFIX_BYTES).unwrap_or(&last.query_prefix)),
         })
     }
 
-    /// Adds the cost to a lookup in JSON.
-    pub(crate) fn json(&self, mut lookup: Value) -> Value {
-        let ms = |time: Duration| json!(time.as_secs_f64() * 1e3);
-        lookup["client_ms"] = ms(self.client);
-        lookup["server_ms"] = ms(self.pass);
-        lookup["round_trip_ms"] = ms(self.round_trip);
-        lookup["up_bytes"] = json!(self.up);
-        lookup["down_bytes"] = json!(self.down);
-        lookup["query_prefix"] = json!(units::hex(&self.query_prefix));
-        lookup
+    /// The columns of a table of lookups from the client's time on.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = String> {
+        let times = [self.client, self.pass, self.round_trip].map(units::millis);
+        times.into_iter().chain([self.up, self.down].map(units::count))
     }
 }
 
@@ -91,117 +97,93 @@ fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Ad
     let value = table.get_key(&address.to_string())?;
     // The table has one row per block: that of its first address.
     let first = Ipv4Addr::from(u32::from(address) / BLOCK * BLOCK);
-    let expected = plain.of(first);
-    Ok(AddressLookup {
-        address,
-        answer: table.catalog().value.show(&value),
-        expected: expected.map(|country| String::from_utf8_lossy(&country).into_owned()).unwrap_or_default(),
-        mixed: plain.of(address) != expected,
-        spent: SpentOnLookup::last(table)?,
-    })
+    let country = plain.of(first);
+    let answer = table.catalog().value.show(&value);
+    let expected = country.map(|country| String::from_utf8_lossy(&country).into_owned()).unwrap_or_default();
+    let (right, mixed) = (answer == expected, plain.of(address) != country);
+    Ok(AddressLookup { address, answer, expected, right, mixed, spent: SpentOnLookup::last(table)? })
 }
 
-impl AddressLookup {
-    /// Whether the private answer equals the data in the clear.
-    pub(crate) fn right(&self) -> bool {
-        self.answer == self.expected
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        self.spent.json(json!({
-            "address": self.address,
-            "answer": self.answer,
-            "right": self.right(),
-            "mixed_block": self.mixed,
-        }))
-    }
-}
-
-/// A scheme and the cost of its lookups.
+/// A scheme and the cost of its lookups, each of which is a median or that of the first.
+#[derive(Serialize)]
 pub(crate) struct SchemeRun {
-    pub(crate) scheme: DemoScheme,
-    stats: Stats,
-    json: Vec<serde_json::Value>,
-    pub(crate) right: usize,
-    pub(crate) lookups: usize,
-    pub(crate) up: u64,
-    pub(crate) down: u64,
+    pub(crate) scheme: &'static str,
+    pub(crate) once: BytesOnce,
+    #[serde(rename = "open_ms", serialize_with = "units::ms")]
+    pub(crate) opening: Duration,
     /// Client's time per lookup.
+    #[serde(rename = "client_ms", serialize_with = "units::ms")]
     pub(crate) client: Duration,
     /// Server's time per lookup.
+    #[serde(rename = "server_ms", serialize_with = "units::ms")]
     pub(crate) pass: Duration,
     /// Time from key to value.
+    #[serde(skip)]
     pub(crate) trip: Duration,
+    #[serde(rename = "up_bytes")]
+    pub(crate) up: u64,
+    #[serde(rename = "down_bytes")]
+    pub(crate) down: u64,
+    pub(crate) lookups: Vec<AddressLookup>,
+}
+
+/// Bytes that a client of a scheme fetches or registers once.
+#[derive(Serialize)]
+pub(crate) struct BytesOnce {
+    catalog_bytes: u64,
+    pub(crate) artifact_bytes: u64,
+    pub(crate) keys_bytes: u64,
 }
 
 impl SchemeRun {
     /// Computes the cost of the lookups in a table.
-    pub(crate) fn new(scheme: DemoScheme, table: &Table, lookups: &[AddressLookup]) -> Self {
+    pub(crate) fn new(scheme: DemoScheme, table: &Table, lookups: Vec<AddressLookup>) -> Self {
+        let stats = table.stats();
+        let spent = || lookups.iter().map(|lookup| &lookup.spent);
         SchemeRun {
-            scheme,
-            stats: table.stats(),
-            json: lookups.iter().map(AddressLookup::json).collect(),
-            right: lookups.iter().filter(|lookup| lookup.right()).count(),
-            lookups: lookups.len(),
-            up: lookups.first().map_or(0, |lookup| lookup.spent.up),
-            down: lookups.first().map_or(0, |lookup| lookup.spent.down),
-            client: median(lookups.iter().map(|lookup| lookup.spent.client)),
-            pass: median(lookups.iter().map(|lookup| lookup.spent.pass)),
-            trip: median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)),
+            scheme: scheme.name(),
+            once: BytesOnce {
+                catalog_bytes: stats.catalog.down,
+                artifact_bytes: stats.artifacts.down,
+                keys_bytes: stats.keys.up,
+            },
+            opening: stats.opening,
+            client: median(spent().map(|spent| spent.client)),
+            pass: median(spent().map(|spent| spent.pass)),
+            trip: median(spent().map(|spent| spent.client + spent.round_trip)),
+            up: spent().next().map_or(0, |spent| spent.up),
+            down: spent().next().map_or(0, |spent| spent.down),
+            lookups,
         }
     }
 
-    /// Bytes of the hint, fetched once.
-    pub(crate) fn hint(&self) -> u64 {
-        self.stats.artifacts.down
-    }
-
-    /// Bytes of the keys, registered once.
-    pub(crate) fn keys(&self) -> u64 {
-        self.stats.keys.up
-    }
-
     /// Bytes of catalog, hint and keys.
-    pub(crate) fn once(&self) -> u64 {
-        self.stats.catalog.down + self.hint() + self.keys()
+    pub(crate) fn once_bytes(&self) -> u64 {
+        self.once.catalog_bytes + self.once.artifact_bytes + self.once.keys_bytes
     }
 
-    /// All bytes up to and including lookup number `n`.
-    pub(crate) fn up_to(&self, n: u64) -> u64 {
-        self.once() + n * (self.up + self.down)
-    }
-
-    /// Time to open the table.
-    pub(crate) fn opening(&self) -> Duration {
-        self.stats.opening
-    }
-
-    pub(crate) fn json(&self) -> serde_json::Value {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        json!({
-            "scheme": self.scheme.name(),
-            "once": {
-                "catalog_bytes": self.stats.catalog.down,
-                "artifact_bytes": self.hint(),
-                "keys_bytes": self.keys(),
-            },
-            "open_ms": ms(self.opening()),
-            "client_ms": ms(self.client),
-            "server_ms": ms(self.pass),
-            "up_bytes": self.up,
-            "down_bytes": self.down,
-            "lookups": self.json,
-        })
+    /// Fails if an answer is wrong, which is a fault of sotto.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.lookups.iter().find(|lookup| !lookup.right) {
+            None => Ok(()),
+            Some(wrong) => Err(wrong_answer(&wrong.address)),
+        }
     }
 }
 
+/// The failure for a wrong answer.
+pub(crate) fn wrong_answer(name: &impl std::fmt::Display) -> Failure {
+    Failure::internal(format!("the answer for {name} is wrong"))
+        .fix("please report it, since a lookup fails with probability 2^-40 at most")
+}
+
 /// The result of many clients at once.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Outcome {
     pub(crate) clients: usize,
-    pub(crate) per_second: f64,
+    pub(crate) lookups_per_second: f64,
     /// Average number of queries that shared one pass.
-    pub(crate) batch: f64,
+    pub(crate) queries_per_pass: f64,
 }
 
 /// Lets every client look up rows, one after the other, for `span`.
@@ -222,8 +204,8 @@ pub(crate) fn run_many(clients: Vec<Table>, rows: u64, admin: SocketAddr, span: 
         threads.into_iter().map(|thread| thread.join().map_err(failed)?).sum::<Result<u64>>()
     })?;
     let took = began.elapsed().as_secs_f64();
-    let after = Counters::read(admin)?;
-    Ok(Outcome { clients: count, per_second: lookups as f64 / took, batch: after.batch_since(&before) })
+    let queries_per_pass = Counters::read(admin)?.batch_since(&before);
+    Ok(Outcome { clients: count, lookups_per_second: lookups as f64 / took, queries_per_pass })
 }
 
 fn look_up_until(over: &AtomicBool, mut table: Table, start: u64, rows: u64) -> Result<u64> {

@@ -15,13 +15,13 @@ mod narration;
 mod setup;
 
 use crate::failure::{Failure, Result};
-use crate::lab::demo::country::{Cost, Countries};
+use crate::lab::demo::country::Countries;
 use crate::lab::demo::lookups::{AddressLookup, SchemeRun};
 use crate::lab::demo::narration::Narrator;
-use crate::lab::demo::setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED, PlainRead};
-use crate::screen::Screen;
+use crate::lab::demo::setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED};
 use crate::screen::progress::ProgressLine;
-use crate::verbs::encode;
+use crate::screen::{Screen, with_fields};
+use crate::table_summary::stages_json;
 use crate::verbs::encode::job::EncodeOutcome;
 use serde_json::{Value, json};
 use sotto_core::{Costs, TableShape};
@@ -102,10 +102,11 @@ impl Demo {
         let mut keyed = stage.keyed(screen.bars())?;
         let again = lookups::run(&mut keyed, &self.addresses(), &plain)?;
         let larger = LargeTableCost { hinted: larger(HINTED)?, keyed: larger(KEYED)? };
-        let both = [SchemeRun::new(HINTED, &table, &lookups), SchemeRun::new(KEYED, &keyed, &again)];
+        let both = [SchemeRun::new(HINTED, &table, lookups), SchemeRun::new(KEYED, &keyed, again)];
+        let [hinted, keyed] = &both;
         narrator.side_by_side(&both, &larger)?;
 
-        let example = lookups.first().ok_or_else(|| Failure::internal("no address is looked up"))?;
+        let example = hinted.lookups.first().ok_or_else(|| Failure::internal("no address is looked up"))?;
         let baselines = baselines(&plain, example)?;
         let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
         narrator.compare(&both, &baselines, source_bytes)?;
@@ -113,20 +114,31 @@ impl Demo {
         let clients =
             (0..self.clients).map(|_| stage.hinted(ProgressLine::quiet())).collect::<Result<Vec<_>>>()?;
         let many = lookups::run_many(clients, table.catalog().rows, stage.admin(), MANY_CLIENTS_SPAN)?;
-        narrator.many_clients(&many, &lookups)?;
+        narrator.many_clients(&many, &hinted.lookups)?;
         let log = self.log(sample, stage.scratch(), screen)?;
         narrator.end(&stage, self.dir.as_deref())?;
-        let report = DemoReport {
-            both: &both,
-            reading,
-            baselines: &baselines,
-            larger: &larger,
-            many_clients: &many,
-            log: &log,
-        };
-        screen.report(&json(&stage, &report))?;
-        check(&lookups)?;
-        check(&again)?;
+        screen.report(&json!({
+            "server": stage.url(),
+            "hinted": scheme(&stage.encoded.hinted, hinted)?,
+            "keyed": scheme(&stage.encoded.keyed, keyed)?,
+            "scan": {
+                "bytes": reading.bytes,
+                "pass_ms": hinted.pass.as_secs_f64() * 1e3,
+                "read_ms": reading.time.as_secs_f64() * 1e3,
+                "of_read_ratio": reading.share_of(hinted.pass),
+            },
+            "in_the_clear": baselines.clear,
+            "download": baselines.download,
+            "larger": {
+                "table_bytes": LARGER.rows * LARGER.row_bytes,
+                "hinted": costs(&larger.hinted),
+                "keyed": costs(&larger.keyed),
+            },
+            "crowd": many,
+            "log": log.json(),
+        }))?;
+        hinted.check()?;
+        keyed.check()?;
         log.check()
     }
 
@@ -154,16 +166,6 @@ struct Baselines {
 struct LargeTableCost {
     hinted: Costs,
     keyed: Costs,
-}
-
-/// The results of the demo.
-struct DemoReport<'a> {
-    both: &'a [SchemeRun; 2],
-    reading: PlainRead,
-    baselines: &'a Baselines,
-    larger: &'a LargeTableCost,
-    many_clients: &'a lookups::Outcome,
-    log: &'a log::LogReport,
 }
 
 /// Finds data: at the given path, or under the current directory, the command's own, or any above.
@@ -201,56 +203,14 @@ fn larger(scheme: DemoScheme) -> Result<Costs> {
     report.map(|report| report.costs).map_err(Failure::from)
 }
 
-fn check(lookups: &[AddressLookup]) -> Result<()> {
-    match lookups.iter().find(|lookup| !lookup.right()) {
-        None => Ok(()),
-        Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.address))
-            .fix("please report it, since a lookup fails with probability 2^-40 at most")),
-    }
-}
-
-/// All results of the demo.
-fn json(stage: &DemoServer, report: &DemoReport<'_>) -> Value {
-    let DemoReport { both: [hinted, keyed], reading, baselines, larger, many_clients, log } = report;
-    json!({
-        "server": stage.url(),
-        "hinted": scheme(&stage.encoded.hinted, hinted),
-        "keyed": scheme(&stage.encoded.keyed, keyed),
-        "scan": {
-            "bytes": reading.bytes,
-            "pass_ms": hinted.pass.as_secs_f64() * 1e3,
-            "read_ms": reading.time.as_secs_f64() * 1e3,
-            "of_read_ratio": reading.share_of(hinted.pass),
-        },
-        "in_the_clear": cost(baselines.clear),
-        "download": cost(baselines.download),
-        "larger": {
-            "table_bytes": LARGER.rows * LARGER.row_bytes,
-            "hinted": costs(&larger.hinted),
-            "keyed": costs(&larger.keyed),
-        },
-        "crowd": {
-            "clients": many_clients.clients,
-            "lookups_per_second": many_clients.per_second,
-            "queries_per_pass": many_clients.batch,
-        },
-        "log": log.json(),
-    })
-}
-
-fn scheme(done: &EncodeOutcome, run: &SchemeRun) -> Value {
-    let mut value = run.json();
-    if let Some(object) = value.as_object_mut() {
-        object.insert("encode".to_owned(), json!(done.summary));
-        object.insert("scheme".to_owned(), json!(done.scheme));
-        object.insert("stages_s".to_owned(), encode::stages_json(&done.stages));
-        object.insert("public_key".to_owned(), done.public_key.to_string().into());
-    }
-    value
-}
-
-fn cost(cost: Cost) -> Value {
-    json!({ "up_bytes": cost.up, "down_bytes": cost.down, "ms": cost.time.as_secs_f64() * 1e3 })
+fn scheme(done: &EncodeOutcome, run: &SchemeRun) -> Result<Value> {
+    let encoded = json!({
+        "encode": done.summary,
+        "scheme": done.scheme,
+        "stages_s": stages_json(&done.stages),
+        "public_key": done.public_key.to_string(),
+    });
+    with_fields(run, encoded)
 }
 
 fn costs(costs: &Costs) -> Value {

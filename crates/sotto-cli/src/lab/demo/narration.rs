@@ -88,16 +88,10 @@ impl Narrator {
         let columns =
             "address | answer | correct | >client ms | >server ms | >round trip ms | >bytes up | >bytes down";
         let rows = lookups.iter().map(|lookup| {
-            vec![
-                lookup.address.to_string(),
-                if lookup.answer.is_empty() { "(unassigned)".to_owned() } else { lookup.answer.clone() },
-                if lookup.right() { "yes".to_owned() } else { format!("NO: {:?}", lookup.expected) },
-                units::millis(lookup.spent.client),
-                units::millis(lookup.spent.pass),
-                units::millis(lookup.spent.round_trip),
-                units::count(lookup.spent.up),
-                units::count(lookup.spent.down),
-            ]
+            let answer = if lookup.answer.is_empty() { "(unassigned)" } else { &lookup.answer };
+            let correct = if lookup.right { "yes".to_owned() } else { format!("NO: {:?}", lookup.expected) };
+            let first = [lookup.address.to_string(), answer.to_owned(), correct];
+            first.into_iter().chain(lookup.spent.cells()).collect()
         });
         self.screen.say(grid::grid(columns, rows))?;
         for lookup in lookups.iter().filter(|lookup| lookup.mixed) {
@@ -106,11 +100,11 @@ impl Narrator {
                 lookup.address
             ))?;
         }
-        let shown = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len());
+        let shown = lookups.first().map_or(0, |lookup| lookup.spent.query_prefix.len() / 2);
         self.screen.say(format!("\nWhat the server sees of each query (first {shown} bytes):\n"))?;
         for lookup in lookups {
             let address = lookup.address.to_string();
-            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.query_prefix)))?;
+            self.screen.say(format!("   {address:<16} {}", lookup.spent.query_prefix))?;
         }
         self.screen.say(
             "Two queries for the same address have nothing in common, and all queries have the same size.\n",
@@ -134,10 +128,12 @@ impl Narrator {
     pub(crate) fn side_by_side(self, both: &[SchemeRun; 2], larger: &LargeTableCost) -> Result<()> {
         let columns = "scheme | >correct | >hint | >keys | >query | >answer | >100 lookups | >open ms | >client ms | >server ms";
         let rows = both.iter().map(|run| {
-            let mut row = vec![run.scheme.name().to_owned(), format!("{} of {}", run.right, run.lookups)];
-            let bytes = [run.hint(), run.keys(), run.up, run.down, run.up_to(100)];
+            let right = run.lookups.iter().filter(|lookup| lookup.right).count();
+            let mut row = vec![run.scheme.to_owned(), format!("{right} of {}", run.lookups.len())];
+            let hundred = run.once_bytes() + 100 * (run.up + run.down);
+            let bytes = [run.once.artifact_bytes, run.once.keys_bytes, run.up, run.down, hundred];
             row.extend(bytes.map(|n| if n == 0 { "-".to_owned() } else { units::bytes(n) }));
-            row.extend([run.opening(), run.client, run.pass].map(units::millis));
+            row.extend([run.opening, run.client, run.pass].map(units::millis));
             row
         });
         self.screen.say(
@@ -149,7 +145,7 @@ impl Narrator {
             [units::bytes(once), units::bytes(costs.query_bytes + costs.answer_bytes)]
         };
         let ([hint, each], [keys, keyed_each]) = (line(&larger.hinted), line(&larger.keyed));
-        let [hinted, keyed] = both.each_ref().map(|run| run.scheme.name());
+        let [hinted, keyed] = both.each_ref().map(|run| run.scheme);
         self.screen.say(format!(
             "\nA hint is fetched for every epoch and makes answers cheap; keys are uploaded once and are \
              valid for\n             all epochs. By its parameters a table of 1 GiB (2^24 rows of 64 \
@@ -168,25 +164,12 @@ impl Narrator {
             row
         };
         let private = both.iter().map(|run| {
-            row(run.scheme.name(), run.up, run.down, run.once(), run.trip, "that a client makes a lookup")
+            row(run.scheme, run.up, run.down, run.once_bytes(), run.trip, "that a client makes a lookup")
         });
+        let Baselines { clear, download, revealed } = baselines;
         let others = [
-            row(
-                "download",
-                0,
-                0,
-                baselines.download.down,
-                baselines.download.time,
-                "that a client has the table",
-            ),
-            row(
-                "plaintext",
-                baselines.clear.up,
-                baselines.clear.down,
-                0,
-                baselines.clear.time,
-                &baselines.revealed,
-            ),
+            row("download", 0, 0, download.down, download.time, "that a client has the table"),
+            row("plaintext", clear.up, clear.down, 0, clear.time, revealed),
         ];
         self.screen.say("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
         self.screen.say(grid::grid(columns, private.chain(others)))?;
@@ -204,8 +187,8 @@ impl Narrator {
             "{} concurrent clients: {} lookups per second, {} queries per pass over the table on average\n\
              (one client alone: {} per second). Queries that arrive during a pass share the next pass.",
             many.clients,
-            units::digits(many.per_second),
-            units::digits(many.batch),
+            units::digits(many.lookups_per_second),
+            units::digits(many.queries_per_pass),
             units::digits(1.0 / trip.max(1e-9)),
         ))
     }

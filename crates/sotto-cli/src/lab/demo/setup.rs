@@ -5,7 +5,7 @@ use crate::lab::demo::{Demo, country, median};
 use crate::screen::Screen;
 use crate::screen::progress::ProgressLine;
 use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
-use crate::{cleanup_on_signal, connect_args};
+use crate::{connect_args, files};
 use sotto_catalog::KeyKind;
 use sotto_client::Table;
 use sotto_core::{Goal, Image, SchemeEntry, Section};
@@ -98,7 +98,7 @@ impl DemoTables {
             Err(error) if folder.exists() => Err(std::io::Error::other(error)),
             done => done,
         };
-        cleanup_on_signal::on_end(tidy)
+        files::on_end(tidy)
             .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))?;
         let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
         let hinted = HINTED.encode(data, &out, screen)?;

@@ -9,6 +9,7 @@
 mod measure;
 mod page;
 
+use crate::download::http_settings;
 use crate::failure::{Failure, FileContext, Result};
 use crate::lab::leakage::measure::{LeakageReport, measure};
 use crate::screen::Screen;
@@ -115,10 +116,7 @@ impl Leakage {
                 );
             }
         };
-        let settings = match &self.trust_root {
-            Some(file) => HttpSettings::default().trust_file(file)?,
-            None => HttpSettings::default(),
-        };
+        let settings = http_settings(self.trust_root.as_deref())?;
         let urls = std::iter::once(&self.target).chain(&self.others).cloned().collect();
         Ok(LeakageTarget::there(urls, settings, name, stack))
     }

@@ -21,7 +21,7 @@ use sotto_guest_server::GuestConfig;
 use sotto_wire::routes::ADMIN_HEADER;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Copies a file with its permissions, and syncs it to the disk.
 fn copy(from: &Path, to: &Path) -> Result<()> {
@@ -138,7 +138,7 @@ impl Backup {
         let entries =
             paths.into_iter().map(|path| ManifestEntry::of(&next, path)).collect::<Result<Vec<_>>>()?;
         let bytes = entries.iter().map(|entry| entry.bytes).sum();
-        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let created = crate::unix_time();
         let manifest = Manifest::new(created, tables, entries);
         let text =
             serde_json::to_vec_pretty(&manifest).map_err(|error| Failure::internal(error.to_string()))?;

@@ -4,6 +4,7 @@
 //! A manifest is written last, so a folder without one is no backup.
 
 use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::files;
 use crate::screen::Screen;
 use crate::verbs::backup::{copy, private};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,6 @@ use serde_json::json;
 use sotto_catalog::{Hex32, TableName};
 use std::fs;
 use std::fs::{File, TryLockError};
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the manifest in a backup.
@@ -58,9 +58,7 @@ impl Manifest {
     /// Reads the manifest of a backup, and verifies every file.
     pub(crate) fn read(backup: &Path) -> Result<Self> {
         let path = backup.join(FILE);
-        let failed = |error| Failure::file("reading", &path, &error);
-        let mut text = Vec::new();
-        File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text)).map_err(failed)?;
+        let text = files::read("reading", &path, MAX_BYTES)?;
         let wrong = |why: String| {
             Failure::input(format!("{}: {why}", path.display())).fix("use another backup, or create it again")
         };

@@ -13,7 +13,6 @@ use sotto_db::residency::PageKind;
 use sotto_db::{ImageFile, PathKind, TableDir};
 use std::fs;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn check(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
     if !path.exists() {
@@ -165,7 +164,7 @@ pub(crate) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
         ),
         Err(error) => findings.failure(about, error),
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = crate::unix_time();
     if catalog.created > now + 300 {
         findings.problem(
             about,

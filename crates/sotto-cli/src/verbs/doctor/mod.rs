@@ -23,7 +23,6 @@ use sotto_client::state::inspect::inspect as look_at;
 use sotto_core::Budget;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const EXAMPLE: &str = "\
 Without a target it checks this machine. A target is the folder of a table, an image, a signing key, or \
@@ -263,7 +262,7 @@ fn files(findings: &mut Findings) {
 
 fn clock(findings: &mut Findings) {
     let about = "clock";
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = crate::unix_time();
     match now < BUILT {
         true => findings.problem(
             about,

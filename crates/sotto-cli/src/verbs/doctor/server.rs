@@ -9,7 +9,7 @@ use crate::verbs::doctor::probe::ServerAddress;
 use crate::verbs::doctor::{Findings, files, probe};
 use rustls::RootCertStore;
 use sotto_catalog::{Catalog, SignedCatalog};
-use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
 use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_PROBLEM_BYTES, MessageSizes};
 use sotto_wire::{Code, Problem, routes};
@@ -46,11 +46,7 @@ pub(crate) fn check(
         if !connection(url, &address, &roots, findings) {
             continue;
         }
-        let mut settings = HttpSettings::default();
-        if let Some(file) = trust {
-            settings = settings.trust_file(file)?;
-        }
-        let mut http = HttpTransport::new(url, &settings)?;
+        let mut http = download::connect(url, trust)?;
         match self::tables(url, &mut http, findings) {
             Ok(found) => found.into_iter().for_each(|table| {
                 tables.entry(table.catalog.table.to_string()).or_default().push(table);

@@ -4,7 +4,7 @@
 use crate::failure::{FileContext, Result};
 use crate::output_dir::check_set;
 use crate::output_dir::{CreatedFiles, Output, check_kind};
-use crate::publish_args::{rng, signing_key};
+use crate::publish_args::signing_key;
 use crate::screen::{Screen, grid, units};
 use crate::table_summary;
 use crate::table_summary::stages_json;
@@ -77,7 +77,7 @@ impl EncodeJob<'_> {
             lifetime: self.lifetime,
             ..EncodeOptions::new(self.name, &key)
         };
-        let seed = PublicSeed::fresh(&mut rng()?);
+        let seed = PublicSeed::fresh(&mut sotto_prg::system_rng()?);
         let batch = BatchOptions { max_lookups: max_batch, seed, max_queries: &MessageSizes::max_queries };
         let encoded = encode_batch(self.scheme, read, lock, &batch, &options, &watch);
         let summary = encoded?;

@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::output_dir::{CreatedFiles, Output, TableIdentity, check_kind, check_set};
-use crate::publish_args::{rng, signing_key};
+use crate::publish_args::signing_key;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
 use sotto_catalog::{PublicKey, SymmetricLayer, TableName};
@@ -103,7 +103,7 @@ impl EncodeJob<'_> {
             sotto_db::ingest(self.input, &self.source, self.out, &watch)?;
         let key = signing_key(lock.dir(), self.key)?;
         if self.symmetric {
-            let oprf = lock.oprf_key(&mut rng()?)?;
+            let oprf = lock.oprf_key(&mut sotto_prg::system_rng()?)?;
             let epoch = lock.next_epoch()?;
             let masker = RowMasker { table: &self.name, epoch, key: &oprf };
             let masked = masker.table(table.as_ref(), self.out, self.threads, &watch)?;

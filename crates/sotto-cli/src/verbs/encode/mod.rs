@@ -11,6 +11,7 @@ pub(crate) mod job;
 use crate::apple::encode::AppleArgs;
 use crate::apple::encode::AppleJob;
 use crate::failure::{Exit, Failure, Result};
+use crate::files;
 use crate::publish_args::PublishArgs;
 use crate::screen::{Screen, grid, units};
 pub(crate) use crate::source_args::{SchemeArg, scheme};
@@ -25,7 +26,6 @@ use sotto_core::Goal;
 use sotto_db::RowProofs;
 use sotto_db::ingest::{BandPolicy, CostModel};
 use sotto_plan::PlanChoice;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
@@ -296,11 +296,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads the choice from a plan's file.
 pub(crate) fn read_plan(path: &Path) -> Result<PlanChoice> {
-    let fail = |error| Failure::file("reading", path, &error);
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(fail)?;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
-    PlanChoice::parse(&bytes).map_err(|error| {
+    PlanChoice::parse(&files::read("reading", path, MAX_BYTES)?).map_err(|error| {
         let failure = Failure::from(error);
         Failure { message: format!("{}: {}", path.display(), failure.message), ..failure }
     })

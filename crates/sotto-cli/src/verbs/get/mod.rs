@@ -14,9 +14,9 @@ use crate::connect_args::{ConnectArgs, EventLog, TableOrStack};
 use crate::failure::{Failure, Result};
 use crate::lookups::{PrintedResult, RequestedLookups, RowList, all};
 use crate::screen::progress::StageUnit;
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::{connect_args, lookups, table_summary};
-use serde_json::json;
+use serde_json::{Value, json};
 use sotto_client::Table;
 use sotto_client::session::Trust;
 use sotto_client::table::LookupStats;
@@ -156,17 +156,12 @@ impl Get {
             connect_args::refill(&mut table)?;
         }
         bars.finish();
-        let happened = events.print(screen)?;
+        let events = events.print(screen)?;
         let answers = requested.answers(table.catalog().value, looked_up?);
         requested.print(screen, &answers)?;
         if let Some(last) = table.last_lookup() {
-            screen.say(facts(&table, last))?;
-            let mut report = report(&self.remote.servers, &table, last, &answers);
-            if let Some(object) = report.as_object_mut() {
-                object.insert("budget".to_owned(), connect_args::budget(&table).into());
-                object.insert("events".to_owned(), happened.into());
-            }
-            screen.report(&report)?;
+            let servers = &self.remote.servers;
+            screen.print(&LookupReport { servers, table: &table, last, answers: &answers, events })?;
         }
         // The rows were printed. Progress on the next hints is for the next call.
         table.pause(MAX_WAIT).map(drop)?;
@@ -174,12 +169,14 @@ impl Get {
     }
 }
 
-fn trust(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Pinned => "the pinned key",
-        Trust::Remembered => "the key remembered from earlier calls",
-        Trust::FirstUse => "the first key seen; give --pin to verify it",
-    }
+/// How a key came to be trusted: the word in JSON, and for a person.
+fn trust(trust: Trust) -> (&'static str, String) {
+    let (word, text) = match trust {
+        Trust::Pinned => ("pinned", "the pinned key"),
+        Trust::Remembered => ("remembered", "the key remembered from earlier calls"),
+        Trust::FirstUse => ("first-use", "the first key seen; give --pin to verify it"),
+    };
+    (word, text.to_owned())
 }
 
 fn verified(table: &Table) -> &'static str {
@@ -189,126 +186,133 @@ fn verified(table: &Table) -> &'static str {
     }
 }
 
-fn facts(table: &Table, last: &LookupStats) -> String {
-    let stats = table.stats();
-    let who = if last.servers.len() > 1 { "slowest server" } else { "server" };
-    let server = last.timing().map(|timing| {
-        format!(
-            " ({who} {}, of which {} queued)",
-            units::time(timing.queue + timing.pass),
-            units::time(timing.queue)
-        )
-    });
-    let keys = match (stats.keys.up, stats.hint_requests.down) {
-        (0, 0) if table.session().sizes().keys_bytes > 0 => "nothing (keys of an earlier call)".to_owned(),
-        (0, 0) => "nothing".to_owned(),
-        (0, hints) => format!("{} of requested hints", units::bytes(hints)),
-        (up, _) => format!("{} of keys up", units::bytes(up)),
-    };
-    let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
-        (0, _, 0) => keys,
-        (0, _, cached) => format!("nothing ({} from the cache)", units::bytes(cached)),
-        (down, 0, _) => units::bytes(down),
-        (down, patched, _) => {
-            format!("{} (a delta for {} in the cache)", units::bytes(down), units::bytes(patched))
-        }
-    };
-    let opened = last.evaluations.map(|opened| {
-        let what = if opened.count == 1 {
-            "1 evaluation".to_owned()
-        } else {
-            format!("{} evaluations", opened.count)
-        };
-        let (up, down) = (units::bytes(opened.up), units::bytes(opened.down));
-        ("opened by", format!("{what}: {up} up, {down} down, {}", units::time(opened.time)))
-    });
-    let mut facts = vec![
-        ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
-        ("snapshot", table_summary::snapshot(table.catalog().digest())),
-        ("signed by", table.session().public_key().to_string()),
-        ("trusted as", trust(table.trust()).to_owned()),
-        ("verified", verified(table).to_owned()),
-        ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
-        ("once", once),
-        ("left", connect_args::left(table)),
-        (
-            "time",
-            format!(
-                "query {}, round trip {}{}, recover {}",
-                units::time(last.query),
-                units::time(last.round_trip),
-                server.unwrap_or_default(),
-                units::time(last.recover)
-            ),
-        ),
-    ];
-    if last.requests > 1 {
-        let requests = format!(
-            "{} requests with {} queries from this address",
-            units::count(last.requests),
-            units::count(last.queries)
-        );
-        facts.push(("seen", requests));
-    }
-    facts.extend(opened);
-    grid::facts(facts)
+/// The answers of a table, and what they cost.
+struct LookupReport<'a> {
+    servers: &'a [String],
+    table: &'a Table,
+    last: &'a LookupStats,
+    answers: &'a [PrintedResult],
+    events: Vec<String>,
 }
 
-fn report(
-    servers: &[String],
-    table: &Table,
-    last: &LookupStats,
-    answers: &[PrintedResult],
-) -> serde_json::Value {
-    let stats = table.stats();
-    let answers: Vec<_> = answers.iter().map(PrintedResult::report).collect();
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    let timing = last.timing();
-    let each = servers.iter().zip(&last.servers).map(|(url, share)| {
+impl Report for LookupReport<'_> {
+    fn text(&self) -> String {
+        let LookupReport { table, last, .. } = self;
+        let stats = table.stats();
+        let who = if last.servers.len() > 1 { "slowest server" } else { "server" };
+        let server = last.timing().map(|timing| {
+            format!(
+                " ({who} {}, of which {} queued)",
+                units::time(timing.queue + timing.pass),
+                units::time(timing.queue)
+            )
+        });
+        let keys = match (stats.keys.up, stats.hint_requests.down) {
+            (0, 0) if table.session().sizes().keys_bytes > 0 => {
+                "nothing (keys of an earlier call)".to_owned()
+            }
+            (0, 0) => "nothing".to_owned(),
+            (0, hints) => format!("{} of requested hints", units::bytes(hints)),
+            (up, _) => format!("{} of keys up", units::bytes(up)),
+        };
+        let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
+            (0, _, 0) => keys,
+            (0, _, cached) => format!("nothing ({} from the cache)", units::bytes(cached)),
+            (down, 0, _) => units::bytes(down),
+            (down, patched, _) => {
+                format!("{} (a delta for {} in the cache)", units::bytes(down), units::bytes(patched))
+            }
+        };
+        let opened = last.evaluations.map(|opened| {
+            let what = if opened.count == 1 {
+                "1 evaluation".to_owned()
+            } else {
+                format!("{} evaluations", opened.count)
+            };
+            let (up, down) = (units::bytes(opened.up), units::bytes(opened.down));
+            ("opened by", format!("{what}: {up} up, {down} down, {}", units::time(opened.time)))
+        });
+        let mut facts = vec![
+            ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
+            ("snapshot", table_summary::snapshot(table.catalog().digest())),
+            ("signed by", table.session().public_key().to_string()),
+            ("trusted as", trust(table.trust()).1),
+            ("verified", verified(table).to_owned()),
+            ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
+            ("once", once),
+            ("left", connect_args::left(table)),
+            (
+                "time",
+                format!(
+                    "query {}, round trip {}{}, recover {}",
+                    units::time(last.query),
+                    units::time(last.round_trip),
+                    server.unwrap_or_default(),
+                    units::time(last.recover)
+                ),
+            ),
+        ];
+        if last.requests > 1 {
+            let requests = format!(
+                "{} requests with {} queries from this address",
+                units::count(last.requests),
+                units::count(last.queries)
+            );
+            facts.push(("seen", requests));
+        }
+        facts.extend(opened);
+        grid::facts(facts)
+    }
+
+    fn json(&self) -> Value {
+        let LookupReport { servers, table, last, answers, events } = self;
+        let stats = table.stats();
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let timing = last.timing();
+        let each = servers.iter().zip(&last.servers).map(|(url, share)| {
+            json!({
+                "server": url,
+                "up_bytes": share.up,
+                "down_bytes": share.down,
+                "queue_ms": share.timing.map(|timing| ms(timing.queue)),
+                "pass_ms": share.timing.map(|timing| ms(timing.pass)),
+            })
+        });
         json!({
-            "server": url,
-            "up_bytes": share.up,
-            "down_bytes": share.down,
-            "queue_ms": share.timing.map(|timing| ms(timing.queue)),
-            "pass_ms": share.timing.map(|timing| ms(timing.pass)),
+            "table": table.catalog().table,
+            "epoch": last.epoch,
+            "snapshot": table_summary::snapshot(table.catalog().digest()),
+            "public_key": table.session().public_key().to_string(),
+            "trust": trust(table.trust()).0,
+            "verified": table.session().is_verified(),
+            "answers": PrintedResult::reports(answers),
+            "budget": connect_args::budget(table),
+            "events": events,
+            "requests": last.requests,
+            "queries": last.queries,
+            "evaluations": last.evaluations.map(|opened| json!({
+                "count": opened.count,
+                "up_bytes": opened.up,
+                "down_bytes": opened.down,
+                "ms": ms(opened.time),
+            })),
+            "up_bytes": last.up,
+            "down_bytes": last.down,
+            "once": {
+                "catalog_bytes": stats.catalog.down,
+                "artifact_bytes": stats.artifacts.down,
+                "cached_bytes": stats.cached_bytes,
+                "patched_bytes": stats.patched_bytes,
+                "keys_bytes": stats.keys.up,
+                "hint_bytes": stats.hint_requests.down,
+            },
+            "query_ms": ms(last.query),
+            "round_trip_ms": ms(last.round_trip),
+            "recover_ms": ms(last.recover),
+            "server_queue_ms": timing.map(|timing| ms(timing.queue)),
+            "server_pass_ms": timing.map(|timing| ms(timing.pass)),
+            "servers": each.collect::<Vec<_>>(),
+            "retries": stats.retries,
         })
-    });
-    json!({
-        "table": table.catalog().table,
-        "epoch": last.epoch,
-        "snapshot": table_summary::snapshot(table.catalog().digest()),
-        "public_key": table.session().public_key().to_string(),
-        "trust": match table.trust() {
-            Trust::Pinned => "pinned",
-            Trust::Remembered => "remembered",
-            Trust::FirstUse => "first-use",
-        },
-        "verified": table.session().is_verified(),
-        "answers": answers,
-        "requests": last.requests,
-        "queries": last.queries,
-        "evaluations": last.evaluations.map(|opened| json!({
-            "count": opened.count,
-            "up_bytes": opened.up,
-            "down_bytes": opened.down,
-            "ms": ms(opened.time),
-        })),
-        "up_bytes": last.up,
-        "down_bytes": last.down,
-        "once": {
-            "catalog_bytes": stats.catalog.down,
-            "artifact_bytes": stats.artifacts.down,
-            "cached_bytes": stats.cached_bytes,
-            "patched_bytes": stats.patched_bytes,
-            "keys_bytes": stats.keys.up,
-            "hint_bytes": stats.hint_requests.down,
-        },
-        "query_ms": ms(last.query),
-        "round_trip_ms": ms(last.round_trip),
-        "recover_ms": ms(last.recover),
-        "server_queue_ms": timing.map(|timing| ms(timing.queue)),
-        "server_pass_ms": timing.map(|timing| ms(timing.pass)),
-        "servers": each.collect::<Vec<_>>(),
-        "retries": stats.retries,
-    })
+    }
 }

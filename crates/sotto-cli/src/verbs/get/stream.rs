@@ -5,14 +5,14 @@
 //! the same file does. A partial file is locked as long as its call runs, so no other call removes
 //! it.
 
-use crate::cleanup_on_signal;
 use crate::connect_args::EventLog;
 use crate::failure::{Failure, Result};
+use crate::files;
 use crate::lookups::RequestedLookups;
 use crate::screen::progress::ProgressLine;
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::verbs::get::{Get, trust};
-use serde_json::json;
+use serde_json::{Value, json};
 use sotto_client::Table;
 use sotto_client::table::StreamStats;
 use std::ffi::OsString;
@@ -52,8 +52,7 @@ impl Get {
         let stats = streamed?;
         let part = out.into_inner().map_err(|error| unwritable(error.into_error()))?;
         part.persist(file).map_err(|error| unwritable(error.error))?;
-        screen.say(facts(&table, &stats, file))?;
-        screen.report(&report(&table, &stats, file))
+        screen.print(&StreamReport { table: &table, stats: &stats, file })
     }
 }
 
@@ -63,47 +62,58 @@ fn rates(stats: &StreamStats) -> (f64, f64) {
     (stats.row_bytes as f64 / seconds, stats.down as f64 / stats.row_bytes.max(1) as f64)
 }
 
-fn facts(table: &Table, stats: &StreamStats, file: &Path) -> String {
-    let (per_second, expansion) = rates(stats);
-    let requests = match stats.requests {
-        1 => String::new(),
-        n => format!(", in {n} requests"),
-    };
-    grid::facts([
-        ("table", format!("{}, epoch {}", table.catalog().table, stats.epoch)),
-        ("signed by", table.session().public_key().to_string()),
-        ("trusted as", trust(table.trust()).to_owned()),
-        ("written", format!("{}, {}", file.display(), units::bytes(stats.row_bytes))),
-        ("rate", format!("{}/s, {} in total", units::bytes(per_second as u64), units::time(stats.time))),
-        (
-            "bytes",
-            format!(
-                "{} up, {} down, {} times the row{requests}",
-                units::bytes(stats.up),
-                units::bytes(stats.down),
-                units::digits(expansion)
-            ),
-        ),
-        ("once", format!("{} of keys up", units::bytes(table.stats().keys.up))),
-    ])
+/// A row that was written to a file, and what it cost.
+struct StreamReport<'a> {
+    table: &'a Table,
+    stats: &'a StreamStats,
+    file: &'a Path,
 }
 
-fn report(table: &Table, stats: &StreamStats, file: &Path) -> serde_json::Value {
-    let (per_second, _) = rates(stats);
-    json!({
-        "table": table.catalog().table,
-        "epoch": stats.epoch,
-        "public_key": table.session().public_key().to_string(),
-        "file": file.display().to_string(),
-        "row_bytes": stats.row_bytes,
-        "units": stats.units,
-        "requests": stats.requests,
-        "up_bytes": stats.up,
-        "down_bytes": stats.down,
-        "keys_bytes": table.stats().keys.up,
-        "time_ms": stats.time.as_secs_f64() * 1e3,
-        "bytes_per_second": per_second,
-    })
+impl Report for StreamReport<'_> {
+    fn text(&self) -> String {
+        let StreamReport { table, stats, file } = self;
+        let (per_second, expansion) = rates(stats);
+        let requests = match stats.requests {
+            1 => String::new(),
+            n => format!(", in {n} requests"),
+        };
+        grid::facts([
+            ("table", format!("{}, epoch {}", table.catalog().table, stats.epoch)),
+            ("signed by", table.session().public_key().to_string()),
+            ("trusted as", trust(table.trust()).1),
+            ("written", format!("{}, {}", file.display(), units::bytes(stats.row_bytes))),
+            ("rate", format!("{}/s, {} in total", units::bytes(per_second as u64), units::time(stats.time))),
+            (
+                "bytes",
+                format!(
+                    "{} up, {} down, {} times the row{requests}",
+                    units::bytes(stats.up),
+                    units::bytes(stats.down),
+                    units::digits(expansion)
+                ),
+            ),
+            ("once", format!("{} of keys up", units::bytes(table.stats().keys.up))),
+        ])
+    }
+
+    fn json(&self) -> Value {
+        let StreamReport { table, stats, file } = self;
+        let (per_second, _) = rates(stats);
+        json!({
+            "table": table.catalog().table,
+            "epoch": stats.epoch,
+            "public_key": table.session().public_key().to_string(),
+            "file": file.display().to_string(),
+            "row_bytes": stats.row_bytes,
+            "units": stats.units,
+            "requests": stats.requests,
+            "up_bytes": stats.up,
+            "down_bytes": stats.down,
+            "keys_bytes": table.stats().keys.up,
+            "time_ms": stats.time.as_secs_f64() * 1e3,
+            "bytes_per_second": per_second,
+        })
+    }
 }
 
 /// Suffix of a partial file's name.
@@ -119,7 +129,7 @@ pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
     let part = tempfile::Builder::new().prefix(&start).suffix(END).tempfile_in(folder)?;
     part.as_file().lock()?;
     let path = part.path().to_owned();
-    cleanup_on_signal::on_end(move || fs::remove_file(&path))?;
+    files::on_end(move || fs::remove_file(&path))?;
     Ok(part)
 }
 

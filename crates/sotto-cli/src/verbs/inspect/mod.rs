@@ -11,7 +11,7 @@ mod stack;
 
 use crate::apple;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Screen, grid, units, with_fields};
 use crate::{is_url, table_summary};
 use serde_json::{Value, json};
 use sotto_catalog::TableNameError;
@@ -162,15 +162,12 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
         true => "\nverified: every section matches its digest, and the catalog its signature",
         false => "\nheader, catalog and signature are valid; --verify compares every section with its digest",
     })?;
-    let mut value = serde_json::to_value(found)
-        .map_err(|error| Failure::internal(format!("cannot serialize a description: {error}")))?;
-    if let Some(object) = value.as_object_mut() {
-        object
-            .insert("scheme".to_owned(), table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?);
-        object.insert("snapshot".to_owned(), table_summary::snapshot(found.catalog.digest()).into());
-        object.insert("verified".to_owned(), verified.into());
-    }
-    screen.report(&value)
+    let fields = json!({
+        "scheme": table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?,
+        "snapshot": table_summary::snapshot(found.catalog.digest()),
+        "verified": verified,
+    });
+    screen.report(&with_fields(found, fields)?)
 }
 
 fn inspect_states(dir: &Path, screen: Screen) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::{download, table_summary};
 use serde_json::json;
 use sotto_catalog::{Catalog, KeyKind, SignedCatalog, SignedStack, Stack, TableKind};
 use sotto_client::transport::Request;
-use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_client::transport::http::HttpTransport;
 use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_wire::routes;
 use sotto_wire::sizes::MAX_CATALOG_BYTES;
@@ -18,7 +18,7 @@ pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.epoch.is_some() {
         return Err(Failure::usage("--epoch does not apply to a server"));
     }
-    let mut server = HttpTransport::new(&args.target, &HttpSettings::default())?;
+    let mut server = download::connect(&args.target, None)?;
     let list = download::tables(&mut server)?;
     let names = match &args.table {
         Some(name) => vec![name.clone()],
@@ -43,11 +43,10 @@ pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     let mut tables = Vec::new();
     for name in &names {
         let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
-        let refuse = |error: sotto_catalog::CatalogError| Failure::from(error);
-        let signed = SignedCatalog::parse(&signed).map_err(refuse)?;
-        let catalog = signed.verify(None).map_err(refuse)?;
+        let signed = SignedCatalog::parse(&signed)?;
+        let catalog = signed.verify(None)?;
         let entry = sotto_registry::find(&catalog.scheme);
-        let scheme = entry.map(|entry| describe(&catalog, entry)).transpose().map_err(refuse)?;
+        let scheme = entry.map(|entry| describe(&catalog, entry)).transpose()?;
         let public_key = signed.public_key().to_string();
         if args.verify {
             verify(&mut server, &catalog, screen)?;
@@ -107,15 +106,14 @@ fn stack_row(stack: &Stack) -> Vec<String> {
 
 /// A stack, with the catalogs that it names.
 fn stack(server: &mut HttpTransport, name: &str) -> Result<StackInfo> {
-    let refuse = |error: sotto_catalog::CatalogError| Failure::from(error);
     let body = fetch(server, Request::get(routes::stack(name), SignedStack::MAX_BYTES as u64))?;
-    let signed = SignedStack::parse(&body).map_err(refuse)?;
-    let document = signed.verify(None).map_err(refuse)?;
+    let signed = SignedStack::parse(&body)?;
+    let document = signed.verify(None)?;
     let mut catalogs = Vec::new();
     for shard in &document.shards {
         let path = routes::table(shard.table.as_str(), Some(shard.epoch));
         let catalog = SignedCatalog::parse(&fetch(server, Request::get(path, MAX_CATALOG_BYTES))?);
-        let catalog = catalog.and_then(|signed| signed.verify(None)).map_err(refuse)?;
+        let catalog = catalog.and_then(|signed| signed.verify(None))?;
         if !shard.is(&catalog) {
             let text = format!("table {} differs from the one that stack {name} names", shard.table);
             return Err(Failure::peer(text)

@@ -2,7 +2,7 @@
 //! request.
 
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Screen, grid, units, with_fields};
 use crate::table_summary;
 use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, Catalog, PublicKey, Stack};
@@ -202,10 +202,6 @@ pub(crate) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
             "\nthe stack and its catalogs are valid; --verify checks the rest; --table NAME shows one table"
         }
     })?;
-    let mut report = info.report();
-    if let Some(object) = report.as_object_mut() {
-        object.insert("path".to_owned(), json!(dir.path()));
-        object.insert("verified".to_owned(), verify.into());
-    }
-    screen.report(&report)
+    let fields = json!({ "path": dir.path(), "verified": verify });
+    screen.report(&with_fields(&info.report(), fields)?)
 }

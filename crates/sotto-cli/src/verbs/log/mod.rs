@@ -6,7 +6,8 @@
 
 mod witness;
 
-use crate::failure::{Failure, FileContext, Result};
+use crate::failure::{Failure, Result};
+use crate::files;
 use crate::publish_args::PublishArgs;
 use crate::screen::{Screen, grid};
 use crate::verbs::log::witness::{Cosign, Key, Watch};
@@ -17,9 +18,7 @@ use sotto_db::epoch::KEY;
 use sotto_tlog::note::MAX_NOTE_BYTES;
 use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
 use sotto_tlog::{SignedNote, WitnessKey, appender};
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
 A publisher's log has a line for each signed catalog and stack, with its digest. It is a C2SP tlog-tiles \
@@ -187,7 +186,11 @@ pub(crate) struct Attach {
 
 impl Attach {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        let notes = self.notes.iter().map(|path| read_note(path)).collect::<Result<Vec<_>>>()?;
+        let notes = self
+            .notes
+            .iter()
+            .map(|path| files::read("reading", path, MAX_NOTE_BYTES as u64))
+            .collect::<Result<Vec<_>>>()?;
         let attached = appender::attach(&self.folder, &notes, &self.witnesses)?;
         for one in &attached {
             screen.say(format!("{} cosigned {} entries at {}", one.witness, one.size, one.time))?;
@@ -198,11 +201,4 @@ impl Attach {
             .map(|one| json!({ "witness": one.witness, "entries": one.size, "time": one.time }));
         screen.report(&json!({ "attached": each.collect::<Vec<_>>() }))
     }
-}
-
-fn read_note(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_NOTE_BYTES as u64 + 1).read_to_end(&mut bytes));
-    read.doing("reading", path)?;
-    Ok(bytes)
 }

@@ -13,12 +13,13 @@
 //! ```
 
 use crate::connect_args::duration;
+use crate::download;
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::publish_args;
+use crate::files;
 use crate::screen::Screen;
 use serde_json::json;
 use sotto_catalog::PublicKey;
-use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
 use sotto_tlog::catalogs::log_key;
 use sotto_tlog::history::MAX_HISTORY_BYTES;
@@ -33,7 +34,7 @@ use std::fs;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Arguments of `sotto log key`.
 #[derive(Debug, clap::Args)]
@@ -61,7 +62,7 @@ impl Key {
             return Err(Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("give --name NAME to create it"));
         };
-        let cosigner = Cosigner::generate(name, &mut publish_args::rng()?)?;
+        let cosigner = Cosigner::generate(name, &mut sotto_prg::system_rng()?)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -117,13 +118,13 @@ impl Cosign {
         let memory = Memory::lock(&self.state, &self.publisher)?;
         let SeenCheckpoint { served, before, checkpoint } =
             memory.read_log(&location, "do not cosign this log")?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = crate::unix_time();
         let note = SignedNote::parse(&served)?;
         let origin = checkpoint.origin;
         let theirs = note.signatures.into_iter().filter(|line| line.name == origin);
         let line = cosigner.cosign(&note.text, now);
         let cosigned = SignedNote { text: note.text, signatures: theirs.chain([line]).collect() };
-        replace(&self.out, cosigned.to_string().as_bytes())?;
+        files::replace(&self.out, cosigned.to_string().as_bytes()).doing("writing", &self.out)?;
 
         let (size, out) = (checkpoint.size, self.out.display());
         screen.say(format!(
@@ -204,11 +205,7 @@ impl LogLocation {
             there.doing("reading", &folder)?;
             return Ok(LogLocation::Folder(DirectorySource(folder)));
         }
-        let mut settings = HttpSettings::default();
-        if let Some(pem) = trust_root {
-            settings = settings.trust_file(pem)?;
-        }
-        let http = HttpTransport::new(text, &settings)?;
+        let http = download::connect(text, trust_root)?;
         Ok(LogLocation::Server(RefCell::new(http), publisher))
     }
 }
@@ -329,20 +326,7 @@ impl Memory {
 
     fn keep(&self, extension: &str, bytes: &[u8]) -> Result<PathBuf> {
         let file = self.file.with_extension(extension);
-        replace(&file, bytes)?;
+        files::replace(&file, bytes).doing("writing", &file)?;
         Ok(file)
     }
-}
-
-/// Replaces a file durably, as a whole or not at all.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || {
-        let mut part = tempfile::NamedTempFile::new_in(folder)?;
-        part.write_all(bytes)?;
-        part.as_file().sync_all()?;
-        part.persist(path)?;
-        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
-    };
-    write().doing("writing", path)
 }

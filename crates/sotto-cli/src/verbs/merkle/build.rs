@@ -23,7 +23,7 @@ use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::proof_layout::BatchLayout;
 use sotto_prg::PublicSeed;
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// Prefix of the temporary folder of rows during encoding.
 const ROWS: &str = ".rows-";
@@ -137,7 +137,7 @@ impl Build {
         let files =
             [("checkpoint", note), ("peaks", rows.peaks.hashes().concat()), ("public", rows.public.concat())];
         let epoch = before.map_or(1, |(_, before)| before.epoch.0 + 1);
-        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let created = crate::unix_time();
         let stack = Stack {
             format: FORMAT.to_owned(),
             stack: name.clone(),
@@ -291,7 +291,12 @@ impl DesignArgs {
         match best {
             Some((Kind::Design(design), scheme)) => Ok(DesignChoice { design, scheme, why }),
             Some((Kind::Batch(CodeSizes { copies, buckets, spare, .. }), scheme)) => {
-                let code = BatchLayout { copies, buckets, spare, seed: seed()? };
+                let code = BatchLayout {
+                    copies,
+                    buckets,
+                    spare,
+                    seed: PublicSeed::fresh(&mut sotto_prg::system_rng()?),
+                };
                 Ok(DesignChoice { design: ProofLayout::Batch(code), scheme, why })
             }
             _ => Err(Failure::internal("the chosen layout cannot be built")),
@@ -355,7 +360,7 @@ impl DesignArgs {
         }
         if let ProofLayout::Batch(code) = &mut design {
             // Another number of rows moves them all anyway, so the proofs that fail may change too.
-            code.seed = seed()?;
+            code.seed = PublicSeed::fresh(&mut sotto_prg::system_rng()?);
             code.sizes(leaves).check().map_err(|_| {
                 Failure::usage(format!(
                     "the log has {leaves} entries, too many for the buckets of its batch code"
@@ -394,14 +399,6 @@ impl DesignArgs {
         };
         self.design.as_deref().is_none_or(|requested| requested == name) && public
     }
-}
-
-/// A random seed for the copies of a batch code.
-fn seed() -> Result<PublicSeed> {
-    let rng = sotto_prg::system_rng();
-    let mut rng =
-        rng.map_err(|error| Failure::internal(error.to_string()).fix("repair the system's random device"))?;
-    Ok(PublicSeed::fresh(&mut rng))
 }
 
 /// The scheme of a stack's tables.

@@ -18,6 +18,7 @@ mod prove;
 mod rows;
 
 use crate::failure::{Failure, FileContext, Result};
+use crate::files;
 use crate::screen::progress::StageUnit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::merkle::build::Build;
@@ -31,9 +32,7 @@ use sotto_catalog::Hex32;
 use sotto_tlog::proof::MAX_PROOF_BYTES;
 use sotto_tlog::{InclusionProof, LogLayout, Tile, generate};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
 A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` verifies \
@@ -128,7 +127,7 @@ impl Generate {
             if let Some(above) = self.folder.parent() {
                 std::fs::create_dir_all(above).doing("making", above)?;
             }
-            let mut rng = sotto_prg::system_rng().map_err(|e| Failure::internal(e.to_string()))?;
+            let mut rng = sotto_prg::system_rng()?;
             generate::create(&self.folder, self.layout, &self.origin, self.entries, &mut rng)
                 .map_err(log_args::failed)?;
         }
@@ -188,7 +187,9 @@ impl Verify {
             return Err(Failure::usage("a proof needs the entry that it is for")
                 .fix("give --entry FILE, or --leaf HEX with its hash"));
         };
-        let proof = InclusionProof::parse(&bytes(&self.path)?).map_err(log_args::failed)?;
+        let proof =
+            InclusionProof::parse(&files::read("reading the proof", &self.path, MAX_PROOF_BYTES as u64)?)
+                .map_err(log_args::failed)?;
         let key = self.copy.key(proof.checkpoint.as_bytes())?;
         let checkpoint = proof.verify(&leaf, &key).map_err(|error| {
             log_args::failed(error)
@@ -240,13 +241,4 @@ impl Verify {
             "entries_checked": self.entries,
         }))
     }
-}
-
-/// Reads a file, up to the maximum size of a proof.
-fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let failed = |e: std::io::Error| Failure::file("reading the proof", path, &e);
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(MAX_PROOF_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
 }

@@ -9,6 +9,7 @@
 
 use crate::connect_args::{ConnectArgs, EventLog};
 use crate::failure::{Exit, Failure, FileContext, Result};
+use crate::files;
 use crate::screen::{Screen, units};
 use crate::verbs::merkle::log_args;
 use serde_json::json;
@@ -18,7 +19,6 @@ use sotto_layers::{ProofLayer, ProofLayout};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
 use sotto_tree::log::{Hash, Peaks, verify, verify_growth};
 use std::cmp::Ordering;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -376,26 +376,15 @@ impl SeenCheckpoint {
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>> {
-        let read = || -> io::Result<Vec<u8>> {
-            let mut note = Vec::new();
-            io::Read::read_to_end(&mut io::Read::take(fs::File::open(&self.file)?, MAX_BYTES), &mut note)?;
-            Ok(note)
-        };
-        match read() {
-            Ok(note) => Ok(Some(note)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::file("reading", &self.file, &error)),
+        match files::read("reading", &self.file, MAX_BYTES) {
+            Err(failure) if failure.exit == Exit::Missing => Ok(None),
+            read => read.map(Some),
         }
     }
 
     /// Replaces a file, as a whole or not at all.
     fn write(&self, file: &Path, note: &[u8]) -> io::Result<()> {
-        let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
-        fs::create_dir_all(folder)?;
-        let mut part = tempfile::NamedTempFile::new_in(folder)?;
-        part.write_all(note)?;
-        part.as_file().sync_all()?;
-        part.persist(file)?;
-        Ok(())
+        fs::create_dir_all(file.parent().ok_or(io::ErrorKind::NotFound)?)?;
+        files::replace(file, note)
     }
 }

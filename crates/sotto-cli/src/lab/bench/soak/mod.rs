@@ -18,13 +18,16 @@ mod publisher;
 mod report;
 mod server;
 
-use crate::cleanup_on_signal;
 use crate::failure::{Failure, Result};
+use crate::files;
+use crate::lab::bench::load::p99;
 use crate::lab::bench::load::{BUSY, LoadGenerator};
 use crate::lab::bench::soak::publisher::{EpochParameters, Publisher};
 pub(crate) use crate::lab::bench::soak::report::Report;
-use crate::lab::bench::soak::report::{SoakContext, SoakResults, SoakRun};
+use crate::lab::bench::soak::report::{SoakContext, SoakResults};
 use crate::lab::bench::soak::server::{ResourceUse, ServerProcess, UsageSample};
+use crate::lab::bench::soak::server::{ServerEnd, mib};
+use crate::lab::bench::throughput::median;
 use crate::screen::Screen;
 use crate::screen::progress::StageUnit;
 use sotto_bench::Options;
@@ -119,22 +122,48 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     let ended = server.end();
     bars.finish();
     let results = context.results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(Report::new(SoakRun {
-        catalog: &catalog,
-        threads,
-        max_growth: soak.max_growth,
-        capacity,
-        offered,
-        took,
-        start,
-        usage: ResourceUse::of(&samples, whole),
-        end,
-        results,
-        state_bytes,
-        log,
+    let usage = ResourceUse::of(&samples, whole);
+    let mut ms: Vec<f64> = results.ms.iter().map(|ms| f64::from(*ms)).collect();
+    ms.sort_by(f64::total_cmp);
+    let published = &results.published;
+    Ok(Report {
+        table: catalog.table.to_string(),
+        scheme: catalog.scheme.clone(),
+        rows: catalog.rows,
+        row_bytes: catalog.row_bytes,
+        server_threads: threads,
+        seconds: took.as_secs_f64(),
+        capacity_per_second: capacity,
+        offered_per_second: offered,
+        answered_per_second: ms.len() as f64 / took.as_secs_f64(),
+        lookups: ms.len() as u64,
+        median_ms: ms.get(ms.len() / 2).copied().unwrap_or(0.0),
+        p99_ms: p99(&ms),
+        slowest_ms: ms.last().copied().unwrap_or(0.0),
+        epochs: published.len(),
+        published_slowest_seconds: published.iter().copied().fold(0.0, f64::max),
+        published_median_seconds: match published.len() {
+            0 => 0.0,
+            _ => median(published.iter().copied()),
+        },
+        memory_start_mib: mib(start.resident),
+        memory_warm_mib: mib(usage.warm.resident),
+        memory_end_mib: mib(usage.last.resident),
+        memory_peak_mib: mib(usage.peak.resident),
+        memory_idle_mib: mib(end.resident),
+        anonymous_warm_mib: mib(usage.warm.anonymous),
+        anonymous_end_mib: mib(usage.last.anonymous),
+        may_grow_percent: soak.max_growth,
+        descriptors_start: start.descriptors,
+        descriptors_end: end.descriptors,
+        descriptors_peak: usage.peak.descriptors,
         open_files,
-        ended,
-    }))
+        kept_mib: mib(state_bytes),
+        server_log: log.lines().take(20).map(str::to_owned).collect(),
+        server_ended_well: ended == ServerEnd::Success,
+        samples: usage.points,
+        results,
+    })
 }
 
 /// Publishes an epoch at intervals, until the end.
@@ -181,6 +210,5 @@ fn end_with_this(server: &ServerProcess, scratch: &Path) -> Result<()> {
         server::stop(id);
         std::fs::remove_dir_all(&scratch)
     };
-    cleanup_on_signal::on_end(tidy)
-        .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))
+    files::on_end(tidy).map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))
 }

@@ -2,144 +2,57 @@
 //! person, figures for a script, and the faults.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::lab::bench::load::p99;
 use crate::lab::bench::soak::publisher::SoakRows;
-use crate::lab::bench::soak::server::{ProcessUsage, ResourceUse, ServerEnd, UsagePoint, mib};
-use crate::lab::bench::throughput::median;
+use crate::lab::bench::soak::server::UsagePoint;
 use crate::screen::{grid, units};
 use serde::Serialize;
-use sotto_catalog::{Catalog, TableName};
+use sotto_catalog::TableName;
 use sotto_client::{ClientError, Fault};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Result of `bench soak`. Times are in milliseconds unless they are named seconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    table: String,
-    scheme: String,
-    rows: u64,
-    row_bytes: u64,
-    server_threads: usize,
-    seconds: f64,
-    capacity_per_second: f64,
-    offered_per_second: f64,
-    answered_per_second: f64,
-    lookups: u64,
-    wrong: u64,
-    first_wrong: Option<String>,
-    errors: BTreeMap<String, ErrorCount>,
-    median_ms: f64,
-    p99_ms: f64,
-    slowest_ms: f64,
-    epochs: usize,
-    epochs_with_new_parameters: u64,
-    published_median_seconds: f64,
-    published_slowest_seconds: f64,
-    opened: u64,
-    moved: u64,
-    aborted: BTreeMap<&'static str, u64>,
-    memory_start_mib: f64,
-    memory_warm_mib: f64,
-    memory_end_mib: f64,
-    memory_peak_mib: f64,
-    memory_idle_mib: f64,
-    anonymous_warm_mib: f64,
-    anonymous_end_mib: f64,
-    may_grow_percent: f64,
-    descriptors_start: usize,
-    descriptors_end: usize,
-    descriptors_peak: usize,
-    /// Files that are open at the end, if there are more than at the start.
-    open_files: Vec<String>,
-    kept_mib: f64,
-    server_log: Vec<String>,
-    server_ended_well: bool,
-    samples: Vec<UsagePoint>,
-}
-
-/// The measurements of a soak.
-pub(crate) struct SoakRun<'a> {
-    pub(crate) catalog: &'a Catalog,
-    /// Threads of the server.
-    pub(crate) threads: usize,
-    /// Maximum growth of memory in percent.
-    pub(crate) max_growth: f64,
-    /// Lookups a second that the server can answer.
-    pub(crate) capacity: f64,
-    /// Lookups a second that clients asked for.
-    pub(crate) offered: f64,
-    pub(crate) took: Duration,
-    /// Resources of the server before the first client.
-    pub(crate) start: ProcessUsage,
-    /// Resources of the server while clients made lookups.
-    pub(crate) usage: ResourceUse,
-    /// Resources of the server after the last client.
-    pub(crate) end: ProcessUsage,
-    pub(crate) results: SoakResults,
-    /// Bytes of the server's state folder.
-    pub(crate) state_bytes: u64,
-    pub(crate) log: String,
+    pub(crate) table: String,
+    pub(crate) scheme: String,
+    pub(crate) rows: u64,
+    pub(crate) row_bytes: u64,
+    pub(crate) server_threads: usize,
+    pub(crate) seconds: f64,
+    pub(crate) capacity_per_second: f64,
+    pub(crate) offered_per_second: f64,
+    pub(crate) answered_per_second: f64,
+    pub(crate) lookups: u64,
+    pub(crate) median_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) slowest_ms: f64,
+    pub(crate) epochs: usize,
+    pub(crate) published_median_seconds: f64,
+    pub(crate) published_slowest_seconds: f64,
+    pub(crate) memory_start_mib: f64,
+    pub(crate) memory_warm_mib: f64,
+    pub(crate) memory_end_mib: f64,
+    pub(crate) memory_peak_mib: f64,
+    pub(crate) memory_idle_mib: f64,
+    pub(crate) anonymous_warm_mib: f64,
+    pub(crate) anonymous_end_mib: f64,
+    pub(crate) may_grow_percent: f64,
+    pub(crate) descriptors_start: usize,
+    pub(crate) descriptors_end: usize,
+    pub(crate) descriptors_peak: usize,
     /// Files that are open at the end, if there are more than at the start.
     pub(crate) open_files: Vec<String>,
-    /// How the server ended.
-    pub(crate) ended: ServerEnd,
+    pub(crate) kept_mib: f64,
+    pub(crate) server_log: Vec<String>,
+    pub(crate) server_ended_well: bool,
+    pub(crate) samples: Vec<UsagePoint>,
+    #[serde(flatten)]
+    pub(crate) results: SoakResults,
 }
 
 impl Report {
-    pub(crate) fn new(run: SoakRun<'_>) -> Self {
-        let SoakRun { catalog, took, start, usage, end, results, .. } = run;
-        let mut ms: Vec<f64> = results.ms.iter().map(|ms| f64::from(*ms)).collect();
-        ms.sort_by(f64::total_cmp);
-        let lookups = ms.len() as u64;
-        Report {
-            table: catalog.table.to_string(),
-            scheme: catalog.scheme.clone(),
-            rows: catalog.rows,
-            row_bytes: catalog.row_bytes,
-            server_threads: run.threads,
-            seconds: took.as_secs_f64(),
-            capacity_per_second: run.capacity,
-            offered_per_second: run.offered,
-            answered_per_second: lookups as f64 / took.as_secs_f64(),
-            lookups,
-            wrong: results.wrong,
-            first_wrong: results.first_wrong,
-            errors: results.errors,
-            median_ms: ms.get(ms.len() / 2).copied().unwrap_or(0.0),
-            p99_ms: p99(&ms),
-            slowest_ms: ms.last().copied().unwrap_or(0.0),
-            epochs: results.published.len(),
-            epochs_with_new_parameters: results.new_parameters,
-            published_slowest_seconds: results.published.iter().copied().fold(0.0, f64::max),
-            published_median_seconds: match results.published.len() {
-                0 => 0.0,
-                _ => median(results.published.into_iter()),
-            },
-            opened: results.opened,
-            moved: results.moved,
-            aborted: results.aborted,
-            memory_start_mib: mib(start.resident),
-            memory_warm_mib: mib(usage.warm.resident),
-            memory_end_mib: mib(usage.last.resident),
-            memory_peak_mib: mib(usage.peak.resident),
-            memory_idle_mib: mib(end.resident),
-            anonymous_warm_mib: mib(usage.warm.anonymous),
-            anonymous_end_mib: mib(usage.last.anonymous),
-            may_grow_percent: run.max_growth,
-            descriptors_start: start.descriptors,
-            descriptors_end: end.descriptors,
-            descriptors_peak: usage.peak.descriptors,
-            open_files: run.open_files,
-            kept_mib: mib(run.state_bytes),
-            server_log: run.log.lines().take(20).map(str::to_owned).collect(),
-            server_ended_well: run.ended == ServerEnd::Success,
-            samples: usage.points,
-        }
-    }
-
     fn growth_percent(&self) -> f64 {
         (self.memory_end_mib / self.memory_warm_mib.max(1e-9) - 1.0) * 100.0
     }
@@ -150,10 +63,11 @@ impl Report {
         if self.lookups == 0 {
             faults.push("no lookup was answered".to_owned());
         }
-        if let Some(first) = &self.first_wrong {
-            faults.push(format!("{} answers were wrong, the first: {first}", units::count(self.wrong)));
+        if let Some(first) = &self.results.first_wrong {
+            faults
+                .push(format!("{} answers were wrong, the first: {first}", units::count(self.results.wrong)));
         }
-        for (kind, errors) in self.errors.iter().filter(|(_, errors)| !errors.retryable) {
+        for (kind, errors) in self.results.errors.iter().filter(|(_, errors)| !errors.retryable) {
             faults.push(format!("{} times {kind}, the first: {}", units::count(errors.count), errors.first));
         }
         if self.growth_percent() > self.may_grow_percent {
@@ -209,7 +123,7 @@ impl Report {
                 format!(
                     "{}, each compared with its row; {} wrong",
                     units::count(self.lookups),
-                    units::count(self.wrong)
+                    units::count(self.results.wrong)
                 ),
             ),
             (
@@ -221,7 +135,7 @@ impl Report {
                     ms(self.slowest_ms)
                 ),
             ),
-            ("errors", list(self.errors.iter().map(retryable).collect())),
+            ("errors", list(self.results.errors.iter().map(retryable).collect())),
             (
                 "epochs",
                 format!(
@@ -230,14 +144,14 @@ impl Report {
                     self.epochs,
                     number(self.published_median_seconds),
                     number(self.published_slowest_seconds),
-                    self.epochs_with_new_parameters,
-                    units::count(self.moved)
+                    self.results.new_parameters,
+                    units::count(self.results.moved)
                 ),
             ),
-            ("opened", format!("{}, each with its keys, if any", units::count(self.opened))),
+            ("opened", format!("{}, each with its keys, if any", units::count(self.results.opened))),
             (
                 "disconnected",
-                list(self.aborted.iter().map(|(point, count)| counted(point, *count)).collect()),
+                list(self.results.aborted.iter().map(|(point, count)| counted(point, *count)).collect()),
             ),
             (
                 "memory",
@@ -287,9 +201,10 @@ pub(crate) struct SoakContext<'a> {
 }
 
 /// Results of all clients.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct SoakResults {
     /// Duration of each lookup in milliseconds.
+    #[serde(skip)]
     pub(crate) ms: Vec<f32>,
     /// Number of wrong answers, and the first of them.
     pub(crate) wrong: u64,
@@ -303,8 +218,10 @@ pub(crate) struct SoakResults {
     /// Number of broken requests, by the point of breaking.
     pub(crate) aborted: BTreeMap<&'static str, u64>,
     /// For each published epoch, seconds from the changes to the answers.
+    #[serde(skip)]
     pub(crate) published: Vec<f64>,
     /// Number of those epochs with parameters of their own.
+    #[serde(rename = "epochs_with_new_parameters")]
     pub(crate) new_parameters: u64,
 }
 

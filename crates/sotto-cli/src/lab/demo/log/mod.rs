@@ -14,10 +14,11 @@ use crate::failure::{Failure, Result};
 use crate::lab::demo::Demo;
 use crate::lab::demo::log::sample::Sample;
 use crate::lab::demo::log::setup::{LogServer, NAMES, PROOFS};
-use crate::lab::demo::lookups::SpentOnLookup;
+use crate::lab::demo::lookups::{SpentOnLookup, wrong_answer};
 use crate::lab::demo::setup::next_to;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::merkle;
+use serde::Serialize;
 use serde_json::{Value, json};
 use sotto_client::{Stack, Table};
 use std::path::Path;
@@ -69,68 +70,49 @@ impl LogReport {
             "names": self.sample.names.len(),
             "root": self.sample.root.to_string(),
             "server": self.stage.url(),
-            "lookups": self.found.iter().map(NameLookup::json).collect::<Vec<_>>(),
-            "proof": self.proof.json(),
+            "lookups": self.found,
+            "proof": self.proof,
         })
     }
 
     /// Fails if an answer is wrong, which is a fault of sotto.
     pub(crate) fn check(&self) -> Result<()> {
-        match self.found.iter().find(|found| !found.right()) {
+        match self.found.iter().find(|found| !found.right) {
             None => Ok(()),
-            Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.name))
-                .fix("please report it, since a lookup fails with probability 2^-40 at most")),
+            Some(wrong) => Err(wrong_answer(&wrong.name)),
         }
     }
 }
 
 /// The result of looking up a name.
+#[derive(Serialize)]
 pub(crate) struct NameLookup {
     pub(crate) name: String,
     /// First entry with the name, according to the table.
     pub(crate) entry: Option<u64>,
     /// First entry with the name, according to the data in the clear.
+    #[serde(skip)]
     pub(crate) expected: Option<u64>,
+    /// Whether the two are equal.
+    pub(crate) right: bool,
+    #[serde(flatten)]
     pub(crate) spent: SpentOnLookup,
 }
 
-impl NameLookup {
-    /// Whether the private answer equals the data in the clear.
-    pub(crate) fn right(&self) -> bool {
-        self.entry == self.expected
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        self.spent.json(json!({ "name": self.name, "entry": self.entry, "right": self.right() }))
-    }
-}
-
 /// A proof that was fetched and verified.
+#[derive(Serialize)]
 pub(crate) struct Proof {
     pub(crate) entry: u64,
     /// Text of the proof, in the format of `c2sp.org/tlog-proof`.
     pub(crate) text: String,
     pub(crate) lookups: usize,
-    pub(crate) up: u64,
-    pub(crate) down: u64,
+    pub(crate) up_bytes: u64,
+    pub(crate) down_bytes: u64,
     /// Bytes of the hints of all tables, fetched once.
-    pub(crate) once: u64,
+    pub(crate) once_bytes: u64,
     /// Time from the request to the verified proof.
+    #[serde(rename = "ms", serialize_with = "units::ms")]
     pub(crate) took: Duration,
-}
-
-impl Proof {
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "entry": self.entry,
-            "text": self.text,
-            "lookups": self.lookups,
-            "up_bytes": self.up,
-            "down_bytes": self.down,
-            "once_bytes": self.once,
-            "ms": self.took.as_secs_f64() * 1e3,
-        })
-    }
 }
 
 impl LogServer {
@@ -169,9 +151,9 @@ impl LogServer {
             entry,
             text,
             lookups: stack.tables().len(),
-            up: stats().map(|stats| stats.query_requests.up).sum(),
-            down: stats().map(|stats| stats.query_requests.down).sum(),
-            once: stats().map(|stats| stats.artifacts.down).sum(),
+            up_bytes: stats().map(|stats| stats.query_requests.up).sum(),
+            down_bytes: stats().map(|stats| stats.query_requests.down).sum(),
+            once_bytes: stats().map(|stats| stats.artifacts.down).sum(),
             took,
         })
     }
@@ -184,12 +166,8 @@ fn look_up(table: &mut Table, sample: &Sample, name: &str) -> Result<NameLookup>
         text.parse().map_err(|_| Failure::internal(format!("{text:?} is not an index of an entry")))
     };
     let entry = value.map(number).transpose()?;
-    Ok(NameLookup {
-        name: name.to_owned(),
-        entry,
-        expected: sample.entry_of(name),
-        spent: SpentOnLookup::last(table)?,
-    })
+    let (expected, spent) = (sample.entry_of(name), SpentOnLookup::last(table)?);
+    Ok(NameLookup { name: name.to_owned(), entry, expected, right: entry == expected, spent })
 }
 
 /// Number of lines of a proof that are shown.
@@ -234,16 +212,8 @@ fn say_found(screen: Screen, found: &[NameLookup]) -> Result<()> {
         "name | answer | correct | >client ms | >server ms | >round trip ms | >bytes up | >bytes down";
     let answer = |entry: Option<u64>| entry.map_or("not found".to_owned(), |entry| format!("entry {entry}"));
     let rows = found.iter().map(|found| {
-        vec![
-            found.name.clone(),
-            answer(found.entry),
-            if found.right() { "yes".to_owned() } else { format!("NO: {}", answer(found.expected)) },
-            units::millis(found.spent.client),
-            units::millis(found.spent.pass),
-            units::millis(found.spent.round_trip),
-            units::count(found.spent.up),
-            units::count(found.spent.down),
-        ]
+        let correct = if found.right { "yes".to_owned() } else { format!("NO: {}", answer(found.expected)) };
+        [found.name.clone(), answer(found.entry), correct].into_iter().chain(found.spent.cells()).collect()
     });
     screen.say(grid::grid(columns, rows))?;
     screen
@@ -256,9 +226,9 @@ fn say_proved(screen: Screen, proof: &Proof) -> Result<()> {
          {} of hints once, {}. Verified with the key of the log:\n",
         proof.entry,
         proof.lookups,
-        units::bytes(proof.up),
-        units::bytes(proof.down),
-        units::bytes(proof.once),
+        units::bytes(proof.up_bytes),
+        units::bytes(proof.down_bytes),
+        units::bytes(proof.once_bytes),
         units::time(proof.took),
     ))?;
     let lines: Vec<&str> = proof.text.lines().collect();

@@ -104,7 +104,7 @@ impl LogServer {
 /// key.
 fn signed(sample: &Sample, folder: &Path) -> Result<LogKey> {
     let failed = |error: LogError| Failure::input(error.to_string());
-    let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let signer = LogSigner::generate(ORIGIN, &mut rng).map_err(failed)?;
     let mut writer = LogWriter::create(folder.to_owned(), LogLayout::StaticCt).map_err(failed)?;
     sample.entries.iter().try_for_each(|entry| writer.append(&entry.written)).map_err(failed)?;
@@ -125,7 +125,7 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
     }
     let input = scratch.join("names.csv");
     std::fs::write(&input, lines).doing("writing", &input)?;
-    let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+    let mut rng = sotto_prg::system_rng()?;
     let (entry, goal) = (HINTED.entry()?, Goal::default());
     let costing = CostModel { entry, lookups_per_client: LOOKUPS, goal, set: None, batch: None };
     let job = EncodeJob {

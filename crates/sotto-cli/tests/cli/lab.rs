@@ -1,14 +1,11 @@
-//! Help, `bench`, `demo`.
+//! The laboratory's verbs: `bench`, `demo`, `leakage` and `self-test`.
 
-use crate::harness::{Folder, sotto};
+use crate::harness::{Folder, Served, sotto};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 #[test]
-fn every_verb_has_help_with_an_example() {
-    for verb in ["encode", "serve", "get", "prepare", "update", "inspect", "bench", "demo"] {
-        let help = sotto(&[verb, "--help"]);
-        assert_eq!(help.code, 0);
-        assert!(help.stdout.contains("Example:\n  sotto "), "{verb}: {}", help.stdout);
-    }
+fn exit_codes_are_listed() {
     let codes = sotto(&["help", "exit-codes"]);
     assert!(codes.stdout.contains("5  peer") && codes.code == 0, "{}", codes.stdout);
     assert!(sotto(&["exit-codes"]).stdout.contains("8  storage"));
@@ -85,25 +82,6 @@ fn a_demo_of_a_log_that_is_not_there_or_not_whole_says_so() {
     sotto(&["demo", "--data", &range, "--log", &log]).fails(3, &["root", "hexadecimal"]);
 }
 
-/// Two archives in one file, and none of the well-known addresses in it.
-#[test]
-fn a_demo_of_other_data() {
-    let folder = Folder::new();
-    let member = |line: &str| {
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut gz, line.as_bytes()).unwrap();
-        gz.finish().unwrap()
-    };
-    let both = [member("0,255,AA\n"), member("4294967040,4294967295,BB\n")].concat();
-    let data = folder.write("two.csv.gz", both);
-    let demo =
-        sotto(&["demo", "--data", &data, "--ip", "255.255.255.255", "--clients", "1", "--json"]).json();
-    for scheme in ["hinted", "keyed"] {
-        let lookups = &demo[scheme]["lookups"];
-        assert_eq!((&lookups[0]["answer"], &lookups[5]["answer"]), (&"".into(), &"BB".into()));
-    }
-}
-
 #[test]
 fn bench_lists_what_it_has_and_knows_what_it_has_not() {
     let list = sotto(&["bench", "--list", "--json"]).json();
@@ -173,4 +151,120 @@ fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     assert!(aborted.len() >= 4 && aborted.contains_key("in an ask"), "{report}");
     sotto(&["bench", "soak", &folder.text("none")]).fails(7, &["none"]);
     sotto(&["bench", "soak", &table, "--max-growth", "5000"]).fails(2, &["from 0 to 1000"]);
+}
+
+fn encode_words(folder: &Folder, out: &str, more: &[&str]) -> String {
+    let words: String = (0..60).map(|i| format!("word {i},meaning {i}\n")).collect();
+    let (source, out) = (folder.write("words.csv", words), folder.text(out));
+    let encoded = sotto(&[&["encode", &source, "--value", "2", "--out", &out][..], more].concat());
+    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+    out
+}
+
+fn outcomes(report: &Value) -> Vec<&str> {
+    let tried = report["measured"]["tried"].as_array().unwrap();
+    tried.iter().map(|tried| tried["outcome"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn rows_of_each_kind_of_scheme_are_looked_up_and_compared() {
+    let folder = Folder::new();
+    for (scheme, word) in [
+        ("simplepir", "The hint ("),
+        ("fspiral", "uses the same registered keys"),
+        ("s3pir", "streams the complete table"),
+        ("dpf", "2 servers are queried, and this holds against each of them alone"),
+    ] {
+        let table = encode_words(&folder, scheme, &["--row-bytes", "16", "--scheme", scheme]);
+        let page = sotto(&["leakage", &table]);
+        page.says(word);
+        page.says("the same for all lookups");
+        assert!(
+            page.stdout.contains("two lookups") && !page.stdout.contains("distinguishable"),
+            "{}",
+            page.stdout
+        );
+        let report = sotto(&["leakage", &table, "--json"]).json();
+        let refused = "refused by the client, after its request";
+        assert_eq!(outcomes(&report), ["found", "found", "found", refused, "found"], "{scheme}");
+        assert_eq!(report["measured"]["apart"].as_array().unwrap().len(), 0);
+        let lookup = report["measured"]["lookup"].as_object().unwrap();
+        assert_eq!(lookup.len(), if scheme == "dpf" { 2 } else { 1 }, "{scheme}");
+    }
+}
+
+#[test]
+fn keys_that_are_there_and_keys_that_are_not_look_alike() {
+    let folder = Folder::new();
+    let table = encode_words(&folder, "keys", &["--key", "1"]);
+    let alone = sotto(&["leakage", &table]);
+    alone.says("give a key with --key");
+    let out = folder.text("page.md");
+    let written = sotto(&["leakage", &table, "--key", "word 7", "--key", "word 9", "--out", &out]);
+    written.says("written: ");
+    let page = std::fs::read_to_string(&out).unwrap();
+    assert!(
+        page.contains("| the key word 7 | found |") && page.contains("| a random key | not in the table |")
+    );
+    assert!(page.contains("found with probability") && !page.contains("give a key with --key"), "{page}");
+}
+
+#[test]
+fn a_stack_hides_how_many_are_wanted() {
+    let folder = Folder::new();
+    let stack = encode_words(&folder, "stack", &["--row-bytes", "16", "--batch", "4"]);
+    let report = sotto(&["leakage", &stack, "--json"]).json();
+    let measured = &report["measured"];
+    assert_eq!(measured["lookup"], measured["two"], "one row and two look alike");
+    sotto(&["leakage", &stack]).says("Not how many rows or keys a request is for");
+}
+
+#[test]
+fn a_server_is_asked_as_a_folder_is() {
+    let folder = Folder::new();
+    let table = encode_words(&folder, "rows", &["--row-bytes", "16"]);
+    let server = Served::start(&[&table]);
+    let there = sotto(&["leakage", &server.url, "--table", "rows", "--json"]).json();
+    let here = sotto(&["leakage", &table, "--json"]).json();
+    for seen in ["opening", "lookup", "two"] {
+        assert_eq!(there["measured"][seen], here["measured"][seen], "{seen}");
+    }
+    assert_eq!(here["parts"][0], there["parts"][0]);
+    sotto(&["leakage", &server.url]).fails(2, &["no table of the server"]);
+    sotto(&["leakage", &server.url, "--table", "other"]).fails(7, &["no table of that name"]);
+    sotto(&["leakage", &table, "--table", "rows"]).fails(2, &["apply to the address of a server only"]);
+    sotto(&["leakage", &folder.text("nothing")]).fails(7, &["no such file"]);
+}
+
+fn vectors() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors")
+}
+
+#[test]
+fn this_build_says_what_was_recorded() {
+    let files = ["dpf-1", "simplepir-1", "s3pir-1"].map(|name| vectors().join(format!("{name}.json")));
+    let mut args = vec![PathBuf::from("self-test")];
+    args.extend(files);
+    sotto(&args).says("simplepir/1, 3 requests, as recorded");
+    args.insert(0, "--json".into());
+    assert_eq!(sotto(&args).json()["scheme"], "s3pir/1");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |text: &str| {
+        let file = dir.path().join("v.json");
+        std::fs::write(&file, text).unwrap();
+        std::fs::copy(vectors().join("dpf-1.bin"), dir.path().join("v.bin")).unwrap();
+        sotto(&[Path::new("self-test"), &file])
+    };
+    let text = std::fs::read_to_string(vectors().join("dpf-1.json")).unwrap();
+    run(&text).says("as recorded");
+    run("{}").fails(3, &["not a vector", "spec/vectors"]);
+    run(&text.replace("\"scheme\": \"dpf/1\"", "\"scheme\": \"dpf/9\"")).fails(4, &["dpf/9"]);
+    let seed = text.split("\"seed\": \"").nth(1).unwrap().split('"').next().unwrap();
+    let other = seed.chars().rev().collect::<String>();
+    run(&text.replace(seed, &other)).fails(1, &["another body", "make no lookups with this build"]);
+    sotto(&["self-test", "none.json"]).fails(7, &["none.json"]);
 }

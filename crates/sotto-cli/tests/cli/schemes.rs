@@ -1,0 +1,353 @@
+//! Schemes over HTTP: every variant of those that have variants; large rows as a stream; a table in
+//! panels, verified; a table of two servers; and symmetric tables.
+
+use crate::harness::{Folder, Served, program, run, sotto, wait};
+use crate::relay::Relay;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+/// Scheme and set: each ring, upload and form there is, and each scheme.
+const VARIANTS: [(&str, &str); 16] = [
+    ("fspiral", "default"),
+    ("fspiral", "pack-2"),
+    ("fspiral", "small"),
+    ("fspiral", "small-pack-2"),
+    ("fspiral", "stream"),
+    ("fspiral", "paper"),
+    ("fspiral", "paper-pack"),
+    ("fspiral", "paper-stream"),
+    ("fspiral", "paper-stream-pack"),
+    ("spiral", "plain"),
+    ("spiral", "stream-pack-4"),
+    ("spiral", "paper-1m-256"),
+    ("spiral", "paper-1m-256-pack"),
+    ("spiral", "paper-1m-256-stream"),
+    ("spiral", "paper-1m-256-stream-pack"),
+    ("onionpir", "default"),
+];
+
+/// A byte of a table that repeats nowhere near.
+fn byte(i: usize) -> u8 {
+    ((i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+}
+
+/// Encodes `rows` rows of `width` bytes with one set; gives the table's directory.
+fn encode(folder: &Folder, (scheme, set): (&str, &str), rows: usize, width: usize) -> String {
+    let source = folder.write("rows.bin", (0..rows * width).map(byte).collect::<Vec<u8>>());
+    let (dir, width) = (folder.text(&format!("{scheme}-{set}")), width.to_string());
+    let encoded =
+        run(&format!("encode {source} --row-bytes {width} --scheme {scheme} --set {set} --out {dir} --json"))
+            .json();
+    assert!(encoded["scheme"]["security_bits"].as_f64().unwrap() >= 128.0, "{set}");
+    assert!(encoded["scheme"]["failure_log2"].as_f64().unwrap() <= -40.0, "{set}");
+    dir
+}
+
+#[test]
+fn every_variant_gives_the_right_rows_over_http() {
+    const ROWS: usize = 2000;
+    const WIDTH: usize = 300;
+    let folder = Folder::new();
+    let dirs: Vec<String> = VARIANTS.iter().map(|variant| encode(&folder, *variant, ROWS, WIDTH)).collect();
+    let server = Served::start(&dirs.iter().map(String::as_str).collect::<Vec<_>>());
+    let cache = folder.text("cache");
+    for (scheme, set) in VARIANTS {
+        let table = format!("{scheme}-{set}");
+        let mut args = vec!["get", "--server", &server.url, "--table", &table, "--cache", &cache, "--json"];
+        args.extend(["--row", "0", "--row", "777", "--row", "1999"]);
+        let answers = sotto(&args).json();
+        for (i, row) in [0, 777, 1999].into_iter().enumerate() {
+            let wanted: String =
+                (row * WIDTH..(row + 1) * WIDTH).map(|i| format!("{:02x}", byte(i))).collect();
+            assert_eq!(answers["answers"][i]["hex"], wanted.as_str(), "{table}: row {row}");
+        }
+    }
+}
+
+#[test]
+fn large_rows_come_as_a_stream() {
+    const ROWS: usize = 5;
+    const WIDTH: usize = 700_001;
+    let folder = Folder::new();
+    let variants = [("fspiral", "default"), ("spiral", "stream-pack-4"), ("spiral", "paper-1m-256-stream")];
+    let dirs = variants.map(|variant| encode(&folder, variant, ROWS, WIDTH));
+    let server = Served::start(&dirs.each_ref().map(String::as_str));
+    let (cache, file) = (folder.text("cache"), folder.text("row"));
+    for (scheme, set) in variants {
+        let table = format!("{scheme}-{set}");
+        let mut args = vec!["get", "--stream", "--server", &server.url, "--table", &table, "--cache", &cache];
+        args.extend(["--row", "3", "-o", &file, "--json"]);
+        let streamed = sotto(&args).json();
+        assert_eq!(streamed["row_bytes"], WIDTH, "{streamed}");
+        assert!(
+            streamed["bytes_per_second"].as_f64() > Some(0.0) && streamed["keys_bytes"].as_u64() > Some(0)
+        );
+        let wanted: Vec<u8> = (3 * WIDTH..4 * WIDTH).map(byte).collect();
+        assert!(std::fs::read(&file).unwrap() == wanted, "{table}");
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+/// Interrupted, it takes its part along; killed, it leaves that to the next one.
+#[test]
+fn a_stream_that_is_cut_short_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let dir = encode(&folder, ("fspiral", "default"), 2, 100_001);
+    let server = Served::start(&[&dir]);
+    std::fs::create_dir(folder.at("out")).unwrap();
+    let file = folder.text("out/row");
+    let left = || std::fs::read_dir(folder.at("out")).unwrap().count();
+    let args = |url: &str| {
+        let args = [
+            "get",
+            "--stream",
+            "--server",
+            url,
+            "--table",
+            "fspiral-default",
+            "--no-cache",
+            "--row",
+            "1",
+            "-o",
+        ];
+        [args.map(str::to_owned).to_vec(), vec![file.clone()]].concat()
+    };
+    for (signal, leaves) in [("-INT", 0), ("-TERM", 0), ("-KILL", 1)] {
+        let relay = Relay::to(&server.url);
+        let mut command = Command::new(program());
+        command.args(args(&relay.url)).stderr(Stdio::null());
+        // Keys have been sent, and are held back.
+        let mut client = None;
+        let go_on = relay.hold(|| client = Some(command.spawn().unwrap()));
+        let mut client = client.unwrap();
+        assert_eq!(left(), 1);
+        assert!(Command::new("kill").args([signal, &client.id().to_string()]).status().unwrap().success());
+        assert!(!wait(&mut client).success());
+        drop(go_on);
+        assert_eq!(left(), leaves, "{signal}");
+    }
+    assert_eq!(sotto(&args(&server.url)).code, 0);
+    assert!(left() == 1 && folder.at("out/row").exists());
+}
+
+/// Calls within an hour share their keys, except with `--fresh-keys`.
+#[test]
+fn keys_are_uploaded_by_the_first_call_alone() {
+    let folder = Folder::new();
+    let dir = encode(&folder, ("fspiral", "default"), 20, 30);
+    let server = Served::start(&[&dir]);
+    let (cache, key) = (folder.text("cache"), folder.text("safe/key"));
+    let get = |more: &[&str]| {
+        let args = ["get", "--server", &server.url, "--table", "fspiral-default", "--row", "7"];
+        sotto(&[&args, more].concat())
+    };
+    let cached = |more: &[&str]| {
+        let got = get(&[&["--cache", &cache, "--key-file", &key, "--json"], more].concat()).json();
+        let wanted: String = (7 * 30..8 * 30).map(|i| format!("{:02x}", byte(i))).collect();
+        assert_eq!(got["answers"][0]["hex"], wanted.as_str());
+        got["once"]["keys_bytes"].as_u64().unwrap()
+    };
+    let whole = cached(&[]);
+    assert!(whole > 0);
+    assert_eq!(cached(&[]), 0);
+    assert_eq!(cached(&["--fresh-keys"]), whole);
+    assert_eq!(cached(&[]), 0);
+    assert!(folder.at("safe/key").exists());
+    let said = get(&["--cache", &cache, "--key-file", &key]).stdout;
+    assert!(said.contains("keys of an earlier call"), "{said}");
+}
+
+#[test]
+fn verified_answers_of_a_table_in_panels() {
+    let folder = Folder::new();
+    let lines: String = (0..300).map(|row| format!("row {row}\n")).collect();
+    let (source, dir) = (folder.write("words.csv", lines), folder.text("words"));
+    let args = ["--value", "1", "--row-bytes", "12", "--scheme", "verisimplepir", "--out", &dir];
+    assert_eq!(sotto(&[&["encode", &source][..], &args].concat()).code, 0);
+
+    // Before it is served: a server that runs notices a new epoch some time later.
+    let changes = folder.write("changes.csv", "row,value\n77,changed\n");
+    assert_eq!(sotto(&["update", &dir, &changes]).code, 0);
+    let served = Served::start(&[&dir]);
+    for (row, value) in [("0", "row 0"), ("77", "changed"), ("299", "row 299")] {
+        let seen =
+            run(&format!("get --server {} --table words --row {row} --no-cache --json", served.url)).json();
+        assert_eq!(seen["answers"][0]["value"], value);
+    }
+    // Rows of another scheme's order would be called not those that were signed.
+    let audited = sotto(&["audit", "rows", &served.url, "--table", "words", "--json"]).json();
+    assert_eq!((&audited["audited"][0]["rows"], &audited["audited"][0]["epoch"]), (&300.into(), &2.into()));
+}
+
+/// Encodes `row 0`, `row 1`, ... for two servers.
+fn encode_for_two(folder: &Folder) -> String {
+    let source = folder.write("words.csv", (0..40).map(|row| format!("row {row}\n")).collect::<String>());
+    let dir = folder.text("words");
+    let encoded =
+        sotto(&["encode", &source, "--value", "1", "--row-bytes", "12", "--scheme", "dpf", "--out", &dir]);
+    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+    dir
+}
+
+#[test]
+fn a_row_is_asked_of_two_servers() {
+    let folder = Folder::new();
+    let dir = encode_for_two(&folder);
+    let [first, second] = ["0", "1"].map(|role| Served::start(&[&dir, "--role", role]));
+    let get = |servers: &[&str], more: &[&str]| {
+        let mut args = vec!["get", "--table", "words", "--no-cache", "--row", "7", "--row", "39"];
+        servers.iter().for_each(|url| args.extend(["--server", url]));
+        sotto(&[&args[..], more].concat())
+    };
+    let both = [first.url.as_str(), second.url.as_str()];
+    let answers = get(&both, &["--json"]).json();
+    assert_eq!(answers["answers"][0]["value"], "row 7");
+    assert_eq!(answers["answers"][1]["value"], "row 39");
+    for (i, url) in both.iter().enumerate() {
+        let share = &answers["servers"][i];
+        assert_eq!(share["server"], *url);
+        assert_eq!(share["up_bytes"].as_u64(), answers["up_bytes"].as_u64().map(|bytes| bytes / 2));
+    }
+    let said = get(&both, &[]);
+    assert!(said.stdout.contains("slowest server"), "{}", said.stdout);
+
+    get(&both[..1], &[]).fails(2, &["expected 2 server address(es)", "do not share what they see"]);
+    get(&[both[0], both[0]], &[]).fails(2, &["one endpoint", "learn the row"]);
+    get(&[both[1], both[0]], &[]).fails(6, &["server 0: ", "order of the servers' roles"]);
+    let inspected = sotto(&["inspect", &second.url, "--json"]).json();
+    assert_eq!(
+        (inspected["tables"][0]["role"].as_u64(), inspected["tables"][0]["catalog"]["servers"].as_u64()),
+        (Some(1), Some(2))
+    );
+    let inspected = sotto(&["inspect", &dir]);
+    assert!(inspected.stdout.contains("each of 2 servers"), "{}", inspected.stdout);
+    assert!(inspected.stdout.contains("another operator"), "{}", inspected.stdout);
+}
+
+/// Two schemes: one whose answers hold whole records, and one whose queries are encryptions of vectors.
+const SCHEMES: [&str; 2] = ["simplepir", "bgvpir"];
+
+/// Encodes `row 0`, `row 1`, ... as a symmetric table that is named after its scheme.
+fn encode_symmetric(folder: &Folder, scheme: &str, rows: usize) -> (String, Value) {
+    let source = folder.write("w.csv", (0..rows).map(|row| format!("row {row}\n")).collect::<String>());
+    let dir = folder.text(scheme);
+    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--scheme", scheme, "--out", &dir];
+    let encoded = sotto(&[&args[..], &["--symmetric", "--json"]].concat()).json();
+    (dir, encoded)
+}
+
+fn values(got: &Value) -> Vec<&str> {
+    got["answers"].as_array().unwrap().iter().map(|answer| answer["value"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn rows_are_fetched_masked_and_opened_one_by_one() {
+    let folder = Folder::new();
+    let dirs = SCHEMES.map(|scheme| {
+        let (dir, encoded) = encode_symmetric(&folder, scheme, 300);
+        assert_eq!(encoded["summary"]["row_bytes"], 12 + 24);
+        dir
+    });
+    let mode = std::fs::metadata(folder.at("bgvpir/oprf.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let secret = std::fs::read_to_string(folder.at("bgvpir/oprf.key")).unwrap();
+    let secret = secret.lines().nth(1).unwrap().strip_prefix("sotto-oprf-sk:").unwrap();
+
+    let server = Served::start(&dirs.each_ref().map(String::as_str));
+    let cache = folder.text("cache");
+    let get = |table: &str, rows: &str| {
+        sotto(&["get", "--server", &server.url, "--table", table, "--cache", &cache, "--row", rows, "--json"])
+            .json()
+    };
+    for (table, dir) in SCHEMES.iter().zip(&dirs) {
+        let one = get(table, "7");
+        assert_eq!(values(&one), ["row 7"], "{table}");
+        // A head, an element; and back a head, an element, a proof. The same for every row.
+        let taken =
+            |got: &Value| ["count", "up_bytes", "down_bytes"].map(|name| got["evaluations"][name].as_u64());
+        assert_eq!(taken(&one), [Some(1), Some(48 + 32), Some(48 + 32 + 64)]);
+        assert_eq!(taken(&get(table, "299")), taken(&one));
+        let some = get(table, "0,299,0");
+        assert_eq!(values(&some), ["row 0", "row 299", "row 0"]);
+        assert_eq!(some["evaluations"]["count"], 3);
+
+        let changes = folder.write("c.csv", "7,once\n");
+        sotto(&["update", dir, &changes, "--json"]).json();
+        let changes = folder.write("c.csv", "7,twice\n");
+        sotto(&["update", dir, &changes, "--json"]).json();
+        server.reload();
+        server.reload();
+        let after = get(table, "6,7,8");
+        assert_eq!(
+            (after["epoch"].as_u64(), values(&after)),
+            (Some(3), vec!["row 6", "twice", "row 8"]),
+            "{table}"
+        );
+        for said in [sotto(&["inspect", dir]), sotto(&["inspect", &server.url, "--table", table])] {
+            assert!(said.stdout.contains("masked, 36 bytes each"), "{}", said.stdout);
+            assert!(said.stdout.contains("of 12 bytes") && !said.stdout.contains(secret), "{}", said.stdout);
+        }
+    }
+    let said = sotto(&["get", "--server", &server.url, "--table", "simplepir", "--no-cache", "--row", "1"]);
+    assert!(said.stdout.contains("1 evaluation: 80 B up, 144 B down"), "{}", said.stdout);
+    for file in std::fs::read_dir(&dirs[1]).unwrap().map(|file| file.unwrap().path()) {
+        if file.file_name().is_some_and(|name| name != "oprf.key") {
+            let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+            assert!(!text.contains(secret), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_served_changed_or_published_without_the_key() {
+    let folder = Folder::new();
+    let (dir, _) = encode_symmetric(&folder, "simplepir", 40);
+    let key = folder.at("simplepir/oprf.key");
+    let kept = std::fs::read(&key).unwrap();
+    let source = folder.text("w.csv");
+    let changes = folder.write("c.csv", "7,once\n");
+    let serve = || {
+        let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log", "error"];
+        let ended = sotto(&[&["serve", &dir][..], &ports].concat());
+        (ended.code, ended.stderr.lines().last().unwrap_or_default().to_owned())
+    };
+    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir];
+    let again = |more: &[&str]| sotto(&[&args[..], more].concat());
+    again(&[]).fails(2, &["looked up by row number, symmetric", "--replace"]);
+
+    std::fs::remove_file(&key).unwrap();
+    let (code, said) = serve();
+    assert_eq!(code, 7, "{said}");
+    for words in ["symmetric", "oprf.key", "restore the file"] {
+        assert!(said.contains(words), "no {words:?} in: {said}");
+    }
+    sotto(&["update", &dir, &changes]).fails(7, &["oprf.key", "restore the file"]);
+    again(&["--symmetric"]).fails(7, &["oprf.key", "restore the file"]);
+
+    let other = Folder::new();
+    encode_symmetric(&other, "simplepir", 40);
+    std::fs::copy(other.at("simplepir/oprf.key"), &key).unwrap();
+    assert!(serve().1.contains("of other masks"));
+    sotto(&["update", &dir, &changes]).fails(3, &["of other masks"]);
+
+    std::fs::write(&key, kept).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(serve().1.contains("can be read by other users"));
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    sotto(&["update", &dir, &changes, "--json"]).json();
+    assert_eq!(again(&["--symmetric", "--json"]).json()["summary"]["epoch"], 3);
+}
+
+#[test]
+fn what_cannot_be_masked_is_refused_before_anything_is_made() {
+    let folder = Folder::new();
+    let source = folder.write("w.csv", "a,1\nb,2\n");
+    let dir = folder.text("t");
+    let encode = |more: &[&str]| {
+        sotto(&[&["encode", &source, "--value", "2", "--out", &dir, "--symmetric"], more].concat())
+    };
+    encode(&["--key", "1"]).fails(2, &["--symmetric", "omit --key"]);
+    encode(&["--batch", "2"]).fails(2, &["--batch does not apply with --symmetric"]);
+    assert!(!folder.at("t").exists());
+}
