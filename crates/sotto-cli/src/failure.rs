@@ -309,7 +309,7 @@ impl From<BenchError> for Failure {
             return why.into();
         }
         let exit = match &error {
-            BenchError::UnknownScheme { .. } => Exit::Missing,
+            BenchError::UnknownScheme { .. } | BenchError::Drawing { .. } => Exit::Missing,
             BenchError::Params { .. } => Exit::Params,
             BenchError::Scheme { why, .. } => contract(why),
             BenchError::OtherRows { .. } => Exit::Input,

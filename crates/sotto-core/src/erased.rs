@@ -36,7 +36,7 @@ pub use part::{AnyJoin, PartEntry};
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ServerEntry, UpdateImageFn};
 #[cfg(feature = "server")]
-pub use server_extensions::{AnyExpandedQuery, AnySteps, AnyStreamServer, WhiteningEntry};
+pub use server_extensions::{AnyExpandedQuery, AnyStreamServer, WhiteningEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
 
 use crate::{

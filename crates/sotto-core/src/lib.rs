@@ -46,7 +46,7 @@
 //! | [`scheme_metadata`] | publication, protection and state of a scheme, for people |
 //! | [`stateful`] | clients whose queries spend their state: `Stateful`, `HintScheme` |
 //! | [`server`] | the server's half (feature `server`): `Server`, `UpdateImage`, `WhiteningScheme`, |
-//! | | `StreamServer`, `StepServer`, and the sources and sinks of bytes |
+//! | | `StreamServer`, and the sources and sinks of bytes |
 //! | [`parts`] | tables in parts, whose partial answers are joined: `PartScheme` (feature `server`) |
 //! | [`layer`] | the rows that a request needs, and their meaning: `Layer`, `Compose` |
 //! | [`cooperative`] | work that the caller can pause between its pieces |
@@ -82,8 +82,8 @@ pub use erased::{
 };
 #[cfg(feature = "server")]
 pub use erased::{
-    AnyExpandedQuery, AnyHintServer, AnyJoin, AnyServer, AnySession, AnySteps, AnyStreamServer, PartEntry,
-    ServerEntry, WhiteningEntry,
+    AnyExpandedQuery, AnyHintServer, AnyJoin, AnyServer, AnySession, AnyStreamServer, PartEntry, ServerEntry,
+    WhiteningEntry,
 };
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use expect::ExpectOrDefault;
@@ -102,7 +102,7 @@ pub use scheme_metadata::{Assumption, Hiding, SchemeMetadata};
 #[cfg(feature = "server")]
 pub use server::{
     HintServer, Image, ImageSection, RecordChange, RecordSource, Section, SectionRecords, Server, Sink,
-    StepServer, StreamServer, UpdateImage, WhiteningScheme, WriteSlot,
+    StreamServer, UpdateImage, WhiteningScheme, WriteSlot,
 };
 pub use stateful::{HintScheme, PendingOf, Stateful};
 pub use wire::Wire;

@@ -154,26 +154,6 @@ pub trait HintServer: HintScheme {
     fn answer_hint_request(server: &Self::Server, order: Self::HintRequest) -> Result<Self::HintResponse>;
 }
 
-/// A scheme whose server can report the steps of an answer, and take them in several orders. The
-/// caller measures the time of each step: this crate has no clock.
-pub trait StepServer: Scheme {
-    /// Names of the orders; the first is that of [`Server::answer`].
-    const ORDERS: &'static [&'static str];
-
-    /// Answers one query in one of the orders, and calls `done` with the name of each step after
-    /// it. The answer yields the same record in every order.
-    ///
-    /// # Errors
-    /// The errors of [`Server::answer`]; [`crate::Misuse::Rule`] if there is no such order.
-    fn answer_by_steps(
-        server: &Self::Server,
-        session: &<Self::Server as Server<Self>>::Session,
-        query: Self::Query,
-        order: &str,
-        done: &mut dyn FnMut(&'static str),
-    ) -> Result<Self::Answer>;
-}
-
 /// A change of one record: new bytes at an offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordChange {

@@ -6,7 +6,7 @@ use crate::SourceError;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use sotto_core::{
-    AnyHintServer, AnyJoin, AnyServer, AnySession, AnySteps, AnyStreamServer, Misuse, Result, SchemeEntry,
+    AnyHintServer, AnyJoin, AnyServer, AnySession, AnyStreamServer, Misuse, Result, SchemeEntry,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -140,9 +140,6 @@ impl AnyServer for JoinedParts {
     }
 
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
-        None
-    }
-    fn steps(&self) -> Option<&dyn AnySteps> {
         None
     }
     fn supplier(&self) -> Option<&dyn AnyHintServer> {

@@ -4,22 +4,16 @@
 //! Unknown keys are refused, because a misspelled `lookups` that is silently ignored would measure
 //! something else than its author expects.
 
-mod builtin;
-mod fields;
 mod parse;
-mod scheme_lines;
-mod steps;
 #[cfg(test)]
 mod tests;
-mod tree;
 
-pub use builtin::{BuiltinDefinition, shipped};
 pub use parse::DefinitionError;
-pub use steps::Steps;
-pub use tree::{Measure, ProofMethod, TreeCase};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sotto_core::Goal;
+use sotto_tree::PerfectTree;
 use std::path::Path;
 
 /// A checked benchmark definition.
@@ -88,7 +82,7 @@ pub struct Case {
 }
 
 /// The content of generated rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// Uniform bytes from a fixed seed.
@@ -158,6 +152,77 @@ impl Case {
     }
 }
 
+/// Orders and threads to time the steps of a lookup with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steps {
+    /// Names of the scheme's orders; empty stands for all.
+    pub orders: Vec<String>,
+    /// Numbers of threads of the server, each in turn.
+    pub threads: Vec<usize>,
+}
+
+/// Trees of one arity, and the measurements on them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeCase {
+    /// The trees, in the order given.
+    pub shapes: Vec<PerfectTree>,
+    /// The kind of measurement.
+    pub measure: Measure,
+    /// The methods of making a proof from rows.
+    pub methods: Vec<ProofMethod>,
+    /// The methods of fetching rows: a case for each scheme, without rows so far. Empty stands for
+    /// every scheme with one server.
+    pub lines: Vec<Case>,
+    /// Threads of the server.
+    pub threads: usize,
+    /// Number of repetitions of each figure; the report gives medians.
+    pub repeats: usize,
+    /// Proofs that one client is expected to fetch per epoch.
+    pub lookups_per_client: u64,
+    /// Whether the case takes minutes or many gigabytes, and so runs only on request.
+    pub full: bool,
+}
+
+/// A measurement on a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The time to find the places of all nodes.
+    Setup,
+    /// The time to find the rows of one proof.
+    Index,
+    /// The time of whole proofs, fetched and verified.
+    Proofs,
+}
+
+/// A method of making a proof from rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofMethod {
+    /// A table for each color, with a row of each.
+    Colors,
+    /// A batch code over all nodes.
+    Buckets,
+}
+
+impl ProofMethod {
+    /// The name in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProofMethod::Colors => "colors",
+            ProofMethod::Buckets => "buckets",
+        }
+    }
+}
+
+impl TreeCase {
+    /// The case for the scheme with this name: a table of hashes, without rows so far.
+    pub(crate) fn by(&self, scheme: &str) -> Case {
+        let (threads, lookups, lookups_per_client) = (self.threads, self.repeats, self.lookups_per_client);
+        Case { threads, lookups, lookups_per_client, ..Case::plain(scheme, 1, 32) }
+    }
+}
+
 impl Definition {
     /// The cases, grouped by turn.
     pub fn turns(&self) -> impl Iterator<Item = &[Case]> {
@@ -180,4 +245,70 @@ pub fn load(path: impl AsRef<Path>) -> Result<Definition, DefinitionError> {
         DefinitionError::Unreadable { path: name.clone(), why, known }
     })?;
     Definition::parse(&name, &text)
+}
+
+/// A definition that ships with the toolkit.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltinDefinition {
+    /// The bare name, as [`load`] takes it.
+    pub name: &'static str,
+    /// The TOML text.
+    pub text: &'static str,
+}
+
+macro_rules! definitions {
+    ($($name:literal),* $(,)?) => {
+        &[$(BuiltinDefinition {
+            name: $name,
+            text: include_str!(concat!("../definitions/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// Every definition that ships with the toolkit.
+pub fn shipped() -> &'static [BuiltinDefinition] {
+    definitions![
+        "quick",
+        "scan-1gib",
+        "all-schemes",
+        "choosing",
+        "rows-256b",
+        "rows-256b-large",
+        "single-bits",
+        "rows-64b",
+        "rows-32kib",
+        "rows-100kb",
+        "narrow-rows",
+        "keyless",
+        "keyless-growth",
+        "wallet",
+        "bfv-family",
+        "grid",
+        "chain-state",
+        "spiral-quick",
+        "spiral-family",
+        "spiral-256mib",
+        "spiral-1gib",
+        "spiral-small",
+        "spiral-growth",
+        "spiral-stream",
+        "onion-256mib",
+        "s3pir-quick",
+        "s3pir-20",
+        "s3pir-24",
+        "s3pir-28-8",
+        "s3pir-28",
+        "s3pir-256",
+        "dpf-batch",
+        "bgvpir-quick",
+        "bgvpir-table1",
+        "bgvpir-fig4",
+        "bgvpir-fig5",
+        "tree-quick",
+        "tree-setup",
+        "tree-index",
+        "tree-online",
+        "tree-tables",
+        "regression-schemes",
+    ]
 }

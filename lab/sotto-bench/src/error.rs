@@ -85,6 +85,12 @@ pub enum BenchError {
         /// The error in the file.
         why: String,
     },
+    /// The report could not be drawn.
+    #[error("cannot draw the figures: {why}; install Python 3, or draw the JSON report elsewhere")]
+    Drawing {
+        /// The error of Python.
+        why: String,
+    },
     /// A definition cannot be used.
     #[error(transparent)]
     Definition(#[from] crate::DefinitionError),

@@ -10,8 +10,7 @@
 //! | `content` | generated rows, also for checking answers |
 //! | `plan` | preparing one case: parameters, layout of rows, memory that it needs |
 //! | `runner` | encoding, querying, answering, interleaved memory reads, checking; and trees of hashes |
-//! | `published`, `published_trees` | other people's figures for the same shapes, with their sources |
-//! | [`report`] | the results, as tables, JSON and SVG |
+//! | [`report`] | the results, beside published figures, as tables, JSON and SVG |
 //!
 //! Measured, published and modeled figures never share a column.
 //!
@@ -29,15 +28,13 @@ mod content;
 pub mod definition;
 mod error;
 pub mod machine;
-mod median;
 mod options;
 mod plan;
 pub mod predictions;
-mod published;
-mod published_trees;
 pub mod regression;
 pub mod report;
 mod runner;
+mod timing;
 
 pub use definition::{Case, Definition, DefinitionError, load, shipped};
 pub use error::BenchError;

@@ -1,7 +1,9 @@
 //! Options of a run, and its progress reports.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
+use tempfile::TempDir;
 
 /// Options of a run.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +18,15 @@ pub struct Options {
     pub commit: Option<String>,
     /// The folder of images; by default the system's folder for temporary files.
     pub scratch: Option<PathBuf>,
+}
+
+impl Options {
+    /// A folder for images, which is removed when it is dropped.
+    pub(crate) fn folder(&self) -> io::Result<TempDir> {
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("sotto-bench-");
+        self.scratch.as_ref().map_or_else(|| folder.tempdir(), |parent| folder.tempdir_in(parent))
+    }
 }
 
 /// The progress of a run.

@@ -80,6 +80,11 @@ impl<'a> PreparedCase<'a> {
         })))
     }
 
+    /// The failure of a step of this case.
+    pub(crate) fn failed(&self, step: &'static str) -> impl Fn(sotto_core::Error) -> BenchError {
+        move |why| BenchError::Scheme { case: self.label.clone(), step, why }
+    }
+
     /// Memory of the case while it is queried: the image, and the artifacts of the client.
     fn held_memory(&self) -> u64 {
         let costs = &self.report.costs;

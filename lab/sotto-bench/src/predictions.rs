@@ -4,9 +4,7 @@ use crate::calibrate::{ROW_BYTES, measure, row_bytes};
 use crate::error::BenchError;
 use crate::machine::MachineFacts;
 use crate::options::{Options, Progress};
-use crate::report::{digits, shape, time, wrapped};
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
+use crate::report::{blank, digits, shape, time, wrapped};
 use serde::Serialize;
 use sotto_core::SchemeEntry;
 use sotto_plan::Calibration;
@@ -72,21 +70,8 @@ impl PlanReport {
 
     /// A table for people.
     pub fn table(&self) -> String {
-        let mut table = Table::new();
-        let heads = [
-            "scheme",
-            "table",
-            "server, predicted",
-            "measured",
-            "ratio",
-            "client, predicted",
-            "measured",
-            "ratio",
-        ];
-        table.load_style(ASCII_MARKDOWN).set_header(heads);
-        for column in table.column_iter_mut().skip(2) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+        let server = ["scheme", "table", "server, predicted", "measured", "ratio"];
+        let mut table = blank(2, server.into_iter().chain(["client, predicted", "measured", "ratio"]));
         for line in &self.predicted {
             table.add_row([
                 line.scheme.clone(),
@@ -117,8 +102,8 @@ impl PlanReport {
              {} are predicted within 25 %, or 0.05 ms. Others: {missed}.",
             self.predicted.len()
         );
-        let said =
-            wrapped(&said, 100).into_iter().map(|line| line.trim().to_owned()).collect::<Vec<_>>().join("\n");
+        let said: Vec<String> = wrapped(&said, 100).iter().map(|line| line.trim().to_owned()).collect();
+        let said = said.join("\n");
         format!("{}\n\n{table}\n\n{said}\n", self.machine.line())
     }
 

@@ -7,22 +7,14 @@
 //! far below that twice.
 
 mod baselines;
-mod cache_kernels;
-mod judge;
-mod memory;
-mod schemes;
-
-pub use judge::Verdict;
+mod kernels;
 
 use crate::machine::{MachineFacts, Shapes};
 use crate::options::Watcher;
-use crate::report::{TABLE_WIDTH, digits, wrapped};
-use crate::{BenchError, Options, Progress};
+use crate::report::{Report, blank, digits, paragraph};
+use crate::{BenchError, Options, Progress, load};
 use baselines::{MEASURED_ON, Probe, RATIOS, Ratio};
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
-use judge::{Conditions, minimum};
-use memory::ScanMemory;
+use kernels::ScanMemory;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -70,12 +62,8 @@ impl GuardReport {
 
     /// A table for people.
     pub fn table(&self) -> String {
-        let mut table = Table::new();
         let heads = ["what", "against", "times", "was", "at least", "tries", "verdict"];
-        table.load_style(ASCII_MARKDOWN).set_header(heads);
-        for column in table.column_iter_mut().skip(2).take(4) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+        let mut table = blank(2, heads);
         let shown = |ratio: Option<f64>| digits(ratio.unwrap_or(f64::NAN));
         for ratio in &self.ratios {
             table.add_row([
@@ -102,8 +90,7 @@ impl GuardReport {
              turns with it; on one thread. {judged} Took {} s.",
             digits(self.took_s)
         );
-        let lines = |text: &str| wrapped(text, TABLE_WIDTH).join("\n");
-        format!("{}\n\n{table}\n\n{}\n", lines(&self.machine.line()), lines(&note))
+        format!("{}\n\n{table}\n\n{}\n", paragraph(&self.machine.line()), paragraph(&note))
     }
 
     /// JSON, indented.
@@ -182,7 +169,7 @@ fn attempt(
         *found = match &ratio.probe {
             Probe::Memory(kernel) => memory.ratio(*kernel, defaults),
             Probe::Cached(kernel) => {
-                memory.reader.install(|| cache_kernels::ratio(*kernel, memory.bytes(), options.quick))
+                memory.reader.install(|| kernels::cached_ratio(*kernel, memory.bytes(), options.quick))
             }
             Probe::Scheme(_) => None,
         };
@@ -191,7 +178,7 @@ fn attempt(
     // Schemes have memory of their own for their reads.
     drop(memory);
     if ratios.iter().any(|ratio| matches!(ratio.probe, Probe::Scheme(_))) {
-        let report = schemes::run(options, watcher)?;
+        let report = crate::run(&load(DEFINITION)?, options, watcher)?;
         for (ratio, found) in ratios.iter().zip(&mut found) {
             if let Probe::Scheme(figure) = &ratio.probe {
                 *found = figure.of(&report);
@@ -199,6 +186,106 @@ fn attempt(
         }
     }
     Ok(Attempt { found, huge_pages })
+}
+
+/// Divisor of the expected ratio, below which a ratio has fallen: no neighbor changes a quotient of
+/// times in turns by so much, and a broken kernel does.
+const SLACK: f64 = 1.8;
+
+/// The verdict on a ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// At least one attempt reached the minimum.
+    #[serde(rename = "holds")]
+    Passed,
+    /// No attempt reached the minimum.
+    #[serde(rename = "fallen")]
+    Regressed,
+    /// There is no expected ratio, or nothing was measured.
+    NotJudged,
+}
+
+impl Verdict {
+    /// Judges the attempts at a ratio; the best of them counts.
+    pub(super) fn of(expected: Option<f64>, attempts: &[f64]) -> Self {
+        match expected {
+            None => Verdict::NotJudged,
+            Some(_) if attempts.is_empty() => Verdict::NotJudged,
+            Some(expected) if attempts.iter().any(|ratio| *ratio >= minimum(expected)) => Verdict::Passed,
+            Some(_) => Verdict::Regressed,
+        }
+    }
+
+    /// The verdict in a word, for the table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Passed => "holds",
+            Verdict::Regressed => "FALLEN",
+            Verdict::NotJudged => "-",
+        }
+    }
+}
+
+/// The minimum for an expected ratio.
+pub(super) fn minimum(expected: f64) -> f64 {
+    expected / SLACK
+}
+
+/// The conditions that decide whether a run can be judged.
+pub(super) struct Conditions<'a> {
+    pub(super) backend: &'a str,
+    pub(super) optimized: bool,
+    pub(super) quick: bool,
+    pub(super) huge_pages: bool,
+}
+
+/// The backends with expected ratios, in the order of the table's columns.
+const BACKENDS: [&str; 2] = ["avx512", "avx2"];
+
+impl Conditions<'_> {
+    /// The column of the table that applies, or the reason why none does.
+    pub(super) fn column(&self) -> Result<usize, String> {
+        if !self.optimized {
+            return Err("the build is unoptimized; use `make bench-regression`".to_owned());
+        }
+        if self.quick {
+            return Err("--quick has too few repetitions; omit it".to_owned());
+        }
+        if !self.huge_pages {
+            return Err("the system has no huge pages, without which ratios differ".to_owned());
+        }
+        BACKENDS.iter().position(|backend| *backend == self.backend).ok_or_else(|| {
+            format!("no ratios are known for {} kernels, only for {}", self.backend, BACKENDS.join(" and "))
+        })
+    }
+}
+
+/// The built-in definition that has the tables.
+const DEFINITION: &str = "regression-schemes";
+
+/// A quotient of figures of the definition's lines, which are named by their titles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Figure {
+    /// Bytes of the table per second of the server, over a plain read of memory.
+    OfRead(&'static str),
+    /// The server's time for the first line, over that for the second.
+    Times(&'static str, &'static str),
+    /// Queries per second of the largest batch, over those of single lookups.
+    Batching(&'static str),
+}
+
+impl Figure {
+    /// The value of the figure in a report; `None` if a line did not run.
+    pub(super) fn of(self, report: &Report) -> Option<f64> {
+        let line = |title: &str| report.measured.iter().find(|measured| measured.method.title == title);
+        let alone = |title| line(title)?.batches.first();
+        match self {
+            Figure::OfRead(title) => Some(alone(title)?.of_read_memory_ratio),
+            Figure::Times(slow, fast) => Some(alone(slow)?.server_ms / alone(fast)?.server_ms),
+            Figure::Batching(title) => Some(line(title)?.batches.last()?.batching_ratio),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -222,5 +309,40 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["format"], "sotto-guard/1");
         assert_eq!(json["ratios"].as_array().unwrap().len(), RATIOS.len());
+    }
+
+    const FINE: Conditions<'_> =
+        Conditions { backend: "avx512", optimized: true, quick: false, huge_pages: true };
+
+    #[test]
+    fn a_ratio_falls_only_far_below_what_is_expected() {
+        let judge = |ratio| Verdict::of(Some(0.9), &[ratio]);
+        assert_eq!([judge(0.9), judge(0.51), judge(40.0)], [Verdict::Passed; 3]);
+        assert_eq!([judge(0.49), judge(0.0), judge(f64::NAN)], [Verdict::Regressed; 3]);
+        assert_eq!(Verdict::of(Some(0.9), &[minimum(0.9)]), Verdict::Passed, "the end belongs to the band");
+    }
+
+    #[test]
+    fn a_second_attempt_clears_the_first() {
+        assert_eq!(Verdict::of(Some(1.0), &[0.3, 0.9]), Verdict::Passed);
+        assert_eq!(Verdict::of(Some(1.0), &[0.3, 0.31]), Verdict::Regressed);
+    }
+
+    #[test]
+    fn what_is_not_known_or_not_measured_is_not_judged() {
+        assert_eq!(Verdict::of(None, &[0.0]), Verdict::NotJudged);
+        assert_eq!(Verdict::of(Some(1.0), &[]), Verdict::NotJudged);
+    }
+
+    #[test]
+    fn only_known_backends_in_their_best_conditions_are_judged() {
+        assert_eq!(FINE.column(), Ok(0));
+        assert_eq!(Conditions { backend: "avx2", ..FINE }.column(), Ok(1));
+        for other in ["scalar", "avxvnni", "neon", ""] {
+            assert!(Conditions { backend: other, ..FINE }.column().unwrap_err().contains("avx512 and avx2"));
+        }
+        assert!(Conditions { optimized: false, ..FINE }.column().is_err());
+        assert!(Conditions { quick: true, ..FINE }.column().is_err());
+        assert!(Conditions { huge_pages: false, ..FINE }.column().is_err());
     }
 }

@@ -5,29 +5,31 @@
 
 mod figures;
 mod format;
+mod grid;
 mod machine;
-mod names;
 mod published;
-mod steps;
-mod svg;
 mod table;
-mod tables;
 #[cfg(test)]
 mod tests;
+mod tree_table;
 mod trees;
 
+pub(crate) use figures::break_even;
 pub use figures::{
-    Baseline, Batch, ClientSetup, EncodeStage, FetchMethod, HintServerCost, MeasuredCase, ModeledCase,
-    OfflineCost, SeriesReport, SkippedCase, TableFacts, TablePlacement, Traffic, UpdateCost,
+    Baseline, Batch, BreakEven, ClientSetup, EncodeStage, FetchMethod, HintServerCost, MeasuredCase,
+    ModeledCase, OfflineCost, SeriesReport, SkippedCase, Step, StepReport, TableFacts, TablePlacement,
+    Traffic, UpdateCost,
 };
 pub(crate) use format::{bytes, digits, shape, time, wrapped};
-pub use published::PublishedRow;
-pub use steps::{BreakEven, Step, StepReport};
-pub(crate) use table::TABLE_WIDTH;
-pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
+pub(crate) use grid::{blank, paragraph};
+pub use published::{PublishedRow, PublishedTree};
+pub use trees::{Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
 
+use crate::error::BenchError;
 use crate::machine::MachineFacts;
 use serde::Serialize;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 /// All results of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -96,5 +98,26 @@ impl Report {
     pub fn json(&self) -> String {
         // These types hold nothing that has no JSON; should that change, an empty object is noticed at once.
         serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned())
+    }
+
+    /// The measured figures as an SVG image, drawn by `plot.py` from the JSON.
+    ///
+    /// # Errors
+    /// [`BenchError::Drawing`] if Python is not there, or fails.
+    pub fn svg(&self) -> Result<String, BenchError> {
+        let failed = |why: String| BenchError::Drawing { why };
+        let mut python = Command::new("python3");
+        python.args(["-c", include_str!("../plot.py"), "-"]);
+        python.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut python = python.spawn().map_err(|why| failed(format!("python3: {why}")))?;
+        if let Some(mut input) = python.stdin.take() {
+            input.write_all(self.json().as_bytes())?;
+        }
+        let output = python.wait_with_output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(failed(said.lines().last().unwrap_or_default().to_owned()))
     }
 }

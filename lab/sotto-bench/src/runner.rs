@@ -2,17 +2,10 @@
 //! scheme: the harness measures it from outside, through the same adaptor as the server and the
 //! client.
 
-mod baseline;
 mod client;
-mod offline;
+mod encode;
 mod online;
-mod parts;
-mod records;
-mod resident;
 pub(crate) mod sample;
-mod series;
-mod stages;
-mod step_timer;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -25,9 +18,8 @@ use crate::error::BenchError;
 use crate::machine::MachineFacts;
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::{self, CasePlan, PreparedCase};
-use crate::published;
-use crate::report::{DefinitionInfo, MeasuredCase, Report, SkippedCase, UNITS};
-use offline::EncodedLine;
+use crate::report::{DefinitionInfo, MeasuredCase, PublishedRow, Report, SkippedCase, UNITS};
+use encode::EncodedLine;
 use sotto_core::SchemeEntry;
 use sotto_pages::memory;
 
@@ -56,7 +48,7 @@ pub(crate) fn run_with(
         definitions: vec![DefinitionInfo { name: definition.name.clone(), about: definition.about.clone() }],
         machine: MachineFacts::of_this(options),
         measured: Vec::new(),
-        published: published::for_tables(&tables)?,
+        published: PublishedRow::beside(&tables)?,
         modeled: Vec::new(),
         skipped: Vec::new(),
         trees: tree::run(&definition.trees, schemes, options, watcher)?,
@@ -105,10 +97,7 @@ fn measure(
     watcher: Watcher<'_>,
 ) -> Result<Vec<MeasuredCase>, BenchError> {
     // The folder is removed when it is dropped, on every path out of this function.
-    let folder = match &options.scratch {
-        Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
-        None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
-    };
+    let folder = options.folder()?;
     let folder = |line: usize| folder.path().join(line.to_string());
     let mut lines = Vec::with_capacity(plans.len());
     for (i, plan) in plans.into_iter().enumerate() {
@@ -117,7 +106,7 @@ fn measure(
             check_rows(&plan, plan.case, &source)?;
         }
         std::fs::create_dir(folder(i))?;
-        let encoded = offline::encode(&plan, &source, &folder(i), watcher)?;
+        let encoded = encode::encode(&plan, &source, &folder(i), watcher)?;
         lines.push(BenchLine { plan, source, encoded });
     }
     let mut measured = online::measure(&lines, options, watcher)?;

@@ -12,7 +12,6 @@
 //! | [`artifacts`] | hints in pieces, missing, too long, damaged |
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`masks`] | tables under public masks of their own, where the scheme has them |
-//! | [`steps`] | answers step by step in every order, where the scheme can |
 //! | [`parts`] | tables in parts: their partials make the answer of the whole, where the scheme can |
 //! | [`crashes`] | states and journals: what comes back after a crash is the client that was there |
 //! | [`states`] | damaged states, journals and deltas; lies; hints that follow the epochs |
@@ -38,7 +37,6 @@ pub mod refilled_client;
 pub mod rows;
 pub mod sets;
 pub mod states;
-pub mod steps;
 pub mod storage;
 pub mod subject;
 pub mod sums;
@@ -98,7 +96,6 @@ const CHECKS: &[Check] = &[
     ("a_full_disk_is_a_storage_error", always, storage::full_disk),
     ("a_bad_sector_is_a_storage_error", always, storage::bad_sector),
     ("records_of_another_shape_are_misuse", always, storage::other_shapes),
-    ("answers_come_step_by_step", always, steps::come_back),
     ("parts_make_the_table", cuts, parts::make_the_table),
     ("units_come_back", streams, units::come_back),
     ("damaged_units_do_no_harm", streams, units::damaged),

@@ -79,7 +79,7 @@ impl Scheme for BgvPir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().whitening().steps().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().whitening().parts();
 }
 
 /// The registry entry of this scheme.

@@ -11,7 +11,7 @@ use super::{
     PatchFn, StateEntry, UnitsFn,
 };
 #[cfg(feature = "server")]
-use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, server_extensions};
+use super::{AnyHintServer, AnyStreamServer, PartEntry, WhiteningEntry, server_extensions};
 use super::{client::ErasedClient, client::ErasedPrepare, client_extensions, hint_server, patch, state};
 use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement, SumScheme};
 
@@ -19,16 +19,14 @@ use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement,
 /// server's half.
 #[cfg(feature = "server")]
 mod server_traits {
-    pub(super) use crate::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
+    pub(super) use crate::{HintServer, PartScheme, StreamServer, UpdateImage, WhiteningScheme};
 }
 #[cfg(not(feature = "server"))]
 mod server_traits {
     pub(super) use crate::{HintScheme as HintServer, StreamScheme as StreamServer};
-    pub(super) use crate::{
-        Scheme as WhiteningScheme, Scheme as PartScheme, Scheme as UpdateImage, Scheme as StepServer,
-    };
+    pub(super) use crate::{Scheme as WhiteningScheme, Scheme as PartScheme, Scheme as UpdateImage};
 }
-use server_traits::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
+use server_traits::{HintServer, PartScheme, StreamServer, UpdateImage, WhiteningScheme};
 
 /// The capabilities of a scheme: [`Caps::NONE`], with a call for each further trait that it
 /// implements.
@@ -54,8 +52,6 @@ pub struct Caps<S: Scheme> {
     pub(super) parts: Option<PartEntry>,
     #[cfg(feature = "server")]
     pub(super) as_stream: Option<fn(&ErasedServer<S>) -> &dyn AnyStreamServer>,
-    #[cfg(feature = "server")]
-    pub(super) as_steps: Option<fn(&ErasedServer<S>) -> &dyn AnySteps>,
     #[cfg(feature = "server")]
     pub(super) as_supplier: Option<fn(&ErasedServer<S>) -> &dyn AnyHintServer>,
 }
@@ -84,8 +80,6 @@ impl<S: Scheme> Caps<S> {
         parts: None,
         #[cfg(feature = "server")]
         as_stream: None,
-        #[cfg(feature = "server")]
-        as_steps: None,
         #[cfg(feature = "server")]
         as_supplier: None,
     };
@@ -221,17 +215,6 @@ impl<S: HintServer> Caps<S> {
             #[cfg(feature = "server")]
             as_supplier: Some(hint_server::supplier::<S>),
             ..self.state()
-        }
-    }
-}
-
-impl<S: StepServer> Caps<S> {
-    /// Declares that servers report the steps of an answer: `StepServer`.
-    pub const fn steps(self) -> Self {
-        Caps {
-            #[cfg(feature = "server")]
-            as_steps: Some(server_extensions::steps_view::<S>),
-            ..self
         }
     }
 }

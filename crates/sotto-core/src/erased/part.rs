@@ -2,7 +2,7 @@
 //! are a server again.
 
 use super::server::{AnyServer, AnySession};
-use super::{AnyHintServer, AnySteps, AnyStreamServer, checked};
+use super::{AnyHintServer, AnyStreamServer, checked};
 use crate::parts::{PartIndex, SessionOf};
 use crate::server::together;
 use crate::{Image, Misuse, PartScheme, PeerMisbehaved, Result, Scheme, Section, Server, Wire};
@@ -122,9 +122,6 @@ impl<S: PartScheme> AnyServer for ErasedPart<S> {
         together(decoded, |good| S::answer_part(&self.part, good))
     }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
-        None
-    }
-    fn steps(&self) -> Option<&dyn AnySteps> {
         None
     }
     fn supplier(&self) -> Option<&dyn AnyHintServer> {

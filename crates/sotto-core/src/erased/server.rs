@@ -1,6 +1,6 @@
 //! Erased servers, whose messages are bytes.
 
-use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, checked};
+use super::{AnyHintServer, AnyStreamServer, PartEntry, WhiteningEntry, checked};
 use crate::parts::SessionOf;
 use crate::server::together;
 use crate::{Image, Misuse, RecordChange, RecordSource, Result, Scheme, Server, Sink, UpdateImage, Wire};
@@ -72,8 +72,6 @@ pub trait AnyServer: Send + Sync {
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
     /// Returns the interface that answers unit by unit, if the scheme can.
     fn stream(&self) -> Option<&dyn AnyStreamServer>;
-    /// Returns the interface that answers step by step, if the scheme can.
-    fn steps(&self) -> Option<&dyn AnySteps>;
     /// Returns the interface that makes hints on request, if the scheme can.
     fn supplier(&self) -> Option<&dyn AnyHintServer>;
 }
@@ -139,9 +137,6 @@ impl<S: Scheme> AnyServer for ErasedServer<S> {
 
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         S::CAPS.as_stream.map(|view| view(self))
-    }
-    fn steps(&self) -> Option<&dyn AnySteps> {
-        S::CAPS.as_steps.map(|view| view(self))
     }
     fn supplier(&self) -> Option<&dyn AnyHintServer> {
         S::CAPS.as_supplier.map(|view| view(self))

@@ -1,10 +1,10 @@
-//! What erased servers offer besides answers for one record: answers unit by unit and step by step;
-//! and the whitening of tables, on the literal's bytes.
+//! What erased servers offer besides answers for one record: answers unit by unit; and the whitening
+//! of tables, on the literal's bytes.
 
 use super::client_extensions::{check_unit, units};
 use super::server::ErasedServer;
 use super::{AnySession, canonical, checked, literal};
-use crate::{Misuse, Result, StepServer, StreamServer, UnitLayout, WhiteningScheme, Wire, WriteSlot};
+use crate::{Misuse, Result, StreamServer, UnitLayout, WhiteningScheme, Wire, WriteSlot};
 use std::any::Any;
 
 /// A query, expanded once for all units of its record.
@@ -48,49 +48,6 @@ impl<S: StreamServer> AnyStreamServer for ErasedServer<S> {
             prepared.0.downcast_ref::<S::Prepared>().ok_or(Misuse::ForeignValue("prepared query"))?;
         let mut out = Vec::with_capacity(S::UnitAnswer::size(params));
         S::unit(&self.server, prepared, unit)?.put(params, &mut out);
-        Ok(out)
-    }
-}
-
-/// Answers queries step by step. See [`StepServer`].
-pub trait AnySteps: Send + Sync {
-    /// See [`StepServer::ORDERS`].
-    fn orders(&self) -> &'static [&'static str];
-    /// Decodes and answers one query in one of the orders, and calls `done` with the name of each
-    /// step after it.
-    ///
-    /// # Errors
-    /// The errors of [`StepServer::answer_by_steps`]; [`crate::Error::Peer`] for bytes that are not
-    /// a query; [`crate::Misuse::ForeignValue`].
-    fn answer(
-        &self,
-        session: &AnySession,
-        query: &[u8],
-        order: &str,
-        done: &mut dyn FnMut(&'static str),
-    ) -> Result<Vec<u8>>;
-}
-
-pub(super) fn steps_view<S: StepServer>(open: &ErasedServer<S>) -> &dyn AnySteps {
-    open
-}
-
-impl<S: StepServer> AnySteps for ErasedServer<S> {
-    fn orders(&self) -> &'static [&'static str] {
-        S::ORDERS
-    }
-
-    fn answer(
-        &self,
-        session: &AnySession,
-        query: &[u8],
-        order: &str,
-        done: &mut dyn FnMut(&'static str),
-    ) -> Result<Vec<u8>> {
-        let (session, query) = self.decode(session, query)?;
-        let answer = S::answer_by_steps(&self.server, session, query, order, done)?;
-        let mut out = Vec::with_capacity(S::Answer::size(&self.params));
-        answer.put(&self.params, &mut out);
         Ok(out)
     }
 }

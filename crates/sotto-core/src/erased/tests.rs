@@ -5,8 +5,8 @@ mod batch;
 use super::*;
 use crate::{
     BatchScheme, Client, Costs, HintScheme, HintServer, Image, Misuse, PendingOf, Prepare, Record,
-    RecordChange, RecordIndex, RecordSource, Section, Security, Server, Sink, Stateful, StepServer,
-    StreamScheme, StreamServer, TableShape, UpdateImage,
+    RecordChange, RecordIndex, RecordSource, Section, Security, Server, Sink, Stateful, StreamScheme,
+    StreamServer, TableShape, UpdateImage,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -48,10 +48,10 @@ impl<const C: char> Scheme for Toy<C> {
     type Client = Nothing;
     type Server = Nothing;
     const CAPS: Caps<Self> = match C {
-        'a' => Caps::NONE.stream().steps().update_image(),
-        'b' => Caps::NONE.update_image().steps().stream(),
-        'c' => Caps::NONE.hint_server().steps().patch().update_image(),
-        'd' => Caps::NONE.update_image().patch().steps().hint_server(),
+        'a' => Caps::NONE.stream().update_image(),
+        'b' => Caps::NONE.update_image().stream(),
+        'c' => Caps::NONE.hint_server().patch().update_image(),
+        'd' => Caps::NONE.update_image().patch().hint_server(),
         'e' => Caps::NONE.state().hint_server(),
         'f' => Caps::NONE.hint_server().state(),
         'g' => Caps::NONE.stream().state(),
@@ -156,13 +156,6 @@ impl<const C: char> StreamServer for Toy<C> {
     }
 }
 
-impl<const C: char> StepServer for Toy<C> {
-    const ORDERS: &'static [&'static str] = &["one"];
-    fn answer_by_steps(_: &Nothing, (): &(), (): (), _: &str, _: &mut dyn FnMut(&'static str)) -> Result<()> {
-        Ok(())
-    }
-}
-
 impl<const C: char> Stateful for Toy<C> {
     fn save(_: &Nothing, _: &Nothing, _: &mut dyn Write) -> Result<()> {
         Ok(())
@@ -252,7 +245,6 @@ fn said<const C: char>() -> Vec<&'static str> {
         ("batch", entry.batch.is_some()),
         ("state", entry.state.is_some()),
         ("upkeep", entry.hint_server.is_some()),
-        ("steps", server.steps().is_some()),
     ];
     all.into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
 }
@@ -276,9 +268,9 @@ impl rand_core::TryCryptoRng for NoCoins {}
 
 #[test]
 fn capabilities_add_up_in_any_order() {
-    assert_eq!(said::<'a'>(), ["revise", "stream", "steps"]);
+    assert_eq!(said::<'a'>(), ["revise", "stream"]);
     assert_eq!(said::<'b'>(), said::<'a'>());
-    assert_eq!(said::<'c'>(), ["patch", "revise", "state", "upkeep", "steps"]);
+    assert_eq!(said::<'c'>(), ["patch", "revise", "state", "upkeep"]);
     assert_eq!(said::<'d'>(), said::<'c'>());
     assert_eq!(said::<'e'>(), ["state", "upkeep"]);
     assert_eq!(said::<'f'>(), said::<'e'>());

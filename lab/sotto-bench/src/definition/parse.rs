@@ -1,19 +1,25 @@
-//! From TOML text to a checked definition.
+//! From TOML text to a checked definition. Field types check themselves while they are read, so that
+//! the parser can point at the line.
 
-use super::fields::{Count, Digest, GoalName, MAX_LOOKUPS, MAX_THREADS, small};
-use super::scheme_lines::{self, LineText, SingleLine};
-use super::steps::{self, StepsText};
-use super::tree::{self, TreeText};
-use super::{Case, Content, Definition};
+use super::{Case, Content, Definition, Measure, ProofMethod, Steps, TreeCase};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
 use sotto_core::Goal;
+use sotto_tree::PerfectTree;
+use std::fmt;
 use toml::Spanned;
 
 /// Maximum bytes of a definition's table: 16 TiB. Beyond it products of sizes could overflow.
 const MAX_TABLE_BYTES: u64 = 1 << 44;
 /// Maximum number of lookups answered in one pass.
 const MAX_BATCH: u64 = 256;
+/// Maximum length of a line's name: the width of a report's first column.
+const MAX_NAME: usize = 28;
+/// Maximum number of repetitions of one batch size.
+const MAX_LOOKUPS: u64 = 10_000;
+/// Maximum number of threads of a case.
+const MAX_THREADS: u64 = 1024;
 
 /// The reason why a definition cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -116,10 +122,75 @@ impl Definition {
         let mut trees = Vec::with_capacity(read.tree.len());
         for case in read.tree {
             let start = case.span().start;
-            trees.push(tree::check(case.into_inner()).map_err(|why| at(start, why))?);
+            trees.push(check_tree(case.into_inner()).map_err(|why| at(start, why))?);
         }
         Ok(Definition { name: read.name, about: read.about, cases, trees })
     }
+}
+
+/// A `[[tree]]` as written in a definition.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TreeText {
+    arity: u16,
+    heights: Vec<u8>,
+    measure: Measure,
+    ways: Option<Vec<ProofMethod>>,
+    lines: Option<Vec<LineText>>,
+    threads: Option<Count>,
+    repeats: Option<Count>,
+    lookups_per_client: Option<Count>,
+    #[serde(default)]
+    full: bool,
+}
+
+/// A scheme, and the choice of its parameters: once in the case, or once in each line of a case
+/// that compares several.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LineText {
+    scheme: Option<String>,
+    name: Option<String>,
+    set: Option<String>,
+    goal: Option<GoalName>,
+    params: Map<String, Value>,
+}
+
+impl LineText {
+    /// The case of a line, with what all lines have in common.
+    fn case(self, common: &Case) -> Result<Case, String> {
+        let LineText { scheme, name, set, goal, params } = self;
+        if let Some(name) = &name
+            && (name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control))
+        {
+            return Err(format!("name is {name:?}, expected 1 to {MAX_NAME} printable characters"));
+        }
+        if set.is_some() && goal.is_some() {
+            return Err("give either set or goal".to_owned());
+        }
+        let scheme = scheme.ok_or("a line needs a scheme")?;
+        let goal = goal.map(|goal| goal.0).unwrap_or_default();
+        Ok(Case { scheme, name, set, goal, params, ..common.clone() })
+    }
+}
+
+/// The cases of a table: of the lines that are listed, or of the one that is written in the case.
+fn cases(inline: LineText, lines: Option<Vec<LineText>>, common: &Case) -> Result<Vec<Case>, String> {
+    let lines = match (inline, lines) {
+        (inline @ LineText { scheme: Some(_), .. }, None) => vec![inline],
+        (LineText { scheme: None, name: None, set: None, goal: None, params }, Some(lines))
+            if params.is_empty() && !lines.is_empty() =>
+        {
+            lines
+        }
+        _ => return Err("give either scheme (with name, set, goal, params), or a list of lines".to_owned()),
+    };
+    lines.into_iter().map(|line| line.case(common)).collect()
+}
+
+/// A number that is given, or its default.
+fn one(n: Option<Count>, default: u64, max: u64, name: &str) -> Result<usize, String> {
+    Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
 }
 
 fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
@@ -135,19 +206,9 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
     if batches.first() != Some(&1) || !batches.is_sorted_by(|a, b| a < b) {
         return Err("batch must start with 1, which others are compared with, and ascend".into());
     }
-    let one = |n: Option<Count>, default: u64, max, name| -> Result<usize, String> {
-        Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
-    };
-    let CaseText { scheme, name, set, goal, params, .. } = text;
-    let lines = scheme_lines::of(SingleLine { scheme, name, set, goal, params }, text.lines)?;
-    let case = Case {
+    let common = Case {
         turn,
         compare: text.compare,
-        name: None,
-        scheme: String::new(),
-        set: None,
-        goal: Goal::default(),
-        rows: text.rows.0,
         row_bits,
         threads: one(text.threads, 1, MAX_THREADS, "threads")?,
         batches,
@@ -155,28 +216,173 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         series: text.series.map(|n| one(Some(n), 1, MAX_LOOKUPS, "series")).transpose()?,
         lookups_per_client: text.lookups_per_client.map_or(1000, |n| n.0),
         content: text.content.unwrap_or(Content::Random),
-        params: Map::new(),
         rows_blake3: text.rows_blake3.map(|digest| digest.0),
         changes: text.changes.map(|n| n.0),
-        steps: text.steps.map(steps::check).transpose()?,
-        buckets: 1,
+        steps: text.steps.map(check_steps).transpose()?,
         break_even: text.break_even,
         sizes: text.sizes,
         full: text.full,
+        ..Case::plain("", text.rows.0, 0)
     };
-    if case.rows.checked_mul(row_bits).is_none_or(|bits| bits / 8 > MAX_TABLE_BYTES) {
+    if common.rows.checked_mul(row_bits).is_none_or(|bits| bits / 8 > MAX_TABLE_BYTES) {
         return Err(format!("the table has more than {MAX_TABLE_BYTES} bytes"));
     }
-    if case.changes.is_some_and(|changes| changes > case.stored_rows() / 2) {
+    if common.changes.is_some_and(|changes| changes > common.stored_rows() / 2) {
         return Err("changes is more than half of the rows".to_owned());
     }
-    let with = |line: scheme_lines::SchemeLine| Case {
-        scheme: line.scheme,
-        name: line.name,
-        set: line.set,
-        goal: line.goal,
-        params: line.params,
-        ..case.clone()
+    let CaseText { scheme, name, set, goal, params, lines, .. } = text;
+    cases(LineText { scheme, name, set, goal, params }, lines, &common)
+}
+
+fn check_tree(text: TreeText) -> Result<TreeCase, String> {
+    let shape = |height: &u8| PerfectTree::new(text.arity, *height).map_err(|why| why.to_string());
+    let shapes = text.heights.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
+    if shapes.is_empty() {
+        return Err("heights is empty".to_owned());
+    }
+    let methods = text.ways.unwrap_or_else(|| vec![ProofMethod::Colors, ProofMethod::Buckets]);
+    if methods.is_empty() || methods.len() > 2 || methods.first() == methods.get(1) {
+        return Err("ways must be \"colors\", \"buckets\", or both".to_owned());
+    }
+    if text.lines.is_some() && text.measure != Measure::Proofs {
+        return Err("lines apply to proofs only: omit them".to_owned());
+    }
+    let mut case = TreeCase {
+        shapes,
+        measure: text.measure,
+        methods,
+        lines: Vec::new(),
+        threads: one(text.threads, 1, MAX_THREADS, "threads")?,
+        repeats: one(text.repeats, 5, MAX_LOOKUPS, "repeats")?,
+        lookups_per_client: text.lookups_per_client.map_or(1000, |n| n.0),
+        full: text.full,
     };
-    Ok(lines.into_iter().map(with).collect())
+    if text.lines.is_some() {
+        case.lines = cases(LineText::default(), text.lines, &case.by(""))?;
+    }
+    Ok(case)
+}
+
+/// The steps as written in a definition.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepsText {
+    #[serde(default)]
+    orders: Vec<String>,
+    threads: Option<Vec<Threads>>,
+}
+
+/// A number of threads, or `"all"` that the machine has.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Threads {
+    All(All),
+    Some(Count),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum All {
+    All,
+}
+
+fn check_steps(text: StepsText) -> Result<Steps, String> {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let number = |threads: Threads| match threads {
+        Threads::All(All::All) => Ok(all),
+        Threads::Some(Count(n)) => usize::try_from(n)
+            .ok()
+            .filter(|_| n <= MAX_THREADS)
+            .ok_or_else(|| format!("threads of steps is {n}, at most {MAX_THREADS} is allowed")),
+    };
+    let threads = text.threads.map_or(Ok(vec![1]), |threads| threads.into_iter().map(number).collect());
+    let mut threads: Vec<usize> = threads?;
+    // A machine of one thread has no two lines to show.
+    threads.dedup();
+    if threads.is_empty() {
+        return Err("threads of steps is empty".to_owned());
+    }
+    Ok(Steps { orders: text.orders, threads })
+}
+
+/// A count of at least 1, written as a number or as a power: `1048576` or `"2^20"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count(u64);
+
+impl Count {
+    fn of(text: &str) -> Option<u64> {
+        let plain: String = text.chars().filter(|c| *c != '_').collect();
+        match plain.split_once('^') {
+            None => plain.parse().ok(),
+            Some((base, exponent)) => base.parse::<u64>().ok()?.checked_pow(exponent.parse().ok()?),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count of at least 1, such as 1000 or \"2^20\"")
+            }
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Count, E> {
+                match u64::try_from(n) {
+                    Ok(n) if n > 0 => Ok(Count(n)),
+                    _ => Err(E::custom(format!("expected a count of at least 1, got {n}"))),
+                }
+            }
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Count, E> {
+                if n > 0 { Ok(Count(n)) } else { Err(E::custom("expected a count of at least 1, got 0")) }
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
+                match Count::of(text) {
+                    Some(n) if n > 0 => Ok(Count(n)),
+                    _ => Err(E::custom(format!("expected a count such as 1000 or \"2^20\", got {text:?}"))),
+                }
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// The counts as numbers, unless one of them is larger than `max`.
+fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {
+    let fit = |n: Count| usize::try_from(n.0).ok().filter(|_| n.0 <= max);
+    counts
+        .into_iter()
+        .map(|n| fit(n).ok_or_else(|| format!("{name} is {}, at most {max} is allowed", n.0)))
+        .collect()
+}
+
+/// A BLAKE3 digest in lower-case hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Digest(String);
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if hex {
+            Ok(Digest(text))
+        } else {
+            Err(D::Error::custom("expected a digest of 64 lower-case hexadecimal digits"))
+        }
+    }
+}
+
+/// A goal by its name, such as `query-bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct GoalName(Goal);
+
+impl<'de> Deserialize<'de> for GoalName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let known = || Goal::ALL.map(Goal::name).join(", ");
+        let found = Goal::ALL.into_iter().find(|goal| goal.name() == text);
+        found
+            .map(GoalName)
+            .ok_or_else(|| D::Error::custom(format!("unknown goal {text:?}, expected one of {}", known())))
+    }
 }

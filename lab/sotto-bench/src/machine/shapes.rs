@@ -5,7 +5,7 @@
 //! loud, the processor's default stays where nothing is clearly faster.
 
 use super::MachineFacts;
-use crate::median::ms;
+use crate::timing::ms;
 use crate::{BenchError, Options};
 use serde::{Deserialize, Serialize};
 use sotto_math::machine::{all_shapes, choose_shape, default_shapes, processor, try_shape};

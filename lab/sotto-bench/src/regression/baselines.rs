@@ -4,10 +4,10 @@
 //! A change that makes something faster raises its figure here, and lowers those of ratios to it; a
 //! change that makes something slower on purpose explains it.
 
-use super::judge::BACKENDS;
-use super::memory::Kernel::{DefaultShape, Gather, Scan, Select, Tiles};
-use super::schemes::Figure::{self, Batching, OfRead, Times};
-use super::{cache_kernels, memory};
+use super::BACKENDS;
+use super::Figure::{self, Batching, OfRead, Times};
+use super::kernels::Kernel::{DefaultShape, Gather, Scan, Select, Tiles};
+use super::kernels::{CachedKernel, Kernel};
 
 /// The machine of the expected values.
 pub(super) const MEASURED_ON: &str = "AMD EPYC guest, Zen 4 (family 25 model 17), one thread";
@@ -24,14 +24,14 @@ pub(super) struct Ratio {
 /// The measured quantity of a ratio.
 pub(super) enum Probe {
     /// A kernel over memory.
-    Memory(memory::Kernel),
+    Memory(Kernel),
     /// A kernel in the caches.
-    Cached(cache_kernels::Kernel),
+    Cached(CachedKernel),
     /// A whole scheme.
     Scheme(Figure),
 }
 
-const fn memory(name: &'static str, kernel: memory::Kernel, expected: [f64; BACKENDS.len()]) -> Ratio {
+const fn memory(name: &'static str, kernel: Kernel, expected: [f64; BACKENDS.len()]) -> Ratio {
     Ratio { name, against: "a plain read", probe: Probe::Memory(kernel), expected }
 }
 
@@ -39,7 +39,7 @@ const fn shape(name: &'static str, kernel: &'static str, expected: [f64; BACKEND
     Ratio { name, against: "the best of its shapes", probe: Probe::Memory(DefaultShape { kernel }), expected }
 }
 
-const fn cached(name: &'static str, kernel: cache_kernels::Kernel, expected: [f64; BACKENDS.len()]) -> Ratio {
+const fn cached(name: &'static str, kernel: CachedKernel, expected: [f64; BACKENDS.len()]) -> Ratio {
     Ratio { name, against: "a read in the cache", probe: Probe::Cached(kernel), expected }
 }
 
@@ -69,17 +69,17 @@ pub(super) const RATIOS: &[Ratio] = &[
     shape("default shape of scan", "scan", [1.0, 0.99]),
     shape("default shape of tiles", "tiles", [1.0, 1.0]),
     shape("default shape of select", "select", [1.0, 1.0]),
-    cached("transform of 2048", cache_kernels::Kernel::Forward { n: 2048 }, [0.03, 0.02]),
-    cached("transform of 4096", cache_kernels::Kernel::Forward { n: 4096 }, [0.028, 0.019]),
-    cached("transform of 4096, back", cache_kernels::Kernel::Inverse { n: 4096 }, [0.029, 0.02]),
+    cached("transform of 2048", CachedKernel::Forward { n: 2048 }, [0.03, 0.02]),
+    cached("transform of 4096", CachedKernel::Forward { n: 4096 }, [0.028, 0.019]),
+    cached("transform of 4096, back", CachedKernel::Inverse { n: 4096 }, [0.029, 0.02]),
     Ratio {
         name: "transform of 8191",
         against: "that of 16384",
-        probe: Probe::Cached(cache_kernels::Kernel::Rader),
+        probe: Probe::Cached(CachedKernel::Rader),
         expected: [0.56, 0.58],
     },
-    cached("AES of a counter", cache_kernels::Kernel::Aes, [0.11, 0.046]),
-    cached("AES, a level of a tree", cache_kernels::Kernel::Double, [0.11, 0.045]),
+    cached("AES of a counter", CachedKernel::Aes, [0.11, 0.046]),
+    cached("AES, a level of a tree", CachedKernel::Double, [0.11, 0.045]),
     scheme("SimplePIR, 64 MiB", "a plain read", OfRead("simplepir"), [0.89, 0.22]),
     scheme("SimplePIR, 4 at once", "one at a time", Batching("simplepir"), [1.73, 1.91]),
     scheme("FSpiral, 64 MiB", "SimplePIR", Times("simplepir", "fspiral"), [0.079, 0.21]),
@@ -93,7 +93,7 @@ pub(super) const RATIOS: &[Ratio] = &[
 mod tests {
     use super::*;
     use crate::load;
-    use crate::regression::schemes::DEFINITION;
+    use crate::regression::DEFINITION;
     use std::collections::HashSet;
 
     #[test]

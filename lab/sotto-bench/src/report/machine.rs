@@ -1,71 +1,42 @@
 //! The machine probe, for people and as JSON.
 
-use super::format::{bytes, digits, percent};
+use super::format::digits;
+use super::grid::{Sheet, blank};
 use crate::machine::MachineReport;
-use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, Table};
+
+const READS: Sheet = Sheet {
+    title: "",
+    columns: "read = what | buffer = buffer_bytes | pages = pages | threads = threads_count | \
+              GB/s = read_gb_per_s | best GB/s = best_gb_per_s",
+    note: "Median and best of plain sequential reads; GB are 10^9 bytes.",
+};
+
+const SCANS: Sheet = Sheet {
+    title: "",
+    columns: "scan = what | queries = queries_count | buffer = buffer_bytes | GB/s = scan_gb_per_s | \
+              of read = of_read_ratio as percent | aggregate GB/s = scan_gb_per_s * queries_count",
+    note: "\
+The kernels that answer queries, on one thread: byte matrix times query words. of read: over a plain
+read of the same bytes, in turns.",
+};
 
 impl MachineReport {
     /// A table for people.
     pub fn table(&self) -> String {
-        let mut table = Table::new();
-        table.load_style(ASCII_MARKDOWN).set_header([
-            "read",
-            "buffer",
-            "pages",
-            "threads",
-            "GB/s",
-            "best GB/s",
-        ]);
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        for read in &self.reads {
-            table.add_row([
-                read.what.to_owned(),
-                bytes(read.buffer_bytes),
-                read.pages.clone().unwrap_or_else(|| "-".to_owned()),
-                read.threads_count.to_string(),
-                digits(read.read_gb_per_s),
-                digits(read.best_gb_per_s),
-            ]);
-        }
-        let mut scans = Table::new();
-        scans.load_style(ASCII_MARKDOWN).set_header([
-            "scan",
-            "queries",
-            "buffer",
-            "GB/s",
-            "of read",
-            "aggregate GB/s",
-        ]);
-        for column in scans.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        for scan in &self.scans {
-            scans.add_row([
-                scan.what.clone(),
-                scan.queries_count.to_string(),
-                bytes(scan.buffer_bytes),
-                digits(scan.scan_gb_per_s),
-                percent(scan.of_read_ratio),
-                digits(scan.scan_gb_per_s * scan.queries_count as f64),
-            ]);
-        }
-        let mut shapes = Table::new();
-        shapes.load_style(ASCII_MARKDOWN).set_header(["kernel", "shape", "default", "ms of each shape"]);
+        let mut shapes = blank(4, ["kernel", "shape", "default", "ms of each shape"]);
         for kernel in &self.shapes.kernels {
             let tried = kernel.tried.iter().map(|trial| format!("{} {}", trial.shape, digits(trial.best_ms)));
             let tried = tried.collect::<Vec<_>>().join(", ");
             shapes.add_row([kernel.kernel.clone(), kernel.shape.clone(), kernel.default.clone(), tried]);
         }
+        let (reads, scans) = (READS.plain(1, &self.reads), SCANS.plain(1, &self.scans));
         format!(
-            "{}\n\n{table}\n\nMedian and best of plain sequential reads; GB are 10^9 bytes.\n\n{scans}\n\n\
-             The kernels that answer queries, on one thread: byte matrix times query words. of read: over a plain\n\
-             read of the same bytes, in turns.\n\n{shapes}\n\n\
+            "{}\n\n{reads}\n\n{}\n\n{scans}\n\n{}\n\n{shapes}\n\n\
              How each kernel goes through memory: all shapes give the same bytes. default: {}. `SOTTO_SHAPES`\n\
              pins others: {}. Measured in {} ms.\n",
             self.machine.line(),
+            READS.note,
+            SCANS.note,
             self.shapes.default_of(),
             self.shapes.pin(),
             digits(self.shapes.took_ms),

@@ -1,5 +1,6 @@
 //! Trees of hashes: the results of a run, beside published figures.
 
+use super::PublishedTree;
 use serde::{Deserialize, Serialize};
 use sotto_tree::PerfectTree;
 
@@ -123,23 +124,6 @@ pub struct TreeFigures {
     pub down_bytes: Option<u64>,
 }
 
-/// A published line about one tree.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PublishedTree {
-    /// The tree of the line.
-    pub tree: Tree,
-    /// The line's name in its source.
-    pub line: String,
-    /// The published figures; fields that the source does not give are absent, never estimated.
-    pub figures: TreeFigures,
-    /// The machine of the measurement.
-    pub machine: String,
-    /// Threads of the server.
-    pub threads_count: u64,
-    /// The publication that has the figures.
-    pub source: String,
-}
-
 /// A line that did not run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TreeSkipped {
@@ -162,83 +146,3 @@ impl Trees {
         }
     }
 }
-
-/// A question, and the figure that answers it.
-pub(super) struct Question {
-    /// The title as a heading.
-    pub(super) title: &'static str,
-    /// The meaning of the figure, in lines of the report.
-    pub(super) note: &'static str,
-    pub(super) of: fn(&TreeFigures) -> Option<f64>,
-    /// Whether the figure is in bytes; otherwise it is in milliseconds.
-    pub(super) bytes: bool,
-}
-
-fn sum(a: Option<u64>, b: Option<u64>) -> Option<f64> {
-    Some((a? + b?) as f64)
-}
-
-/// The questions, in the order of the paper's tables.
-pub(super) const QUESTIONS: &[Question] = &[
-    Question {
-        title: "setup",
-        note: "The places of all nodes of the tree as a table, which sotto does not need. On one thread.",
-        of: |f| f.setup_ms,
-        bytes: false,
-    },
-    Question {
-        title: "setup, without that table",
-        note: "The coloring, or the permutations of a batch code, which is all that publishers and clients need.",
-        of: |f| f.made_ms,
-        bytes: false,
-    },
-    Question {
-        title: "indexing",
-        note: "The places of the rows of one proof, computed in steps that do not depend on the leaf. On one thread.",
-        of: |f| f.index_ms,
-        bytes: false,
-    },
-    Question {
-        title: "indexing, if the leaf is public",
-        note: "The places of the rows of one proof, computed in steps that depend on the leaf, as in the \
-               published programs.",
-        of: |f| f.known_index_ms,
-        bytes: false,
-    },
-    Question {
-        title: "query generation",
-        note: "The client, for a proof: indexing, and the queries to all tables.",
-        of: |f| f.query_ms,
-        bytes: false,
-    },
-    Question {
-        title: "answer extraction",
-        note: "The client, for a proof: recovering the rows of all tables, and assembling the proof.",
-        of: |f| f.extract_ms,
-        bytes: false,
-    },
-    Question {
-        title: "server time, slowest table",
-        note: "The time of a proof if every table has a machine of its own.",
-        of: |f| f.max_server_ms,
-        bytes: false,
-    },
-    Question {
-        title: "server time, all tables",
-        note: "The time of a proof on one machine.",
-        of: |f| f.total_server_ms,
-        bytes: false,
-    },
-    Question {
-        title: "communication",
-        note: "Queries and answers of a proof, both ways, HTTP framing excluded.",
-        of: |f| sum(f.up_bytes, f.down_bytes),
-        bytes: true,
-    },
-    Question {
-        title: "before the first proof",
-        note: "Artifacts and keys of all tables: once per epoch, or per session.",
-        of: |f| f.once_bytes.map(|n| n as f64),
-        bytes: true,
-    },
-];

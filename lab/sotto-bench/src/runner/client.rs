@@ -1,12 +1,11 @@
-//! One client that queries one server; every answer is compared with the truth.
-
-mod fetch;
+//! One client that queries one server: in passes, as a batch query, step by step, and from the parts
+//! of a table. Every answer is compared with the truth.
 
 use crate::error::BenchError;
-use crate::machine::{Clock, Reader};
-use crate::median::{Samples, ms};
+use crate::machine::Reader;
 use crate::plan::PreparedCase;
 use crate::report::HintServerCost;
+use crate::timing::{Clock, Samples, ms};
 use sotto_core::{
     AnyClient, AnyPending, AnyServer, AnySession, Budget, CryptoRng, Error, ExpectOrDefault, Image, Misuse,
     Section,
@@ -66,16 +65,15 @@ impl<'a> BenchClient<'a> {
         reader: &'a Reader,
         truth: &'a dyn Fn(u64) -> Vec<u8>,
     ) -> Result<Self, BenchError> {
-        let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
         let start = Instant::now();
         let (mut client, absorbing) =
-            reader.install(|| prepare(plan, image)).map_err(|why| fail("preparing a client", why))?;
+            reader.install(|| prepare(plan, image)).map_err(plan.failed("preparing a client"))?;
         let keys = client.keys();
         let prepared = start.elapsed();
-        let hints = refill_hints(server, client.as_mut(), reader).map_err(|why| fail("making hints", why))?;
+        let hints = refill_hints(server, client.as_mut(), reader).map_err(plan.failed("making hints"))?;
         let prepared = prepared + hints.as_ref().map_or(Duration::ZERO, |(_, client_time)| *client_time);
         let start = Instant::now();
-        let session = server.admit(&keys).map_err(|why| fail("admitting keys", why))?;
+        let session = server.admit(&keys).map_err(plan.failed("admitting keys"))?;
         let admitted = start.elapsed();
         let keys_bytes = (keys.len() * plan.entry.query_servers) as u64;
         Ok(BenchClient {
@@ -202,4 +200,132 @@ fn prepare(plan: &PreparedCase<'_>, image: &dyn Image) -> sotto_core::Result<(Bo
     }
     let absorbing = start.elapsed();
     Ok((prepare.finish()?, absorbing))
+}
+
+/// Rows that were recovered right, and their times.
+#[derive(Default)]
+pub(super) struct TimedRows {
+    /// The rows in the order of the request.
+    pub(super) rows: Vec<Vec<u8>>,
+    /// Time in which the client made the queries.
+    pub(super) query: Duration,
+    /// The server's pass.
+    pub(super) server: Duration,
+    /// Time in which the client read the answers.
+    pub(super) recover: Duration,
+}
+
+impl BenchClient<'_> {
+    /// Queries `rows`, answers them in one pass, and checks them. Returns the server's time.
+    pub(super) fn pass(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
+        Ok(self.fetch(rows, rng)?.server)
+    }
+
+    /// Queries `rows`, answers them in one pass, and returns them with their times.
+    pub(super) fn fetch(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<TimedRows, BenchError> {
+        let plan = self.plan;
+        let mut fetched = TimedRows::default();
+        let mut lookups = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (lookup, took) = self.query(*row, rng).map_err(plan.failed("making a query"))?;
+            fetched.query += took;
+            lookups.push(lookup);
+        }
+        // Servers work at the same time, on machines of their own; here the slower one counts.
+        let mut answers: Vec<Vec<Vec<Vec<u8>>>> =
+            lookups.iter().map(|lookup| vec![Vec::new(); lookup.pending.len()]).collect();
+        for server in 0..self.plan.entry.query_servers {
+            let queries: Vec<(&AnySession, &[u8])> = lookups
+                .iter()
+                .flat_map(|lookup| &lookup.queries)
+                .filter_map(|to_servers| to_servers.get(server))
+                .map(|query| (&self.session, query.as_slice()))
+                .collect();
+            let (served, elapsed) = self.reader.install(|| {
+                let start = self.clock.start();
+                let served = self.server.answer_many(&queries);
+                (served, start.elapsed())
+            });
+            fetched.server = fetched.server.max(elapsed);
+            for (place, answer) in answers.iter_mut().flatten().zip(served) {
+                place.push(answer.map_err(plan.failed("answering"))?);
+            }
+        }
+        for (lookup, answers) in lookups.into_iter().zip(answers) {
+            let (row, took) = self.check(lookup, &answers)?;
+            fetched.recover += took;
+            fetched.rows.push(row);
+        }
+        Ok(fetched)
+    }
+
+    /// Fetches rows of different buckets, one of each and in their order, by one query, and checks
+    /// them.
+    pub(super) fn fetch_batch(
+        &mut self,
+        rows: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<TimedRows, BenchError> {
+        let plan = self.plan;
+        let bucket_records = self.plan.report.records / rows.len().max(1) as u64;
+        let in_bucket = |(bucket, row): (u64, &u64)| {
+            let record = self.plan.packing.records_of(*row).first().map_or(0, |record| record.0);
+            record.saturating_sub(bucket * bucket_records)
+        };
+        let in_buckets: Vec<u64> = (0..).zip(rows).map(in_bucket).collect();
+        let no_batches =
+            || plan.failed("making a query")(Misuse::Rule("the scheme has batch queries").into());
+        let start = Instant::now();
+        let batch = self.client.batch().ok_or_else(no_batches)?;
+        let (queries, pending) =
+            batch.query_buckets(&in_buckets, rng).map_err(plan.failed("making a query"))?;
+        let query = start.elapsed();
+        let mut server = Duration::ZERO;
+        let mut answers = Vec::with_capacity(queries.len());
+        for query in &queries {
+            let (served, elapsed) = self.reader.install(|| {
+                let start = Instant::now();
+                (self.server.answer_many(&[(&self.session, query.as_slice())]), start.elapsed())
+            });
+            server = server.max(elapsed);
+            for answer in served {
+                answers.push(answer.map_err(plan.failed("answering"))?);
+            }
+        }
+        self.totals.up = queries.iter().map(|query| query.len() as u64).sum();
+        self.totals.down = answers.iter().map(|answer| answer.len() as u64).sum();
+        let start = Instant::now();
+        let batch = self.client.batch().ok_or_else(no_batches)?;
+        let records = batch.recover_buckets(pending, &answers).map_err(plan.failed("recovering a record"))?;
+        let mut fetched = Vec::with_capacity(rows.len());
+        for (row, record) in rows.iter().zip(records) {
+            let wrong = |why: String| BenchError::WrongAnswer { case: plan.label.clone(), row: *row, why };
+            let got = self.plan.packing.extract(*row, &[record]).map_err(|why| wrong(why.to_string()))?;
+            if got != (self.truth)(*row) {
+                return Err(wrong("its bytes differ".to_owned()));
+            }
+            self.totals.checked += 1;
+            fetched.push(got);
+        }
+        let recover = start.elapsed();
+        self.totals.query.push(query);
+        self.totals.recover.push(recover);
+        Ok(TimedRows { rows: fetched, query, server, recover })
+    }
+
+    /// Fetches one row, whose queries `answer` answers, and checks it.
+    pub(super) fn fetch_answered(
+        &mut self,
+        row: u64,
+        answer: &mut dyn FnMut(&AnySession, &[u8]) -> Result<Vec<u8>, Error>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), BenchError> {
+        let plan = self.plan;
+        let (lookup, _) = self.query(row, rng).map_err(plan.failed("making a query"))?;
+        let mut of_server = |query: &Vec<u8>| answer(&self.session, query);
+        let mut of_record = |to_servers: &Vec<Vec<u8>>| to_servers.iter().map(&mut of_server).collect();
+        let answers: Result<Vec<Vec<Vec<u8>>>, Error> = lookup.queries.iter().map(&mut of_record).collect();
+        self.check(lookup, &answers.map_err(plan.failed("answering"))?)?;
+        Ok(())
+    }
 }

@@ -1,21 +1,24 @@
 //! Queries and answers, timed. Server passes take turns with plain reads, so that both meet the
 //! same neighbors on a shared machine; and so do the lines of a case, for the same reason.
 
-use super::client::BenchClient;
-use super::resident::ResidentServer;
-use super::{BenchLine, baseline};
-use super::{series, steps};
 use crate::error::BenchError;
 use crate::machine::{PeakMemory, Reader, touched};
-use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::PreparedCase;
-use crate::report::{Batch, ClientSetup, MeasuredCase, OfflineCost, SeriesReport, StepReport, Traffic};
-use sotto_core::CryptoRng;
-use sotto_db::CopyBudget;
+use crate::report;
+use crate::report::{
+    Baseline, Batch, ClientSetup, MeasuredCase, OfflineCost, SeriesReport, StepReport, Traffic,
+};
+use crate::runner::client::BenchClient;
+use crate::runner::{BenchLine, steps};
+use crate::timing::{Samples, ms};
+use sotto_core::{AnyServer, CryptoRng, Image};
+use sotto_db::{CopyBudget, ImageFile, Residency, ResidentImage};
 use sotto_pages::{memory, pages_of};
+use std::hint::black_box;
+use std::io::Write;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Measures the lines of a case online.
 pub(super) fn measure(
@@ -51,9 +54,9 @@ pub(super) fn measure(
     for &batch in &first.plan.case.batches {
         turns(&mut runs, batch, &reader, &memory, watcher, &mut rng)?;
     }
-    for run in &mut runs {
-        run.series = series::measure(run.plan, &mut run.client, watcher, &mut rng)?;
-        run.steps = steps::measure(run.plan, &mut run.client, watcher, &mut rng)?;
+    for (run, opened) in runs.iter_mut().zip(&opened) {
+        run.series = series(run.plan, &mut run.client, watcher, &mut rng)?;
+        run.steps = steps::measure(run.plan, opened.held.image.clone(), &mut run.client, watcher, &mut rng)?;
     }
     let mut measured = Vec::with_capacity(lines.len());
     for ((line, opened), run) in lines.iter().zip(&opened).zip(runs) {
@@ -230,7 +233,7 @@ impl LineRun<'_> {
             security_model: plan.report.security.model.clone(),
             failure_log2: plan.packing.failure_log2(plan.report.failure_log2),
             checked_answers_count: totals.checked,
-            baselines: baseline::of(plan, table, reader, plan.lookups, rng),
+            baselines: baselines(plan, table, reader, plan.lookups, rng),
             series,
             steps,
             break_even: break_even.filter(|_| plan.case.break_even),
@@ -239,4 +242,174 @@ impl LineRun<'_> {
             update: None,
         }
     }
+}
+
+/// A server, and the image it answers from.
+pub(super) struct ResidentServer {
+    pub(super) image: Arc<ResidentImage>,
+    pub(super) server: Box<dyn AnyServer>,
+    /// Time in which the scheme opened the image.
+    pub(super) opening: Duration,
+}
+
+impl ResidentServer {
+    /// Reads the image once, as a server that compares it with its digests does, and opens it.
+    pub(super) fn open(
+        plan: &PreparedCase<'_>,
+        file: &Arc<ImageFile>,
+        copies: &Arc<CopyBudget>,
+        reader: &Reader,
+    ) -> Result<Self, BenchError> {
+        let image = ResidentImage::of(file.clone(), Residency::Auto, copies);
+        reader.pass(scanned(file, image.as_ref()));
+        image.decide_placement()?;
+        let start = Instant::now();
+        let server = (plan.entry.server.open)(&plan.params, image.clone()).map_err(plan.failed("opening"))?;
+        Ok(ResidentServer { image, server, opening: start.elapsed() })
+    }
+
+    /// The bytes that answers are made from.
+    pub(super) fn table(&self) -> &[u8] {
+        scanned(self.image.file(), self.image.as_ref())
+    }
+
+    /// The placement of the table, for the report.
+    pub(super) fn figures(&self) -> Option<report::TablePlacement> {
+        self.image.residence().map(|residence| report::TablePlacement {
+            held_bytes: residence.bytes,
+            place: if residence.is_copy { "memory" } else { "file" },
+            pages: residence.kind().map(|kind| kind.to_string()),
+            huge_ratio: residence.huge_share,
+            why: residence.why.to_string(),
+        })
+    }
+}
+
+fn scanned<'a>(file: &ImageFile, image: &'a dyn Image) -> &'a [u8] {
+    file.answered_from().and_then(|section| image.section(section)).unwrap_or_default()
+}
+
+/// Makes consecutive lookups, if the definition asks for them. No other bytes are read in between,
+/// so the caches of client and server are as if they did nothing else; every lookup is of a new
+/// random row and makes a new query.
+fn series(
+    plan: &PreparedCase<'_>,
+    client: &mut BenchClient<'_>,
+    watcher: Watcher<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<SeriesReport>, BenchError> {
+    let Some(lookups) = plan.case.series else { return Ok(None) };
+    // The batches before were timed with caches that plain reads had emptied.
+    client.totals.query = Samples::default();
+    client.totals.recover = Samples::default();
+    let mut server = Samples::default();
+    for done in 0..lookups {
+        if done % 64 == 0 {
+            let (done, total) = (done as u64, lookups as u64);
+            watcher(Progress { case: &plan.label, step: "consecutive lookups", done, total });
+        }
+        let row = rng.next_u64() % plan.packing.rows();
+        server.push(client.pass(&[row], rng)?);
+    }
+    let (query_ms, recover_ms) = (ms(client.totals.query.median()), ms(client.totals.recover.median()));
+    let server_ms = ms(server.median());
+    let costs = &plan.report.costs;
+    let supplied = client.hint_server.clone();
+    let prepare_ms = ms(client.prepared);
+    let prepare_bytes =
+        costs.artifact_bytes + client.keys_bytes + supplied.as_ref().map_or(0, |supplied| supplied.bytes());
+    let budget_count = costs.budget;
+    let share = |whole: f64| (budget_count > 0).then(|| whole / budget_count as f64);
+    let offline_ms = prepare_ms + supplied.as_ref().map_or(0.0, |supplied| supplied.server_ms);
+    let online_ms = query_ms + server_ms + recover_ms;
+    Ok(Some(SeriesReport {
+        lookups_count: lookups,
+        query_ms,
+        server_ms,
+        recover_ms,
+        online_ms,
+        budget_count,
+        state_bytes: state_bytes(client, plan)?,
+        prepare_ms,
+        prepare_bytes,
+        supplied,
+        amortized_ms: share(offline_ms).map(|share| share + online_ms),
+        amortized_bytes: share(prepare_bytes as f64)
+            .map(|share| share + (client.totals.up + client.totals.down) as f64),
+    }))
+}
+
+/// Bytes of the client's data: its state as written, or the artifacts that it has to hold.
+fn state_bytes(client: &mut BenchClient<'_>, plan: &PreparedCase<'_>) -> Result<u64, BenchError> {
+    let Some(state) = client.client().state() else { return Ok(plan.report.costs.artifact_bytes) };
+    let mut count = ByteCount(0);
+    state.save(&mut count).map_err(plan.failed("saving a client"))?;
+    Ok(count.0)
+}
+
+/// A writer that counts its bytes.
+struct ByteCount(u64);
+
+impl Write for ByteCount {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Plain lookups timed together: one alone is too short for the clock.
+const PLAIN_LOOKUPS: usize = 1000;
+
+/// The costs of downloading everything, and of a lookup in the clear.
+fn baselines(
+    plan: &PreparedCase<'_>,
+    image: &[u8],
+    reader: &Reader,
+    repeats: usize,
+    rng: &mut dyn CryptoRng,
+) -> Vec<Baseline> {
+    let table_bytes = plan.table.table_bytes;
+    let row_bytes = plan.case.stored_row_bytes();
+    vec![
+        Baseline {
+            name: "download the table",
+            private: true,
+            server_ms: read_once(image, table_bytes, reader, repeats),
+            traffic: Traffic::new(table_bytes, 0, 0, 0),
+        },
+        Baseline {
+            name: "plaintext query",
+            private: false,
+            server_ms: look_up(image, row_bytes as usize, rng),
+            traffic: Traffic::new(0, 0, 8, row_bytes),
+        },
+    ]
+}
+
+/// The server's part in a download: reading the table's bytes once.
+fn read_once(image: &[u8], table_bytes: u64, reader: &Reader, repeats: usize) -> f64 {
+    let table = image.get(..table_bytes as usize).unwrap_or(image);
+    let mut samples = Samples::default();
+    (0..repeats.max(1)).for_each(|_| samples.push(reader.pass(table)));
+    ms(samples.median())
+}
+
+/// A plain server's part: copying a row from a random place of a table of this size.
+fn look_up(image: &[u8], row_bytes: usize, rng: &mut dyn CryptoRng) -> f64 {
+    let starts = image.len().saturating_sub(row_bytes).max(1) as u64;
+    let places: Vec<usize> = (0..PLAIN_LOOKUPS).map(|_| (rng.next_u64() % starts) as usize).collect();
+    let mut row = vec![0; row_bytes];
+    let start = Instant::now();
+    for place in places {
+        if let Some(from) = image.get(place..place.saturating_add(row_bytes)) {
+            row.copy_from_slice(from);
+        }
+        black_box(&row);
+    }
+    let all: Duration = start.elapsed();
+    ms(all) / PLAIN_LOOKUPS as f64
 }

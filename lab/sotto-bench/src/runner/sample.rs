@@ -2,20 +2,23 @@
 //! lookup, of lookups that share a pass, with all threads, and of the table in parts. Every answer
 //! is checked.
 
-use super::client::BenchClient;
-use super::offline;
-use super::parts;
-use super::resident::ResidentServer;
 use crate::content::GeneratedRows;
 use crate::definition::Case;
 use crate::error::BenchError;
-use crate::machine::{Clock, Reader};
-use crate::median::{Samples, ns};
+use crate::machine::Reader;
 use crate::options::{Options, Watcher};
 use crate::plan::{CasePlan, PreparedCase};
-use sotto_core::{CryptoRng, SchemeEntry};
+use crate::runner::client::BenchClient;
+use crate::runner::encode;
+use crate::runner::online::ResidentServer;
+use crate::timing::{Clock, Samples, ns};
+use sotto_core::{AnySession, CryptoRng, ExpectOrDefault, Image, PartIndex, SchemeEntry, Section};
 use sotto_db::CopyBudget;
+use sotto_pages::HugeBuffer;
 use sotto_plan::CalibrationSample;
+use sotto_plan::calibration::PartSample;
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Number of lookups that share a pass: the default of a server.
@@ -34,16 +37,13 @@ pub(crate) fn sample(
     watcher: Watcher<'_>,
 ) -> Result<Option<CalibrationSample>, BenchError> {
     let CasePlan::Plan(plan) = PreparedCase::of(case, schemes, options)? else { return Ok(None) };
-    let folder = match &options.scratch {
-        Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
-        None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
-    };
+    let folder = options.folder()?;
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let source = GeneratedRows::new(case);
     let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
     let start = Instant::now();
     let encoded =
-        offline::encode(&PreparedCase { threads, ..(*plan).clone() }, &source, folder.path(), watcher)?;
+        encode::encode(&PreparedCase { threads, ..(*plan).clone() }, &source, folder.path(), watcher)?;
     let encode = start.elapsed();
     let one = Reader::new(1)?;
     let held = ResidentServer::open(&plan, &encoded.image, &CopyBudget::new(None), &one)?;
@@ -54,7 +54,7 @@ pub(crate) fn sample(
     let alone = shortest(&mut client, 1, &plan, &mut rng)?;
     let pass = shortest(&mut client, TOGETHER, &plan, &mut rng)?;
     let client_ns = ns(client.totals.query.min() + client.totals.recover.min());
-    let parts = parts::sample(&plan, held.image.as_ref(), &mut client, &mut rng)?;
+    let parts = sample_parts(&plan, held.image.as_ref(), &one, &mut client, &mut rng)?;
     let together = if threads == 1 {
         alone
     } else {
@@ -99,4 +99,89 @@ fn shortest(
         }
     }
     Ok(times.min())
+}
+
+/// Number of parts of the table.
+const PARTS: u32 = 4;
+
+/// Number of repetitions; the shortest time counts.
+const TURNS: usize = 3;
+
+/// One section of an image, in memory.
+struct SectionImage {
+    section: Section,
+    bytes: HugeBuffer,
+    len: usize,
+}
+
+impl Image for SectionImage {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        if section == self.section { self.bytes.get(..self.len) } else { None }
+    }
+}
+
+/// Measures the parts of a table; `None` if the scheme has none, or the table is too small for this
+/// number.
+fn sample_parts(
+    plan: &PreparedCase<'_>,
+    image: &dyn Image,
+    reader: &Reader,
+    client: &mut BenchClient<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<PartSample>, BenchError> {
+    let Some(entry) = plan.entry.server.parts else { return Ok(None) };
+    if (entry.max_parts)(&plan.params).map_err(plan.failed("counting parts"))? < PARTS {
+        return Ok(None);
+    }
+    let Some(whole) = image.section(entry.section) else { return Ok(None) };
+    let mut servers = Vec::new();
+    for cut in PartIndex::all(PARTS) {
+        let ranges = (entry.ranges)(&plan.params, cut).map_err(plan.failed("cutting"))?;
+        let part = part(entry.section, whole, ranges)?;
+        let server = (entry.open)(&plan.params, cut, Arc::new(part));
+        servers.push(server.map_err(plan.failed("opening a part"))?);
+    }
+    let join = (entry.join)(&plan.params, PARTS).map_err(plan.failed("joining parts"))?;
+    let partial_bytes = servers.iter().map(|server| server.answer_bytes() as u64).max().unwrap_or_default();
+    let (mut partials, mut joins) = (Samples::default(), Samples::default());
+    for _ in 0..TURNS {
+        let row = rng.next_u64() % plan.packing.rows();
+        // The time of one part's partial answers, and that of joining, for one server.
+        let (mut partial_time, mut joining) = (Duration::ZERO, Duration::ZERO);
+        let mut answer = |session: &AnySession, query: &[u8]| {
+            let mut partials = Vec::with_capacity(servers.len());
+            let start = Clock::Processor.start();
+            for part in &servers {
+                for partial in reader.install(|| part.answer_many(&[(session, query)])) {
+                    partials.push(partial?);
+                }
+            }
+            partial_time += start.elapsed() / PARTS;
+            let start = Clock::Processor.start();
+            let answer = reader.install(|| join.join(session, query, &partials))?;
+            joining += start.elapsed();
+            Ok(answer)
+        };
+        client.fetch_answered(row, &mut answer, rng)?;
+        let query_servers = plan.entry.query_servers.max(1) as u32;
+        partials.push(partial_time / query_servers);
+        joins.push(joining / query_servers);
+    }
+    let (partial_ns, join_ns) = (ns(partials.min()), ns(joins.min()));
+    let answer_bytes = plan.report.costs.answer_bytes;
+    Ok(Some(PartSample { parts: PARTS, partial_ns, join_ns, partial_bytes, answer_bytes }))
+}
+
+/// The bytes of a part, one after the other.
+fn part(section: Section, whole: &[u8], ranges: Vec<Range<u64>>) -> Result<SectionImage, BenchError> {
+    let ranges = || ranges.iter().map(|range| range.start as usize..range.end as usize);
+    let len = ranges().map(|range| range.len()).sum();
+    let mut bytes = HugeBuffer::zeroed(len)?;
+    let mut rest = bytes.get_mut(..len).unwrap_or_default();
+    for range in ranges() {
+        let (to, more) = std::mem::take(&mut rest).split_at_mut(range.len());
+        to.copy_from_slice(whole.get(range).expect_or_default("a part's bytes are the section's"));
+        rest = more;
+    }
+    Ok(SectionImage { section, bytes, len })
 }

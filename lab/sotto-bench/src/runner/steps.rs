@@ -1,18 +1,56 @@
-//! Lookups step by step. The server reports when a step is done, and the clock is here.
+//! Lookups step by step. The server reports when a step is done, and the clock is here. One scheme
+//! has steps and orders of them that are worth comparing: BGV-PIR.
 
 use super::client::BenchClient;
+use super::encode::StepTimer;
 use crate::error::BenchError;
 use crate::machine::Reader;
-use crate::median::{Samples, ms};
 use crate::options::{Progress, Watcher};
 use crate::plan::PreparedCase;
 use crate::report::{Step, StepReport};
-use sotto_core::CryptoRng;
+use crate::timing::{Samples, ms};
+use bgvpir::BgvPir;
+use bgvpir::message::{Answer, Keys, Query};
+use bgvpir::order::ProductOrder;
+use bgvpir::params::Params;
+use bgvpir::server::{Server, session::Session};
+use sotto_core::{AnySession, CryptoRng, Image, Misuse, Params as _, Scheme, Server as _, Wire};
+use std::sync::Arc;
 use std::time::Duration;
+
+/// The scheme's own server, with the session of the client.
+struct OrderedServer {
+    params: Params,
+    server: Server,
+    session: Session,
+}
+
+impl OrderedServer {
+    fn open(params: &[u8], image: Arc<dyn Image>, keys: &[u8]) -> sotto_core::Result<Self> {
+        let literal = serde_json::from_slice(params)
+            .map_err(|_| Misuse::Rule("selected parameters are a literal of the scheme"))?;
+        let params = Params::check(literal)?;
+        let server = Server::open(&params, image)?;
+        let session = server.admit(Keys::take(&params, keys)?)?;
+        Ok(OrderedServer { params, server, session })
+    }
+
+    fn answer(
+        &self,
+        order: ProductOrder,
+        query: &[u8],
+        done: &mut dyn FnMut(&'static str),
+    ) -> sotto_core::Result<Vec<u8>> {
+        let query = Query::take(&self.params, query)?;
+        let mut out = Vec::with_capacity(Answer::size(&self.params));
+        self.server.answer_in(order, &self.session, &query, done)?.put(&self.params, &mut out);
+        Ok(out)
+    }
+}
 
 /// The repeated timing of one order on one number of threads.
 struct StepLine {
-    order: String,
+    order: ProductOrder,
     threads: usize,
     pool: Reader,
     whole: Samples,
@@ -22,35 +60,32 @@ struct StepLine {
 /// Times lookups in every order and on every number of threads of the definition, in turns.
 pub(super) fn measure(
     plan: &PreparedCase<'_>,
+    image: Arc<dyn Image>,
     client: &mut BenchClient<'_>,
     watcher: Watcher<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<StepReport>, BenchError> {
     let Some(requested) = &plan.case.steps else { return Ok(Vec::new()) };
-    let known = client.orders().unwrap_or_default();
     let refuse = |why: String| BenchError::Params { case: plan.label.clone(), why };
-    if known.is_empty() {
+    if plan.entry.id != BgvPir::ID {
         return Err(refuse(format!("{} does not report its steps", plan.entry.id)));
     }
-    if let Some(order) = requested.orders.iter().find(|order| !known.contains(&order.as_str())) {
-        return Err(refuse(format!("{} has no order {order}, only {}", plan.entry.id, known.join(", "))));
-    }
-    let orders: Vec<&str> = if requested.orders.is_empty() {
-        known.to_vec()
-    } else {
-        requested.orders.iter().map(String::as_str).collect()
+    let named = |order: &String| {
+        let known = ProductOrder::NAMES.join(", ");
+        let unknown = || refuse(format!("{} has no order {order}, only {known}", plan.entry.id));
+        ProductOrder::named(order).ok_or_else(unknown)
     };
+    let mut orders = requested.orders.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    if orders.is_empty() {
+        orders = ProductOrder::NAMES.into_iter().filter_map(ProductOrder::named).collect();
+    }
+    let server =
+        OrderedServer::open(&plan.params, image, &client.client().keys()).map_err(plan.failed("opening"))?;
     let mut lines = Vec::new();
-    for threads in &requested.threads {
-        for order in &orders {
-            let (order, pool) = ((*order).to_owned(), Reader::new(*threads)?);
-            lines.push(StepLine {
-                order,
-                threads: *threads,
-                pool,
-                whole: Samples::default(),
-                steps: Vec::new(),
-            });
+    for &threads in &requested.threads {
+        for &order in &orders {
+            let pool = Reader::new(threads)?;
+            lines.push(StepLine { order, threads, pool, whole: Samples::default(), steps: Vec::new() });
         }
     }
     // The first round meets cold caches: checked, not timed.
@@ -59,9 +94,18 @@ pub(super) fn measure(
         watcher(Progress { case: &plan.label, step: "step by step", done: at, total });
         for line in &mut lines {
             let row = rng.next_u64() % plan.packing.rows();
-            let steps = client.fetch_by_steps(row, &line.order, &line.pool, rng)?;
+            let mut all = StepTimer::start();
+            let mut answer = |_: &AnySession, query: &[u8]| {
+                let (answer, timer) = line.pool.install(|| {
+                    let mut timer = StepTimer::start();
+                    (server.answer(line.order, query, &mut |step| timer.done(step)), timer)
+                });
+                all.add(&timer);
+                answer
+            };
+            client.fetch_answered(row, &mut answer, rng)?;
             if done > 0 {
-                line.push(&steps);
+                line.push(&all.steps);
             }
         }
     }
@@ -89,7 +133,7 @@ impl StepLine {
             server_ms: ms(samples.median()),
         };
         StepReport {
-            order: self.order,
+            order: self.order.name().to_owned(),
             threads_count: self.threads,
             repeated_count: self.whole.len(),
             server_ms: ms(self.whole.median()),

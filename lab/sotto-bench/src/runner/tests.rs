@@ -1,7 +1,7 @@
 use super::client::BenchClient;
 use super::*;
 use crate::machine::Reader;
-use sotto_core::{AnyHintServer, AnyServer, AnySession, AnySteps, AnyStreamServer};
+use sotto_core::{AnyHintServer, AnyServer, AnySession, AnyStreamServer};
 use sotto_testkit::cleartext::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -209,9 +209,6 @@ impl AnyServer for FaultyServer<'_> {
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         self.0.stream()
     }
-    fn steps(&self) -> Option<&dyn AnySteps> {
-        self.0.steps()
-    }
     fn supplier(&self) -> Option<&dyn AnyHintServer> {
         self.0.supplier()
     }
@@ -228,7 +225,7 @@ fn one_wrong_bit_in_one_answer_ends_the_run() {
     };
     let source = GeneratedRows::new(plan.case);
     let folder = tempfile::tempdir().unwrap();
-    let encoded = offline::encode(&plan, &source, folder.path(), &|_| ()).unwrap();
+    let encoded = encode::encode(&plan, &source, folder.path(), &|_| ()).unwrap();
     let honest = (plan.entry.server.open)(&plan.params, encoded.image.clone()).unwrap();
     let lying = FaultyServer(honest.as_ref(), AtomicUsize::new(0));
     let reader = Reader::new(1).unwrap();

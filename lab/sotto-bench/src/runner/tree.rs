@@ -2,34 +2,28 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `nodes` | a tree's hashes |
-//! | `stack` | the tables of a tree, and the rows of a proof |
-//! | `setup` | the places of all nodes |
-//! | `index` | the places of one proof's rows |
-//! | `groups` | the tables that one query asks |
+//! | `stack` | a tree's hashes, its tables, and the rows of a proof |
 //! | `proofs` | whole proofs, by a scheme |
 
-mod groups;
-mod index;
-mod nodes;
 mod proofs;
-mod setup;
 mod stack;
 #[cfg(test)]
 mod tests;
 
 use crate::definition::{Case, Measure, ProofMethod, TreeCase};
 use crate::error::BenchError;
-use crate::options::{Options, Watcher};
-use crate::published_trees;
-use crate::report::{self, Tree, TreeMeasured, TreeSkipped, Trees};
-use nodes::Nodes;
+use crate::options::{Options, Progress, Watcher};
+use crate::report::{self, PublishedTree, Tree, TreeMeasured, TreeSkipped, Trees};
+use crate::timing::{Samples, ms};
 use proofs::ProofRun;
-use sotto_core::SchemeEntry;
+use sotto_core::{CryptoRng, Layer, Result, SchemeEntry};
+use sotto_layers::batch_code::placement::Placement;
 use sotto_pages::memory;
 use sotto_prg::PublicSeed;
-use sotto_tree::PerfectTree;
-use stack::Stack;
+use sotto_tree::{ColorSlot, Coloring, PerfectTree};
+use stack::{Nodes, Stack};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 /// Seed of every generated tree and batch code.
 const SEED: PublicSeed = PublicSeed(*b"sotto bench: hashes of all trees");
@@ -50,7 +44,7 @@ pub(super) fn run(
             Run { case, shape: *shape, schemes, options, watcher, trees: &mut trees }.measure()?;
         }
     }
-    trees.published = published_trees::beside(&trees.measured)?;
+    trees.published = PublishedTree::beside(&trees.measured)?;
     Ok(trees)
 }
 
@@ -73,11 +67,11 @@ impl Run<'_> {
             }
             match self.case.measure {
                 Measure::Setup => {
-                    let measured = setup::measure(self, *method)?;
+                    let measured = measure_setup(self, *method)?;
                     self.trees.measured.push(measured);
                 }
                 Measure::Index => {
-                    let measured = index::measure(self, *method)?;
+                    let measured = measure_index(self, *method)?;
                     self.trees.measured.push(measured);
                 }
                 Measure::Proofs => self.proofs(*method)?,
@@ -160,4 +154,133 @@ impl Run<'_> {
     fn failed(&self, step: &'static str, why: sotto_core::Error) -> BenchError {
         BenchError::Scheme { case: self.tree_info().name, step, why }
     }
+}
+
+/// Rows that are found at a time.
+const ROWS: usize = 1 << 16;
+
+/// Measures writing the places of all nodes, which the papers' programs compute first, on one thread.
+fn measure_setup(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, BenchError> {
+    let (mut made, mut written) = (Samples::default(), Samples::default());
+    let name = run.tree_info().name;
+    let repeats = run.repeats();
+    let mut nodes = 0;
+    for done in 0..=repeats {
+        let step = method.name();
+        (run.watcher)(Progress { case: &name, step, done: done as u64, total: repeats as u64 + 1 });
+        let (first, all, count) = match method {
+            ProofMethod::Colors => colors(run),
+            ProofMethod::Buckets => buckets(run),
+        }
+        .map_err(|why| run.failed("listing the places of nodes", why))?;
+        nodes = count;
+        // The first time meets memory that was never touched, and is not counted.
+        if done > 0 || repeats == 1 {
+            made.push(first);
+            written.push(all);
+        }
+    }
+    let mut measured = run.blank(method, method.name().to_owned());
+    measured.threads_count = 1;
+    measured.written_rows_count = nodes;
+    measured.figures.made_ms = Some(ms(made.median()));
+    measured.figures.setup_ms = Some(ms(written.median()));
+    Ok(measured)
+}
+
+/// Makes the coloring, and writes all numbers of all colors' nodes.
+fn colors(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
+    let start = Instant::now();
+    let coloring = Coloring::new(black_box(run.shape));
+    let made = start.elapsed();
+    let classes = black_box(coloring.classes()?);
+    let all = start.elapsed();
+    Ok((made, all, classes.iter().map(|class| class.len() as u64).sum()))
+}
+
+/// Makes the code, and finds the row at every place of every bucket. The rows are not stored, since
+/// nothing needs the list.
+fn buckets(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
+    let start = Instant::now();
+    let code = stack::code(black_box(run.shape))?;
+    let placement = Placement::new(&code);
+    let made = start.elapsed();
+    let mut rows = vec![0; ROWS.min(code.bucket_rows() as usize)];
+    let mut count = 0;
+    for bucket in 0..code.buckets() {
+        let mut from = 0;
+        while from < code.bucket_rows() {
+            let take = rows.len().min((code.bucket_rows() - from) as usize);
+            let (rows, _) = rows.split_at_mut(take);
+            placement.rows(bucket, from, rows)?;
+            black_box(&rows);
+            from += take as u64;
+        }
+        count += code.bucket_rows();
+    }
+    Ok((made, start.elapsed(), count))
+}
+
+/// Proofs timed together: one alone is too short for the clock.
+const TOGETHER: u32 = 50;
+
+/// Measures finding the places of one proof's rows, as the client does, on one thread.
+fn measure_index(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, BenchError> {
+    let name = run.tree_info().name;
+    (run.watcher)(Progress { case: &name, step: method.name(), done: 0, total: 0 });
+    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut measured = run.blank(method, method.name().to_owned());
+    measured.threads_count = 1;
+    let failed = |why| run.failed("indexing a proof", why);
+    match method {
+        ProofMethod::Colors => {
+            let coloring = Coloring::new(run.shape);
+            let binary = run.shape.arity() == 2;
+            let mut places: Vec<ColorSlot> = Vec::new();
+            let known = each(run, &mut rng, |leaf, _| {
+                if binary {
+                    coloring.copath_into(leaf, &mut places)
+                } else {
+                    coloring.path_into(leaf, &mut places)
+                }?;
+                black_box(&places);
+                Ok(())
+            });
+            let secret = each(run, &mut rng, |leaf, _| {
+                black_box(if binary { coloring.secret_copath(leaf) } else { coloring.secret_path(leaf) }?);
+                Ok(())
+            });
+            measured.figures.known_index_ms = Some(ms(known.map_err(failed)?));
+            measured.figures.index_ms = Some(ms(secret.map_err(failed)?));
+        }
+        ProofMethod::Buckets => {
+            let code = stack::code(run.shape).map_err(failed)?;
+            let secret = each(run, &mut rng, |leaf, rng| {
+                black_box(code.plan(&Nodes::proof(run.shape, leaf), rng)?);
+                Ok(())
+            });
+            measured.figures.index_ms = Some(ms(secret.map_err(failed)?));
+        }
+    }
+    Ok(measured)
+}
+
+/// The median time of one proof's work, with fresh leaves for each.
+fn each(
+    run: &Run<'_>,
+    rng: &mut dyn CryptoRng,
+    mut work: impl FnMut(u64, &mut dyn CryptoRng) -> Result<()>,
+) -> Result<Duration> {
+    let mut samples = Samples::default();
+    // There is one more round than is counted, for the caches.
+    for round in 0..=run.repeats() {
+        let leaves: Vec<u64> = (0..TOGETHER).map(|_| rng.next_u64() % run.shape.leaves()).collect();
+        let start = Instant::now();
+        leaves.iter().try_for_each(|leaf| work(*leaf, rng))?;
+        let took = start.elapsed() / TOGETHER;
+        if round > 0 {
+            samples.push(took);
+        }
+    }
+    Ok(samples.median())
 }

@@ -1,15 +1,14 @@
 //! Moving a table to its next epoch: changed rows in, the next image and the delta for clients out.
 
 use super::client::BenchClient;
-use super::offline::{EncodedLine, sign};
-use super::stages::StageClock;
+use super::encode::{EncodedLine, StageClock, sign};
 use crate::content::GeneratedRows;
 use crate::error::BenchError;
 use crate::machine::Reader;
-use crate::median::ms;
 use crate::options::Watcher;
 use crate::plan::PreparedCase;
 use crate::report::UpdateCost;
+use crate::timing::ms;
 use sotto_core::{Artifact, CryptoRng, Epoch, ExpectOrDefault, Image, RecordChange, Section};
 use sotto_db::{ImageFile, ImageWriter};
 use std::collections::BTreeSet;
@@ -34,14 +33,13 @@ pub(super) fn measure(
         return Ok(None);
     };
     let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
-    let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let changed = choose(source.rows(), count, &mut rng);
     let changed_row = |row| source.row(row).iter().map(|byte| byte ^ FLIP).collect::<Vec<u8>>();
     let mut changes = Vec::new();
     for row in &changed {
         let bytes = changed_row(*row);
-        for place in plan.packing.places(*row).map_err(|why| fail("placing rows", why))? {
+        for place in plan.packing.places(*row).map_err(plan.failed("placing rows"))? {
             let bytes = bytes.get(place.bytes).expect_or_default("places lie in the row").to_vec();
             changes.push(RecordChange { record: place.record, offset: place.offset, bytes });
         }
@@ -54,9 +52,7 @@ pub(super) fn measure(
     let report = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
     let mut writer = ImageWriter::create_from(&path, &encoded.image, &report).map_err(image_fault)?;
     let revising = Instant::now();
-    reader
-        .install(|| revise(&plan.params, &changes, &writer))
-        .map_err(|why| fail("applying changes", why))?;
+    reader.install(|| revise(&plan.params, &changes, &writer)).map_err(plan.failed("applying changes"))?;
     let revise_s = revising.elapsed().as_secs_f64();
     let mut artifacts = reader.install(|| writer.digest(Some(Epoch(1)))).map_err(image_fault)?;
     for entry in artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
@@ -72,14 +68,14 @@ pub(super) fn measure(
         (section(&encoded.image, Artifact::Hint), section(&next, Artifact::HintDelta));
     let start = Instant::now();
     if let Some(patch) = plan.entry.patch {
-        patch(&plan.params, Artifact::Hint, &mut held, &delta).map_err(|why| fail("patching a hint", why))?;
+        patch(&plan.params, Artifact::Hint, &mut held, &delta).map_err(plan.failed("patching a hint"))?;
     }
     let mut patch_ms = ms(start.elapsed());
     if held != section(&next, Artifact::Hint) {
         return Err(BenchError::WrongPatch { case: plan.label.clone() });
     }
 
-    let open = |image| (plan.entry.server.open)(&plan.params, image).map_err(|why| fail("opening", why));
+    let open = |image| (plan.entry.server.open)(&plan.params, image).map_err(plan.failed("opening"));
     let server = open(next.clone())?;
     let truth = |row| if changed.contains(&row) { changed_row(row) } else { source.row(row) };
     // A client with its own hints makes them from the old rows and applies the delta; any other is
@@ -94,7 +90,7 @@ pub(super) fn measure(
     if let Some(state) = client.client().state().filter(|_| follows) {
         delta = section(&next, Artifact::RowsDelta);
         let start = Instant::now();
-        state.follow(&delta).map_err(|why| fail("following a delta", why))?;
+        state.follow(&delta).map_err(plan.failed("following a delta"))?;
         patch_ms = ms(start.elapsed());
         held_bytes = plan.report.costs.client_bytes;
     }

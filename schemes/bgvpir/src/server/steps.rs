@@ -2,10 +2,9 @@
 
 use super::session::{Session, with_keys};
 use super::{Server, answer, paper, prepare};
-use crate::BgvPir;
 use crate::message::{Answer, Query};
 use crate::order::ProductOrder;
-use sotto_core::{Misuse, Result, StepServer};
+use sotto_core::Result;
 
 /// The query rotated to every leaf.
 const ROTATIONS: &str = "rotations";
@@ -51,25 +50,10 @@ impl Server {
     }
 }
 
-impl StepServer for BgvPir {
-    const ORDERS: &'static [&'static str] = &ProductOrder::NAMES;
-
-    fn answer_by_steps(
-        server: &Server,
-        session: &Session,
-        query: Query,
-        order: &str,
-        done: &mut dyn FnMut(&'static str),
-    ) -> Result<Answer> {
-        let order =
-            ProductOrder::named(order).ok_or(Misuse::Rule("the order must be one of the scheme's"))?;
-        server.answer_in(order, session, &query, done)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BgvPir;
     use crate::client::{Client, Prepare};
     use crate::literal::{NO_TABLES_MASK, ParamsLiteral, RowFormat};
     use crate::params::Params;
@@ -216,7 +200,10 @@ mod tests {
             ProductOrder::NAMES.map(ProductOrder::named),
             [Some(ProductOrder::Distributed), Some(ProductOrder::Paper)]
         );
-        assert_eq!((ProductOrder::named("raw"), ProductOrder::default().name()), (None, BgvPir::ORDERS[0]));
+        assert_eq!(
+            (ProductOrder::named("raw"), ProductOrder::default().name()),
+            (None, ProductOrder::NAMES[0])
+        );
     }
 
     /// The ring's own arithmetic, not a model: unpruned and pruned trees with and without a guard.

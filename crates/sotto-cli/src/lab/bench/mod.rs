@@ -168,7 +168,7 @@ impl Bench {
         }
         let report = self.measure(screen, &options)?;
         if let Some(path) = &self.svg {
-            write(path, &report.svg())?;
+            write(path, &report.svg()?)?;
         }
         self.print(screen, &report.table(), &report, &report.json())
     }

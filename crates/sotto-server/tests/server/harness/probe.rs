@@ -1,7 +1,7 @@
 //! A scheme that can be paused, observed, and made to panic.
 
 use sotto_core::{
-    AnyExpandedQuery, AnyHintServer, AnyServer, AnySession, AnySteps, AnyStreamServer, Result, UnitLayout,
+    AnyExpandedQuery, AnyHintServer, AnyServer, AnySession, AnyStreamServer, Result, UnitLayout,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -95,9 +95,6 @@ impl AnyServer for Probed {
     }
     fn stream(&self) -> Option<&dyn AnyStreamServer> {
         self.inner.stream().map(|_| self as &dyn AnyStreamServer)
-    }
-    fn steps(&self) -> Option<&dyn AnySteps> {
-        self.inner.steps()
     }
     fn supplier(&self) -> Option<&dyn AnyHintServer> {
         self.inner.supplier().map(|_| self as &dyn AnyHintServer)

@@ -1,22 +1,26 @@
-//! Whole proofs: the tables of a tree encoded with a scheme, a row of each fetched privately, and the proof verified.
+//! Whole proofs: the tables of a tree encoded with a scheme, a row of each fetched privately, and
+//! the proof verified. A client queries each table by itself, or all that a proof visits once as the
+//! buckets of one table, where a scheme queries those at once.
 
-use super::Run;
-use super::groups::{self, Group, GroupPlan};
-use super::nodes::Nodes;
-use super::stack::{self, Stack};
 use crate::content::RowBytes;
 use crate::definition::Case;
 use crate::error::BenchError;
 use crate::machine::Reader;
-use crate::median::{Samples, ms};
 use crate::options::Progress;
-use crate::plan::{self, CasePlan, PreparedCase};
+use crate::plan;
+use crate::plan::{CasePlan, PreparedCase};
 use crate::report::TreeMeasured;
 use crate::runner::client::BenchClient;
-use crate::runner::offline;
-use crate::runner::resident::ResidentServer;
+use crate::runner::encode;
+use crate::runner::online::ResidentServer;
+use crate::runner::tree::stack::{Nodes, Stack};
+use crate::runner::tree::{Run, stack};
+use crate::timing::{Samples, ms};
 use sotto_core::{CryptoRng, ExpectOrDefault};
 use sotto_db::CopyBudget;
+use sotto_layers::color_proof::ROW_BYTES;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// A client of the tables of a group.
@@ -58,7 +62,7 @@ pub(super) fn measure(
 ) -> Result<ProofRun, BenchError> {
     let method = stack.method();
     let title = format!("{}, {}", line.title(), method.name());
-    let groups = match groups::plan(run, stack, &line)? {
+    let groups = match group(run, stack, &line)? {
         GroupPlan::Groups(groups) => groups,
         GroupPlan::NoFit(why) => return Ok(no_parameters(title, &why)),
     };
@@ -73,10 +77,7 @@ pub(super) fn measure(
         return Ok(ProofRun::Skipped { title, reason });
     }
 
-    let folder = match &run.options.scratch {
-        Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
-        None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
-    };
+    let folder = run.options.folder()?;
     let name = format!("{} {title}", run.tree_info().name);
     let total = plans.len() as u64;
     let mut encoded = Vec::with_capacity(plans.len());
@@ -84,7 +85,7 @@ pub(super) fn measure(
         (run.watcher)(Progress { case: &name, step: "encoding", done: i as u64, total });
         let folder = folder.path().join(i.to_string());
         std::fs::create_dir(&folder)?;
-        encoded.push(offline::encode(plan, &MemoryTable(&group.rows), &folder, &|_| ())?);
+        encoded.push(encode::encode(plan, &MemoryTable(&group.rows), &folder, &|_| ())?);
     }
     let threads = plans.first().map_or(1, |plan| plan.threads);
     let reader = Reader::new(threads)?;
@@ -112,7 +113,7 @@ pub(super) fn measure(
         groups.iter().zip(clients).map(|(group, client)| GroupClient { group, client }).collect();
 
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
-    let mut times = Times::default();
+    let mut times = Vec::new();
     for done in 0..=run.repeats() {
         (run.watcher)(Progress {
             case: &name,
@@ -124,7 +125,7 @@ pub(super) fn measure(
         // The first lookup meets cold caches and unmapped pages: it is checked like any other, but
         // not timed.
         if done > 0 {
-            times.push(&one);
+            times.push(one);
         }
     }
 
@@ -146,10 +147,15 @@ pub(super) fn measure(
     };
     let once: u64 = plans.iter().map(|plan| plan.report.costs.artifact_bytes).sum();
     let figures = &mut measured.figures;
-    figures.query_ms = Some(ms(times.query.median()));
-    figures.extract_ms = Some(ms(times.extract.median()));
-    figures.max_server_ms = Some(ms(times.slowest.median()));
-    figures.total_server_ms = Some(ms(times.servers.median()));
+    let median = |of: fn(&ProofTime) -> Duration| {
+        let mut samples = Samples::default();
+        times.iter().for_each(|one| samples.push(of(one)));
+        Some(ms(samples.median()))
+    };
+    figures.query_ms = median(|one| one.query);
+    figures.extract_ms = median(|one| one.extract);
+    figures.max_server_ms = median(|one| one.slowest);
+    figures.total_server_ms = median(|one| one.servers);
     figures.once_bytes = sum(&|_, client| client.keys_bytes).map(|keys| keys + once);
     figures.up_bytes = sum(&|queries, client| client.totals.up * queries);
     figures.down_bytes = sum(&|queries, client| client.totals.down * queries);
@@ -175,23 +181,6 @@ struct ProofTime {
     extract: Duration,
     slowest: Duration,
     servers: Duration,
-}
-
-#[derive(Default)]
-struct Times {
-    query: Samples,
-    extract: Samples,
-    slowest: Samples,
-    servers: Samples,
-}
-
-impl Times {
-    fn push(&mut self, one: &ProofTime) {
-        self.query.push(one.query);
-        self.extract.push(one.extract);
-        self.slowest.push(one.slowest);
-        self.servers.push(one.servers);
-    }
 }
 
 /// Fetches the proof of a random leaf: planned, fetched table by table, assembled, and compared
@@ -237,4 +226,66 @@ fn proof(
     }
     let why = "its proof does not verify against the tree's root".to_owned();
     Err(BenchError::WrongAnswer { case: name.to_owned(), row: leaf, why })
+}
+
+/// Tables that are encoded as one.
+pub(super) struct Group<'a> {
+    /// The numbers of the tables in the stack.
+    tables: Range<usize>,
+    /// Rows of the tables, one table after the other.
+    pub(super) rows: Cow<'a, [u8]>,
+    pub(super) case: Case,
+}
+
+/// All groups of a stack, or the reason why the scheme has no parameters for one.
+pub(super) enum GroupPlan<'a> {
+    Groups(Vec<Group<'a>>),
+    NoFit(String),
+}
+
+/// Groups the tables of a stack for a scheme.
+fn group<'a>(run: &Run<'_>, stack: &'a Stack, line: &Case) -> Result<GroupPlan<'a>, BenchError> {
+    let tables = stack.tables();
+    let alone = |i: usize, table: &'a Vec<u8>| Group {
+        tables: i..i + 1,
+        rows: Cow::Borrowed(table),
+        case: Case { rows: (table.len() / ROW_BYTES) as u64, ..line.clone() },
+    };
+    let visits = stack.visits();
+    let once = |i: &usize| visits.iter().filter(|visit| *visit == i).count() == 1;
+    let buckets = (0..tables.len()).take_while(once).count();
+    let longest = tables.iter().take(buckets).map(|table| table.len() / ROW_BYTES).max().unwrap_or(0) as u64;
+    let case = Case { rows: longest * buckets as u64, buckets: buckets as u64, ..line.clone() };
+    if buckets < 2 || !crate::plan::queries_buckets(&case, run.schemes) {
+        let groups = tables.iter().enumerate().map(|(i, table)| alone(i, table));
+        return Ok(GroupPlan::Groups(groups.collect()));
+    }
+    let each = match PreparedCase::of(&case, run.schemes, run.options)? {
+        CasePlan::NoFit(why) => return Ok(GroupPlan::NoFit(why)),
+        // As many rows as fit the records of a bucket.
+        CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
+    };
+    let mut rows = Vec::with_capacity(buckets * each as usize * ROW_BYTES);
+    for (i, table) in tables.iter().take(buckets).enumerate() {
+        rows.extend_from_slice(table);
+        rows.resize((i + 1) * each as usize * ROW_BYTES, 0);
+    }
+    let case = Case { rows: each * buckets as u64, ..case };
+    let first = Group { tables: 0..buckets, rows: Cow::Owned(rows), case };
+    let others = tables.iter().enumerate().skip(buckets).map(|(i, table)| alone(i, table));
+    Ok(GroupPlan::Groups(std::iter::once(first).chain(others).collect()))
+}
+
+impl Group<'_> {
+    /// The row of a visit to a table, if it is in this group.
+    pub(super) fn row(&self, table: usize, row: u64) -> Option<u64> {
+        let bucket = self.tables.clone().position(|own| own == table)?;
+        Some(bucket as u64 * (self.case.rows / self.case.buckets) + row)
+    }
+
+    /// Number of queries of a proof.
+    pub(super) fn queries(&self, visits: &[usize]) -> u64 {
+        let visits = visits.iter().filter(|visit| self.tables.contains(visit)).count() as u64;
+        visits / self.case.buckets
+    }
 }

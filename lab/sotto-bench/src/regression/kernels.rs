@@ -1,13 +1,18 @@
-//! Kernels that go through memory, each in turns with a plain read of the same bytes.
+//! Kernels over memory, each in turns with a plain read of the same bytes; and kernels on data in
+//! the caches, in turns with a plain read of as many bytes there, or with another kernel.
 
 use crate::machine::{Reader, scan_rate};
-use crate::median::{in_turns, timed};
+use crate::timing::{in_turns, timed};
 use crate::{BenchError, Options};
-use sotto_math::bitslice::{self, GROUP, RUN_RECORDS, SelectionMatrices};
+use sotto_math::aes::{Aes, double};
+use sotto_math::bitslice::{GROUP, RUN_RECORDS, SelectionMatrices};
 use sotto_math::gather::{PartitionRows, RowPicks, gather};
-use sotto_math::machine::{KernelShape, all_shapes, try_shape};
+use sotto_math::machine::{KernelShape, all_shapes, read_pass, try_shape};
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::{self, Selectors, TileLayout, WordFormat};
+use sotto_math::ntt::NttPlan;
+use sotto_math::rader::{RaderPlan, WORDS};
+use sotto_math::tiles::{Selectors, TileLayout, WordFormat};
+use sotto_math::{bitslice, tiles};
 use sotto_pages::{HugeBuffer, PageKind, pages_of};
 use std::hint::black_box;
 use std::time::Duration;
@@ -28,7 +33,7 @@ pub(super) enum Kernel {
 }
 
 /// A prime of 50 bits.
-pub(super) const PRIME: u64 = 1125899904679937;
+const PRIME: u64 = 1125899904679937;
 
 /// Bytes of a record or row, for kernels that have them.
 const RECORD: usize = 32;
@@ -140,6 +145,101 @@ impl ScanMemory {
 }
 
 /// The quotient of two times.
-pub(super) fn quotient(of: Duration, over: Duration) -> f64 {
+fn quotient(of: Duration, over: Duration) -> f64 {
     of.as_nanos() as f64 / over.as_nanos().max(1) as f64
+}
+
+/// A kernel in the caches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum CachedKernel {
+    /// The transform of `n` values, modulo a prime of 50 bits.
+    Forward { n: usize },
+    /// The inverse transform of `n` values.
+    Inverse { n: usize },
+    /// The transform of 8191, against that of 16384 modulo the same prime.
+    Rader,
+    /// AES under one key, of a counter.
+    Aes,
+    /// A level of a tree of seeds.
+    Double,
+}
+
+/// Blocks of AES: 16 KiB.
+const BLOCKS: usize = 1024;
+
+/// A prime that is 1 modulo 8191 and 32768.
+const BOTH: u64 = 1115595642470401;
+
+/// The kernel's speed relative to its reference; `None` if it has no tables for its numbers.
+///
+/// `bytes` are the read data, whose first bytes soon are in the cache.
+pub(super) fn cached_ratio(kernel: CachedKernel, bytes: &[u8], quick: bool) -> Option<f64> {
+    let (turns, repeat) = if quick { (3, 20) } else { (41, 200) };
+    let against = ReadBaseline { bytes, turns, repeat };
+    match kernel {
+        CachedKernel::Forward { n } | CachedKernel::Inverse { n } => {
+            let plan = NttPlan::new(n, Modulus::new(PRIME)?)?;
+            let mut buffer = vec![0; n + LINE_WORDS];
+            let x = aligned(&mut buffer, n)?;
+            match kernel {
+                CachedKernel::Forward { .. } => against.read(n * 8, || plan.forward(black_box(&mut *x))),
+                _ => against.read(n * 8, || plan.inverse(black_box(&mut *x))),
+            }
+        }
+        CachedKernel::Rader => {
+            let q = Modulus::new(BOTH)?;
+            let (plan, long) = (RaderPlan::new(q)?, NttPlan::new(16384, q)?);
+            let (mut short_words, mut long_words) =
+                (vec![0; WORDS + LINE_WORDS], vec![0; 16384 + LINE_WORDS]);
+            let (x, y) = (aligned(&mut short_words, WORDS)?, aligned(&mut long_words, 16384)?);
+            Some(against.other(|| plan.forward(black_box(&mut *x)), || long.forward(black_box(&mut *y))))
+        }
+        CachedKernel::Aes => {
+            let (key, mut out) = (Aes::new(&[1; 16]), vec![[0; 16]; BLOCKS]);
+            let mut at = 0;
+            against.read(BLOCKS * 16, || {
+                key.grid(at, BLOCKS, 0, 1, black_box(&mut out));
+                at += BLOCKS as u64;
+            })
+        }
+        CachedKernel::Double => {
+            let (keys, seeds) = ([Aes::new(&[1; 16]), Aes::new(&[2; 16])], vec![[3; 16]; BLOCKS / 2]);
+            let mut out = vec![[0; 16]; BLOCKS];
+            let [left, right] = &keys;
+            against.read(BLOCKS * 16, || double(left, right, black_box(&seeds), black_box(&mut out)))
+        }
+    }
+}
+
+/// Words of a line of the cache.
+const LINE_WORDS: usize = 8;
+
+/// Words that begin at a cache line: otherwise the alignment would depend on the allocator, and the
+/// ratio on the run.
+fn aligned(buffer: &mut [u64], words: usize) -> Option<&mut [u64]> {
+    let at = buffer.as_ptr().align_offset(8 * LINE_WORDS);
+    buffer.get_mut(at..)?.get_mut(..words)
+}
+
+/// The data to read, the number of measurements, and the number of runs between two readings of the
+/// clock.
+struct ReadBaseline<'a> {
+    bytes: &'a [u8],
+    turns: usize,
+    repeat: usize,
+}
+
+impl ReadBaseline<'_> {
+    /// The ratio to a read of `bytes` bytes, as many as the kernel processes.
+    fn read(&self, bytes: usize, work: impl FnMut()) -> Option<f64> {
+        let bytes = self.bytes.get(..bytes)?;
+        Some(self.other(work, || _ = black_box(read_pass(black_box(bytes)))))
+    }
+
+    fn other(&self, mut work: impl FnMut(), mut other: impl FnMut()) -> f64 {
+        let works = || (0..self.repeat).for_each(|_| work());
+        let others = || timed(|| (0..self.repeat).for_each(|_| other()));
+        let (work, other) = in_turns(self.turns, works, others);
+        quotient(other, work)
+    }
 }
