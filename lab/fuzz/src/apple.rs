@@ -143,40 +143,38 @@ static KEYED: LazyLock<Last> = LazyLock::new(|| {
 });
 
 /// A request for configurations.
-pub fn apple_config(data: &[u8]) -> bool {
+pub(crate) fn apple_config(data: &[u8]) -> bool {
     ask(&WORLD.service, "/config", data.into(), &Last::default()).is_some()
 }
 
-/// One.
-pub fn configs() -> Vec<Vec<u8>> {
+pub(crate) fn configs() -> Vec<Vec<u8>> {
     vec![WORLD.config.clone()]
 }
 
 /// Evaluation keys. What is taken is kept, and nothing else.
-pub fn apple_key(data: &[u8]) -> bool {
+pub(crate) fn apple_key(data: &[u8]) -> bool {
     let store = Last::default();
     let taken = ask(&WORLD.service, "/key", data.into(), &store).is_some();
     assert!(taken || store.timestamp(USER, &[0; 32]).is_none(), "what is refused is not kept");
     taken
 }
 
-/// One.
-pub fn keys() -> Vec<Vec<u8>> {
+pub(crate) fn keys() -> Vec<Vec<u8>> {
     vec![WORLD.key.clone()]
 }
 
 /// Lookups, with the right keys there.
-pub fn apple_queries(data: &[u8]) -> bool {
+pub(crate) fn apple_queries(data: &[u8]) -> bool {
     ask(&WORLD.service, "/queries", data.into(), &KEYED).is_some()
 }
 
 /// A lookup, and an evaluation.
-pub fn querieses() -> Vec<Vec<u8>> {
+pub(crate) fn querieses() -> Vec<Vec<u8>> {
     vec![WORLD.queries.clone(), WORLD.evaluations.clone()]
 }
 
 /// A sealed row. What opens is what was sealed.
-pub fn apple_sealed(data: &[u8]) -> bool {
+pub(crate) fn apple_sealed(data: &[u8]) -> bool {
     let opening = RowKey::of(WORLD.sealing.at(KEYS[0].as_bytes()).unwrap());
     let Ok(value) = opening.open(data) else { return false };
     assert!(opening.seal(&value).unwrap() == data);
@@ -184,26 +182,25 @@ pub fn apple_sealed(data: &[u8]) -> bool {
 }
 
 /// One, and one without a byte.
-pub fn sealeds() -> Vec<Vec<u8>> {
+pub(crate) fn sealeds() -> Vec<Vec<u8>> {
     let seal = |value: &[u8]| sealed(&WORLD.sealing, KEYS[0].as_bytes(), value).unwrap().1;
     vec![seal(b"a value"), seal(b"")]
 }
 
 /// A response, to whoever asked.
-pub fn apple_response(data: &[u8]) -> bool {
+pub(crate) fn apple_response(data: &[u8]) -> bool {
     let Ok(response) = PirResponse::decode(data) else { return false };
     WORLD.codec.open(&WORLD.secret, &WORLD.shape, &[0, 1], &response).is_ok()
 }
 
-/// The right one.
-pub fn responses() -> Vec<Vec<u8>> {
+pub(crate) fn responses() -> Vec<Vec<u8>> {
     let answer = ask(&WORLD.service, "/queries", WORLD.queries.clone(), &KEYED).unwrap();
     let answer = sotto_apple::proto::Responses::decode(Bytes::from(answer)).unwrap();
     vec![answer.responses[0].pir_response.as_ref().unwrap().encode_to_vec()]
 }
 
 /// A bucket. What is read is written again as it was.
-pub fn apple_bucket(data: &[u8]) -> bool {
+pub(crate) fn apple_bucket(data: &[u8]) -> bool {
     let Some(rows) = bucket::read(data) else { return false };
     let mut again = vec![0; data.len()];
     bucket::write(rows.into_iter(), &mut again);
@@ -211,15 +208,14 @@ pub fn apple_bucket(data: &[u8]) -> bool {
     true
 }
 
-/// Some, one of them empty.
-pub fn buckets() -> Vec<Vec<u8>> {
+pub(crate) fn buckets() -> Vec<Vec<u8>> {
     let mut bytes = vec![0; 60];
     bucket::write(KEYS.iter().map(|key| (hash(key.as_bytes()), key.as_bytes())), &mut bytes);
     vec![bytes, vec![0; 10]]
 }
 
 /// A processed database. What is read is written again as it was.
-pub fn apple_database(data: &[u8]) -> bool {
+pub(crate) fn apple_database(data: &[u8]) -> bool {
     let Ok(tables) = processed::read(&WORLD.codec, &WORLD.shape, 2, data) else { return false };
     let mut again = Vec::new();
     processed::write(&WORLD.codec, &tables.iter().collect::<Vec<_>>(), &mut again).unwrap();
@@ -228,13 +224,12 @@ pub fn apple_database(data: &[u8]) -> bool {
     true
 }
 
-/// One.
-pub fn databases() -> Vec<Vec<u8>> {
+pub(crate) fn databases() -> Vec<Vec<u8>> {
     vec![WORLD.file.clone()]
 }
 
 /// What a file of a table says of itself. What is read is written again as it was meant, and lies somewhere or is refused.
-pub fn apple_description(data: &[u8]) -> bool {
+pub(crate) fn apple_description(data: &[u8]) -> bool {
     let Ok(described) = UseCaseDescription::parse(data) else { return false };
     let again = serde_json::to_vec(&described).unwrap();
     assert_eq!(UseCaseDescription::parse(&again).as_ref(), Ok(&described));
@@ -242,7 +237,7 @@ pub fn apple_description(data: &[u8]) -> bool {
 }
 
 /// One of a keyword table, one of an index table, and one of a symmetric table.
-pub fn descriptions() -> Vec<Vec<u8>> {
+pub(crate) fn descriptions() -> Vec<Vec<u8>> {
     let of = |kind: &str| {
         let tables = "00".repeat(32);
         format!(

@@ -17,7 +17,7 @@ use sotto_testkit::rng::seeded;
 use std::str::FromStr;
 
 /// A signed catalog.
-pub fn signed_catalog(data: &[u8]) -> bool {
+pub(crate) fn signed_catalog(data: &[u8]) -> bool {
     let Ok(signed) = SignedCatalog::parse(data) else { return false };
     let again = SignedCatalog::parse(&signed.to_bytes()).expect("what was read is written");
     assert!(again.text == signed.text && again.to_bytes() == signed.to_bytes());
@@ -29,7 +29,7 @@ pub fn signed_catalog(data: &[u8]) -> bool {
 }
 
 /// Signed catalogs of all kinds; the last by a key that took another's place.
-pub fn signed_catalogs() -> Vec<Vec<u8>> {
+pub(crate) fn signed_catalogs() -> Vec<Vec<u8>> {
     let (key, old) = (signing_key_of_seeds(), SigningKey::generate(&mut seeded("old publisher")));
     let sign = |catalog: &Catalog| SignedCatalog::sign(catalog, &key).unwrap();
     let mut signed: Vec<_> = catalogs().iter().map(sign).collect();
@@ -40,7 +40,7 @@ pub fn signed_catalogs() -> Vec<Vec<u8>> {
 }
 
 /// A signed stack.
-pub fn signed_stack(data: &[u8]) -> bool {
+pub(crate) fn signed_stack(data: &[u8]) -> bool {
     let Ok(signed) = SignedStack::parse(data) else { return false };
     let again = SignedStack::parse(&signed.to_bytes()).expect("what was read is written");
     assert!(again.text == signed.text && again.to_bytes() == signed.to_bytes());
@@ -63,7 +63,7 @@ pub fn signed_stack(data: &[u8]) -> bool {
 }
 
 /// Signed stacks of all catalogs, one of them of a batch code, one of a log in such.
-pub fn signed_stacks() -> Vec<Vec<u8>> {
+pub(crate) fn signed_stacks() -> Vec<Vec<u8>> {
     let named = |(i, catalog): (usize, Catalog)| {
         let table = format!("table-{i}").parse().unwrap();
         Shard { table, ..Shard::of(&catalog).unwrap() }
@@ -91,7 +91,7 @@ pub fn signed_stacks() -> Vec<Vec<u8>> {
 }
 
 /// A catalog's text.
-pub fn plain_catalog(data: &[u8]) -> bool {
+pub(crate) fn plain_catalog(data: &[u8]) -> bool {
     let Ok(catalog) = Catalog::parse(data) else { return false };
     let text = catalog.to_text().expect("what was read is written");
     let again = Catalog::parse(text.as_bytes()).expect("what was written is read");
@@ -118,8 +118,7 @@ fn has_fraction(value: &Value) -> bool {
     }
 }
 
-/// Catalogs of all kinds.
-pub fn plain_catalogs() -> Vec<Vec<u8>> {
+pub(crate) fn plain_catalogs() -> Vec<Vec<u8>> {
     let masked = |catalog: &Catalog| Catalog {
         row_bytes: catalog.row_bytes + sotto_oprf::OVERHEAD_BYTES as u64,
         layers: vec![sotto_catalog::SymmetricLayer::layer(&oprf_key_of_seeds().public())],
@@ -131,26 +130,24 @@ pub fn plain_catalogs() -> Vec<Vec<u8>> {
 }
 
 /// A public key's text.
-pub fn public_key(data: &[u8]) -> bool {
+pub(crate) fn public_key(data: &[u8]) -> bool {
     let Ok(key) = String::from_utf8_lossy(data).parse::<PublicKey>() else { return false };
     assert!(key.to_string().parse::<PublicKey>().is_ok_and(|again| again == key));
     true
 }
 
-/// A public key.
-pub fn public_keys() -> Vec<Vec<u8>> {
+pub(crate) fn public_keys() -> Vec<Vec<u8>> {
     vec![signing_key_of_seeds().public().to_string().into_bytes()]
 }
 
 /// A signing key's file.
-pub fn signing_key(data: &[u8]) -> bool {
+pub(crate) fn signing_key(data: &[u8]) -> bool {
     let Ok(key) = SigningKey::from_file(&String::from_utf8_lossy(data)) else { return false };
     assert!(SigningKey::from_file(&key.to_file()).is_ok_and(|again| again.public() == key.public()));
     true
 }
 
-/// A signing key's file.
-pub fn signing_keys() -> Vec<Vec<u8>> {
+pub(crate) fn signing_keys() -> Vec<Vec<u8>> {
     vec![signing_key_of_seeds().to_file().as_bytes().to_vec()]
 }
 

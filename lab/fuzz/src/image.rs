@@ -31,7 +31,7 @@ fn with_digest(data: &[u8]) -> Vec<u8> {
 }
 
 /// The first page.
-pub fn image_header(data: &[u8]) -> bool {
+pub(crate) fn image_header(data: &[u8]) -> bool {
     let file_bytes = SEED.len() as u64;
     let parse = |page: &[u8]| {
         ImageHeader::parse(page, file_bytes).is_ok_and(|header| {
@@ -47,12 +47,12 @@ pub fn image_header(data: &[u8]) -> bool {
 }
 
 /// The first page of an image.
-pub fn headers() -> Vec<Vec<u8>> {
+pub(crate) fn headers() -> Vec<Vec<u8>> {
     vec![SEED[..HEADER_BYTES].to_vec()]
 }
 
 /// A whole file: opened, its sections verified, a server made of it.
-pub fn image_file(data: &[u8]) -> bool {
+pub(crate) fn image_file(data: &[u8]) -> bool {
     let folder = folder();
     let path = folder.path().join("t.sotto");
     fs::write(&path, with_digest(data)).expect("a temporary file");
@@ -67,7 +67,7 @@ pub fn image_file(data: &[u8]) -> bool {
 }
 
 /// An image, and what is left of one.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     vec![SEED.clone(), remnant()]
 }
 

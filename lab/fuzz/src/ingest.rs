@@ -19,26 +19,26 @@ use std::sync::Arc;
 use std::{fs, io};
 
 /// CSV, with a row's number and its value.
-pub fn ingest_csv(data: &[u8]) -> bool {
+pub(crate) fn ingest_csv(data: &[u8]) -> bool {
     let numbered = ingest("t.csv", data, index(ColumnSelector::Number(2), Some(ColumnSelector::Number(1))));
     numbered | ingest("t.csv", data, index(ColumnSelector::Number(1), None))
 }
 
 /// Lines, quoted and plain.
-pub fn csvs() -> Vec<Vec<u8>> {
+pub(crate) fn csvs() -> Vec<Vec<u8>> {
     [&b"0,a\n1,\"b,\"\"c\"\"\"\r\n2,dd\n"[..], b"\xEF\xBB\xBF7,x\n", "0,\u{e9}\n3,b".as_bytes()]
         .map(<[u8]>::to_vec)
         .to_vec()
 }
 
 /// Compressed CSV.
-pub fn ingest_compressed(data: &[u8]) -> bool {
+pub(crate) fn ingest_compressed(data: &[u8]) -> bool {
     let plain = || index(ColumnSelector::Number(1), None);
     ingest("t.csv.gz", data, plain()) | ingest("t.csv.zst", data, plain())
 }
 
 /// Both compressions.
-pub fn compressed() -> Vec<Vec<u8>> {
+pub(crate) fn compressed() -> Vec<Vec<u8>> {
     let text = b"some,text\n".repeat(20);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(&text).unwrap();
@@ -46,7 +46,7 @@ pub fn compressed() -> Vec<Vec<u8>> {
 }
 
 /// JSON lines, with a row's number and its value.
-pub fn ingest_jsonl(data: &[u8]) -> bool {
+pub(crate) fn ingest_jsonl(data: &[u8]) -> bool {
     ingest(
         "t.jsonl",
         data,
@@ -55,7 +55,7 @@ pub fn ingest_jsonl(data: &[u8]) -> bool {
 }
 
 /// Objects, one to a line.
-pub fn jsonls() -> Vec<Vec<u8>> {
+pub(crate) fn jsonls() -> Vec<Vec<u8>> {
     vec![
         b"{\"row\":0,\"value\":\"a\"}\n{\"value\":\"\\u00e9\\n\",\"row\":2,\"more\":[1,{}]}\n".to_vec(),
         b"{\"row\": 1, \"value\": \"\"}".to_vec(),
@@ -63,7 +63,7 @@ pub fn jsonls() -> Vec<Vec<u8>> {
 }
 
 /// Parquet.
-pub fn ingest_parquet(data: &[u8]) -> bool {
+pub(crate) fn ingest_parquet(data: &[u8]) -> bool {
     ingest(
         "t.parquet",
         data,
@@ -72,7 +72,7 @@ pub fn ingest_parquet(data: &[u8]) -> bool {
 }
 
 /// A file of two columns.
-pub fn parquets() -> Vec<Vec<u8>> {
+pub(crate) fn parquets() -> Vec<Vec<u8>> {
     let schema =
         parse_message_type("message t { required int64 row; required binary value (UTF8); }").unwrap();
     let mut file = Vec::new();
@@ -90,7 +90,7 @@ pub fn parquets() -> Vec<Vec<u8>> {
 }
 
 /// Ranges of keys and of addresses.
-pub fn ingest_ranges(data: &[u8]) -> bool {
+pub(crate) fn ingest_ranges(data: &[u8]) -> bool {
     let range = |key, block| {
         let options = RangeOptions { last: Some(1 << 20), ..RangeOptions::new(key, block) };
         ingest("t.csv", data, SourceLayout::Range(options))
@@ -99,7 +99,7 @@ pub fn ingest_ranges(data: &[u8]) -> bool {
 }
 
 /// Ranges in both ways to write them.
-pub fn ranges() -> Vec<Vec<u8>> {
+pub(crate) fn ranges() -> Vec<Vec<u8>> {
     vec![
         b"0,255,AA\n256,1023,B\n4096,4096,\n".to_vec(),
         b"0.0.0.0,0.0.0.255,AA\n0.0.1.0,0.0.3.255,\"B\"\n".to_vec(),
@@ -107,17 +107,16 @@ pub fn ranges() -> Vec<Vec<u8>> {
 }
 
 /// Fixed-width rows.
-pub fn ingest_raw(data: &[u8]) -> bool {
+pub(crate) fn ingest_raw(data: &[u8]) -> bool {
     ingest("t.bin", data, SourceLayout::Raw { row_bytes: 3, value: ValueKind::Bytes })
 }
 
-/// Three rows.
-pub fn raws() -> Vec<Vec<u8>> {
+pub(crate) fn raws() -> Vec<Vec<u8>> {
     vec![b"abcdefghi".to_vec()]
 }
 
 /// Changed rows of a table.
-pub fn update_changes(data: &[u8]) -> bool {
+pub(crate) fn update_changes(data: &[u8]) -> bool {
     let folder = folder();
     let dir = TableDir::create(&folder.path().join("t")).expect("a temporary folder");
     fs::write(dir.image_path(Epoch(1)), image::SEED.as_slice()).expect("a temporary file");
@@ -140,8 +139,7 @@ pub fn update_changes(data: &[u8]) -> bool {
     taken
 }
 
-/// Changes.
-pub fn changes() -> Vec<Vec<u8>> {
+pub(crate) fn changes() -> Vec<Vec<u8>> {
     vec![b"0,AA\n63,01\n".to_vec(), b"5,ff".to_vec()]
 }
 

@@ -47,17 +47,16 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 });
 
 /// Changed keys of a table: keys, values, and which of them go.
-pub fn update_keys(data: &[u8]) -> bool {
+pub(crate) fn update_keys(data: &[u8]) -> bool {
     update(data, &SEED[1])
 }
 
-/// Changes.
-pub fn key_changes() -> Vec<Vec<u8>> {
+pub(crate) fn key_changes() -> Vec<Vec<u8>> {
     vec![b"key 1,7,\nkey 2,,yes\nnew,1,0\n".to_vec(), b"\"key 3\",777,no".to_vec()]
 }
 
 /// The rows that an update starts from. Mutated ones are also given their own digest: what a careless writer could have made.
-pub fn kept_rows(data: &[u8]) -> bool {
+pub(crate) fn kept_rows(data: &[u8]) -> bool {
     let mut digested = data.to_vec();
     if let Some((header, rows)) = digested.split_at_mut_checked(80) {
         header[48..].copy_from_slice(blake3::hash(rows).as_bytes());
@@ -66,7 +65,7 @@ pub fn kept_rows(data: &[u8]) -> bool {
 }
 
 /// Rows of the table.
-pub fn keepings() -> Vec<Vec<u8>> {
+pub(crate) fn keepings() -> Vec<Vec<u8>> {
     vec![SEED[1].clone()]
 }
 
@@ -79,7 +78,7 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
 });
 
 /// How much was written of a table under its mask.
-pub fn table_written(data: &[u8]) -> bool {
+pub(crate) fn table_written(data: &[u8]) -> bool {
     let folder = folder();
     let dir = TableDir::open(folder.path()).expect("a temporary folder");
     fs::write(dir.write_counts_path(Epoch(1)), data).expect("a temporary file");
@@ -90,7 +89,7 @@ pub fn table_written(data: &[u8]) -> bool {
 }
 
 /// Counts of that image's epoch.
-pub fn writtens() -> Vec<Vec<u8>> {
+pub(crate) fn writtens() -> Vec<Vec<u8>> {
     let catalog = CATALOG.digest().unwrap();
     let text =
         |columns| format!(r#"{{"format":"sotto-written/1","catalog":"{catalog}","columns":{columns}}}"#);
@@ -98,7 +97,7 @@ pub fn writtens() -> Vec<Vec<u8>> {
 }
 
 /// What is kept of a table's source.
-pub fn table_source(data: &[u8]) -> bool {
+pub(crate) fn table_source(data: &[u8]) -> bool {
     let folder = folder();
     fs::write(folder.path().join(SOURCE), data).expect("a temporary file");
     let dir = TableDir::open(folder.path()).expect("a temporary folder");
@@ -110,7 +109,7 @@ pub fn table_source(data: &[u8]) -> bool {
 }
 
 /// Of a table with names, and of one without.
-pub fn sources() -> Vec<Vec<u8>> {
+pub(crate) fn sources() -> Vec<Vec<u8>> {
     let named = &b"{\"format\":\"sotto-source/1\",\"key\":\"word\",\"value\":\"meaning\",\"whole\":true}"[..];
     [named, b"{\"format\":\"sotto-source/1\"}\n"].map(<[u8]>::to_vec).to_vec()
 }

@@ -18,7 +18,7 @@ fn ring() -> &'static RnsRing<Pow2> {
 }
 
 /// A body of BGV, at the level of keys or at one of ciphertexts. What is taken is reduced, and written again it is the same.
-pub fn bgv_body(data: &[u8]) -> bool {
+pub(crate) fn bgv_body(data: &[u8]) -> bool {
     let rns = ring();
     let levels = [Some(rns.full()), Some(rns.top()), rns.level(1)];
     let taken = levels.into_iter().flatten().filter(|level| {
@@ -35,7 +35,7 @@ pub fn bgv_body(data: &[u8]) -> bool {
 }
 
 /// Bodies of every level.
-pub fn bgv_bodies() -> Vec<Vec<u8>> {
+pub(crate) fn bgv_bodies() -> Vec<Vec<u8>> {
     let rns = ring();
     let body = |level| {
         let mut bytes = Vec::new();
@@ -46,7 +46,7 @@ pub fn bgv_bodies() -> Vec<Vec<u8>> {
 }
 
 /// An answer of BGV. What is taken is the same when written again.
-pub fn bgv_answer(data: &[u8]) -> bool {
+pub(crate) fn bgv_answer(data: &[u8]) -> bool {
     let (rns, bits) = (ring(), answer_bits());
     let Some(answer) = Answer::take(rns, bits, data) else { return false };
     let mut bytes = Vec::new();
@@ -56,7 +56,7 @@ pub fn bgv_answer(data: &[u8]) -> bool {
 }
 
 /// The least and the greatest one.
-pub fn bgv_answers() -> Vec<Vec<u8>> {
+pub(crate) fn bgv_answers() -> Vec<Vec<u8>> {
     let bytes = answer_bits().bytes(ring());
     vec![vec![0; bytes], vec![0xFF; bytes]]
 }

@@ -11,7 +11,7 @@ use sotto_testkit::rng::seeded;
 const ROW_BYTES: u64 = 1 << 16;
 
 /// The parameters of a table of keys. What is taken is written again, and any rows are looked through.
-pub fn keyword_params(data: &[u8]) -> bool {
+pub(crate) fn keyword_params(data: &[u8]) -> bool {
     let Ok(keyword) = Keyword::parse(data) else { return false };
     let text = serde_json::to_vec(keyword.params()).expect("what was read is written");
     assert_eq!(Keyword::parse(&text).expect("what was written is read").params(), keyword.params());
@@ -32,7 +32,7 @@ pub fn keyword_params(data: &[u8]) -> bool {
 }
 
 /// Tables of all forms and both kinds of values.
-pub fn keyword_paramses() -> Vec<Vec<u8>> {
+pub(crate) fn keyword_paramses() -> Vec<Vec<u8>> {
     let seed = "5e".repeat(32);
     let params = |form: &str, key_bytes: u32, values: &str| {
         format!(
@@ -65,7 +65,7 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
 }
 
 /// The parameters of a batch code. What is taken is written again, and a request is planned.
-pub fn pbc_params(data: &[u8]) -> bool {
+pub(crate) fn pbc_params(data: &[u8]) -> bool {
     let Ok(params) = Params::parse(data) else { return false };
     let text = serde_json::to_vec(&params).expect("what was read is written");
     assert_eq!(Params::parse(&text).expect("what was written is read"), params);
@@ -86,7 +86,7 @@ pub fn pbc_params(data: &[u8]) -> bool {
 }
 
 /// Codes with buckets, with spare lookups beside them, and with nothing else.
-pub fn pbc_paramses() -> Vec<Vec<u8>> {
+pub(crate) fn pbc_paramses() -> Vec<Vec<u8>> {
     let fit = |rows, items| CodeSizes::fit(rows, items).expect("a code");
     let spare = CodeSizes { rows: 1000, items: 20, copies: 3, buckets: 18, spare: 2 };
     [fit(1000, 12), fit(1 << 20, 64), fit(50, 3), fit(5000, 300), spare]

@@ -3,23 +3,23 @@
 //!
 //! | module | what it feeds |
 //! |---|---|
-//! | [`apple`] | requests, responses and tables of Apple's protocol |
-//! | [`wire`] | frames, refusals, headers |
-//! | [`catalog`] | catalogs, signed and plain; keys |
-//! | [`lattice`] | polynomials of ciphertexts, and answers |
-//! | [`layers`] | parameters of layers, and rows that are none |
-//! | [`ohttp`] | messages, keys and sealed requests of Oblivious HTTP |
-//! | [`oprf`] | elements, proofs, keys and masked rows of symmetric tables |
-//! | [`pass`](mod@pass) | keys, requests and tokens of Privacy Pass, and the file of users |
-//! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
-//! | [`upkeep`] | their orders and supplies, where a server makes hints |
-//! | [`image`] | image files and their first page |
-//! | [`ingest`] | source files of every format, and files of changes |
-//! | [`keys`](mod@keys) | changed keys of tables that are asked by key, and the rows that are kept for them |
-//! | [`state`] | what a client reads back of its own state |
-//! | [`tlog`] | keys, checkpoints, proofs and entries of transparency logs; witnesses |
-//! | [`vector`] | recorded lookups |
-//! | [`text`] | server configurations and bench definitions |
+//! | `apple` | requests, responses and tables of Apple's protocol |
+//! | `wire` | frames, refusals, headers |
+//! | `catalog` | catalogs, signed and plain; keys |
+//! | `lattice` | polynomials of ciphertexts, and answers |
+//! | `layers` | parameters of layers, and rows that are none |
+//! | `ohttp` | messages, keys and sealed requests of Oblivious HTTP |
+//! | `oprf` | elements, proofs, keys and masked rows of symmetric tables |
+//! | `pass` | keys, requests and tokens of Privacy Pass, and the file of users |
+//! | `scheme` | every registered scheme's keys, messages, artifacts, literals and client states |
+//! | `upkeep` | their orders and supplies, where a server makes hints |
+//! | `image` | image files and their first page |
+//! | `ingest` | source files of every format, and files of changes |
+//! | `keys` | changed keys of tables that are asked by key, and the rows that are kept for them |
+//! | `state` | what a client reads back of its own state |
+//! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses |
+//! | `vector` | recorded lookups |
+//! | `text` | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
 //! `make fuzz TARGET=ask` gives one to libFuzzer. `make test` runs each for a second, and
@@ -32,24 +32,24 @@
     reason = "a target that panics has found something"
 )]
 
-pub mod apple;
-pub mod catalog;
-pub mod image;
-pub mod ingest;
-pub mod keys;
-pub mod lattice;
-pub mod layers;
-pub mod ohttp;
-pub mod oprf;
-pub mod pass;
-pub mod scheme;
+mod apple;
+mod catalog;
+mod image;
+mod ingest;
+mod keys;
+mod lattice;
+mod layers;
+mod ohttp;
+mod oprf;
+mod pass;
+mod scheme;
 pub mod smoke;
-pub mod state;
-pub mod text;
-pub mod tlog;
-pub mod upkeep;
-pub mod vector;
-pub mod wire;
+mod state;
+mod text;
+mod tlog;
+mod upkeep;
+mod vector;
+mod wire;
 
 /// A target, and inputs to start from.
 pub struct Target {

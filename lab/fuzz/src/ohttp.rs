@@ -35,7 +35,7 @@ fn request() -> Request {
 }
 
 /// A request. What is taken says the same when it is written again.
-pub fn ohttp_request(data: &[u8]) -> bool {
+pub(crate) fn ohttp_request(data: &[u8]) -> bool {
     let Ok(read) = Request::read(Bytes::copy_from_slice(data), LIMITS) else { return false };
     assert!(read.fields.len() <= LIMITS.fields && read.body.len() <= data.len());
     assert_eq!(Request::read(read.to_bytes().into(), LIMITS).unwrap(), read);
@@ -43,13 +43,13 @@ pub fn ohttp_request(data: &[u8]) -> bool {
 }
 
 /// Of both forms.
-pub fn requests() -> Vec<Vec<u8>> {
+pub(crate) fn requests() -> Vec<Vec<u8>> {
     let chunked = b"\x02\x03GET\x05https\x00\x01/\x01a\x01b\x00\x02xy\x01z\x00\x01t\x00\x00\x00";
     vec![request().to_bytes(), chunked.to_vec()]
 }
 
 /// A response. The same.
-pub fn ohttp_response(data: &[u8]) -> bool {
+pub(crate) fn ohttp_response(data: &[u8]) -> bool {
     let Ok(read) = Response::read(Bytes::copy_from_slice(data), LIMITS) else { return false };
     assert!((200..600).contains(&read.status) && read.body.len() <= data.len());
     assert_eq!(Response::read(read.to_bytes().into(), LIMITS).unwrap(), read);
@@ -57,13 +57,13 @@ pub fn ohttp_response(data: &[u8]) -> bool {
 }
 
 /// Of both forms.
-pub fn responses() -> Vec<Vec<u8>> {
+pub(crate) fn responses() -> Vec<Vec<u8>> {
     let known = Response { status: 200, fields: request().fields, body: request().body };
     vec![known.to_bytes(), b"\x03\x40\x66\x00\x40\xC8\x01a\x01b\x00\x02xy\x00\x00".to_vec()]
 }
 
 /// A list of keys. What is taken is taken again.
-pub fn ohttp_keys(data: &[u8]) -> bool {
+pub(crate) fn ohttp_keys(data: &[u8]) -> bool {
     let Some(keys) = KeyConfig::read_all(data) else { return false };
     let bytes: Vec<u8> = keys.iter().flat_map(KeyConfig::to_bytes).collect();
     assert_eq!(KeyConfig::read_all(&bytes).unwrap(), keys);
@@ -75,38 +75,36 @@ pub fn ohttp_keys(data: &[u8]) -> bool {
 }
 
 /// One key, and two.
-pub fn keyses() -> Vec<Vec<u8>> {
+pub(crate) fn keyses() -> Vec<Vec<u8>> {
     let one = key().config().to_bytes();
     vec![one.clone(), [&one[..], &GatewayKey::generate(9, &mut rng()).unwrap().config().to_bytes()].concat()]
 }
 
 /// A sealed request, for a gateway with one key.
-pub fn ohttp_sealed(data: &[u8]) -> bool {
+pub(crate) fn ohttp_sealed(data: &[u8]) -> bool {
     let Ok(opened) = open([key()].iter(), data) else { return false };
     assert!(opened.plain.len() < data.len());
     assert!(opened.reply.seal(b"answer", &mut rng()).is_some());
     true
 }
 
-/// A right one.
-pub fn sealeds() -> Vec<Vec<u8>> {
+pub(crate) fn sealeds() -> Vec<Vec<u8>> {
     vec![seal(&key().config(), &request().to_bytes(), &mut rng()).unwrap().0]
 }
 
 /// A sealed answer, to whoever waits for it.
-pub fn ohttp_answer(data: &[u8]) -> bool {
+pub(crate) fn ohttp_answer(data: &[u8]) -> bool {
     let (_, pending) = seal(&key().config(), &request().to_bytes(), &mut rng()).unwrap();
     pending.open(data).is_ok_and(|plain| plain.len() < data.len())
 }
 
-/// The right one.
-pub fn answers() -> Vec<Vec<u8>> {
+pub(crate) fn answers() -> Vec<Vec<u8>> {
     let opened = open([key()].iter(), &sealeds()[0]).unwrap();
     vec![opened.reply.seal(b"answer", &mut rng()).unwrap()]
 }
 
 /// The file of a gateway's keys. What is taken is written as it was.
-pub fn ohttp_ring(data: &[u8]) -> bool {
+pub(crate) fn ohttp_ring(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let Some(ring) = GatewayKeys::read(ROTATION, text) else { return false };
     let written = ring.to_text();
@@ -115,7 +113,7 @@ pub fn ohttp_ring(data: &[u8]) -> bool {
 }
 
 /// One with two keys.
-pub fn rings() -> Vec<Vec<u8>> {
+pub(crate) fn rings() -> Vec<Vec<u8>> {
     let one = GatewayKeys::new(ROTATION).turned(0, &mut rng()).unwrap();
     vec![one.turned(150, &mut rng()).unwrap().to_text().as_bytes().to_vec()]
 }

@@ -11,7 +11,7 @@ fn row() -> Input {
 }
 
 /// Elements that a server is to evaluate. What it takes it answers with as many elements, and all are of the group.
-pub fn oprf_elements(data: &[u8]) -> bool {
+pub(crate) fn oprf_elements(data: &[u8]) -> bool {
     let (elements, rest) = data.as_chunks::<32>();
     if !rest.is_empty() {
         return false;
@@ -25,13 +25,13 @@ pub fn oprf_elements(data: &[u8]) -> bool {
 }
 
 /// One element, and two.
-pub fn elementses() -> Vec<Vec<u8>> {
+pub(crate) fn elementses() -> Vec<Vec<u8>> {
     let blinded = |count| blind((0..count).map(|_| row()).collect(), &mut seeded("blind")).unwrap();
     [1, 2].map(|count| blinded(count).elements().concat()).to_vec()
 }
 
 /// An element and a proof that a client is answered with. Only what the key gave is taken.
-pub fn oprf_answer(data: &[u8]) -> bool {
+pub(crate) fn oprf_answer(data: &[u8]) -> bool {
     let Some((element, proof)) = data.split_first_chunk::<32>() else { return false };
     let Ok(proof) = proof.try_into() else { return false };
     let blinded = blind(vec![row()], &mut seeded("blind")).expect("an input of the function");
@@ -41,27 +41,25 @@ pub fn oprf_answer(data: &[u8]) -> bool {
     true
 }
 
-/// The right one.
-pub fn oprf_answers() -> Vec<Vec<u8>> {
+pub(crate) fn oprf_answers() -> Vec<Vec<u8>> {
     let blinded = blind(vec![row()], &mut seeded("blind")).unwrap();
     let answer = KEY.evaluate(blinded.elements(), &mut seeded("proof")).unwrap();
     vec![[&answer.elements[0][..], &answer.proof].concat()]
 }
 
 /// The file of a key.
-pub fn oprf_key(data: &[u8]) -> bool {
+pub(crate) fn oprf_key(data: &[u8]) -> bool {
     let Ok(key) = SecretKey::from_file(&String::from_utf8_lossy(data)) else { return false };
     assert!(SecretKey::from_file(&key.to_file()).is_ok_and(|again| again.public() == key.public()));
     true
 }
 
-/// One.
-pub fn oprf_keys() -> Vec<Vec<u8>> {
+pub(crate) fn oprf_keys() -> Vec<Vec<u8>> {
     vec![KEY.to_file().as_bytes().to_vec()]
 }
 
 /// A row under its mask. What opens is what was closed.
-pub fn masked_row(data: &[u8]) -> bool {
+pub(crate) fn masked_row(data: &[u8]) -> bool {
     let mask = RowMask::new(&KEY.at(&row()).expect("an input of the function"));
     match mask.open(data) {
         Ok(item) => {
@@ -76,7 +74,7 @@ pub fn masked_row(data: &[u8]) -> bool {
 }
 
 /// A row, and one without a byte.
-pub fn masked_rows() -> Vec<Vec<u8>> {
+pub(crate) fn masked_rows() -> Vec<Vec<u8>> {
     let mask = RowMask::new(&KEY.at(&row()).unwrap());
     [&b"some bytes of a row"[..], b""].map(|item| mask.close(MaskVersion(3), item)).to_vec()
 }
@@ -90,7 +88,7 @@ fn other() -> p384::BlindedInput {
 }
 
 /// An element of P-384 that a server is to evaluate, which has one form.
-pub fn p384_element(data: &[u8]) -> bool {
+pub(crate) fn p384_element(data: &[u8]) -> bool {
     let Ok(element) = data.try_into() else { return false };
     let Ok(answer) = OTHER.evaluate(element, &mut seeded("proof")) else { return false };
     for element in [element, &answer.element] {
@@ -99,33 +97,30 @@ pub fn p384_element(data: &[u8]) -> bool {
     true
 }
 
-/// One.
-pub fn p384_elements() -> Vec<Vec<u8>> {
+pub(crate) fn p384_elements() -> Vec<Vec<u8>> {
     vec![other().element().to_vec()]
 }
 
 /// An element of P-384 and a proof that a client is answered with. Only what the key gave is taken.
-pub fn p384_answer(data: &[u8]) -> bool {
+pub(crate) fn p384_answer(data: &[u8]) -> bool {
     let Some((element, proof)) = data.split_at_checked(p384::ELEMENT_BYTES) else { return false };
     let Ok(output) = other().finish(element, proof, &OTHER.public()) else { return false };
     assert!(output.bytes() == OTHER.at(b"a key").unwrap().bytes(), "what is proved is the function");
     true
 }
 
-/// The right one.
-pub fn p384_answers() -> Vec<Vec<u8>> {
+pub(crate) fn p384_answers() -> Vec<Vec<u8>> {
     let answer = OTHER.evaluate(other().element(), &mut seeded("proof")).unwrap();
     vec![[&answer.element[..], &answer.proof].concat()]
 }
 
 /// The file of such a key.
-pub fn p384_key(data: &[u8]) -> bool {
+pub(crate) fn p384_key(data: &[u8]) -> bool {
     let Ok(key) = p384::SecretKey::from_file(&String::from_utf8_lossy(data)) else { return false };
     assert!(p384::SecretKey::from_file(&key.to_file()).is_ok_and(|again| again.public() == key.public()));
     true
 }
 
-/// One.
-pub fn p384_keys() -> Vec<Vec<u8>> {
+pub(crate) fn p384_keys() -> Vec<Vec<u8>> {
     vec![OTHER.to_file().as_bytes().to_vec()]
 }

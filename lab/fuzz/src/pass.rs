@@ -40,30 +40,29 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 });
 
 /// A public key. What is taken is written as it was.
-pub fn pass_key(data: &[u8]) -> bool {
+pub(crate) fn pass_key(data: &[u8]) -> bool {
     let Some(key) = PublicKey::take(data) else { return false };
     assert_eq!(key.spki(), data);
     true
 }
 
 /// The issuer's key.
-pub fn pass_keys() -> Vec<Vec<u8>> {
+pub(crate) fn pass_keys() -> Vec<Vec<u8>> {
     vec![WORLD.pass.key_for(Some("Bearer ann"), 0).unwrap().to_vec()]
 }
 
 /// A request for a token. Whatever is signed is as long as a signature is.
-pub fn pass_request(data: &[u8]) -> bool {
+pub(crate) fn pass_request(data: &[u8]) -> bool {
     let answer = WORLD.pass.issue(Some("Bearer ann"), data, 0, &WORLD.ledger, &mut rng());
     answer.inspect(|answer| assert_eq!(answer.len(), 256)).is_ok()
 }
 
-/// A right one.
-pub fn pass_requests() -> Vec<Vec<u8>> {
+pub(crate) fn pass_requests() -> Vec<Vec<u8>> {
     vec![WORLD.request.clone()]
 }
 
 /// A header that spends a token: what is taken once is not taken twice.
-pub fn pass_header(data: &[u8]) -> bool {
+pub(crate) fn pass_header(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let ledger = MemoryLedger::default();
     let taken = WORLD.pass.redeem(Some(text), 0, &ledger).is_ok();
@@ -71,20 +70,18 @@ pub fn pass_header(data: &[u8]) -> bool {
     taken
 }
 
-/// A right one.
-pub fn pass_headers() -> Vec<Vec<u8>> {
+pub(crate) fn pass_headers() -> Vec<Vec<u8>> {
     vec![WORLD.header.clone().into_bytes()]
 }
 
 /// A file of users. Each line is one of them at most.
-pub fn pass_users(data: &[u8]) -> bool {
+pub(crate) fn pass_users(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let Ok(users) = UserTiers::parse(text) else { return false };
     assert!(users.len() <= text.lines().count() && users.tiers().len() <= users.len());
     true
 }
 
-/// Two users.
-pub fn pass_userses() -> Vec<Vec<u8>> {
+pub(crate) fn pass_userses() -> Vec<Vec<u8>> {
     vec![USERS.into()]
 }

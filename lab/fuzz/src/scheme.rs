@@ -126,7 +126,7 @@ pub(crate) fn taken<T>(result: Result<T>) -> bool {
 }
 
 /// A literal.
-pub fn scheme_params(data: &[u8]) -> bool {
+pub(crate) fn scheme_params(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| match (table.entry.report)(data) {
         Ok(report) => {
             assert!(report.security.bits >= 128.0 && report.failure_log2 <= -40.0, "{report:?}");
@@ -143,13 +143,12 @@ pub fn scheme_params(data: &[u8]) -> bool {
     })
 }
 
-/// Literals.
-pub fn paramses() -> Vec<Vec<u8>> {
+pub(crate) fn paramses() -> Vec<Vec<u8>> {
     collect(|fixture| Some(fixture.table.params.clone()))
 }
 
 /// Keys.
-pub fn scheme_keys(data: &[u8]) -> bool {
+pub(crate) fn scheme_keys(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
         let fitted = fit(data, table.server.keys_bytes());
         assert!(fitted == data || !taken(table.server.admit(data)), "keys of a wrong size were taken");
@@ -158,7 +157,7 @@ pub fn scheme_keys(data: &[u8]) -> bool {
 }
 
 /// Keys, cut short; the rest repeats them.
-pub fn keyses() -> Vec<Vec<u8>> {
+pub(crate) fn keyses() -> Vec<Vec<u8>> {
     collect(|fixture| {
         let keys = fixture.client().keys();
         (!keys.is_empty()).then(|| keys[..keys.len().min(4096)].to_vec())
@@ -166,7 +165,7 @@ pub fn keyses() -> Vec<Vec<u8>> {
 }
 
 /// A query.
-pub fn scheme_query(data: &[u8]) -> bool {
+pub(crate) fn scheme_query(data: &[u8]) -> bool {
     each(|Fixture { table, session, .. }| {
         let fitted = fit(data, table.server.query_bytes());
         let answer = |query: &[u8]| single(table.server.as_ref(), session, query);
@@ -176,8 +175,7 @@ pub fn scheme_query(data: &[u8]) -> bool {
     })
 }
 
-/// Queries.
-pub fn queries() -> Vec<Vec<u8>> {
+pub(crate) fn queries() -> Vec<Vec<u8>> {
     collect(|fixture| {
         let mut client = fixture.client();
         client.query(RecordIndex(0), &mut seeded("query")).unwrap().0.pop()
@@ -185,7 +183,7 @@ pub fn queries() -> Vec<Vec<u8>> {
 }
 
 /// An answer.
-pub fn scheme_answer(data: &[u8]) -> bool {
+pub(crate) fn scheme_answer(data: &[u8]) -> bool {
     each(|fixture| {
         let recover = |answer: &[u8]| {
             let mut client = fixture.client();
@@ -198,8 +196,7 @@ pub fn scheme_answer(data: &[u8]) -> bool {
     })
 }
 
-/// Answers.
-pub fn answers() -> Vec<Vec<u8>> {
+pub(crate) fn answers() -> Vec<Vec<u8>> {
     collect(|fixture| {
         let mut client = fixture.client();
         let (queries, _) = client.query(RecordIndex(0), &mut seeded("answer")).unwrap();
@@ -208,7 +205,7 @@ pub fn answers() -> Vec<Vec<u8>> {
 }
 
 /// The answer about one unit of a record.
-pub fn scheme_unit(data: &[u8]) -> bool {
+pub(crate) fn scheme_unit(data: &[u8]) -> bool {
     each(|fixture| {
         let (table, mut client) = (&fixture.table, fixture.client());
         let (_, ticket) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
@@ -223,7 +220,7 @@ pub fn scheme_unit(data: &[u8]) -> bool {
 }
 
 /// Answers about first units.
-pub fn units() -> Vec<Vec<u8>> {
+pub(crate) fn units() -> Vec<Vec<u8>> {
     collect(|fixture| {
         let stream = fixture.table.server.stream()?;
         let mut client = fixture.client();
@@ -234,7 +231,7 @@ pub fn units() -> Vec<Vec<u8>> {
 }
 
 /// An artifact.
-pub fn scheme_hint(data: &[u8]) -> bool {
+pub(crate) fn scheme_hint(data: &[u8]) -> bool {
     each(|Fixture { table, session, .. }| {
         let rng = &mut seeded("hint");
         let mut prepare = (table.entry.prepare)(&table.params, rng).unwrap();
@@ -255,14 +252,14 @@ pub fn scheme_hint(data: &[u8]) -> bool {
 }
 
 /// The artifacts' first bytes; the rest repeats them.
-pub fn hints() -> Vec<Vec<u8>> {
+pub(crate) fn hints() -> Vec<Vec<u8>> {
     collect(|fixture| {
         fixture.table.image.artifact(Artifact::Hint).map(|hint| hint[..hint.len().min(4096)].to_vec())
     })
 }
 
 /// A delta.
-pub fn scheme_delta(data: &[u8]) -> bool {
+pub(crate) fn scheme_delta(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
         let (Some(patch), Some(hint)) = (table.entry.patch, table.image.artifact(Artifact::Hint)) else {
             return false;
@@ -271,13 +268,12 @@ pub fn scheme_delta(data: &[u8]) -> bool {
     })
 }
 
-/// Deltas.
-pub fn deltas() -> Vec<Vec<u8>> {
+pub(crate) fn deltas() -> Vec<Vec<u8>> {
     collect(|fixture| fixture.delta.clone())
 }
 
 /// A client's state, and a query of whoever comes of it. A damaged state may be one that can no longer ask.
-pub fn scheme_state(data: &[u8]) -> bool {
+pub(crate) fn scheme_state(data: &[u8]) -> bool {
     each(|Fixture { table, kept, .. }| {
         let Some(kept) = kept else { return false };
         let mut client = match (kept.read.load)(&table.params, &mut &*data) {
@@ -297,14 +293,14 @@ pub fn scheme_state(data: &[u8]) -> bool {
 }
 
 /// States, before and after some queries.
-pub fn states() -> Vec<Vec<u8>> {
+pub(crate) fn states() -> Vec<Vec<u8>> {
     let states =
         |fixture: &Fixture| fixture.kept.as_ref().map(|kept| [kept.state.clone(), kept.later.clone()]);
     FIXTURES.iter().filter_map(states).flatten().collect()
 }
 
 /// An entry of a journal.
-pub fn scheme_journal(data: &[u8]) -> bool {
+pub(crate) fn scheme_journal(data: &[u8]) -> bool {
     each(|Fixture { table, kept, .. }| {
         let Some(kept) = kept else { return false };
         let mut client =
@@ -313,13 +309,12 @@ pub fn scheme_journal(data: &[u8]) -> bool {
     })
 }
 
-/// Journals.
-pub fn journals() -> Vec<Vec<u8>> {
+pub(crate) fn journals() -> Vec<Vec<u8>> {
     collect(|fixture| fixture.kept.as_ref().map(|kept| kept.journal.clone()))
 }
 
 /// A rows delta, for a client one of whose queries waits.
-pub fn scheme_rows_delta(data: &[u8]) -> bool {
+pub(crate) fn scheme_rows_delta(data: &[u8]) -> bool {
     each(|Fixture { table, kept, .. }| {
         let Some(kept) = kept else { return false };
         let mut client =
@@ -328,20 +323,18 @@ pub fn scheme_rows_delta(data: &[u8]) -> bool {
     })
 }
 
-/// Rows deltas.
-pub fn rows_deltas() -> Vec<Vec<u8>> {
+pub(crate) fn rows_deltas() -> Vec<Vec<u8>> {
     collect(|fixture| fixture.kept.as_ref()?.rows_delta.clone())
 }
 
 /// A preparation that was written down.
-pub fn scheme_checkpoint(data: &[u8]) -> bool {
+pub(crate) fn scheme_checkpoint(data: &[u8]) -> bool {
     each(|Fixture { table, kept, .. }| {
         let Some(kept) = kept else { return false };
         taken((kept.read.resume)(&table.params, &mut &*data))
     })
 }
 
-/// Checkpoints.
-pub fn checkpoints() -> Vec<Vec<u8>> {
+pub(crate) fn checkpoints() -> Vec<Vec<u8>> {
     collect(|fixture| fixture.kept.as_ref().map(|kept| kept.checkpoint.clone()))
 }

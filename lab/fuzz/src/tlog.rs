@@ -9,7 +9,7 @@ use sotto_tlog::{
 };
 
 /// A signed checkpoint.
-pub fn log_checkpoint(data: &[u8]) -> bool {
+pub(crate) fn log_checkpoint(data: &[u8]) -> bool {
     let Ok(note) = SignedNote::parse(data) else { return false };
     assert_eq!(note.to_string().as_bytes(), data);
     let Ok(checkpoint) = Checkpoint::parse_text(&note.text) else { return false };
@@ -21,13 +21,12 @@ pub fn log_checkpoint(data: &[u8]) -> bool {
     true
 }
 
-/// Signed checkpoints.
-pub fn checkpoints() -> Vec<Vec<u8>> {
+pub(crate) fn checkpoints() -> Vec<Vec<u8>> {
     signed().map(|checkpoint| signer().sign(&checkpoint).to_string().into_bytes()).into()
 }
 
 /// A public or a signing key.
-pub fn log_key(data: &[u8]) -> bool {
+pub(crate) fn log_key(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
     if let Ok(signer) = LogSigner::from_file(&text) {
         assert!(LogSigner::from_file(&signer.to_file()).is_ok_and(|again| again.public() == signer.public()));
@@ -39,7 +38,7 @@ pub fn log_key(data: &[u8]) -> bool {
 }
 
 /// Keys of all kinds.
-pub fn keys() -> Vec<Vec<u8>> {
+pub(crate) fn keys() -> Vec<Vec<u8>> {
     let rfc6962 = "a+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEuWDgNB415GUAk0+QCb1a7ETdjA/O7RE+KllGmjG2x5n33O89zY+GwjWlPtwp\
         urvyVOKoDIMIUQbeIW02UI44TQ==";
     let signer = signer();
@@ -47,7 +46,7 @@ pub fn keys() -> Vec<Vec<u8>> {
 }
 
 /// A signed tree head of RFC 6962.
-pub fn log_head(data: &[u8]) -> bool {
+pub(crate) fn log_head(data: &[u8]) -> bool {
     let Ok(head) = SignedTreeHead::parse(data) else { return false };
     let key = keys().swap_remove(0);
     let key: LogKey = String::from_utf8_lossy(&key).parse().expect("a seed is a key");
@@ -58,12 +57,12 @@ pub fn log_head(data: &[u8]) -> bool {
 }
 
 /// A signed tree head that verifies.
-pub fn heads() -> Vec<Vec<u8>> {
+pub(crate) fn heads() -> Vec<Vec<u8>> {
     vec![include_bytes!("../../../crates/sotto-tlog/tests/data/xenon2024-sth.json").to_vec()]
 }
 
 /// An inclusion proof.
-pub fn log_proof(data: &[u8]) -> bool {
+pub(crate) fn log_proof(data: &[u8]) -> bool {
     let Ok(proof) = InclusionProof::parse(data) else { return false };
     assert_eq!(proof.to_string().as_bytes(), data);
     let _ = proof.verify(&[0; 32], signer().public());
@@ -71,7 +70,7 @@ pub fn log_proof(data: &[u8]) -> bool {
 }
 
 /// Inclusion proofs, without hashes and with all that there can be.
-pub fn proofs() -> Vec<Vec<u8>> {
+pub(crate) fn proofs() -> Vec<Vec<u8>> {
     let [checkpoint, _] = signed().map(|checkpoint| signer().sign(&checkpoint).to_string());
     let short = InclusionProof { extra: None, index: 0, hashes: Vec::new(), checkpoint };
     let long =
@@ -80,7 +79,7 @@ pub fn proofs() -> Vec<Vec<u8>> {
 }
 
 /// A bundle of entries, in any layout: whatever is taken lies in it side by side.
-pub fn log_entries(data: &[u8]) -> bool {
+pub(crate) fn log_entries(data: &[u8]) -> bool {
     let mut whole = false;
     for layout in LogLayout::ALL {
         let entries: Vec<_> = BundleEntries::new(layout, data, 0, "").map_while(Result::ok).collect();
@@ -92,20 +91,20 @@ pub fn log_entries(data: &[u8]) -> bool {
 }
 
 /// Bundles of all layouts.
-pub fn bundles() -> Vec<Vec<u8>> {
+pub(crate) fn bundles() -> Vec<Vec<u8>> {
     let bundle = |layout| (0..3).flat_map(|index| generate::entry(layout, "fuzz", index)).collect();
     LogLayout::ALL.map(bundle).into()
 }
 
 /// An entry of a log of catalogs.
-pub fn log_line(data: &[u8]) -> bool {
+pub(crate) fn log_line(data: &[u8]) -> bool {
     let Ok(entry) = LogEntry::parse(data) else { return false };
     assert_eq!(entry.to_string().as_bytes(), data);
     true
 }
 
 /// Entries of both kinds.
-pub fn lines() -> Vec<Vec<u8>> {
+pub(crate) fn lines() -> Vec<Vec<u8>> {
     let line = |kind: &str| {
         let [digest, leaf, key] = ["ab", "ef", "cd"].map(|byte| byte.repeat(32));
         let previous = if kind == "stack" { "-" } else { &leaf };
@@ -115,14 +114,14 @@ pub fn lines() -> Vec<Vec<u8>> {
 }
 
 /// What was read of a log of catalogs: written again as it was.
-pub fn log_history(data: &[u8]) -> bool {
+pub(crate) fn log_history(data: &[u8]) -> bool {
     let Ok(history) = LogHistory::parse(data) else { return false };
     assert_eq!(history.to_string().as_bytes(), data);
     true
 }
 
 /// Histories of all names and of one.
-pub fn histories() -> Vec<Vec<u8>> {
+pub(crate) fn histories() -> Vec<Vec<u8>> {
     let [root, key] = ["ef", "cd"].map(|byte| byte.repeat(32));
     let text = |only: &str, first: u64| {
         format!("sotto-log-history/1\nsotto-pk:{key}\n{only}\n{first} 300 {root}\ncatalog words 7 {root}\n")
@@ -132,7 +131,7 @@ pub fn histories() -> Vec<Vec<u8>> {
 }
 
 /// The path of a log's file: whatever is taken stays in the log's folder.
-pub fn log_path(data: &[u8]) -> bool {
+pub(crate) fn log_path(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
     let Some(place) = LogLayout::place(&text) else { return false };
     assert_eq!(LogLayout::Tiles.path(place), text);
@@ -141,14 +140,14 @@ pub fn log_path(data: &[u8]) -> bool {
 }
 
 /// Paths of all kinds.
-pub fn paths() -> Vec<Vec<u8>> {
+pub(crate) fn paths() -> Vec<Vec<u8>> {
     let tile = Tile { level: 1, index: 1_234_067, width: 17 };
     let places = [LogFile::Checkpoint, LogFile::Tile(tile), LogFile::Bundle(3, 256)];
     places.map(|place| LogLayout::Tiles.path(place).into_bytes()).into()
 }
 
 /// A witness's public or signing key.
-pub fn witness_key(data: &[u8]) -> bool {
+pub(crate) fn witness_key(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
     if let Ok(cosigner) = Cosigner::from_file(&text) {
         let again = Cosigner::from_file(&cosigner.to_file());
@@ -161,13 +160,13 @@ pub fn witness_key(data: &[u8]) -> bool {
 }
 
 /// Keys of both kinds.
-pub fn witnesses() -> Vec<Vec<u8>> {
+pub(crate) fn witnesses() -> Vec<Vec<u8>> {
     let cosigner = cosigner();
     vec![cosigner.public().to_string().into_bytes(), cosigner.to_file().as_bytes().to_vec()]
 }
 
 /// A checkpoint with cosignatures.
-pub fn witness_note(data: &[u8]) -> bool {
+pub(crate) fn witness_note(data: &[u8]) -> bool {
     let Ok(note) = SignedNote::parse(data) else { return false };
     // Nobody forges a cosignature by changing bytes.
     if let Ok(Some(time)) = cosigner().public().cosigned(&note) {
@@ -177,7 +176,7 @@ pub fn witness_note(data: &[u8]) -> bool {
 }
 
 /// Cosigned checkpoints.
-pub fn cosigned() -> Vec<Vec<u8>> {
+pub(crate) fn cosigned() -> Vec<Vec<u8>> {
     let cosigned = signed().map(|checkpoint| {
         let mut note = signer().sign(&checkpoint);
         note.signatures.push(cosigner().cosign(&note.text, 7));

@@ -26,7 +26,7 @@ fn each(feed: impl Fn(&Table) -> bool) -> bool {
 }
 
 /// An order.
-pub fn scheme_order(data: &[u8]) -> bool {
+pub(crate) fn scheme_order(data: &[u8]) -> bool {
     each(|table| {
         let supplier = table.server.supplier().expect("a server of such a scheme supplies");
         let fitted = fit(data, supplier.order_bytes());
@@ -42,7 +42,7 @@ pub fn scheme_order(data: &[u8]) -> bool {
 }
 
 /// Orders: the first, and the one that a first query makes due.
-pub fn orders() -> Vec<Vec<u8>> {
+pub(crate) fn orders() -> Vec<Vec<u8>> {
     let orders = |table: &Table| {
         let mut client = fresh(table);
         let first = client.hint_client().unwrap().next_hint_request().unwrap();
@@ -54,7 +54,7 @@ pub fn orders() -> Vec<Vec<u8>> {
 }
 
 /// The supply to a first order.
-pub fn scheme_supply(data: &[u8]) -> bool {
+pub(crate) fn scheme_supply(data: &[u8]) -> bool {
     each(|table| {
         let mut client = fresh(table);
         let hint_client = client.hint_client().expect("a client of such a scheme orders");
@@ -69,7 +69,7 @@ pub fn scheme_supply(data: &[u8]) -> bool {
 }
 
 /// Supplies, cut short; the rest repeats them.
-pub fn supplies() -> Vec<Vec<u8>> {
+pub(crate) fn supplies() -> Vec<Vec<u8>> {
     let supply = |table: &Table| {
         let order = fresh(table).hint_client().unwrap().next_hint_request().unwrap().unwrap();
         let supply = table.server.supplier().unwrap().supply(&order).unwrap();

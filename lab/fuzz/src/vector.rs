@@ -3,7 +3,7 @@
 use sotto_binding::vector::{Vector, replay};
 
 /// A vector, replayed.
-pub fn vector(data: &[u8]) -> bool {
+pub(crate) fn vector(data: &[u8]) -> bool {
     let Ok(replayed) = replay(data) else { return false };
     // Nobody makes another row of recorded answers by changing bytes.
     let seeds = vectors();
@@ -13,7 +13,7 @@ pub fn vector(data: &[u8]) -> bool {
 }
 
 /// One of a scheme that answers quickly.
-pub fn vectors() -> Vec<Vec<u8>> {
+pub(crate) fn vectors() -> Vec<Vec<u8>> {
     let files: [&[u8]; 2] = [
         include_bytes!("../../../spec/vectors/dpf-1.json"),
         include_bytes!("../../../spec/vectors/dpf-1.bin"),

@@ -15,7 +15,7 @@ fn items(count: usize) -> Vec<Vec<u8>> {
 }
 
 /// An ask frame.
-pub fn ask(data: &[u8]) -> bool {
+pub(crate) fn ask(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::query::QueryHead::parse(data) else { return false };
     let Ok(queries) = head.queries(data, ITEM) else { return false };
     let again =
@@ -25,14 +25,14 @@ pub fn ask(data: &[u8]) -> bool {
 }
 
 /// Asks of one and of several queries.
-pub fn asks() -> Vec<Vec<u8>> {
+pub(crate) fn asks() -> Vec<Vec<u8>> {
     [1, 5]
         .map(|count| sotto_wire::query::encode(&pin(), &SessionId([3; 16]), &items(count)).unwrap())
         .to_vec()
 }
 
 /// An answer frame.
-pub fn answer(data: &[u8]) -> bool {
+pub(crate) fn answer(data: &[u8]) -> bool {
     let accepted = |count| {
         let Ok(answers) = sotto_wire::answer::decode(data, &pin(), count, ITEM) else { return false };
         assert!(sotto_wire::answer::encode(&pin(), &answers).is_ok_and(|again| again == data));
@@ -42,12 +42,12 @@ pub fn answer(data: &[u8]) -> bool {
 }
 
 /// Answers to one and to several queries.
-pub fn answers() -> Vec<Vec<u8>> {
+pub(crate) fn answers() -> Vec<Vec<u8>> {
     [1, 5].map(|count| sotto_wire::answer::encode(&pin(), &items(count)).unwrap()).to_vec()
 }
 
 /// A keys frame.
-pub fn keys(data: &[u8]) -> bool {
+pub(crate) fn keys(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::keys::KeysHead::parse(data) else { return false };
     let Ok(keys) = head.keys(data, ITEM) else { return false };
     assert!(sotto_wire::keys::encode(&head.pin, keys) == data);
@@ -55,37 +55,35 @@ pub fn keys(data: &[u8]) -> bool {
 }
 
 /// Keys, right and short.
-pub fn keyses() -> Vec<Vec<u8>> {
+pub(crate) fn keyses() -> Vec<Vec<u8>> {
     vec![sotto_wire::keys::encode(&pin(), &[7; ITEM])]
 }
 
 /// A hint request.
-pub fn order(data: &[u8]) -> bool {
+pub(crate) fn order(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::hints::HintRequestHead::parse(data) else { return false };
     let Ok(request) = head.payload(data, ITEM) else { return false };
     assert!(sotto_wire::hints::encode(&head.pin, request) == data);
     true
 }
 
-/// One that is right.
-pub fn orders() -> Vec<Vec<u8>> {
+pub(crate) fn orders() -> Vec<Vec<u8>> {
     vec![sotto_wire::hints::encode(&pin(), &[7; ITEM])]
 }
 
 /// What an order is answered with.
-pub fn supply(data: &[u8]) -> bool {
+pub(crate) fn supply(data: &[u8]) -> bool {
     let Ok(supply) = sotto_wire::hints::decode_response(data, &pin(), ITEM) else { return false };
     assert!(sotto_wire::hints::encode_response(&pin(), supply) == data);
     true
 }
 
-/// One that is right.
-pub fn supplies() -> Vec<Vec<u8>> {
+pub(crate) fn supplies() -> Vec<Vec<u8>> {
     vec![sotto_wire::hints::encode_response(&pin(), &[7; ITEM])]
 }
 
 /// A request for a record in units.
-pub fn stream(data: &[u8]) -> bool {
+pub(crate) fn stream(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::stream::StreamHead::parse(data) else { return false };
     let Ok(query) = head.query(data, ITEM) else { return false };
     assert!(sotto_wire::stream::encode(&head, query) == data);
@@ -98,7 +96,7 @@ pub fn stream(data: &[u8]) -> bool {
 }
 
 /// Requests for all units, and for the last.
-pub fn streams() -> Vec<Vec<u8>> {
+pub(crate) fn streams() -> Vec<Vec<u8>> {
     let head = |first, units| sotto_wire::stream::StreamHead {
         pin: pin(),
         session: SessionId([3; 16]),
@@ -111,20 +109,19 @@ pub fn streams() -> Vec<Vec<u8>> {
 }
 
 /// The head of a response in units: there is one that is right.
-pub fn stream_answer(data: &[u8]) -> bool {
+pub(crate) fn stream_answer(data: &[u8]) -> bool {
     let Ok(head) = data.try_into() else { return false };
     let taken = sotto_wire::stream::check_answer_head(head, &pin()).is_ok();
     assert_eq!(taken, data == sotto_wire::stream::answer_head(&pin()));
     taken
 }
 
-/// That one.
-pub fn stream_answers() -> Vec<Vec<u8>> {
+pub(crate) fn stream_answers() -> Vec<Vec<u8>> {
     vec![sotto_wire::stream::answer_head(&pin())]
 }
 
 /// A request for evaluations.
-pub fn evaluation(data: &[u8]) -> bool {
+pub(crate) fn evaluation(data: &[u8]) -> bool {
     let Ok(head) = evaluate::EvaluationHead::parse(data) else { return false };
     let Ok(elements) = head.elements(data) else { return false };
     assert!(evaluate::encode(&head.pin, &elements).is_ok_and(|again| again == data));
@@ -132,12 +129,12 @@ pub fn evaluation(data: &[u8]) -> bool {
 }
 
 /// Requests for one and for several.
-pub fn evaluations() -> Vec<Vec<u8>> {
+pub(crate) fn evaluations() -> Vec<Vec<u8>> {
     [1, 5].map(|count| evaluate::encode(&pin(), &vec![[7; 32]; count]).unwrap()).to_vec()
 }
 
 /// What a request for evaluations is answered with.
-pub fn evaluated(data: &[u8]) -> bool {
+pub(crate) fn evaluated(data: &[u8]) -> bool {
     let accepted = |count| {
         let Ok((elements, proof)) = evaluate::decode_answer(data, &pin(), count) else { return false };
         assert!(evaluate::encode_response(&pin(), &elements, &proof).is_ok_and(|again| again == data));
@@ -147,12 +144,12 @@ pub fn evaluated(data: &[u8]) -> bool {
 }
 
 /// Answers to one and to several.
-pub fn evaluateds() -> Vec<Vec<u8>> {
+pub(crate) fn evaluateds() -> Vec<Vec<u8>> {
     [1, 5].map(|count| evaluate::encode_response(&pin(), &vec![[7; 32]; count], &[9; 64]).unwrap()).to_vec()
 }
 
 /// A refusal's body. Everything is taken: a body that is not ours has a meaning too.
-pub fn problem(data: &[u8]) -> bool {
+pub(crate) fn problem(data: &[u8]) -> bool {
     for status in [200, 409, 503, 999] {
         let problem = Problem::read(status, data);
         let shown = problem.to_string();
@@ -163,13 +160,13 @@ pub fn problem(data: &[u8]) -> bool {
 }
 
 /// A refusal with each code.
-pub fn problems() -> Vec<Vec<u8>> {
+pub(crate) fn problems() -> Vec<Vec<u8>> {
     let problem = |code: &Code| Problem::new(*code, "why").with_epoch(Epoch(3)).to_bytes();
     Code::ALL.iter().map(problem).collect()
 }
 
 /// The timing header.
-pub fn timing(data: &[u8]) -> bool {
+pub(crate) fn timing(data: &[u8]) -> bool {
     let Some((text, timing)) =
         std::str::from_utf8(data).ok().and_then(|text| Some((text, Timing::parse(text)?)))
     else {
@@ -179,7 +176,6 @@ pub fn timing(data: &[u8]) -> bool {
     true
 }
 
-/// A header.
-pub fn timings() -> Vec<Vec<u8>> {
+pub(crate) fn timings() -> Vec<Vec<u8>> {
     vec![Timing::default().to_header().into_bytes()]
 }
