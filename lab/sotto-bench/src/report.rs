@@ -23,7 +23,7 @@ pub use figures::{
 pub(crate) use format::{bytes, digits, shape, time, wrapped};
 pub(crate) use grid::{blank, paragraph};
 pub use published::{PublishedRow, PublishedTree};
-pub use trees::{Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
+pub use trees::{Tree, TreeFigures, TreeMeasured, TreeSkipped};
 
 use crate::error::BenchError;
 use crate::machine::MachineFacts;
@@ -52,6 +52,17 @@ pub struct Report {
     pub skipped: Vec<SkippedCase>,
     /// Proofs in trees of hashes.
     pub trees: Trees,
+}
+
+/// All results about trees.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Trees {
+    /// Lines that were measured in this run.
+    pub measured: Vec<TreeMeasured>,
+    /// Published lines, of trees and kinds of figures of this run.
+    pub published: Vec<PublishedTree>,
+    /// Lines that did not run, with the reasons.
+    pub skipped: Vec<TreeSkipped>,
 }
 
 /// Suffixes of field names, and their units.
@@ -119,5 +130,17 @@ impl Report {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         Err(failed(said.lines().last().unwrap_or_default().to_owned()))
+    }
+}
+
+impl Trees {
+    fn append(&mut self, other: Trees) {
+        self.measured.extend(other.measured);
+        self.skipped.extend(other.skipped);
+        for row in other.published {
+            if !self.published.contains(&row) {
+                self.published.push(row);
+            }
+        }
     }
 }

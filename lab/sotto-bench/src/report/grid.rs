@@ -6,6 +6,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use serde::Serialize;
 use serde_json::Value;
+use std::fmt::Write;
 
 /// Maximum width of a report's lines.
 pub(crate) const TABLE_WIDTH: usize = 110;
@@ -174,4 +175,27 @@ pub(super) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec
         }
     }
     found
+}
+
+/// The text of a report.
+#[derive(Default)]
+pub(super) struct Text(pub(super) String);
+
+impl Text {
+    pub(super) fn line(&mut self, text: &str) {
+        // Writing into a `String` cannot fail.
+        let _ = writeln!(self.0, "{text}");
+    }
+
+    pub(super) fn paragraph(&mut self, text: &str) {
+        self.line(&paragraph(text));
+    }
+
+    pub(super) fn section(&mut self, title: &str, table: Table, note: &str) {
+        self.line(&format!("\n{title}\n\n{table}\n\n{note}"));
+    }
+
+    pub(super) fn sheet(&mut self, sheet: &Sheet, table: Table) {
+        self.section(sheet.title, table, sheet.note);
+    }
 }

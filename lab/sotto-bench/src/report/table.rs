@@ -1,7 +1,7 @@
 //! A report for people: one table per question, one tier per table.
 
 use super::format::{digits, time};
-use super::grid::{NamedRow, Sheet, blank, distinct, paragraph, show, value};
+use super::grid::{NamedRow, Sheet, Text, blank, distinct, show, value};
 use super::tree_table;
 use super::{
     FetchMethod, MeasuredCase, PublishedRow, Report, Step, TableFacts, TablePlacement, Traffic, break_even,
@@ -10,7 +10,6 @@ use comfy_table::Table;
 use serde::Serialize;
 use serde_json::Value;
 use sotto_core::ExpectOrDefault;
-use std::fmt::Write;
 use std::iter::once;
 
 /// Maximum number of stages that get a column.
@@ -267,29 +266,6 @@ impl Report {
         for (i, source) in sources.iter().enumerate() {
             out.paragraph(&format!("[{}] {source}", i + 1));
         }
-    }
-}
-
-/// The text of a report.
-#[derive(Default)]
-pub(super) struct Text(String);
-
-impl Text {
-    pub(super) fn line(&mut self, text: &str) {
-        // Writing into a `String` cannot fail.
-        let _ = writeln!(self.0, "{text}");
-    }
-
-    pub(super) fn paragraph(&mut self, text: &str) {
-        self.line(&paragraph(text));
-    }
-
-    pub(super) fn section(&mut self, title: &str, table: Table, note: &str) {
-        self.line(&format!("\n{title}\n\n{table}\n\n{note}"));
-    }
-
-    pub(super) fn sheet(&mut self, sheet: &Sheet, table: Table) {
-        self.section(sheet.title, table, sheet.note);
     }
 }
 

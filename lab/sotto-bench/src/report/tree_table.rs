@@ -1,8 +1,7 @@
 //! Trees: a grid for each question, a column for each tree, ours above published ones.
 
 use super::format::{decimal, time};
-use super::grid::{Sheet, blank, distinct};
-use super::table::Text;
+use super::grid::{Sheet, Text, blank, distinct};
 use super::{Tree, TreeFigures, TreeMeasured, Trees};
 use comfy_table::Table;
 use sotto_core::ExpectOrDefault;

@@ -1,19 +1,7 @@
 //! Trees of hashes: the results of a run, beside published figures.
 
-use super::PublishedTree;
 use serde::{Deserialize, Serialize};
 use sotto_tree::PerfectTree;
-
-/// All results about trees.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Trees {
-    /// Lines that were measured in this run.
-    pub measured: Vec<TreeMeasured>,
-    /// Published lines, of trees and kinds of figures of this run.
-    pub published: Vec<PublishedTree>,
-    /// Lines that did not run, with the reasons.
-    pub skipped: Vec<TreeSkipped>,
-}
 
 /// A perfect tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -133,16 +121,4 @@ pub struct TreeSkipped {
     pub line: String,
     /// The reason, and what would change it.
     pub reason: String,
-}
-
-impl Trees {
-    pub(super) fn append(&mut self, other: Trees) {
-        self.measured.extend(other.measured);
-        self.skipped.extend(other.skipped);
-        for row in other.published {
-            if !self.published.contains(&row) {
-                self.published.push(row);
-            }
-        }
-    }
 }
