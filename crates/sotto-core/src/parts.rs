@@ -16,6 +16,9 @@ pub struct PartIndex {
 }
 
 impl PartIndex {
+    /// The only part of a table that is not split.
+    pub const WHOLE: PartIndex = PartIndex { part: 0, parts: 1 };
+
     /// Makes the index of part `part` of `parts`, counted from 0; `None` if there is no such part.
     pub const fn new(part: u32, parts: u32) -> Option<PartIndex> {
         if part < parts { Some(PartIndex { part, parts }) } else { None }

@@ -17,6 +17,7 @@ use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, DIGITS, N, NORM, Q_BITS, SIGMA};
+use sotto_silent::one_hot::OneHot;
 use sotto_silent::packed_groups::{self, PackedGroups};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, VectorEncryptor};
@@ -132,7 +133,7 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Measurement; 2] {
 }
 
 /// Packs with InspiRING: weights in an image, and a pass over them.
-fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Measurement {
+fn inspiring(samples: &Samples, keys: &[Vec<u64>]) -> Measurement {
     let ring = &samples.ring;
     let packed = PackedGroups::new(Groups::new(N, 1), BITS, packed_groups::MaskLayout::Whole).unwrap();
     let sink = MemorySink::new();
@@ -167,13 +168,13 @@ fn main() {
 fn compare() {
     let ring = lattice::ring().unwrap();
     let encryption = VectorEncryptor::new(1, PlainModulus::BYTES).unwrap();
-    let (encrypted, secret) = encryption.unit(1, 0, BITS, &mut seeded("query"));
+    let (query, secret) = encryption.sum(1, OneHot::new(0, 1), BITS, &mut seeded("query"));
     let samples = Samples::new(&ring, secret);
     let gadgets =
         [(3, 17, 0), (4, 13, 0)].map(|(digits, base, drop)| Gadget::new(digits, base, drop).unwrap());
     let mut lines: Vec<Measurement> =
         gadgets.into_iter().flat_map(|gadget| merged(&samples, gadget)).collect();
-    lines.push(inspiring(&samples, &encrypted.keys));
+    lines.push(inspiring(&samples, &query[1..]));
     println!(
         "packing          | digits x bits | keys KB | known MB | offline ms | online ms | noise: predicted, measured"
     );

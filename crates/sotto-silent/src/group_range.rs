@@ -2,6 +2,7 @@
 //! which are consecutive, and the packing data after the matrix.
 
 use crate::groups::Groups;
+use sotto_core::PartIndex;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
@@ -37,6 +38,18 @@ impl GroupRange {
             behind,
             groups,
         }
+    }
+
+    /// The share of a part, in units of `unit` groups. There may be fewer units than parts.
+    pub fn share(
+        layout: &PanelLayout,
+        packing: &Groups,
+        (cut, unit): (PartIndex, usize),
+        mask_bits: u32,
+    ) -> Self {
+        let units = cut.share((packing.count() / unit) as u64);
+        let groups = units.start as usize * unit..units.end as usize * unit;
+        Self::of(layout, packing, groups, mask_bits)
     }
 
     /// The byte ranges of these groups, in order, in a section where the matrix begins at `start`.

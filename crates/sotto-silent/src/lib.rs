@@ -20,19 +20,46 @@
 //! *silent* preprocessing, since nothing that the server prepares ever reaches a client. README.md
 //! has the symbols and the assumptions of the noise bound.
 //!
+//! # A scheme of the family
+//!
+//! A scheme is its literal, its queries, its passes and its bound. It implements four traits of
+//! [`method`], each in a file of its own, and [`MatrixScheme`] is then a scheme:
+//!
+//! | file | trait | contents |
+//! |---|---|---|
+//! | `lib.rs` | [`Method`] | the names of the other three, and the scheme's metadata |
+//! | `literal.rs` | [`MatrixLiteral`] | what a catalog states, its check, sizes, bound, costs and selection; the [`Format`](message::Format) of query and answer |
+//! | `client.rs` | [`MatrixClient`] | the paper's Query and Recover; [`SumClient`] where records are added up |
+//! | `server.rs` | [`MatrixServer`] | the paper's Setup and Answer: what is written, what a part has, and the passes |
+//!
+//! The frame has everything else: checked parameters and their report, messages on the wire,
+//! preparation (`()`, or [`HintDownload`](lwe::hint::HintDownload)), refused indices, changes and
+//! answers, batches of [`MatrixServer::BATCH`], updates, parts and their joins. A literal's methods are
+//! those of [`Params`], too. A query is [expanded](MatrixServer::expand) by itself, and then
+//! [passes](MatrixServer::pass) run for a few queries at once. Their result is a
+//! [`Partial`](message::Partial): words for the part's rows, and packed ciphertexts. Those of all parts
+//! are joined in order, and [`finish`](MatrixServer::finish) makes the answer of them. A whole table is
+//! its only part. `schemes/ypir-sp` is the shortest example, with one matrix and packing; `schemes/ypir`
+//! has two passes and an answer that is finished at last; `schemes/simplepir` has a hint.
+//!
 //! | module | contents |
 //! |---|---|
+//! | [`method`] | the traits of a scheme, and its checked parameters |
+//! | [`message`] | formats of messages, with total decoders; queries, answers, and results of parts |
+//! | [`client`] | prepare, query, recover, patch |
+//! | `server` | encode, open, answer, update, and parts (feature `server`) |
+//! | `scheme` | the scheme of a method |
+//! | [`matrix_shape`] | dividing a table into records, the price of a lookup, and the cheapest literal |
+//! | [`limits`] | checks that refuse literals |
+//! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
+//! | `packed_matrix` | a matrix whose products are packed, in two passes (feature `server`) |
+//! | [`two_pass`] | two passes: rows of the hint are fetched like rows of a table |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes and its public polynomials |
 //! | [`plain_modulus`] | the plain modulus, a value that schemes choose |
 //! | [`one_hot`] | which words of a query are ones: a record's, or those of a few that are added |
 //! | [`unit_vector`] | encrypted unit vectors with their packing keys, and reading packed products: the client's half |
-//! | [`message`] | parts of messages, read by total decoders |
-//! | [`bound`] | the noise bound: from sizes to a failure probability |
-//! | [`limits`] | checks that refuse literals |
-//! | [`matrix_shape`] | dividing a table into records, and the price of a lookup |
-//! | [`two_pass`] | two passes: rows of the hint are fetched like rows of a table |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of their data |
 //! | `group_range` | some groups, as a part of a table has them (feature `server`) |
@@ -42,6 +69,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod bound;
+pub mod client;
 #[cfg(feature = "server")]
 pub mod group_range;
 pub mod groups;
@@ -51,16 +79,30 @@ pub mod lwe;
 pub mod matrix;
 pub mod matrix_shape;
 pub mod message;
+pub mod method;
 pub mod one_hot;
 #[cfg(feature = "server")]
 pub mod packed_groups;
+#[cfg(feature = "server")]
+pub mod packed_matrix;
 pub mod plain_modulus;
 #[cfg(feature = "server")]
 pub mod samples;
+mod scheme;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod two_pass;
 pub mod unit_vector;
 #[cfg(feature = "server")]
 pub mod weights;
+
+pub use client::Client;
+pub use method::{
+    MatrixClient, MatrixLiteral, MatrixScheme, Method, Params, PatchMethod, Preparation, RegisteredKeys,
+    SumClient,
+};
+#[cfg(feature = "server")]
+pub use method::{MatrixServer, SessionOf};
 
 /// log2 of a sum of probabilities that are given in log2, at most 0.
 pub fn log2_sum(parts: impl IntoIterator<Item = f64>) -> f64 {

@@ -1,6 +1,6 @@
 //! Dividing a table into records, and the price of a lookup: the first step of choosing parameters.
 
-use sotto_core::{Goal, TableShape, work};
+use sotto_core::{Costs, Goal, ParamsError, Result, TableShape, work};
 
 /// The division of a table into records of some height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,16 +42,35 @@ pub fn cuts(shape: &TableShape, group_bytes: u64, most_bytes: u64) -> impl Itera
     heights.filter(move |height| *height <= most_bytes).filter_map(|height| MatrixShape::new(shape, height))
 }
 
-/// Price of a lookup of one record, in nanoseconds of the server and of a link, by the goal of the
-/// table.
-pub fn price(goal: Goal, server_ops: u64, [query, answer]: [u64; 2], record_bytes: u64) -> f64 {
+/// Price of looking a row up, in nanoseconds of the server and of a link, by the goal of the table: of
+/// one record, times those that hold a row.
+pub fn price(shape: &TableShape, cut: &MatrixShape, costs: &Costs) -> f64 {
     let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
-    let (up, down) = (sent(query), sent(answer));
-    let time = server_ops as f64 / work::OPS_PER_NANOSECOND as f64;
-    match goal {
+    let (up, down) = (sent(costs.query_bytes), sent(costs.answer_bytes));
+    let time = costs.server_ops as f64 / work::OPS_PER_NANOSECOND as f64;
+    let record = match shape.goal {
         Goal::ServerTime => time + (up + down) / 4.0,
         Goal::QueryBytes => up + (time + down) / 1024.0,
         Goal::TotalBytes => up + down + time / 1024.0,
-        Goal::Rate => down / record_bytes as f64 + (time + up) / 1e12,
+        Goal::Rate => down / cut.record_bytes as f64 + (time + up) / 1e12,
+    };
+    record * cut.lookups as f64
+}
+
+/// The literal with the lowest price. `too_large` says why a table has none.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] for an empty table, and for one without a literal.
+pub fn cheapest<L, I: IntoIterator<Item = (f64, L)>>(
+    shape: &TableShape,
+    too_large: &str,
+    priced: impl FnOnce() -> I,
+) -> Result<L> {
+    let no_fit =
+        |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
+    if shape.rows == 0 || shape.row_bytes == 0 {
+        return Err(no_fit("a table has at least one row of at least one byte").into());
     }
+    let cheapest = priced().into_iter().min_by(|(x, _), (y, _)| x.total_cmp(y));
+    Ok(cheapest.map(|(_, literal)| literal).ok_or_else(|| no_fit(too_large))?)
 }

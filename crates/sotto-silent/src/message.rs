@@ -1,8 +1,8 @@
-//! Parts of messages: words of fixed numbers of bits, packed without gaps, least significant bit
-//! first. Unused bits of a part's last byte must be zero, so every decoded part has exactly one
-//! encoding.
+//! Messages: words of fixed numbers of bits, packed without gaps, least significant bit first. Unused
+//! bits of a field's last byte must be zero, so every message has exactly one encoding.
+//!
+//! A scheme states the [`Format`] of a message; its size, its encoding and a total decoder follow.
 
-use crate::lattice::N;
 use crate::unit_vector::{MessageBits, largest};
 use sotto_math::bits;
 
@@ -11,43 +11,251 @@ pub fn packed_bytes(words: u64, bits: u8) -> u64 {
     (words * u64::from(bits)).div_ceil(8)
 }
 
-/// Takes `count` words off the front: the top bits of residues, `width` of each.
-pub fn take_words(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
-    let words = bits::unpack_words(take(bytes, width, count)?, width, count)?;
-    words.iter().all(|word| *word <= largest(width)).then_some(words)
+/// Words of one width in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    count: u64,
+    bits: u32,
+    /// The largest valid word.
+    largest: u64,
 }
 
-/// Appends polynomials of N coefficients.
-pub fn put_bodies(bodies: &[Vec<u128>], width: u32, out: &mut Vec<u8>) {
-    bodies.iter().for_each(|body| bits::pack(body, width, out));
-}
+impl Field {
+    /// Words of this width, all of which are valid.
+    pub fn words(count: u64, bits: u32) -> Self {
+        Field { count, bits, largest: u64::MAX.checked_shr(u64::BITS.saturating_sub(bits)).unwrap_or(0) }
+    }
 
-/// Takes `count` polynomials off the front: the top bits of residues.
-pub fn take_bodies(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<Vec<u128>>> {
-    let body = |_| {
-        let body = bits::unpack(take(bytes, width, N)?, width, N)?;
-        body.iter().all(|word| *word <= u128::from(largest(width))).then_some(body)
-    };
-    (0..count).map(body).collect()
-}
+    /// The top bits of residues modulo the [modulus](crate::lattice::Q) of silent schemes.
+    pub fn residues(count: u64, bits: u32) -> Self {
+        Field { count, bits, largest: largest(bits) }
+    }
 
-/// Appends the masks and bodies of packed ciphertexts.
-pub fn put_groups(groups: &[[Vec<u64>; 2]], widths: MessageBits, out: &mut Vec<u8>) {
-    for [mask, body] in groups {
-        bits::pack_words(mask, widths.mask, out);
-        bits::pack_words(body, widths.body, out);
+    /// Residues modulo another modulus.
+    pub fn below(count: u64, modulus: u64) -> Self {
+        let largest = modulus.saturating_sub(1);
+        Field { count, bits: u64::BITS - largest.leading_zeros(), largest }
+    }
+
+    /// Residues modulo a modulus of at most 63 bits, in 64 bits each.
+    pub fn wide(count: u64, modulus: u64) -> Self {
+        Field { bits: u64::BITS, ..Self::below(count, modulus) }
+    }
+
+    /// Number of words.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Bytes of the field.
+    pub fn bytes(&self) -> u64 {
+        (self.count * u64::from(self.bits)).div_ceil(8)
+    }
+
+    /// Appends the words.
+    pub fn put(&self, words: &[u64], out: &mut Vec<u8>) {
+        bits::pack_words(words, self.bits, out);
+    }
+
+    /// Takes the words off the front; `None` if a word is not valid.
+    pub fn take(&self, bytes: &mut &[u8]) -> Option<Vec<u64>> {
+        let (field, rest) = bytes.split_at_checked(bits::packed_len(self.bits, self.count())?)?;
+        *bytes = rest;
+        let words = bits::unpack_words(field, self.bits, self.count())?;
+        words.iter().fold(true, |valid, word| valid & (*word <= self.largest)).then_some(words)
     }
 }
 
-/// Takes the masks and bodies of `count` packed ciphertexts off the front. Any words are valid.
-pub fn take_groups(bytes: &mut &[u8], widths: MessageBits, count: usize) -> Option<Vec<[Vec<u64>; 2]>> {
-    let mut part = |width| bits::unpack_words(take(bytes, width, N)?, width, N);
-    (0..count).map(|_| Some([part(widths.mask)?, part(widths.body)?])).collect()
+/// The fields of a message, in the order of the wire.
+#[derive(Debug, Clone, Default)]
+pub struct Format(Vec<Run>);
+
+/// A field that occurs several times, or a pair of fields.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    times: u64,
+    first: Field,
+    second: Option<Field>,
 }
 
-/// Takes the bytes of `count` words off the front.
-fn take<'a>(bytes: &mut &'a [u8], width: u32, count: usize) -> Option<&'a [u8]> {
-    let (part, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
-    *bytes = rest;
-    Some(part)
+impl Format {
+    /// A message of one field.
+    pub fn of(field: Field) -> Self {
+        Format::default().and(1, field)
+    }
+
+    /// Appends `times` fields that are alike.
+    #[must_use]
+    pub fn and(mut self, times: u64, field: Field) -> Self {
+        self.0.push(Run { times, first: field, second: None });
+        self
+    }
+
+    /// Appends `times` packed ciphertexts: a field for the mask, and one for the body.
+    #[must_use]
+    pub fn and_ciphers(mut self, times: u64, [mask, body]: [Field; 2]) -> Self {
+        self.0.push(Run { times, first: mask, second: Some(body) });
+        self
+    }
+
+    /// Appends `times` packed ciphertexts of `numbers` numbers each, in the bits of an answer.
+    #[must_use]
+    pub fn and_packed(self, times: u64, numbers: u64, bits: MessageBits) -> Self {
+        let mask = Field::words(crate::lattice::N as u64, bits.mask);
+        self.and_ciphers(times, [mask, Field::words(numbers, bits.body)])
+    }
+
+    /// The fields, one after the other.
+    pub fn fields(&self) -> impl Iterator<Item = Field> + '_ {
+        let all = |run: &Run| std::iter::repeat_n(*run, run.times as usize);
+        self.0.iter().flat_map(all).flat_map(|run| std::iter::once(run.first).chain(run.second))
+    }
+
+    /// Bytes of the message.
+    pub fn bytes(&self) -> u64 {
+        let one = |run: &Run| run.first.bytes() + run.second.map_or(0, |field| field.bytes());
+        self.0.iter().map(|run| run.times * one(run)).sum()
+    }
+
+    /// Whether a message has the fields of this format.
+    pub fn fits(&self, message: &[Vec<u64>]) -> bool {
+        self.fields().map(|field| field.count()).eq(message.iter().map(Vec::len))
+    }
+
+    /// Appends a message.
+    pub fn put(&self, message: &[Vec<u64>], out: &mut Vec<u8>) {
+        self.fields().zip(message).for_each(|(field, words)| field.put(words, out));
+    }
+
+    /// Takes a message off the front; `None` if it is not one.
+    pub fn take(&self, bytes: &mut &[u8]) -> Option<Vec<Vec<u64>>> {
+        self.fields().map(|field| field.take(bytes)).collect()
+    }
+}
+
+/// A query: the fields of [`MatrixLiteral::query`](crate::method::MatrixLiteral::query).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query(pub Vec<Vec<u64>>);
+
+/// An answer: the fields of [`MatrixLiteral::answer`](crate::method::MatrixLiteral::answer).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer(pub Vec<Vec<u64>>);
+
+/// The result of a part for one query, or that of all parts together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Partial {
+    /// Words for the rows of each matrix; parts have some rows.
+    pub words: Vec<Vec<u64>>,
+    /// Masks and bodies of packed ciphertexts; parts have some ciphertexts.
+    pub ciphers: Vec<Vec<u64>>,
+}
+
+/// The format of a part's result.
+#[derive(Debug, Clone, Default)]
+pub struct PartialFormat {
+    /// The part's words for each matrix.
+    pub words: Vec<Field>,
+    /// The part's ciphertexts.
+    pub ciphers: Format,
+}
+
+impl PartialFormat {
+    /// Bytes of the result.
+    pub fn bytes(&self) -> u64 {
+        self.words.iter().map(Field::bytes).sum::<u64>() + self.ciphers.bytes()
+    }
+
+    /// Appends a result.
+    pub fn put(&self, partial: &Partial, out: &mut Vec<u8>) {
+        self.words.iter().zip(&partial.words).for_each(|(field, words)| field.put(words, out));
+        self.ciphers.put(&partial.ciphers, out);
+    }
+
+    /// Decodes the result of the next part, and appends it to those of the parts before; `None` if it
+    /// is not one.
+    pub fn join(&self, mut bytes: &[u8], joined: &mut Partial) -> Option<()> {
+        joined.words.resize_with(self.words.len(), Vec::new);
+        for (field, words) in self.words.iter().zip(&mut joined.words) {
+            words.extend(field.take(&mut bytes)?);
+        }
+        joined.ciphers.extend(self.ciphers.take(&mut bytes)?);
+        bytes.is_empty().then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn messages_come_back_and_padding_is_checked(
+            bits in 9u32..=57, words in prop::collection::vec(any::<u64>(), 1..70), modulus in 2u64..1 << 50,
+        ) {
+            let cut: Vec<u64> = words.iter().map(|word| word >> (64 - bits)).collect();
+            let residues: Vec<u64> = words.iter().map(|word| word % modulus).collect();
+            let count = words.len() as u64;
+            let format = Format::of(Field::words(count, bits)).and_ciphers(2, [Field::below(count, modulus); 2]);
+            let message = vec![cut, residues.clone(), residues.clone(), residues.clone(), residues];
+            let mut sent = Vec::new();
+            format.put(&message, &mut sent);
+            prop_assert!(format.fits(&message) && sent.len() as u64 == format.bytes());
+            prop_assert_eq!(format.take(&mut &sent[..]), Some(message.clone()));
+            prop_assert!(format.take(&mut &sent[1..]).is_none());
+            for free in words.len() * bits as usize..Field::words(count, bits).bytes() as usize * 8 {
+                let mut bad = sent.clone();
+                bad[free / 8] |= 1 << (free % 8);
+                prop_assert!(format.take(&mut &bad[..]).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn words_past_the_largest_are_refused() {
+        let largest = |field: Field| {
+            let mut bytes = Vec::new();
+            let taken = |word: u64, bytes: &mut Vec<u8>| {
+                bytes.clear();
+                field.put(&[word], bytes);
+                field.take(&mut &bytes[..])
+            };
+            (taken(field.largest, &mut bytes).is_some(), taken(field.largest + 1, &mut bytes).is_some())
+        };
+        for bits in [40, 49, 50] {
+            assert_eq!(largest(Field::residues(1, bits)), (true, false), "{bits}");
+        }
+        for modulus in [3, 65_537, 4_294_957_057] {
+            assert_eq!(largest(Field::below(1, modulus)), (true, false), "{modulus}");
+        }
+    }
+
+    #[test]
+    fn the_first_word_is_at_the_low_end() {
+        let mut packed = Vec::new();
+        Field::words(3, 12).put(&[0x123, 0x456, 0x789], &mut packed);
+        assert_eq!(packed, [0x23, 0x61, 0x45, 0x89, 0x07]);
+    }
+
+    #[test]
+    fn parts_are_joined_in_order() {
+        let format = |rows, ciphers| PartialFormat {
+            words: vec![Field::words(rows, 16), Field::words(2 * rows, 24)],
+            ciphers: Format::default().and_ciphers(ciphers, [Field::words(3, 20), Field::words(1, 18)]),
+        };
+        let mut joined = Partial::default();
+        for part in 0..3u64 {
+            let format = format(part + 1, part);
+            let words = vec![vec![part; part as usize + 1], vec![part + 7; 2 * part as usize + 2]];
+            let ciphers = (0..part).flat_map(|i| [vec![i; 3], vec![part]]).collect();
+            let mut bytes = Vec::new();
+            format.put(&Partial { words, ciphers }, &mut bytes);
+            assert_eq!(bytes.len() as u64, format.bytes());
+            format.join(&bytes, &mut joined).unwrap();
+            bytes.push(0);
+            assert!(format.join(&bytes, &mut Partial::default()).is_none());
+        }
+        assert_eq!(joined.words, [vec![0, 1, 1, 2, 2, 2], vec![7, 7, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9]]);
+        assert_eq!(joined.ciphers, [vec![0; 3], vec![1], vec![0; 3], vec![2], vec![1; 3], vec![2]]);
+    }
 }

@@ -185,12 +185,15 @@ impl PackedGroups {
 
     /// Decodes keys with truncated bodies: a coefficient stands for the middle of its possible
     /// values, or half less. `None` if they are malformed.
-    pub fn keys(&self, keys: &[Vec<u128>]) -> Option<PackingKeys> {
+    pub fn keys(&self, keys: &[Vec<u64>]) -> Option<PackingKeys> {
         let (ring, dropped) = (self.ring(), Q_BITS.saturating_sub(self.bits.keys));
         let (first, last) = keys.split_at_checked(KEY_WORDS / N)?;
-        let slots = |body: &Vec<u128>| restore(ring, ModulusLevel::Main, body, self.bits.keys);
+        let slots = |body: &Vec<u64>| {
+            let body: Vec<u128> = body.iter().map(|word| u128::from(*word)).collect();
+            restore(ring, ModulusLevel::Main, &body, self.bits.keys)
+        };
         let last: Vec<Vec<u64>> = last.iter().map(slots).collect::<Option<_>>()?;
-        let word = |word: &u128| if dropped == 0 { *word as u64 } else { 2 * *word as u64 + 1 };
+        let word = |word: &u64| if dropped == 0 { *word } else { 2 * word + 1 };
         let words: Vec<u64> = first.iter().flatten().map(word).collect();
         let full = self.packing.samples() == N;
         let complete = words.len() == KEY_WORDS && last.len() == usize::from(full) * KEY_WORDS / N;
@@ -245,8 +248,8 @@ impl PackedGroups {
         let [last, masks] = self.beyond().map(|at| at as usize);
         let (weights, beyond) = image.split_at(last);
         let (last, masks) = beyond.split_at(masks - last);
-        let planes: Vec<QueryPlanes> = keys.iter().map(|keys| keys.planes.clone()).collect();
-        let width = planes.first().map_or(0, QueryPlanes::planes);
+        let planes: Vec<&QueryPlanes> = keys.iter().map(|keys| &keys.planes).collect();
+        let width = planes.first().map_or(0, |planes| planes.planes());
         let sums = crate::matrix::times(weights, &self.groups.layout(), &planes, width, scan_planes);
         let of_query = |((keys, sums), products): ((&&PackingKeys, &Vec<i64>), &Vec<u64>)| {
             let of_group = |group: usize| {

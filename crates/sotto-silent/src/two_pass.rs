@@ -15,7 +15,7 @@
 //! | [`bound`] | the noise of words that are read with rounded masks |
 //! | [`select`] | the possible layouts of a table, and their prices |
 //! | `write` | writing both matrices from records, and changing bytes in both (feature `server`) |
-//! | `tables` | both matrices of an open image, and the first pass (feature `server`) |
+//! | `tables` | the first matrix of an open image, and the first pass (feature `server`) |
 
 pub mod bound;
 pub mod select;
@@ -25,7 +25,7 @@ mod tables;
 mod write;
 
 #[cfg(feature = "server")]
-pub use tables::TwoPassTables;
+pub use tables::FirstPass;
 #[cfg(feature = "server")]
 pub use write::{revise, write};
 
@@ -114,9 +114,10 @@ impl TwoPassLayout {
     }
 
     /// Regroups the words of all rows: for each byte of a record, the words of all blocks.
-    pub fn by_byte(&self, words: &[u16]) -> Vec<Vec<u16>> {
+    pub fn by_byte(&self, words: &[u64]) -> Vec<Vec<i16>> {
         let width = self.record_bytes as usize;
-        (0..width).map(|byte| words.iter().skip(byte).step_by(width).copied().collect()).collect()
+        let of_byte = |byte| words.iter().skip(byte).step_by(width).map(|word| *word as i16).collect();
+        (0..width).map(of_byte).collect()
     }
 
     /// The column and the block of a record.
@@ -127,7 +128,7 @@ impl TwoPassLayout {
 
 /// Recovers a record from a column of the second table, its rounded hint rows and its fresh words,
 /// and the secret of the first query.
-pub fn record(hint: &[u8], fresh: &[u16], s: &[i32]) -> Zeroizing<Vec<u8>> {
+pub fn record(hint: &[u8], fresh: &[u16], s: &[i32]) -> Vec<u8> {
     let mut row = Zeroizing::new(Vec::with_capacity(N));
     let mut masks = Zeroizing::new(Vec::with_capacity(fresh.len()));
     for bytes in hint.chunks_exact(ROW_BYTES) {
@@ -137,12 +138,12 @@ pub fn record(hint: &[u8], fresh: &[u16], s: &[i32]) -> Zeroizing<Vec<u8>> {
                 .as_chunks()
                 .0
                 .iter()
-                .map(|[low, middle, high]| u32::from_le_bytes([*low, *middle, *high, 0])),
+                .map(|[low, middle, high]| u64::from(u32::from_le_bytes([*low, *middle, *high, 0]))),
         );
         masks.push(rounded_mask(&row, HINT_BITS, s));
     }
-    let fresh: Zeroizing<Vec<u32>> = Zeroizing::new(fresh.iter().map(|word| u32::from(*word)).collect());
-    Zeroizing::new(read(&fresh, &masks, FRESH_BITS).collect())
+    let fresh: Zeroizing<Vec<u64>> = Zeroizing::new(fresh.iter().map(|word| u64::from(*word)).collect());
+    read(&fresh, &masks, FRESH_BITS).collect()
 }
 
 #[cfg(test)]

@@ -50,15 +50,6 @@ pub fn largest(kept_bits: u32) -> u64 {
     (lattice::Q - 1) >> Q_BITS.saturating_sub(kept_bits)
 }
 
-/// An encrypted unit vector.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EncryptedVector {
-    /// The top bits of the vector's words.
-    pub words: Vec<u64>,
-    /// The top bits of the packing keys' bodies.
-    pub keys: Vec<Vec<u128>>,
-}
-
 /// Encrypts unit vectors: transforms, the sampler, and the public polynomials.
 pub struct VectorEncryptor {
     ring: Ring,
@@ -103,34 +94,22 @@ impl VectorEncryptor {
         SecretKey::sample(&self.ring, LAW, rng)
     }
 
-    /// A fresh secret s, a unit [vector](Self::vector) of `words` words, and the keys that pack its
-    /// products.
-    pub fn unit(
-        &self,
-        words: usize,
-        index: u32,
-        bits: MessageBits,
-        rng: &mut dyn CryptoRng,
-    ) -> (EncryptedVector, SecretKey) {
-        self.sum(words, OneHot::new(index, 1), bits, rng)
-    }
-
-    /// A fresh secret s, a vector with the given [`OneHot`] ones, and its keys: the answer is the
-    /// sum of the selected records' numbers modulo p.
+    /// A fresh secret s, a vector of `words` words with the given [`OneHot`] ones, and the keys that
+    /// pack its products: the top bits of the vector's words, and of the bodies of each key. The
+    /// answer is the sum of the selected records' numbers modulo p.
     pub fn sum(
         &self,
         words: usize,
         ones: OneHot,
         bits: MessageBits,
         rng: &mut dyn CryptoRng,
-    ) -> (EncryptedVector, SecretKey) {
+    ) -> (Vec<Vec<u64>>, SecretKey) {
         let secret = self.secret(rng);
-        let words = self.vector(0, words, ones, bits, &secret, rng);
+        let mut fields = vec![self.vector(0, words, ones, bits, &secret, rng)];
         let mut errors = ErrorSource { law: &self.gaussian, rng };
         let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, N);
-        let keys =
-            keys.iter().map(|body| truncate(&self.ring, ModulusLevel::Main, body, bits.keys)).collect();
-        (EncryptedVector { words, keys }, secret)
+        fields.extend(keys.iter().map(|body| truncated(&self.ring, body, bits.keys)));
+        (fields, secret)
     }
 
     /// Encrypts one of a query's vectors: the top bits of the words of `A s + e` plus q/p times a
@@ -226,6 +205,11 @@ impl VectorEncryptor {
         });
         Zeroizing::new(numbers.collect())
     }
+}
+
+/// The top bits of the coefficients of a body.
+pub fn truncated(ring: &Ring, body: &[u64], kept_bits: u32) -> Vec<u64> {
+    truncate(ring, ModulusLevel::Main, body, kept_bits).into_iter().map(|word| word as u64).collect()
 }
 
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.

@@ -78,7 +78,7 @@ impl WeightLayout {
     /// The contributions of many queries' keys to the bodies of all groups' numbers, in one pass
     /// over the weights. The coefficients of the keys are
     /// [words](crate::unit_vector::VectorEncryptor::key) as they are sent.
-    pub fn bodies(&self, image: &[u8], keys: &[QueryPlanes]) -> Vec<Vec<u64>> {
+    pub fn bodies(&self, image: &[u8], keys: &[&QueryPlanes]) -> Vec<Vec<u64>> {
         let planes = self.bits.keys.div_ceil(8) as usize;
         let sums = times(image, &self.layout, keys, planes, scan_planes);
         let dropped = lattice::Q_BITS.saturating_sub(self.bits.keys);

@@ -4,8 +4,8 @@ use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
 use sotto_core::{
-    Artifact, Client as _, CryptoRng, OneServer, Params, PendingOf, PerServer, Prepare as _, RecordChange,
-    RecordIndex, Result, Scheme, Server as _, UpdateImage, Wire,
+    Artifact, Client as _, CryptoRng, Error, Goal, OneServer, Params, PendingOf, PerServer, Prepare as _,
+    RecordChange, RecordIndex, Result, Scheme, Server as _, TableShape, UpdateImage, Wire,
 };
 use std::sync::Arc;
 
@@ -135,6 +135,15 @@ impl<S: Scheme> InProcessServer<S> {
         (requests.concat(), answer, record.bytes().to_vec())
     }
 
+    /// Looks up the first row, the last one and one between, with one client.
+    pub fn come_back(&self, label: &str) {
+        let (mut client, rows) = (self.client("prepare"), (self.rows.len() / self.row_bytes) as u64);
+        for index in [0, rows / 2, rows - 1] {
+            let rng = &mut seeded(&format!("{label} {index}"));
+            self.fetch(&mut client, index, rng).unwrap_or_else(|error| panic!("{label} {index}: {error}"));
+        }
+    }
+
     /// The next epoch, with these rows changed, and its delta.
     pub fn revise(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> (Self, Vec<u8>)
     where
@@ -152,5 +161,30 @@ impl<S: Scheme> InProcessServer<S> {
         S::revise(&self.params, &changes, &sink).unwrap();
         let delta = sink.into_image().artifact(Artifact::RowsDelta).unwrap().to_vec();
         (InProcessServer::of(self.params.clone(), next), delta)
+    }
+}
+
+/// Selects parameters for tables of many shapes, up to `max_rows` rows of up to `max_row_bytes` bytes, with every goal and for
+/// requests of several lookups. What is selected passes the check and keeps the promise for a whole request; what is not is
+/// refused, tables without rows or bytes and those past all limits among them.
+pub fn selects<S: Scheme>(max_rows: u64, max_row_bytes: u64) {
+    let select = |shape: &TableShape| <S::Params as Params>::select(shape);
+    for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
+        let refused = select(&TableShape::new(rows, row_bytes, u64::MAX));
+        assert!(matches!(refused.err(), Some(Error::Params(_))), "{rows} rows of {row_bytes} bytes");
+    }
+    let rng = &mut seeded("shapes");
+    // Numbers of all orders of magnitude.
+    let mut below = |max: u64| 1 + rng.next_u64() % (2 << (rng.next_u64() % u64::from(max.ilog2())));
+    for (case, goal) in Goal::ALL.into_iter().cycle().take(24).enumerate() {
+        let (rows, row_bytes, lookups_per_client) = (below(max_rows), below(max_row_bytes), below(1 << 20));
+        let lookups_per_request = if case < 4 { 1 } else { below(1000) };
+        let shape =
+            TableShape { goal, lookups_per_request, ..TableShape::new(rows, row_bytes, lookups_per_client) };
+        if let Ok(literal) = select(&shape) {
+            let report = S::Params::check(literal).unwrap().report();
+            let records = row_bytes.div_ceil(report.record_bytes) as f64;
+            assert!(report.failure_log2 + records.log2() <= shape.required_failure_log2(), "{shape:?}");
+        }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_doublepir::{DoublePir, params::Params};
+//! use sotto_doublepir::DoublePir;
+//! use sotto_silent::{MatrixScheme, Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<DoublePir>::new(params);
+//! let params = Params::<DoublePir>::check(Params::<DoublePir>::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<DoublePir>>::new(params);
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
@@ -24,35 +25,25 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
-//! | [`select`] | choosing blocks and word sizes for a table |
-//! | [`message`] | query and answer, and their bits on the wire |
-//! | [`client`] | prepare, query, recover |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changing bytes of an image, and everything that depends on them (feature `server`) |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
+//! | [`client`] | the paper's Query and Recover |
+//! | `server` | both matrices and the hint, and the passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod client;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "server")]
-pub mod update_image;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::lwe::hint::HintDownload;
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The DoublePIR scheme.
+/// The method of DoublePIR.
 pub struct DoublePir;
 
-impl Scheme for DoublePir {
+impl Method for DoublePir {
     const ID: SchemeId = SchemeId("doublepir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "DoublePIR (USENIX Security 2023), ring form",
@@ -62,17 +53,15 @@ impl Scheme for DoublePir {
         client_keeps: "a hint of 12 MiB for each byte of a record, whatever the size of the table",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = HintDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// The registry entry of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<DoublePir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<DoublePir>>();

@@ -1,38 +1,28 @@
-//! The server: one pass over both matrices for up to eight queries at once.
+//! The server: one pass over both matrices for up to eight queries at once. A part has some rows of
+//! both. The rows that depend on the first pass need all of it, so they are multiplied at last.
 
 use crate::DoublePir;
 use crate::literal::FRESH_ROWS;
-use crate::message::{Answer, Query};
-use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Artifact, Image, ImageSection, Params as _, RecordSource, Result, Section, Sink};
+use sotto_core::{Artifact, Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::hint::{row, write_hint};
-use sotto_silent::lwe::ring::{N, Ring, round, switch};
-use sotto_silent::matrix::{BATCH, SectionOffset};
-use sotto_silent::two_pass::{TwoPassTables, write};
+use sotto_silent::lwe::ring::{N, Ring, rounded, switch};
+use sotto_silent::lwe::update::ReversedBlocks;
+use sotto_silent::matrix::{BATCH, ByteChange, Matrix, RowRange, SectionOffset};
+use sotto_silent::message::{Field, Partial, PartialFormat, Query};
+use sotto_silent::two_pass::{FRESH_BITS, FirstPass, revise, write};
+use sotto_silent::{MatrixServer, Params};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The section of the client's hint in an image.
-pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
+const HINT: Section = Section::Public(Artifact::Hint);
 
-/// An open table as a single part.
+/// An open table, or some rows of both matrices.
 pub struct Server {
-    part: PartServer,
-    fresh: FreshMasks,
-}
-
-/// An open part: some rows of both matrices.
-pub struct PartServer {
-    pub(crate) params: Params,
-    pub(crate) tables: TwoPassTables,
-}
-
-/// The results of both passes: rounded words of the second matrix, and those of the first, which
-/// are its fresh rows.
-pub(crate) struct PassOutput {
-    pub(crate) words: Vec<u32>,
-    pub(crate) fresh: Vec<u16>,
+    first: FirstPass,
+    second: Matrix,
 }
 
 /// Computes the masks of fresh rows.
@@ -42,97 +32,124 @@ pub struct FreshMasks {
     blocks: Vec<Vec<u64>>,
 }
 
-impl sotto_core::Server<DoublePir> for Server {
-    type Session = ();
+/// The rows of both matrices that a part has.
+fn row_ranges(params: &Params<DoublePir>, cut: PartIndex) -> [RowRange; 2] {
+    [params.cut().first(), params.cut().second()].map(|layout| RowRange::of(&layout, cut))
+}
 
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+impl MatrixServer<DoublePir> for Server {
+    const BATCH: usize = BATCH;
+    /// The planes of both vectors.
+    type Expanded = [QueryPlanes; 2];
+    type Joiner = FreshMasks;
+
+    fn sections(params: &Params<DoublePir>) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.matrix_bytes()), (HINT, params.hint_bytes())]
+    }
+
+    fn write(params: &Params<DoublePir>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let cut = params.cut();
-        out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;
-        out.reserve(HINT, params.literal().hint_bytes())?;
         write(&cut, Section::Resident, rows, out)?;
         let second = SectionOffset { section: Section::Resident, start: cut.first_bytes() };
         write_hint(cut.second(), second, HINT, out)
     }
 
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        // Clients fetch the hint, and the server itself does not use it.
-        ImageSection::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
-        let tables = TwoPassTables::open(params.cut(), 0, Section::Resident, image)?;
-        Ok(Server { part: PartServer { params: params.clone(), tables }, fresh: FreshMasks::new(params)? })
-    }
-
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        Ok(TwoPassTables::open(params.cut(), 0, Section::Resident, image)?.records())
-    }
-
-    fn admit(&self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
-    /// Answer, for eight queries in one pass: the table times the first vectors; then the second
-    /// matrix, and the rows made of those products, times the second vectors.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
-        let passed = self.part.passes(&queries);
-        let all = queries.par_iter().zip(passed);
-        all.map(|(query, passed)| Ok(self.fresh.answer(&self.part.params, query, passed))).collect()
-    }
-}
-
-impl PartServer {
-    /// Computes both passes, for eight queries at once.
-    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<PassOutput> {
-        queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
-    }
-
-    fn pass(&self, queries: &[Query]) -> Vec<PassOutput> {
-        let [first, second] = self.params.query_bits();
-        let planes: Vec<QueryPlanes> =
-            queries.iter().map(|Query([columns, _])| self.tables.planes(columns, first)).collect();
-        let fresh = self.tables.fresh(&planes, first);
-        let matrix = self.tables.second();
-        let planes: Vec<QueryPlanes> = queries
-            .iter()
-            .map(|Query([_, c])| QueryPlanes::from_u32(c, second.div_ceil(8) as usize, matrix.layout()))
-            .collect();
-        let products = matrix.times(&planes, 1, scan_u32);
-        let passed = |(mut words, fresh): (Vec<u32>, Vec<u16>)| {
-            // Panels of this matrix are full, without rows of padding.
-            round(&mut words, second, self.params.answer_bits());
-            PassOutput { words, fresh }
-        };
-        products.into_iter().zip(fresh).map(passed).collect()
-    }
-}
-
-impl FreshMasks {
-    pub(crate) fn new(params: &Params) -> Result<Self> {
+    /// The changed bytes, the columns of the second matrix that follow from them, and the rows of its
+    /// hint, which clients fetch again. Each changed column adds to every row of the hint. Where many
+    /// columns change, encoding the table from scratch is cheaper.
+    fn revise(params: &Params<DoublePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let ring = Ring::new()?;
-        let blocks = 0..params.cut().blocks.div_ceil(N as u64) as usize;
-        let blocks = blocks.map(|k| ring.reversed_block(k)).collect();
+        revise(&params.cut(), Section::Resident, changes, out, |entries| {
+            let blocks = ReversedBlocks::touched(&ring, entries);
+            let rows: Vec<&[ByteChange]> = entries.chunk_by(|a, b| a.row == b.row).collect();
+            rows.par_iter().try_for_each(|changes| blocks.write_row(&ring, changes, HINT, out).map(drop))
+        })
+    }
+
+    fn records(params: &Params<DoublePir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        FirstPass::records(params.cut(), params.cut().second_bytes(), image)
+    }
+
+    fn max_parts(params: &Params<DoublePir>) -> u32 {
+        // The second matrix has at least as many panels as a small table can have parts.
+        RowRange::max_parts(&params.cut().first()).min(RowRange::max_parts(&params.cut().second()))
+    }
+
+    fn part_ranges(params: &Params<DoublePir>, cut: PartIndex) -> Vec<Range<u64>> {
+        let ([first, second], start) = (row_ranges(params, cut), params.cut().first_bytes());
+        vec![first.bytes, start + second.bytes.start..start + second.bytes.end]
+    }
+
+    /// Fresh words, and those of the second matrix.
+    fn partial(params: &Params<DoublePir>, cut: PartIndex) -> PartialFormat {
+        let [first, second] = row_ranges(params, cut).map(|range| range.rows.len() as u64);
+        let second = Field::words(second, params.answer_bits.into());
+        PartialFormat { words: vec![Field::words(first, FRESH_BITS), second], ..PartialFormat::default() }
+    }
+
+    fn open(params: &Params<DoublePir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let ([_, second], [first_bits, _]) = (row_ranges(params, cut), params.query_bits.map(u32::from));
+        let beyond = second.layout.bytes() as u64;
+        let (first, after) = FirstPass::open(params.cut(), cut, (first_bits, beyond), image.clone())?;
+        Ok(Server { first, second: Matrix::open(second.layout, 0, after, image)? })
+    }
+
+    fn joiner(params: &Params<DoublePir>) -> Result<FreshMasks> {
+        let ring = Ring::new()?;
+        let blocks = (0..params.blocks.div_ceil(N as u64) as usize).map(|k| ring.reversed_block(k)).collect();
         Ok(FreshMasks { ring, blocks })
     }
 
-    /// Completes one answer from the results of both passes for all rows.
-    pub(crate) fn answer(&self, params: &Params, Query([_, c]): &Query, passed: PassOutput) -> Answer {
-        let (mut words, fresh) = (passed.words, params.cut().by_byte(&passed.fresh));
-        let mut products = Vec::with_capacity(FRESH_ROWS * fresh.len());
-        let rows = (0..FRESH_ROWS).flat_map(|byte| fresh.iter().map(move |words| signed(words, byte)));
-        let mut masks = Vec::with_capacity(FRESH_ROWS * fresh.len() * N);
+    fn expand(&self, params: &Params<DoublePir>, (): &(), query: &Query) -> Result<[QueryPlanes; 2]> {
+        let Query(fields) = query;
+        let [columns, blocks] = fields.as_slice() else { return Err(Misuse::ForeignValue("query").into()) };
+        let [_, bits] = params.query_bits;
+        let second = QueryPlanes::from_u64(blocks, bits.div_ceil(8).into(), self.second.layout());
+        Ok([self.first.planes(columns), second])
+    }
+
+    /// The paper's Answer, for eight queries in one pass: the table times the first vectors, and the
+    /// second matrix times the second vectors.
+    fn pass(&self, params: &Params<DoublePir>, queries: &[[QueryPlanes; 2]]) -> Vec<Partial> {
+        let (first, second): (Vec<_>, Vec<_>) = queries.iter().map(|[first, second]| (first, second)).unzip();
+        let [_, bits] = params.query_bits.map(u32::from);
+        let products = self.second.times(&second, 1, scan_u32);
+        let passed = |(fresh, words): (Vec<u64>, Vec<u32>)| {
+            // Panels of this matrix are full, without rows of padding.
+            let words = vec![fresh, rounded(&words, bits, params.answer_bits.into())];
+            Partial { words, ..Partial::default() }
+        };
+        self.first.fresh(&first).into_iter().zip(products).map(passed).collect()
+    }
+
+    /// The rows made of the first products, times the second vector, and their masks.
+    fn finish(
+        params: &Params<DoublePir>,
+        fresh: &FreshMasks,
+        (_, Query(query)): (&(), &Query),
+        Partial { words: mut passed, .. }: Partial,
+    ) -> Result<Vec<Vec<u64>>> {
+        let (Some(vector), [first, words]) = (query.get(1), passed.as_mut_slice()) else {
+            return Err(Misuse::ForeignValue("query").into());
+        };
+        let numbers = params.cut().by_byte(first);
+        let mut products = Vec::with_capacity(FRESH_ROWS * numbers.len());
+        let rows = (0..FRESH_ROWS).flat_map(|byte| numbers.iter().map(move |numbers| signed(numbers, byte)));
+        let mut masks = Vec::with_capacity(FRESH_ROWS * numbers.len() * N);
         for bytes in rows {
-            let product = bytes.iter().zip(c).map(|(byte, word)| word.wrapping_mul(i32::from(*byte) as u32));
+            let product = bytes.iter().zip(vector);
+            let product = product.map(|(byte, word)| (*word as u32).wrapping_mul(i32::from(*byte) as u32));
             products.push(product.fold(0, u32::wrapping_add));
-            let mask = row(&self.ring, &self.blocks, &bytes);
-            masks.extend(mask.iter().map(|word| switch(*word, params.mask_bits())));
+            let mask = row(&fresh.ring, &fresh.blocks, &bytes);
+            masks.extend(mask.iter().map(|word| u64::from(switch(*word, params.mask_bits.into()))));
         }
-        let [_, bits] = params.query_bits();
-        round(&mut products, bits, params.answer_bits());
-        words.extend(products);
-        Answer { words, masks }
+        let mut words = std::mem::take(words);
+        words.extend(rounded(&products, params.query_bits[1].into(), params.answer_bits.into()));
+        Ok(vec![words, masks])
     }
 }
 
-/// The given byte of each word, signed.
-fn signed(words: &[u16], byte: usize) -> Vec<i8> {
-    words.iter().map(|word| (word >> (8 * byte)) as i8).collect()
+/// The given byte of each number, signed.
+fn signed(numbers: &[i16], byte: usize) -> Vec<i8> {
+    numbers.iter().map(|number| (number >> (8 * byte)) as i8).collect()
 }

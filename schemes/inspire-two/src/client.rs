@@ -1,91 +1,71 @@
-//! The client: query and recover. It holds only public data, and every query has its own secret.
-//!
-//! No branch, index or allocation depends on the requested index or on a secret; the only exception
-//! is refusing an index past the end.
+//! The client: the paper's Query and Extract. It holds only public data, and every query has its own
+//! secret.
 
 use crate::InspireTwo;
-use crate::message::{Answer, Query};
-use crate::params::Params;
-use sotto_core::{CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, Result};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits;
 use sotto_silent::lattice::N;
+use sotto_silent::message::Query;
 use sotto_silent::one_hot::OneHot;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, VectorEncryptor, bytes_of};
+use sotto_silent::{MatrixClient, Params};
 use zeroize::Zeroizing;
-
-/// A client in preparation, which needs no artifact.
-pub struct Prepare {
-    params: Params,
-}
-
-impl sotto_core::Prepare<InspireTwo> for Prepare {
-    fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare { params: params.clone() })
-    }
-
-    fn finish(self) -> Result<Client> {
-        let encryption =
-            VectorEncryptor::several(&[self.params.columns(), self.params.picks()], PlainModulus::BYTES)?;
-        Ok(Client { params: self.params, encryption })
-    }
-}
 
 /// A client, which is ready without preparation.
 pub struct Client {
-    params: Params,
     encryption: VectorEncryptor,
 }
 
-/// The secret of one query, which is wiped when dropped.
-pub struct Pending {
-    secret: SecretKey,
-}
+impl MatrixClient<InspireTwo> for Client {
+    type Pending = SecretKey;
 
-impl sotto_core::Client<InspireTwo> for Client {
-    type Pending = Pending;
+    fn new(params: &Params<InspireTwo>, (): ()) -> Result<Self> {
+        let words = [params.columns(), params.picks()].map(|words| words as usize);
+        Ok(Client { encryption: VectorEncryptor::several(&words, PlainModulus::BYTES)? })
+    }
 
-    fn keys(&self) {}
-
-    /// The paper's Query: encrypted unit vectors for column and block under one fresh secret, and its packing key.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
-        let params = &self.params;
-        if index.0 >= params.records() {
-            return Err(Misuse::IndexPastEnd { index: index.0, len: params.records() }.into());
-        }
+    /// The paper's Query: encrypted unit vectors for column and block under one fresh secret, and its
+    /// packing key.
+    fn query(
+        &self,
+        params: &Params<InspireTwo>,
+        record: u64,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Query, SecretKey)> {
         // The number of blocks is a power of two: no division, whose time would depend on the
-        // index.
-        let places = [index.0 >> params.blocks().ilog2(), index.0 & (params.blocks() as u64 - 1)];
+        // record.
+        let [column, block] = [record >> params.blocks.ilog2(), record & (params.blocks - 1)];
         let secret = self.encryption.secret(rng);
         let [first, second] = params.bits();
-        let mut vector = |which, words, place: u64, bits| {
-            self.encryption.vector(which, words, OneHot::new(place as u32, 1), bits, &secret, rng)
+        let mut vector = |which, words: u64, place: u64, bits| {
+            let one = OneHot::new(place as u32, 1);
+            self.encryption.vector(which, words as usize, one, bits, &secret, rng)
         };
-        let vectors =
-            [vector(0, params.columns(), places[0], first), vector(1, params.picks(), places[1], second)];
+        let columns = vector(0, params.columns(), column, first);
+        let blocks = vector(1, params.picks(), block, second);
         let key = self.encryption.key(&secret, first, rng);
-        Ok((OneServer(Query { vectors, key }), Pending { secret }))
+        Ok((Query(vec![columns, blocks, key]), secret))
     }
 
     /// The paper's Extract: decrypt the second layer, assemble the first layer's ciphertext, and
     /// decrypt that.
-    fn recover(&mut self, pending: Pending, OneServer(Answer(answer)): OneServer<Answer>) -> Result<Record> {
-        let (params, secret) = (&self.params, &pending.secret);
-        if answer.len() != params.literal().parts().len() {
-            return Err(Misuse::ForeignValue("ticket").into());
-        }
+    fn recover(
+        &self,
+        params: &Params<InspireTwo>,
+        secret: SecretKey,
+        answer: Vec<Vec<u64>>,
+    ) -> Result<Vec<u8>> {
         let [bits, _] = params.bits();
-        let numbers = match answer.as_slice() {
-            [[mask, body]] => self.numbers(secret, bits, mask, body),
+        let numbers = match answer.as_chunks().0 {
+            [[mask, body]] if params.picks() == 0 => self.numbers(&secret, bits, mask, body),
             picked => {
-                let [mask, body] = self.picked(secret, picked)?;
-                self.numbers(secret, bits, &mask, &body)
+                let [mask, body] = self.picked(params, &secret, picked)?;
+                self.numbers(&secret, bits, &mask, &body)
             }
         };
-        let mut record: Vec<u8> = numbers.iter().flat_map(|number| bytes_of(*number)).collect();
-        record.truncate(params.record_bytes());
-        Ok(Record::new(record))
+        Ok(numbers.iter().flat_map(|number| bytes_of(*number)).collect())
     }
 }
 
@@ -102,11 +82,15 @@ impl Client {
     }
 
     /// The first layer's ciphertext of the selected block.
-    fn picked(&self, secret: &SecretKey, answer: &[[Vec<u64>; 2]]) -> Result<[Zeroizing<Vec<u64>>; 2]> {
-        let (params, [first, second]) = (&self.params, self.params.bits());
-        let [of_masks, _] = params.groups();
+    fn picked(
+        &self,
+        params: &Params<InspireTwo>,
+        secret: &SecretKey,
+        answer: &[[Vec<u64>; 2]],
+    ) -> Result<[Zeroizing<Vec<u64>>; 2]> {
+        let ([first, second], [of_masks, _]) = (params.bits(), params.groups());
         let (of_masks, of_bodies) = answer.split_at(of_masks.len());
-        let mut mask = Zeroizing::new(Vec::with_capacity(params.literal().masks().rows()));
+        let mut mask = Zeroizing::new(Vec::with_capacity(params.masks().rows()));
         for [a, b] in of_masks {
             mask.extend(self.numbers(secret, second, a, b).iter().flat_map(|number| bytes_of(*number)));
         }

@@ -2,11 +2,10 @@
 //! their masks. Where bytes change, so do the weights and the mask of their block, and all weights
 //! of the second layer. Queries do not depend on the table, so nothing changes for clients.
 
-use crate::InspireTwo;
-use crate::params::Params;
+use crate::Params;
 use crate::second_layer::packings;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Params as _, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
+use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice::{self, N, VECTORS};
@@ -20,53 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Numbers whose masks and weights are in memory at once, of 28 KiB each.
 const TOGETHER: usize = 2048;
 
-/// Writes the image of a table.
-pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-    let layers = Layers::new(params)?;
-    out.reserve(Section::Resident, layers.end())?;
-    if rows.records() != params.records() || rows.record_bytes() != params.record_bytes() {
-        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
-    }
-    write_matrix(params.literal().matrix(), Section::Resident, &Columns { params, rows }, out)?;
-    layers.write(std::iter::once(0..params.blocks()), out)
-}
-
-impl UpdateImage for InspireTwo {
-    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        let layers = Layers::new(params)?;
-        out.reserve(Section::Resident, layers.end())?;
-        let changes: Vec<RecordChange> =
-            changes.iter().map(|change| placed(params, change)).collect::<Result<_>>()?;
-        let of_panel = |entries: &[ByteChange]| {
-            let mut blocks: Vec<usize> =
-                entries.iter().map(|entry| entry.row as usize / (2 * params.numbers())).collect();
-            blocks.dedup();
-            Ok(blocks)
-        };
-        let mut blocks =
-            change_panels(params.literal().matrix(), Section::Resident, &changes, out, of_panel)?.concat();
-        blocks.dedup();
-        let runs = blocks.chunk_by(|a, b| a + 1 == *b);
-        layers.write(runs.filter_map(|run| Some(*run.first()?..run.last()? + 1)), out)
-    }
-}
-
-/// The change of the matrix for a changed record.
-fn placed(params: &Params, change: &RecordChange) -> Result<RecordChange> {
-    let (records, len) = (params.records(), params.record_bytes() as u64);
-    if change.record >= records {
-        return Err(Misuse::IndexPastEnd { index: change.record, len: records }.into());
-    }
-    let end = change.offset.saturating_add(change.bytes.len() as u64);
-    if end > len {
-        return Err(Misuse::IndexPastEnd { index: end, len }.into());
-    }
-    let (column, row) = params.place(change.record);
-    Ok(RecordChange { record: column, offset: row + change.offset, bytes: change.bytes.clone() })
-}
-
 /// Writes both layers.
-struct Layers<'a> {
+pub(crate) struct Layers<'a> {
     params: &'a Params,
     weighing: WeightLayout,
     packed: Vec<PackedGroups>,
@@ -74,23 +28,45 @@ struct Layers<'a> {
 }
 
 impl<'a> Layers<'a> {
-    fn new(params: &'a Params) -> Result<Self> {
-        let (literal, [first, _]) = (params.literal(), params.bits());
+    pub(crate) fn new(params: &'a Params) -> Result<Self> {
+        let [first, _] = params.bits();
         let [of_records, of_masks] = VECTORS;
         Ok(Layers {
             params,
-            weighing: WeightLayout::new(params.numbers(), params.blocks(), first)?,
-            packed: packings(params, &literal.packings())?,
+            weighing: WeightLayout::new(params.numbers(), params.blocks as usize, first)?,
+            packed: packings(params, &params.packings())?,
             samples: [
-                SampleMasks::under(literal.matrix(), of_records)?,
-                SampleMasks::under(literal.masks(), of_masks)?,
+                SampleMasks::under(params.matrix(), of_records)?,
+                SampleMasks::under(params.masks(), of_masks)?,
             ],
         })
     }
 
-    fn end(&self) -> u64 {
-        let [_, _, _, _, end] = self.params.literal().starts();
-        end
+    /// Writes the image of a table.
+    pub(crate) fn encode(&self, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        let params = self.params;
+        write_matrix(params.matrix(), Section::Resident, &Columns { params, rows }, out)?;
+        self.write(std::iter::once(0..params.blocks as usize), out)
+    }
+
+    /// Writes changed bytes, and again what follows from them.
+    pub(crate) fn revise(&self, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        let params = self.params;
+        let placed = |change: &RecordChange| {
+            let (column, row) = params.place(change.record);
+            RecordChange { record: column, offset: row + change.offset, bytes: change.bytes.clone() }
+        };
+        let changes: Vec<RecordChange> = changes.iter().map(placed).collect();
+        let of_panel = |entries: &[ByteChange]| {
+            let mut blocks: Vec<usize> =
+                entries.iter().map(|entry| entry.row as usize / (2 * params.numbers())).collect();
+            blocks.dedup();
+            Ok(blocks)
+        };
+        let mut blocks = change_panels(params.matrix(), Section::Resident, &changes, out, of_panel)?.concat();
+        blocks.dedup();
+        let runs = blocks.chunk_by(|a, b| a + 1 == *b);
+        self.write(runs.filter_map(|run| Some(*run.first()?..run.last()? + 1)), out)
     }
 
     /// Writes some blocks, whose records are in the matrix already, and then, if there are any, the
@@ -119,7 +95,7 @@ impl<'a> Layers<'a> {
     /// Writes the weights of some blocks, and their masks in the second matrix.
     fn first(&self, blocks: Range<usize>, out: &dyn Sink) -> Result<()> {
         let ([samples, _], [bits, _]) = (&self.samples, self.params.bits());
-        let [_, weights, masks, ..] = self.params.literal().starts();
+        let [_, weights, masks, ..] = self.params.starts();
         let (numbers, q) = (self.params.numbers(), lattice::ring()?);
         let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
         let all = samples.of_numbers(blocks.start * numbers..blocks.end * numbers, read, || ())?;
@@ -134,7 +110,7 @@ impl<'a> Layers<'a> {
         let (rows, columns): (Vec<_>, Vec<_>) = packed.into_iter().unzip();
         let at = |start| SectionOffset { section: Section::Resident, start };
         self.weighing.write(blocks.start, &rows, at(weights), out)?;
-        let layout = self.params.literal().masks();
+        let layout = self.params.masks();
         let fill = |row: usize, bytes: &mut [u8]| {
             let of_column = |column: &Vec<u8>| column.get(row).copied().unwrap_or(0);
             bytes.iter_mut().zip(&columns).for_each(|(byte, column)| *byte = of_column(column));
@@ -145,8 +121,8 @@ impl<'a> Layers<'a> {
     /// Writes the weights that pack all masks.
     fn second(&self, out: &dyn Sink) -> Result<()> {
         let [_, samples] = &self.samples;
-        let [_, _, masks, mut start, _] = self.params.literal().starts();
-        let packings = self.packed.iter().zip(self.params.literal().packings());
+        let [_, _, masks, mut start, _] = self.params.starts();
+        let packings = self.packed.iter().zip(self.params.packings());
         let steps = packings.clone().map(|(packed, groups)| packed.steps() * groups.count());
         let (done, total) = (AtomicU64::new(0), steps.sum::<usize>() as u64);
         let step = || out.progress("weights", done.fetch_add(1, Ordering::Relaxed) + 1, total);
@@ -179,18 +155,18 @@ struct Columns<'a> {
 
 impl RecordSource for Columns<'_> {
     fn records(&self) -> u64 {
-        self.params.columns() as u64
+        self.params.columns()
     }
 
     fn record_bytes(&self) -> usize {
-        self.params.literal().matrix().rows()
+        self.params.matrix().rows()
     }
 
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
-        let (bytes, padded) = (self.params.record_bytes(), 2 * self.params.numbers());
-        let first = first * self.params.blocks() as u64;
+        let (bytes, padded) = (self.params.record_bytes as usize, 2 * self.params.numbers());
+        let first = first * self.params.blocks;
         // Past the last record there are zeros.
-        let there = self.params.records().saturating_sub(first).min((out.len() / padded) as u64) as usize;
+        let there = self.params.records.saturating_sub(first).min((out.len() / padded) as u64) as usize;
         let (records, past) = out.split_at_mut(there * padded);
         past.fill(0);
         if bytes == padded {

@@ -2,12 +2,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_inspire_two::{InspireTwo, params::Params};
+//! use sotto_inspire_two::InspireTwo;
+//! use sotto_silent::{MatrixScheme, Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<InspireTwo>::new(params);
+//! let params = Params::<InspireTwo>::check(Params::<InspireTwo>::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<InspireTwo>>::new(params);
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
@@ -24,40 +25,32 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
-//! | [`select`] | choosing a grid and word sizes for a table |
-//! | [`message`] | query and answer, and their bits on the wire |
-//! | [`client`] | query, recover |
-//! | `server` | open, answer: the first layer (feature `server`) |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
+//! | [`client`] | the paper's Query and Extract |
+//! | `server` | what a part has, the first layer of an answer, and its end (feature `server`) |
 //! | `second_layer` | the second layer of an answer (feature `server`) |
-//! | `part_contents`, `part` | tables in parts (feature `server`) |
 //! | `encode` | writing both layers, and writing them again where bytes changed (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod client;
 #[cfg(feature = "server")]
-pub mod encode;
+mod encode;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
-#[cfg(feature = "server")]
-mod part_contents;
 #[cfg(feature = "server")]
 mod second_layer;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The InsPIRe^(2) scheme.
+type Params = sotto_silent::Params<InspireTwo>;
+
+/// The method of InsPIRe^(2).
 pub struct InspireTwo;
 
-impl Scheme for InspireTwo {
+impl Method for InspireTwo {
     const ID: SchemeId = SchemeId("inspire-two/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "InsPIRe^(2) (2025), short records by two packed passes",
@@ -66,17 +59,15 @@ impl Scheme for InspireTwo {
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// The registry entry of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<InspireTwo>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<InspireTwo>>();

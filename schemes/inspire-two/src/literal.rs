@@ -1,17 +1,20 @@
-//! Parameters as a catalog states them: the number and bytes of records, the number of
-//! blocks, and the bits of all messages.
+//! Parameters as a catalog states them, the number and bytes of records, the number of blocks, and the
+//! bits of all messages; and choosing them for a table: many columns cost query bytes, many blocks cost
+//! weights to read.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, work};
+use sotto_core::{Costs, Result, Security, TableShape, work};
 use sotto_lattice::noise::log2_sum;
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::bound;
 use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{KEY_WORDS, N, PACKED_OPS, weight_layout};
-use sotto_silent::message::packed_bytes;
+use sotto_silent::lattice::{self, KEY_WORDS, N, PACKED_OPS, PUBLIC_SEED, SET, SIGMA, weight_layout};
+use sotto_silent::limits::{self, MASK_BITS, QUERY_BITS, field, in_range, within};
+use sotto_silent::matrix_shape::{MatrixShape, cheapest, price};
+use sotto_silent::message::{Field, Format};
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{MessageBits, WORD_OPS};
+use sotto_silent::{MatrixLiteral, bound};
 use std::ops::{Range, RangeInclusive};
 
 /// Numbers of a packed ciphertext of the second layer: the maximum that one key packs.
@@ -165,25 +168,9 @@ impl ParamsLiteral {
     }
 
     /// Bytes of the image.
-    pub(crate) fn image_bytes(&self) -> u64 {
+    pub fn image_bytes(&self) -> u64 {
         let [.., end] = self.starts();
         end
-    }
-
-    /// Bytes of a query: both vectors, and the bodies of one key.
-    pub fn query_bytes(&self) -> u64 {
-        let [first, second] = self.query_bits;
-        packed_bytes(self.columns(), first)
-            + packed_bytes(self.picks(), second)
-            + packed_bytes(KEY_WORDS as u64, self.key_bits)
-    }
-
-    /// Bytes of an answer: mask and bodies of each packed ciphertext.
-    pub fn answer_bytes(&self) -> u64 {
-        let part = |(numbers, bits): (usize, MessageBits)| {
-            packed_bytes(N as u64, bits.mask as u8) + packed_bytes(numbers as u64, bits.body as u8)
-        };
-        self.parts().into_iter().map(part).sum()
     }
 
     /// Bounds on log2 of the failure probability of the first layer, and of the second, if there is
@@ -201,32 +188,226 @@ impl ParamsLiteral {
         ]
     }
 
-    /// Bound on log2 of the probability that a byte of a record comes out wrong.
-    pub fn failure_log2(&self) -> f64 {
+    /// The position of a record: its column, and the first row of its block.
+    pub fn place(&self, record: u64) -> (u64, u64) {
+        (record / self.blocks, record % self.blocks * 2 * self.numbers() as u64)
+    }
+}
+
+impl MatrixLiteral for ParamsLiteral {
+    fn select(shape: &TableShape) -> Result<Self> {
+        let too_large =
+            "it needs more than 2^36 records of at most 2048 bytes, or their noise leaves no margin";
+        cheapest(shape, too_large, || {
+            let grids = cuts(shape).flat_map(|cut| grids(cut).map(move |blocks| (cut, blocks)));
+            grids.filter_map(|(cut, blocks)| {
+                let required = shape.required_failure_log2() - (cut.lookups as f64).log2();
+                let literal = word_sizes(cut, blocks, required)?;
+                // Where rows are short, bytes are the reason to choose this scheme: they weigh twice.
+                let mut costs = literal.costs();
+                (costs.query_bytes, costs.answer_bytes) = (2 * costs.query_bytes, 2 * costs.answer_bytes);
+                Some((price(shape, &cut, &costs), literal))
+            })
+        })
+    }
+
+    fn check(&self) -> Result<Security> {
+        limits::public(&self.set, &self.seed)?;
+        in_range("record_bytes", self.record_bytes, MAX_RECORD_BYTES)?;
+        in_range("blocks", self.blocks, MAX_BLOCKS)?;
+        if !self.blocks.is_power_of_two() {
+            return Err(field("blocks", "must be a power of two".into()));
+        }
+        in_range("records", self.records, self.blocks * MAX_COLUMNS)?;
+        self.query_bits.into_iter().try_for_each(|bits| within("query_bits", bits, QUERY_BITS))?;
+        within("key_bits", self.key_bits, KEY_BITS)?;
+        for (name, [mask, body]) in [("inner_bits", self.inner_bits), ("answer_bits", self.answer_bits)] {
+            within(name, mask, MASK_BITS)?;
+            within(name, body, *MASK_BITS.start()..=mask)?;
+        }
+        lattice::security()
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
+    /// Both vectors, and the bodies of one key, coefficient by coefficient.
+    fn query(&self) -> Format {
+        let [first, second] = self.bits();
+        Format::of(Field::residues(self.columns(), first.query))
+            .and(1, Field::residues(self.picks(), second.query))
+            .and(1, Field::residues(KEY_WORDS as u64, first.keys))
+    }
+
+    /// Mask and bodies of each packed ciphertext.
+    fn answer(&self) -> Format {
+        let with = |format: Format, (numbers, bits)| format.and_packed(1, numbers as u64, bits);
+        self.parts().into_iter().fold(Format::default(), with)
+    }
+
+    fn failure_log2(&self) -> f64 {
         let [first, second] = self.failures_log2();
         log2_sum(first, second).min(0.0)
     }
 
-    /// Operations for an answer: every part of the image is read once, and coefficients, numbers and
-    /// bodies are packed.
-    pub(crate) fn server_ops(&self) -> u64 {
+    /// Every part of the image is read once, and coefficients, numbers and bodies are packed.
+    fn costs(&self) -> Costs {
         let [_, bodies] = self.groups();
         let switches: usize = bodies.iter().map(|numbers| numbers.next_power_of_two()).sum();
-        self.image_bytes() * work::READ_BYTE
-            + (self.parts().len() * N) as u64 * PACKED_OPS
-            + self.blocks * self.numbers() as u64 * NUMBER_OPS
-            + switches as u64 * SWITCH_OPS
-    }
-
-    /// The costs of a lookup.
-    pub(crate) fn costs(&self) -> Costs {
         Costs {
             query_bytes: self.query_bytes(),
             answer_bytes: self.answer_bytes(),
-            server_ops: self.server_ops(),
+            server_ops: self.image_bytes() * work::READ_BYTE
+                + (self.parts().len() * N) as u64 * PACKED_OPS
+                + self.blocks * self.numbers() as u64 * NUMBER_OPS
+                + switches as u64 * SWITCH_OPS,
             client_ops: KEY_OPS + (self.columns() + self.blocks) * WORD_OPS,
             resident_bytes: self.image_bytes(),
             ..Costs::default()
         }
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let [_, weights, masks, packing, end] = self.starts();
+        let failures = self.failures_log2();
+        vec![
+            ("columns", self.columns().to_string()),
+            ("blocks", self.blocks.to_string()),
+            ("d", N.to_string()),
+            ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+            ("sigma", SIGMA.to_string()),
+            ("packed ciphertexts", self.parts().len().to_string()),
+            ("bytes of weights", (masks - weights).to_string()),
+            ("bytes of masks", (packing - masks).to_string()),
+            ("bytes of the masks' weights", (end - packing).to_string()),
+            ("failure of the layers", format!("2^{:.0}, 2^{:.0}", failures[0], failures[1])),
+        ]
+    }
+}
+
+/// Divisions of rows into records.
+fn cuts(shape: &TableShape) -> impl Iterator<Item = MatrixShape> {
+    let (rows, row_bytes) = (shape.rows, shape.row_bytes);
+    let together = (0..).map(|i| 1u64 << i).take_while(move |together| {
+        row_bytes.checked_mul(*together).is_some_and(|bytes| bytes <= MAX_RECORD_BYTES)
+    });
+    let whole = together.map(move |together| {
+        let together = together.min(rows);
+        MatrixShape { record_bytes: together * row_bytes, records: rows.div_ceil(together), lookups: 1 }
+    });
+    // Widths are evened out, so that the last record of a row is not mostly padding.
+    let lookups = row_bytes.div_ceil(MAX_RECORD_BYTES);
+    let pieces = rows.checked_mul(lookups).filter(|_| lookups > 1);
+    let record_bytes = row_bytes.div_ceil(lookups);
+    whole.chain(pieces.map(move |records| MatrixShape { record_bytes, records, lookups }))
+}
+
+/// Minimum number of columns with more than one block: weights then take at most twice the bytes of
+/// the records.
+const MIN_COLUMNS: u64 = 3072;
+
+/// Numbers of blocks worth trying.
+fn grids(MatrixShape { records, .. }: MatrixShape) -> impl Iterator<Item = u64> {
+    let blocks = (0..=MAX_BLOCKS.ilog2()).map(|log2| 1u64 << log2);
+    blocks.filter(move |blocks| {
+        let columns = records.div_ceil(*blocks);
+        columns <= MAX_COLUMNS && (*blocks == 1 || columns >= MIN_COLUMNS)
+    })
+}
+
+/// The word sizes with the fewest bytes in query and answer together, which trade noise against
+/// each other. Each layer gets half of the failure probability.
+fn word_sizes(cut: MatrixShape, blocks: u64, required: f64) -> Option<ParamsLiteral> {
+    let MatrixShape { record_bytes, records, .. } = cut;
+    let widest = [*MASK_BITS.end(); 2];
+    let literal = |key_bits, inner_bits| ParamsLiteral {
+        set: SET.into(),
+        record_bytes,
+        records,
+        blocks,
+        query_bits: [*QUERY_BITS.end(); 2],
+        key_bits,
+        inner_bits,
+        answer_bits: widest,
+        seed: PUBLIC_SEED,
+    };
+    let inner = (24..=27).flat_map(|mask| [18, 19, 20, 22].map(move |body| [mask, body]));
+    let keys = KEY_BITS.rev().step_by(2).take(3);
+    let first = keys.flat_map(|key| inner.clone().map(move |inner| literal(key, inner)));
+    let first = first.filter_map(|literal| {
+        narrowest(
+            QUERY_BITS,
+            |bits| ParamsLiteral { query_bits: [bits, 50], ..literal.clone() },
+            |literal| literal.failures_log2()[0] <= required - 1.0,
+        )
+    });
+    // With one block there is no second layer, and its bits are those of the first.
+    let alone = |literal: ParamsLiteral| {
+        let [bits, _] = literal.query_bits;
+        ParamsLiteral { query_bits: [bits; 2], answer_bits: literal.inner_bits, ..literal }
+    };
+    let answers = (22..=30).flat_map(|mask| [18, 19, 20].map(move |body| [mask, body]));
+    let both = first.flat_map(|literal| -> Vec<ParamsLiteral> {
+        if literal.picks() == 0 {
+            return vec![alone(literal)];
+        }
+        let answers = answers.clone().filter_map(|answer_bits| {
+            let with = |bits| {
+                let [first, _] = literal.query_bits;
+                ParamsLiteral { query_bits: [first, bits], answer_bits, ..literal.clone() }
+            };
+            narrowest(QUERY_BITS, with, |literal| literal.failures_log2()[1] <= required - 1.0)
+        });
+        answers.collect()
+    });
+    both.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
+}
+
+/// The first literal that is reliable; those after it with more bits are too.
+fn narrowest(
+    bits: RangeInclusive<u8>,
+    with: impl Fn(u8) -> ParamsLiteral,
+    reliable: impl Fn(&ParamsLiteral) -> bool,
+) -> Option<ParamsLiteral> {
+    let (mut low, mut high) = (*bits.start(), *bits.end());
+    if !reliable(&with(high)) {
+        return None;
+    }
+    while low < high {
+        let middle = low.midpoint(high);
+        if reliable(&with(middle)) { high = middle } else { low = middle + 1 }
+    }
+    Some(with(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::InspireTwo;
+    use sotto_core::Goal;
+    use sotto_silent::MatrixScheme;
+    use sotto_testkit::served::selects;
+
+    #[test]
+    fn what_is_selected_passes_the_check() {
+        selects::<MatrixScheme<InspireTwo>>(1 << 30, 1 << 14);
+    }
+
+    #[test]
+    fn goals_are_worth_asking_for() {
+        let of =
+            |goal| ParamsLiteral::select(&TableShape { goal, ..TableShape::new(1 << 24, 64, 1) }).unwrap();
+        let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
+        let bytes = |literal: &ParamsLiteral| literal.query_bytes() + literal.answer_bytes();
+        assert!(bytes(&total) <= bytes(&time) && time.costs().server_ops <= total.costs().server_ops);
+        assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
+        // The reference table: 1 GiB as 2^24 x 64 B.
+        assert!(bytes(&total) <= 172_000, "{total:?}");
+        assert!(bytes(&time) <= 347_000, "{time:?}");
     }
 }

@@ -1,14 +1,13 @@
 //! The second layer of an answer: a second vector selects one of the ciphertexts of all blocks.
 
+use crate::Params;
 use crate::literal::GROUP;
-use crate::message::Query;
-use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Params as _, Result};
+use sotto_core::Result;
 use sotto_lattice::inspiring::Inspiring;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::bits;
-use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, N, Q_BITS, VECTORS};
@@ -49,9 +48,14 @@ pub(crate) fn packings(params: &Params, groups: &[Groups]) -> Result<Vec<PackedG
 impl MaskSelector {
     /// A selector for some groups of masks.
     pub(crate) fn new(params: &Params, groups: Range<usize>) -> Result<Self> {
-        let packings = params.literal().packings_of(groups.clone());
+        let packings = params.packings_of(groups.clone());
         let packed = self::packings(params, &packings)?;
         Ok(MaskSelector { params: params.clone(), ring: lattice::ring()?, groups, packed, packings })
+    }
+
+    /// The layout of the part's rows of the second matrix.
+    pub(crate) fn layout(&self) -> PanelLayout {
+        self.params.masks_of(self.groups.clone())
     }
 
     /// The selected masks: one pass over those of all blocks, and one over the weights.
@@ -59,24 +63,20 @@ impl MaskSelector {
         &self,
         masks: &[u8],
         mut weights: &[u8],
-        queries: &[Query],
-        keys: &[PackingKeys],
+        queries: &[&QueryPlanes],
+        keys: &[&PackingKeys],
     ) -> Vec<Vec<Ciphertext>> {
-        let (literal, [_, planes], [_, bits]) =
-            (self.params.literal(), self.params.planes(), self.params.bits());
-        let layout = literal.masks_of(self.groups.clone());
-        let cut = |Query { vectors: [_, words], .. }: &Query| QueryPlanes::from_u64(words, planes, &layout);
-        let queries: Vec<QueryPlanes> = queries.iter().map(cut).collect();
-        let sums = times(masks, &layout, &queries, planes, scan_planes);
+        let [_, bits] = self.params.bits();
+        let planes = bits.query.div_ceil(8) as usize;
+        let sums = times(masks, &self.layout(), queries, planes, scan_planes);
         let products = |sums: &Vec<i64>| residues(&self.ring, sums, [2, planes], bits.dropped());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
-        let keys: Vec<&PackingKeys> = keys.iter().collect();
         let (mut all, mut first) = (vec![Vec::new(); queries.len()], 0);
         for (packed, groups) in self.packed.iter().zip(&self.packings) {
             let (these, rest) = weights.split_at(packed.bytes() as usize);
             let of_these = |products: &Vec<u64>| products.iter().skip(first).copied().collect();
             let products: Vec<Vec<u64>> = products.iter().map(of_these).collect();
-            let ciphers = packed.pack(these, &keys, &products);
+            let ciphers = packed.pack(these, keys, &products);
             all.iter_mut().zip(ciphers).for_each(|(all, ciphers)| all.extend(ciphers));
             (weights, first) = (rest, first + groups.numbers());
         }
@@ -97,21 +97,20 @@ impl BodySelector {
         Ok(BodySelector {
             params: params.clone(),
             ring: lattice::ring()?,
-            fresh: SampleMasks::under(params.literal().masks(), of_masks)?,
+            fresh: SampleMasks::under(params.masks(), of_masks)?,
             packings: groups.iter().map(packing).collect::<Result<_>>()?,
         })
     }
 
-    /// The bodies of all blocks that a query selects.
-    pub(crate) fn picked(&self, query: &Query, bodies: &[u64]) -> Vec<Ciphertext> {
-        let dropped = Q_BITS.saturating_sub(u32::from(self.params.literal().key_bits));
+    /// The bodies of all blocks that the words of a second vector select, packed with a key.
+    pub(crate) fn picked(&self, words: &[u64], key: &[u64], bodies: &[u64]) -> Vec<Ciphertext> {
+        let dropped = Q_BITS.saturating_sub(u32::from(self.params.key_bits));
         let slots = |body: &[u64]| {
             let mut slots: Vec<u64> = body.iter().map(|word| self.ring.q().reduce(word << dropped)).collect();
             self.ring.forward(ModulusLevel::Main, &mut slots);
             slots
         };
-        let key: Vec<Vec<u64>> = query.key.chunks_exact(N).map(slots).collect();
-        let [_, words] = &query.vectors;
+        let key: Vec<Vec<u64>> = key.chunks_exact(N).map(slots).collect();
         self.pack(words, &key, &self.numbers(bodies))
     }
 
@@ -119,7 +118,8 @@ impl BodySelector {
     fn numbers(&self, bodies: &[u64]) -> Vec<Vec<i16>> {
         let [bits, _] = self.params.bits();
         let count = self.params.body_bytes().div_ceil(2);
-        let (mut numbers, mut bytes) = (vec![Vec::with_capacity(self.params.blocks()); count], Vec::new());
+        let (mut numbers, mut bytes) =
+            (vec![Vec::with_capacity(self.params.blocks as usize); count], Vec::new());
         for block in bodies.chunks_exact(self.params.numbers()) {
             bytes.clear();
             bits::pack_words(block, bits.body, &mut bytes);

@@ -1,37 +1,136 @@
-//! The server: one pass each over the records, the weights and the masks, for a few queries at
-//! once.
+//! The server: one pass each over the records, the weights and the masks, for a few queries at once.
+//!
+//! A part has some numbers of all blocks, with their rows of the matrix and their weights, and some
+//! groups of the second layer's masks; its result is the bodies of these numbers, and selected masks.
+//! Bodies are selected at last, since that takes those of all blocks.
 
-use crate::InspireTwo;
-use crate::encode::encode;
-use crate::message::{Answer, Query};
-use crate::params::Params;
-use crate::part_contents::PartContents;
+use crate::encode::Layers;
 use crate::second_layer::{BodySelector, Ciphertext, MaskSelector};
+use crate::{InspireTwo, Params};
 use rayon::prelude::*;
-use sotto_core::{Image, ImageSection, Params as _, RecordSource, Result, Section, SectionRecords, Sink};
+use sotto_core::{
+    Image, ImageSection, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, SectionRecords, Sink,
+};
 use sotto_lattice::ring::Ring;
 use sotto_math::bits;
-use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
-use sotto_silent::lattice::{self, N, Q_BITS};
+use sotto_silent::MatrixServer;
+use sotto_silent::lattice::{self, N, Q_BITS, weight_layout};
 use sotto_silent::matrix::times;
+use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
 use sotto_silent::packed_groups::{PackingKeys, residues};
+use sotto_silent::packed_matrix::BATCH;
 use sotto_silent::weights::WeightLayout;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Queries in one pass: their words have six planes, and twenty planes saturate the multipliers.
-const BATCH: usize = 4;
+/// Numbers that are not divided: two rows of the matrix each and three of the weights, and both in
+/// whole panels.
+const TOGETHER: usize = 64;
 
-/// An open table as a single part.
-pub struct Server {
-    part: PartServer,
-    fresh: Option<BodySelector>,
+/// The contents of a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PartContents {
+    /// Numbers of all blocks, one block after the other.
+    pub(crate) numbers: Range<usize>,
+    /// Groups of masks.
+    pub(crate) groups: Range<usize>,
+    /// Whether it is the first part, which has the mask of the only block where there is one.
+    pub(crate) first: bool,
 }
 
-/// An open part: some numbers of the first layer, and some groups of the second's masks.
-pub struct PartServer {
-    pub(crate) params: Params,
-    pub(crate) share: PartContents,
+impl PartContents {
+    /// The contents of a whole table.
+    pub(crate) fn all(params: &Params) -> Self {
+        let [groups, _] = params.groups();
+        PartContents {
+            numbers: 0..params.numbers() * params.blocks as usize,
+            groups: 0..groups.len(),
+            first: true,
+        }
+    }
+
+    /// The contents of one part.
+    pub(crate) fn of(params: &Params, cut: PartIndex) -> Self {
+        let all = PartContents::all(params);
+        let numbers = cut.share(Self::most(params));
+        let number = |units: u64| (units as usize * TOGETHER).min(all.numbers.end);
+        let groups = cut.share(all.groups.end as u64);
+        PartContents {
+            numbers: number(numbers.start)..number(numbers.end),
+            groups: groups.start as usize..groups.end as usize,
+            first: cut.part() == 0,
+        }
+    }
+
+    /// Maximum number of parts.
+    pub(crate) fn most(params: &Params) -> u64 {
+        PartContents::all(params).numbers.end.div_ceil(TOGETHER) as u64
+    }
+
+    /// The part's rows of the matrix.
+    pub(crate) fn matrix(&self, params: &Params) -> PanelLayout {
+        PanelLayout::new(2 * self.numbers.len(), params.columns() as usize)
+    }
+
+    /// The part's rows of the second matrix.
+    fn masks(&self, params: &Params) -> PanelLayout {
+        let all = params.masks();
+        match params.picks() {
+            0 if self.first => all,
+            0 => PanelLayout::new(0, all.cols()),
+            _ => params.masks_of(self.groups.clone()),
+        }
+    }
+
+    /// The offsets of matrix, weights, masks and the masks' weights in the part's image, and its
+    /// end.
+    pub(crate) fn starts(&self, params: &Params) -> [u64; 5] {
+        let [_, bits] = params.bits();
+        let packings = params.packings_of(self.groups.clone());
+        let packing = packings.iter().map(|groups| groups.bytes(bits.mask)).sum::<u64>();
+        let layouts = [self.matrix(params), weight_layout(self.numbers.len(), 1), self.masks(params)];
+        let [matrix, weights, masks] = layouts.map(|layout| layout.bytes() as u64);
+        [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + packing]
+    }
+
+    /// Bytes of the part's image.
+    pub(crate) fn bytes(&self, params: &Params) -> u64 {
+        let [.., end] = self.starts(params);
+        end
+    }
+
+    /// The byte ranges of the whole image that the part has, in order.
+    pub(crate) fn holds(&self, params: &Params) -> Vec<Range<u64>> {
+        // The first part has the whole mask of an only block, and others come after it.
+        let before =
+            PartContents { numbers: 0..self.numbers.start, groups: 0..self.groups.start, first: !self.first };
+        let lengths = |share: &PartContents| {
+            let [_, matrix, weights, masks, _] = share.starts(params);
+            [matrix, weights - matrix, masks - weights]
+        };
+        let [_, matrix, weights, masks, _] = params.starts();
+        let begins = [0, matrix, weights].into_iter().zip(lengths(&before)).map(|(at, before)| at + before);
+        let ranges = begins.zip(lengths(self)).map(|(begin, bytes)| begin..begin + bytes);
+        let mut all: Vec<Range<u64>> = ranges.collect();
+        let ([_, bits], mut start, mut first) = (params.bits(), masks, 0);
+        for groups in params.packings() {
+            let local = |group: usize| group.clamp(first, first + groups.count()) - first;
+            let mine = local(self.groups.start)..local(self.groups.end);
+            let ranges = groups.bytes_of(&mine, bits.mask);
+            all.extend(ranges.map(|range| start + range.start..start + range.end));
+            (start, first) = (start + groups.bytes(bits.mask), first + groups.count());
+        }
+        all
+    }
+}
+
+/// An open table, or a part of one: some numbers of the first layer, and some groups of the second's
+/// masks.
+pub struct Server {
+    params: Params,
+    share: PartContents,
     held: ImageSection,
     ring: Ring,
     weighing: WeightLayout,
@@ -39,30 +138,34 @@ pub struct PartServer {
     picking: Option<MaskSelector>,
 }
 
-/// The results of a part for a query.
-pub(crate) struct PassOutput {
-    /// Bodies of the part's numbers.
-    pub(crate) bodies: Vec<u64>,
-    /// Selected masks of the part's groups, or the mask of the only block, where there is one.
-    pub(crate) masks: Vec<Ciphertext>,
+/// A query in the form that the passes take.
+pub struct ExpandedQuery {
+    first: QueryPlanes,
+    second: Option<QueryPlanes>,
+    key: PackingKeys,
 }
 
-impl sotto_core::Server<InspireTwo> for Server {
-    type Session = ();
+impl MatrixServer<InspireTwo> for Server {
+    const BATCH: usize = BATCH;
+    type Expanded = ExpandedQuery;
+    /// The selector of bodies, which have no precomputed data; none if there is one block.
+    type Joiner = Option<BodySelector>;
 
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        encode(params, rows, out)
+    fn sections(params: &Params) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.image_bytes())]
     }
 
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        Ok(Server {
-            part: PartServer::open(params, PartContents::all(params), image)?,
-            fresh: fresh(params)?,
-        })
+    fn write(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        Layers::new(params)?.encode(rows, out)
+    }
+
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        Layers::new(params)?.revise(changes, out)
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let (layout, grid) = (params.literal().matrix(), params.clone());
+        let held = ImageSection::open(image, Section::Resident, "matrix", params.image_bytes())?;
+        let (layout, grid) = (params.matrix(), params.clone());
         let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
             let (column, row) = grid.place(record);
             for (row, byte) in (row as usize + offset..).zip(out) {
@@ -70,98 +173,120 @@ impl sotto_core::Server<InspireTwo> for Server {
             }
             Some(())
         };
-        let (records, record_bytes) = (params.records(), params.record_bytes());
-        Ok(Box::new(SectionRecords { held: held(params, image)?, records, record_bytes, read }))
+        let (records, record_bytes) = (params.records, params.record_bytes as usize);
+        Ok(Box::new(SectionRecords { held, records, record_bytes, read }))
     }
 
-    fn admit(&self, (): ()) -> Result<()> {
-        Ok(())
+    fn max_parts(params: &Params) -> u32 {
+        u32::try_from(PartContents::most(params)).unwrap_or(u32::MAX)
     }
 
-    /// Answer: multiply the records by the first vectors of a few queries, and pack each block; multiply all blocks' ciphertexts
-    /// by the second vectors, and pack that.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
-        let passed = self.part.passes(&queries);
-        let answer = |(query, passed)| Ok(answer(self.fresh.as_ref(), query, passed));
-        queries.par_iter().zip(passed).map(answer).collect()
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
+        PartContents::of(params, cut).holds(params)
     }
-}
 
-/// The selector of bodies, which have no precomputed data; `None` if there is one block.
-pub(crate) fn fresh(params: &Params) -> Result<Option<BodySelector>> {
-    if params.picks() > 0 { BodySelector::new(params).map(Some) } else { Ok(None) }
-}
-
-/// The answer, from the results of all parts.
-pub(crate) fn answer(fresh: Option<&BodySelector>, query: &Query, passed: PassOutput) -> Answer {
-    let PassOutput { bodies, mut masks } = passed;
-    match fresh {
-        Some(fresh) => masks.extend(fresh.picked(query, &bodies)),
-        None => masks.iter_mut().for_each(|[_, body]| body.clone_from(&bodies)),
+    fn partial(params: &Params, cut: PartIndex) -> PartialFormat {
+        let share = PartContents::of(params, cut);
+        let ([first, second], [groups, _]) = (params.bits(), params.groups());
+        let bodies = Field::words(share.numbers.len() as u64, first.body);
+        let ciphers = match params.picks() {
+            // The mask of the only block, whose bodies are the numbers.
+            0 => Format::default().and_packed(share.first.into(), 0, first),
+            _ => {
+                let groups = groups.get(share.groups).unwrap_or_default();
+                let with = |format: Format, numbers: &usize| format.and_packed(1, *numbers as u64, second);
+                groups.iter().fold(Format::default(), with)
+            }
+        };
+        PartialFormat { words: vec![bodies], ciphers }
     }
-    Answer(masks)
-}
 
-fn held(params: &Params, image: Arc<dyn Image>) -> Result<ImageSection> {
-    let [_, _, _, _, end] = params.literal().starts();
-    ImageSection::open(image, Section::Resident, "matrix", end)
-}
-
-impl PartServer {
-    /// Opens an image of one part of a table.
-    pub(crate) fn open(params: &Params, share: PartContents, image: Arc<dyn Image>) -> Result<Self> {
-        let [first, _] = params.bits();
-        let weighing = WeightLayout::new(params.numbers(), params.blocks(), first)?;
-        Ok(PartServer {
+    fn open(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let (share, [first, _]) = (PartContents::of(params, cut), params.bits());
+        let weighing = WeightLayout::new(params.numbers(), params.blocks as usize, first)?;
+        let picks = (params.picks() > 0).then(|| MaskSelector::new(params, share.groups.clone()));
+        Ok(Server {
             params: params.clone(),
             held: ImageSection::open(image, Section::Resident, "matrix", share.bytes(params))?,
             ring: lattice::ring()?,
             weighing: weighing.of_some(share.numbers.len()),
-            picking: if params.picks() > 0 {
-                Some(MaskSelector::new(params, share.groups.clone())?)
-            } else {
-                None
-            },
+            picking: picks.transpose()?,
             share,
         })
     }
 
-    /// Computes both layers, for a few queries at once.
-    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<PassOutput> {
-        queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
+    fn joiner(params: &Params) -> Result<Option<BodySelector>> {
+        (params.picks() > 0).then(|| BodySelector::new(params)).transpose()
     }
 
-    fn pass(&self, queries: &[Query]) -> Vec<PassOutput> {
-        let (literal, [planes, _]) = (self.params.literal(), self.params.planes());
-        let [_, weights, masks, packing, end] = self.share.starts(&self.params);
+    fn expand(&self, params: &Params, (): &(), Query(fields): &Query) -> Result<ExpandedQuery> {
+        let [columns, blocks, key] = fields.as_slice() else {
+            return Err(Misuse::ForeignValue("query").into());
+        };
+        let [first, second] = params.bits();
+        let planes = |words: &[u64], bits: u32, layout: &PanelLayout| {
+            QueryPlanes::from_u64(words, bits.div_ceil(8) as usize, layout)
+        };
+        let dropped = Q_BITS.saturating_sub(first.keys);
+        Ok(ExpandedQuery {
+            first: planes(columns, first.query, &self.share.matrix(params)),
+            second: self.picking.as_ref().map(|picking| planes(blocks, second.query, &picking.layout())),
+            key: PackingKeys::first(key, dropped),
+        })
+    }
+
+    /// The paper's Answer: multiply the records by the first vectors of a few queries, and pack each
+    /// block; multiply all blocks' ciphertexts by the second vectors, and pack that.
+    fn pass(&self, params: &Params, queries: &[ExpandedQuery]) -> Vec<Partial> {
+        let [_, weights, masks, packing, end] = self.share.starts(params);
         let part = |start: u64, end: u64| self.held.bytes().get(start as usize..end as usize).unwrap_or(&[]);
-        let layout = self.share.matrix(&self.params);
-        let first = |query: &Query| QueryPlanes::from_u64(&query.vectors[0], planes, &layout);
-        let words: Vec<QueryPlanes> = queries.iter().map(first).collect();
-        let sums = times(part(0, weights), &layout, &words, planes, scan_planes);
-        let dropped = Q_BITS.saturating_sub(u32::from(literal.key_bits));
-        let keys: Vec<PackingKeys> =
-            queries.iter().map(|query| PackingKeys::first(&query.key, dropped)).collect();
-        let planes: Vec<QueryPlanes> = keys.iter().map(|keys| keys.planes().clone()).collect();
+        let first: Vec<&QueryPlanes> = queries.iter().map(|query| &query.first).collect();
+        let planes = first.first().map_or(0, |first| first.planes());
+        let sums = times(part(0, weights), &self.share.matrix(params), &first, planes, scan_planes);
+        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.key).collect();
+        let planes: Vec<&QueryPlanes> = keys.iter().map(|key| key.planes()).collect();
         let added = self.weighing.bodies(part(weights, masks), &planes);
         let bodies: Vec<Vec<u64>> =
             sums.par_iter().zip(&added).map(|(sums, added)| self.bodies(sums, added)).collect();
+        let second: Vec<&QueryPlanes> = queries.iter().filter_map(|query| query.second.as_ref()).collect();
         let picked = match &self.picking {
-            Some(picking) => picking.masks(part(masks, packing), part(packing, end), queries, &keys),
+            Some(picking) => picking.masks(part(masks, packing), part(packing, end), &second, &keys),
             // There is nothing to select: the only block's mask is sent as it is.
             None if self.share.first => {
                 vec![vec![[self.mask(part(masks, packing)), Vec::new()]]; queries.len()]
             }
             None => vec![Vec::new(); queries.len()],
         };
-        bodies.into_iter().zip(picked).map(|(bodies, masks)| PassOutput { bodies, masks }).collect()
+        let passed = |(bodies, masks): (Vec<u64>, Vec<Ciphertext>)| Partial {
+            words: vec![bodies],
+            ciphers: masks.into_iter().flatten().collect(),
+        };
+        bodies.into_iter().zip(picked).map(passed).collect()
     }
 
+    fn finish(
+        _: &Params,
+        fresh: &Option<BodySelector>,
+        (_, Query(query)): (&(), &Query),
+        Partial { words, ciphers: mut answer }: Partial,
+    ) -> Result<Vec<Vec<u64>>> {
+        let ([_, vector, key], [bodies]) = (query.as_slice(), words.as_slice()) else {
+            return Err(Misuse::ForeignValue("query").into());
+        };
+        match fresh {
+            Some(fresh) => answer.extend(fresh.picked(vector, key, bodies).into_iter().flatten()),
+            None => answer.iter_mut().skip(1).for_each(|body| body.clone_from(bodies)),
+        }
+        Ok(answer)
+    }
+}
+
+impl Server {
     /// The bodies of all blocks' ciphertexts, in the bits of the next step: products, plus the
     /// contributions of packing.
     fn bodies(&self, sums: &[i64], added: &[u64]) -> Vec<u64> {
-        let (q, [planes, _], [bits, _]) = (self.ring.q(), self.params.planes(), self.params.bits());
+        let (q, [bits, _]) = (self.ring.q(), self.params.bits());
+        let planes = bits.query.div_ceil(8) as usize;
         let rows = 2 * self.share.numbers.len();
         let sums = sums.get(..rows * planes).unwrap_or_default();
         let mut bodies = residues(&self.ring, sums, [2, planes], bits.dropped());
@@ -173,7 +298,7 @@ impl PartServer {
 
     /// The mask of the only block.
     fn mask(&self, masks: &[u8]) -> Vec<u64> {
-        let (layout, [bits, _]) = (self.params.literal().masks(), self.params.bits());
+        let (layout, [bits, _]) = (self.params.masks(), self.params.bits());
         let byte = |row| masks.get(layout.offset(row, 0)).copied();
         let bytes: Vec<u8> = (0..layout.rows()).filter_map(byte).collect();
         bits::unpack_words(&bytes, bits.mask, N).unwrap_or_else(|| vec![0; N])

@@ -1,85 +1,58 @@
-//! The client: query and recover. It holds only public data, and every query has its own secret.
-//!
-//! No branch, index or allocation depends on the requested index or on a secret; the only exception
-//! is refusing an index past the end. Column and place are bits of the index, since the number of
-//! places is a power of two.
+//! The client: the paper's Query and Extract. It holds only public data, and every query has its own
+//! secret. Column and place are bits of the index, since the number of places is a power of two.
 
 use crate::Inspire;
-use crate::message::{Answer, Query};
 use crate::numbers::{NUMBER_BITS, PLAIN};
-use crate::params::Params;
 use crate::selector::RootEncryptor;
-use sotto_core::{CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Result};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::pack16;
 use sotto_silent::lattice::N;
+use sotto_silent::message::Query;
+use sotto_silent::one_hot::OneHot;
 use sotto_silent::unit_vector::VectorEncryptor;
+use sotto_silent::{MatrixClient, Params};
 use zeroize::Zeroizing;
-
-/// A client in preparation, which needs no artifact.
-pub struct Prepare {
-    params: Params,
-}
-
-impl sotto_core::Prepare<Inspire> for Prepare {
-    fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare { params: params.clone() })
-    }
-
-    fn finish(self) -> Result<Client> {
-        let encryption = VectorEncryptor::new(self.params.m(), PLAIN)?;
-        let selector = RootEncryptor::new(self.params.places())?;
-        Ok(Client { params: self.params, encryption, selector })
-    }
-}
 
 /// A client, which is ready without preparation.
 pub struct Client {
-    params: Params,
     encryption: VectorEncryptor,
     selector: RootEncryptor,
 }
 
-/// The secret of one query, which is wiped when dropped.
-pub struct Pending {
-    secret: SecretKey,
-}
+impl MatrixClient<Inspire> for Client {
+    type Pending = SecretKey;
 
-impl sotto_core::Client<Inspire> for Client {
-    type Pending = Pending;
-
-    fn keys(&self) {}
+    fn new(params: &Params<Inspire>, (): ()) -> Result<Self> {
+        let encryption = VectorEncryptor::new(params.columns() as usize, PLAIN)?;
+        Ok(Client { encryption, selector: RootEncryptor::new(params.places as usize)? })
+    }
 
     /// The paper's Query: an encrypted unit vector under a fresh secret with the packing keys of
     /// that secret, and the root of the requested place under the same secret.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
-        let (params, records) = (&self.params, self.params.literal().records);
-        if index.0 >= records {
-            return Err(Misuse::IndexPastEnd { index: index.0, len: records }.into());
-        }
-        let places = params.places();
-        let column = (index.0 >> places.ilog2()) as u32;
-        let place = index.0 as u32 & (places as u32 - 1);
-        let (encrypted, secret) = self.encryption.unit(params.m(), column, params.bits(), rng);
+    fn query(
+        &self,
+        params: &Params<Inspire>,
+        record: u64,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Query, SecretKey)> {
+        let column = OneHot::new((record >> params.places.ilog2()) as u32, 1);
+        let place = record as u32 & (params.places as u32 - 1);
+        let columns = params.columns() as usize;
+        let (mut fields, secret) = self.encryption.sum(columns, column, params.bits(), rng);
         let ring = self.encryption.ring();
-        let selector = self.selector.encrypt(ring, &secret, place, params.selector_bits(), rng);
-        Ok((OneServer(Query { words: encrypted.words, keys: encrypted.keys, selector }), Pending { secret }))
+        fields.extend(self.selector.encrypt(ring, &secret, place, params.selector_bits(), rng));
+        Ok((Query(fields), secret))
     }
 
     /// The paper's Extract: decrypt each ciphertext, and round to the nearest number.
-    fn recover(&mut self, pending: Pending, OneServer(Answer(groups)): OneServer<Answer>) -> Result<Record> {
-        let params = &self.params;
-        if groups.len() != params.groups() {
-            return Err(Misuse::ForeignValue("ticket").into());
-        }
-        let mut numbers = Zeroizing::new(Vec::with_capacity(groups.len() * N));
-        for [mask, body] in &groups {
-            let group = self.encryption.numbers(&pending.secret, params.bits(), mask, body);
-            numbers.extend_from_slice(&group);
+    fn recover(&self, params: &Params<Inspire>, secret: SecretKey, answer: Vec<Vec<u64>>) -> Result<Vec<u8>> {
+        let mut numbers = Zeroizing::new(Vec::with_capacity(answer.len() / 2 * N));
+        for [mask, body] in answer.as_chunks().0 {
+            numbers.extend_from_slice(&self.encryption.numbers(&secret, params.bits(), mask, body));
         }
         let mut record = Vec::new();
         pack16(&numbers, NUMBER_BITS, &mut record);
-        record.truncate(params.literal().record_bytes as usize);
-        Ok(Record::new(record))
+        Ok(record)
     }
 }

@@ -5,10 +5,10 @@
 //! signed bytes, the residues nearest to zero.
 
 use crate::interpolate::{Direction, evaluate_at, transform};
+use crate::literal::ParamsLiteral;
 use crate::numbers::{GROUP_BYTES, NUMBER_BITS, place};
-use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{ExpectOrDefault, Misuse, RecordSource, Result};
+use sotto_core::{ExpectOrDefault, RecordChange, RecordSource, Result};
 use sotto_math::bits::{pack16, unpack16};
 use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::N;
@@ -18,37 +18,23 @@ use sotto_silent::unit_vector::bytes_of;
 pub(crate) const POLYNOMIAL_BYTES: usize = 2 * N;
 
 /// The columns of a table's records.
-pub struct Columns<'a> {
-    params: &'a Params,
-    rows: &'a dyn RecordSource,
-}
-
-impl<'a> Columns<'a> {
-    /// The columns of these records.
-    ///
-    /// # Errors
-    /// [`Misuse::Rule`] if they have another shape than the parameters.
-    pub fn new(params: &'a Params, rows: &'a dyn RecordSource) -> Result<Self> {
-        let literal = sotto_core::Params::literal(params);
-        if rows.records() != literal.records || rows.record_bytes() as u64 != literal.record_bytes {
-            return Err(Misuse::Rule("the records must have the shape of the parameters").into());
-        }
-        Ok(Columns { params, rows })
-    }
+pub(crate) struct Columns<'a> {
+    pub(crate) params: &'a ParamsLiteral,
+    pub(crate) rows: &'a dyn RecordSource,
 }
 
 impl RecordSource for Columns<'_> {
     fn records(&self) -> u64 {
-        self.params.m() as u64
+        self.params.columns()
     }
 
     fn record_bytes(&self) -> usize {
-        self.params.l()
+        self.params.layout().rows()
     }
 
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
-        let (t, bytes) = (self.params.places(), self.rows.record_bytes());
-        let count = out.len() / self.params.l() * t;
+        let (t, l, bytes) = (self.params.places as usize, self.record_bytes(), self.rows.record_bytes());
+        let count = out.len() / l * t;
         let start = first * t as u64;
         let there = (self.rows.records().saturating_sub(start) as usize).min(count);
         // Places past the last record hold zeroes.
@@ -57,7 +43,7 @@ impl RecordSource for Columns<'_> {
             start,
             records.get_mut(..there * bytes).expect_or_default("no more than there is room for"),
         )?;
-        let columns = records.par_chunks_exact(t * bytes).zip(out.par_chunks_exact_mut(self.params.l()));
+        let columns = records.par_chunks_exact(t * bytes).zip(out.par_chunks_exact_mut(l));
         columns.for_each_init(Vec::new, |scratch, (records, column)| {
             let groups = column.chunks_exact_mut(t * POLYNOMIAL_BYTES);
             for (group, column) in groups.enumerate() {
@@ -103,13 +89,33 @@ fn numbers(record: &[u8], group: usize, out: &mut Vec<i32>) {
 }
 
 /// Writes byte `offset` of a group into its numbers.
-pub(crate) fn put_byte(numbers: &mut [i32], offset: u64, byte: u8) {
+fn put_byte(numbers: &mut [i32], offset: u64, byte: u8) {
     let (number, before) = place(offset);
     let (low, bits, mask) = ((1 << NUMBER_BITS) - 1, i32::from(byte) << before, 0xff << before);
     let parts = [(bits, mask), (bits >> NUMBER_BITS, mask >> NUMBER_BITS)];
     for (x, (bits, mask)) in numbers.iter_mut().skip(number as usize).zip(parts) {
         *x = *x & !(mask & low) | bits & low;
     }
+}
+
+/// The groups of a record's bytes that any of these changes touches, each once.
+pub(crate) fn groups(changes: &[&RecordChange]) -> Vec<usize> {
+    let of_change = |change: &&RecordChange| {
+        let end = change.offset + change.bytes.len() as u64;
+        change.offset / GROUP_BYTES..end.div_ceil(GROUP_BYTES)
+    };
+    let mut groups: Vec<usize> = changes.iter().flat_map(of_change).map(|group| group as usize).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
+}
+
+/// Writes the bytes of a change that are in the group at some byte of a record.
+pub(crate) fn put_change(numbers: &mut [i32], start: u64, change: &RecordChange) {
+    let bytes = (change.offset..).zip(&change.bytes);
+    let skipped = start.saturating_sub(change.offset) as usize;
+    let within = bytes.skip(skipped).take_while(|(offset, _)| *offset < start + GROUP_BYTES);
+    within.for_each(|(offset, byte)| put_byte(numbers, offset - start, *byte));
 }
 
 /// Reads bytes of a record from `offset` on in a matrix; `None` if the matrix does not have them.

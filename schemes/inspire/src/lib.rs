@@ -3,12 +3,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_inspire::{Inspire, params::Params};
+//! use sotto_inspire::Inspire;
+//! use sotto_silent::{MatrixScheme, Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<Inspire>::new(params);
+//! let params = Params::<Inspire>::check(Params::<Inspire>::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<Inspire>>::new(params);
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
@@ -26,19 +27,14 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
 //! | [`bound`] | the noise bound: products by the selector in addition to the bound of `sotto-silent` |
-//! | [`select`] | choosing columns, places and word sizes for a table |
-//! | [`message`] | query and answer, and their bits on the wire |
 //! | [`numbers`] | records as numbers of 15 bits |
 //! | [`selector`] | the RGSW encryption of a root of unity |
-//! | [`client`] | query, recover |
+//! | [`client`] | the paper's Query and Extract |
 //! | `interpolate` | from the polynomials of a column to the one that takes their values, and back (feature `server`) |
-//! | `columns` | records as columns of the matrix, and columns as records (feature `server`) |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changing bytes, and the groups that they touch (feature `server`) |
+//! | `columns` | records as columns of the matrix, columns as records, and changes of them (feature `server`) |
+//! | `server` | the matrix and its weights, and the steps of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -49,24 +45,18 @@ pub mod columns;
 #[cfg(feature = "server")]
 pub mod interpolate;
 pub mod literal;
-pub mod message;
 pub mod numbers;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
-pub mod select;
 pub mod selector;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "server")]
-pub mod update_image;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The InsPIRe scheme with polynomial evaluation.
+/// The method of InsPIRe with polynomial evaluation.
 pub struct Inspire;
 
-impl Scheme for Inspire {
+impl Method for Inspire {
     const ID: SchemeId = SchemeId("inspire/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "InsPIRe (2025) with polynomial evaluation",
@@ -75,17 +65,15 @@ impl Scheme for Inspire {
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// The registry entry of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<Inspire>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<Inspire>>();

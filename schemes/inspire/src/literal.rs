@@ -1,14 +1,20 @@
-//! Parameters as a catalog states them: bytes and number of records, `t` records to a
-//! column, and the bits of all messages.
+//! Parameters as a catalog states them, bytes and number of records, `t` records to a column, and the
+//! bits of all messages; and choosing them for a table: many places cost packing, few places cost query
+//! bytes.
 
+use crate::bound;
+use crate::numbers::{self, GROUP_BYTES, PLAIN};
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
-use crate::{bound, numbers};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, work};
+use sotto_core::{Costs, Result, Security, TableShape, work};
+use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
+use sotto_silent::MatrixLiteral;
 use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{GROUP_BYTES, N, PACKED_OPS, Q_BITS};
-use sotto_silent::message::packed_bytes;
+use sotto_silent::lattice::{self, N, PACKED_OPS, PUBLIC_SEED, Q_BITS, SET, SIGMA};
+use sotto_silent::limits::{self, KEY_BITS, QUERY_BITS, field, in_range, within};
+use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
+use sotto_silent::message::{Field, Format};
 use sotto_silent::unit_vector::{KEY_BODIES, MessageBits, WORD_OPS};
 use std::ops::RangeInclusive;
 
@@ -81,25 +87,14 @@ impl ParamsLiteral {
         self.groups() * self.places
     }
 
-    /// Bytes of a query: its words, the bodies of two keys, and those of the selector.
-    pub fn query_bytes(&self) -> u64 {
-        let polynomials = |count: u64, bits| count * packed_bytes(N as u64, bits);
-        let [masks, bodies] = self.selector_bits;
-        packed_bytes(self.columns(), self.query_bits)
-            + polynomials(KEY_BODIES as u64, self.key_bits)
-            + polynomials(MASK_DIGITS.count.into(), masks)
-            + polynomials(BODY_DIGITS.count.into(), bodies)
+    /// Bits of the selector's coefficients.
+    pub fn selector_bits(&self) -> [u32; 2] {
+        self.selector_bits.map(u32::from)
     }
 
-    /// Bytes of an answer: a mask and a body for each group.
-    pub fn answer_bytes(&self) -> u64 {
-        let [mask, body] = self.answer_bits.map(|bits| packed_bytes(N as u64, bits));
-        self.groups() * (mask + body)
-    }
-
-    /// Bytes of the matrix in an image: columns padded to 4.
-    pub fn matrix_bytes(&self) -> u64 {
-        self.packed() * GROUP_BYTES as u64 * self.columns().next_multiple_of(4)
+    /// The layout of the matrix: a row for each byte of a column's numbers.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.packed() as usize * lattice::GROUP_BYTES, self.columns() as usize)
     }
 
     /// The packing groups of the numbers of all polynomials. Rotations leave no place of one free.
@@ -112,30 +107,176 @@ impl ParamsLiteral {
         self.packing().bytes(Q_BITS)
     }
 
-    /// Bound on log2 of the probability that a byte of a record comes out wrong.
-    pub fn failure_log2(&self) -> f64 {
-        let numbers = numbers::numbers(self.record_bytes);
-        let selector = self.selector_bits.map(u32::from);
+    /// Bytes of the image: the matrix, columns padded to 4, and the weights.
+    pub fn image_bytes(&self) -> u64 {
+        let matrix = self.packed() * lattice::GROUP_BYTES as u64 * self.columns().next_multiple_of(4);
+        matrix + self.weight_bytes()
+    }
+
+    /// Variance proxies of errors and of roundings, and the margin for both.
+    fn noise(&self) -> ([f64; 2], f64) {
+        bound::variances_and_margin(self.columns(), self.places, self.bits(), self.selector_bits())
+    }
+}
+
+impl MatrixLiteral for ParamsLiteral {
+    fn select(shape: &TableShape) -> Result<Self> {
+        let too_large =
+            "it needs more than 2^23 records of at most 2^20 bytes, or their noise leaves no margin";
+        cheapest(shape, too_large, || {
+            let cuts = cuts(shape, GROUP_BYTES, MAX_RECORD_BYTES);
+            let cuts = cuts.flat_map(|cut| PLACES.map(|places| (cut, places)));
+            let fitting = cuts.filter(|(cut, places)| cut.records <= MAX_COLUMNS * places);
+            fitting.filter_map(|(cut, places)| {
+                let literal = word_sizes(&cut, places, cut.required_failure_log2(shape))?;
+                Some((price(shape, &cut, &literal.costs()), literal))
+            })
+        })
+    }
+
+    fn check(&self) -> Result<Security> {
+        limits::public(&self.set, &self.seed)?;
+        if !PLACES.contains(&self.places) {
+            return Err(field("places", format!("must be one of {PLACES:?}")));
+        }
+        in_range("record_bytes", self.record_bytes, MAX_RECORD_BYTES)?;
+        in_range("records", self.records, MAX_COLUMNS * self.places)?;
+        within("query_bits", self.query_bits, QUERY_BITS)?;
+        within("key_bits", self.key_bits, KEY_BITS)?;
+        self.selector_bits.into_iter().try_for_each(|bits| within("selector_bits", bits, SELECTOR_BITS))?;
+        let [mask, body] = self.answer_bits;
+        within("answer_bits", mask, MASK_BITS)?;
+        within("answer_bits", body, *MASK_BITS.start()..=mask)?;
+        lattice::security()
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
+    /// The words of the vector, the bodies of two keys, and those of the selector's rows for masks and
+    /// for bodies.
+    fn query(&self) -> Format {
+        let (n, bits, [masks, bodies]) = (N as u64, self.bits(), self.selector_bits());
+        Format::of(Field::residues(self.columns(), bits.query))
+            .and(KEY_BODIES as u64, Field::residues(n, bits.keys))
+            .and(MASK_DIGITS.count.into(), Field::residues(n, masks))
+            .and(BODY_DIGITS.count.into(), Field::residues(n, bodies))
+    }
+
+    /// A ciphertext for each group.
+    fn answer(&self) -> Format {
+        Format::default().and_packed(self.groups(), N as u64, self.bits())
+    }
+
+    fn failure_log2(&self) -> f64 {
+        let (numbers, selector) = (numbers::numbers(self.record_bytes), self.selector_bits());
         bound::failure_log2(numbers, self.columns(), self.places, self.bits(), selector)
     }
 
-    /// Operations for an answer: both passes read their tables once, each coefficient is packed, and
-    /// each group evaluated.
-    pub(crate) fn server_ops(&self) -> u64 {
-        (self.matrix_bytes() + self.weight_bytes()) * work::READ_BYTE
-            + self.packed() * N as u64 * PACKED_OPS
-            + self.groups() * self.places.saturating_sub(1) * PRODUCT_OPS
-    }
-
-    /// The costs of a lookup.
-    pub(crate) fn costs(&self) -> Costs {
+    /// Both passes read their tables once, each coefficient is packed, and each group evaluated.
+    fn costs(&self) -> Costs {
+        let products = self.groups() * self.places.saturating_sub(1);
         Costs {
             query_bytes: self.query_bytes(),
             answer_bytes: self.answer_bytes(),
-            server_ops: self.server_ops(),
+            server_ops: self.image_bytes() * work::READ_BYTE
+                + self.packed() * N as u64 * PACKED_OPS
+                + products * PRODUCT_OPS,
             client_ops: KEYS_OPS + self.columns() * WORD_OPS,
-            resident_bytes: self.matrix_bytes() + self.weight_bytes(),
+            resident_bytes: self.image_bytes(),
             ..Costs::default()
         }
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let ([errors, roundings], margin) = self.noise();
+        vec![
+            ("t", self.places.to_string()),
+            ("m", self.columns().to_string()),
+            ("d", N.to_string()),
+            ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+            ("p", PLAIN.modulus().to_string()),
+            ("sigma", SIGMA.to_string()),
+            ("groups of a record", self.groups().to_string()),
+            ("byte planes", self.query_bits.div_ceil(8).to_string()),
+            ("bytes of weights", self.weight_bytes().to_string()),
+            ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
+            ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
+        ]
+    }
+}
+
+/// Word sizes with few bytes in query and answer together, which trade noise against each other.
+/// The search starts with the widest, and removes the bit that saves the most bytes for the noise
+/// that it adds, as long as one can be removed.
+fn word_sizes(cut: &MatrixShape, places: u64, required: f64) -> Option<ParamsLiteral> {
+    let ranges: [RangeInclusive<u8>; 6] =
+        [QUERY_BITS, KEY_BITS, SELECTOR_BITS, SELECTOR_BITS, MASK_BITS, MASK_BITS];
+    let literal = |[query_bits, key_bits, masks, bodies, mask, body]: [u8; 6]| ParamsLiteral {
+        set: SET.into(),
+        record_bytes: cut.record_bytes,
+        records: cut.records,
+        places,
+        query_bits,
+        key_bits,
+        selector_bits: [masks, bodies],
+        answer_bits: [mask, body],
+        seed: PUBLIC_SEED,
+    };
+    let bytes = |literal: &ParamsLiteral| literal.query_bytes() + literal.answer_bytes();
+    let mut bits = ranges.clone().map(|range| *range.end());
+    let mut best = Some(literal(bits)).filter(|literal| literal.failure_log2() <= required)?;
+    loop {
+        let fewer = ranges.iter().enumerate().filter_map(|(i, range)| {
+            let mut fewer = bits;
+            let word = fewer.get_mut(i).filter(|bits| **bits > *range.start())?;
+            *word -= 1;
+            let next = literal(fewer);
+            let [mask, body] = next.answer_bits;
+            let saved = bytes(&best).saturating_sub(bytes(&next)) as f64;
+            let noise = deviations(&next) - deviations(&best);
+            (body <= mask && next.failure_log2() <= required).then(|| (saved / noise.max(1e-9), fewer, next))
+        });
+        let Some((_, fewer, next)) = fewer.max_by(|(x, ..), (y, ..)| x.total_cmp(y)) else {
+            return Some(best);
+        };
+        (bits, best) = (fewer, next);
+    }
+}
+
+/// The share of the margin of one deviation of errors and one of roundings.
+fn deviations(literal: &ParamsLiteral) -> f64 {
+    let (variances, margin) = literal.noise();
+    variances.map(f64::sqrt).iter().sum::<f64>() / margin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Inspire;
+    use sotto_core::Goal;
+    use sotto_silent::MatrixScheme;
+    use sotto_testkit::served::selects;
+
+    #[test]
+    fn what_is_selected_passes_the_check() {
+        selects::<MatrixScheme<Inspire>>(1 << 30, 1 << 22);
+    }
+
+    #[test]
+    fn goals_are_worth_asking_for() {
+        let of =
+            |goal| ParamsLiteral::select(&TableShape { goal, ..TableShape::new(1 << 15, 32768, 1) }).unwrap();
+        let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
+        assert!(total.query_bytes() + total.answer_bytes() <= time.query_bytes() + time.answer_bytes());
+        assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
+        // The paper's table: 1 GiB as 32,768 x 32 KiB, 229 KB up and 98 down as published.
+        assert!(time.query_bytes() < 180_000 && time.answer_bytes() < 102_000, "{time:?}");
+        assert!(total.query_bytes() + total.answer_bytes() < 226_000, "{total:?}");
     }
 }

@@ -6,7 +6,7 @@
 //! for masks, and one for bodies, whose dropped bits meet no secret.
 
 use sotto_core::{CryptoRng, Misuse, Result};
-use sotto_lattice::encrypt::{ErrorSource, MaskSource, truncate};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
 use sotto_lattice::noise::steps::GadgetNoise;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
@@ -14,6 +14,7 @@ use sotto_lattice::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
 use sotto_silent::lattice::{N, PUBLIC_SEED, SIGMA};
+use sotto_silent::unit_vector::truncated;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
@@ -56,8 +57,8 @@ impl RootEncryptor {
         Ok(RootEncryptor { gadgets: gadgets()?, gaussian: Gaussian::new(SIGMA), places })
     }
 
-    /// The top bits of the bodies of an encryption of omega^`place`: of the rows for masks and of
-    /// the row for bodies.
+    /// The top bits of the bodies of an encryption of omega^`place`: of the rows for masks, and
+    /// then of the row for bodies.
     pub fn encrypt(
         &self,
         ring: &Ring,
@@ -65,7 +66,7 @@ impl RootEncryptor {
         place: u32,
         bits: [u32; 2],
         rng: &mut dyn CryptoRng,
-    ) -> [Vec<Vec<u128>>; 2] {
+    ) -> Vec<Vec<u64>> {
         let root = Zeroizing::new(ring.from_small(ModulusLevel::Main, &self.root(place)));
         let mut errors = ErrorSource { law: &self.gaussian, rng };
         let [mask, body] = &self.gadgets;
@@ -79,10 +80,9 @@ impl RootEncryptor {
             &mut errors,
         );
         let (masks, bodies) = rows.split_at(MASK_DIGITS.count as usize);
-        let cut = |rows: &[Vec<u64>], bits| {
-            rows.iter().map(|row| truncate(ring, ModulusLevel::Main, row, bits)).collect()
-        };
-        [cut(masks, bits[0]), cut(bodies, bits[1])]
+        let masks = masks.iter().map(|row| (row, bits[0]));
+        let rows = masks.chain(bodies.iter().map(|row| (row, bits[1])));
+        rows.map(|(row, bits)| truncated(ring, row, bits)).collect()
     }
 
     /// The coefficients of omega^`place`, reading every power of omega.

@@ -1,16 +1,15 @@
-//! The server: one pass over the matrix, and one over the weights, for a few queries at once; then each group of each is
-//! evaluated at the root that its client encrypted.
+//! The server: one pass over the matrix, and one over the weights, for a few queries at once; then each
+//! group of each is evaluated at the root that its client encrypted. A part has some groups of a
+//! record's numbers, each with the rows of the matrix and the weights of its polynomials.
 
 use crate::Inspire;
-use crate::columns::{Columns, read_record};
-use crate::message::{Answer, Query};
-use crate::params::Params;
+use crate::columns::{Columns, POLYNOMIAL_BYTES, groups, put, put_change, read_record, take};
+use crate::numbers::GROUP_BYTES;
 use crate::selector::{MASKS, ROWS, gadgets};
 use rayon::prelude::*;
-use sotto_core::server::together;
 use sotto_core::{
-    Image, ImageSection, Misuse, Params as _, PeerMisbehaved, RecordSource, Result, Section, SectionRecords,
-    Sink,
+    Image, ImageSection, PartIndex, PeerMisbehaved, RecordChange, RecordSource, Result, Section,
+    SectionRecords, Sink,
 };
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
@@ -18,146 +17,181 @@ use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
-use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
-use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, write_packed};
+use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_silent::group_range::GroupRange;
+use sotto_silent::lattice::{N, Q_BITS};
+use sotto_silent::matrix::{change_column, write_matrix};
+use sotto_silent::message::{Format, Partial, PartialFormat, Query};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
+use sotto_silent::packed_matrix::{BATCH, PackedMatrix, PackedQuery};
+use sotto_silent::unit_vector::{KEY_BODIES, MessageBits};
+use sotto_silent::{MatrixServer, Params};
+use std::ops::Range;
 use std::sync::Arc;
-
-/// Queries in one pass: their words have five or six planes, and twenty planes saturate the
-/// multipliers.
-const BATCH: usize = 4;
 
 /// An open table, or some groups of one.
 pub struct Server {
-    pub(crate) params: Params,
-    matrix: Matrix,
-    packed: PackedGroups,
+    matrix: PackedMatrix,
     gadgets: [Gadget; 2],
     /// Masks of a selector's rows, the same for everyone.
     masks: Vec<Vec<u64>>,
 }
 
 /// A query in the form that the steps take.
-struct ExpandedQuery {
-    planes: QueryPlanes,
-    keys: PackingKeys,
+pub struct ExpandedQuery {
+    packed: PackedQuery,
     selector: RgswCiphertext,
 }
 
-impl sotto_core::Server<Inspire> for Server {
-    type Session = ();
+/// Writes the weights of some groups of the matrix.
+fn write_weights(
+    params: &Params<Inspire>,
+    groups: impl Iterator<Item = usize>,
+    out: &dyn Sink,
+) -> Result<()> {
+    let packed = PackedGroups::new(params.packing(), params.bits(), MaskLayout::Whole)?;
+    write_packed(params.layout(), Section::Resident, &packed, packed.together(groups), out)
+}
 
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        let packed = packed(params)?;
-        let layout = params.layout();
-        out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
-        write_matrix(layout, Section::Resident, &Columns::new(params, rows)?, out)?;
-        let groups = packed.together(0..params.packed());
-        write_packed(layout, Section::Resident, &packed, groups, out)
+/// The polynomials of a part's groups.
+fn share(params: &Params<Inspire>, cut: PartIndex) -> GroupRange {
+    GroupRange::share(&params.layout(), &params.packing(), (cut, params.places as usize), Q_BITS)
+}
+
+impl MatrixServer<Inspire> for Server {
+    const BATCH: usize = BATCH;
+    type Expanded = ExpandedQuery;
+    type Joiner = ();
+
+    fn sections(params: &Params<Inspire>) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.image_bytes())]
     }
 
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        Server::open_some(params, params.layout(), packed(params)?, image)
+    fn write(params: &Params<Inspire>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        write_matrix(params.layout(), Section::Resident, &Columns { params, rows }, out)?;
+        write_weights(params, 0..params.packing().count(), out)
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let packed = packed(params)?;
-        let (layout, t) = (params.layout(), params.places());
-        let bytes = layout.bytes() as u64 + packed.bytes();
-        let held = ImageSection::open(image, Section::Resident, "matrix", bytes)?;
-        let literal = params.literal();
-        let (records, record_bytes) = (literal.records, literal.record_bytes as usize);
+    /// A changed number is in all t polynomials of its group, so these change, and the weights of all t
+    /// groups. Queries do not depend on the table, so nothing changes for clients.
+    fn revise(params: &Params<Inspire>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        let (layout, t) = (params.layout(), params.places as usize);
+        let column = |change: &RecordChange| change.record as usize / t;
+        let mut changes: Vec<&RecordChange> = changes.iter().collect();
+        // The sort is stable: of two changes to one byte, the later one is written later.
+        changes.sort_by_key(|change| column(change));
+        let (mut touched, mut scratch) = (Vec::new(), Vec::new());
+        for changes in changes.chunk_by(|a, b| column(a) == column(b)) {
+            let Some(column) = changes.first().map(|change| column(change)) else { continue };
+            for group in groups(changes) {
+                let panels = t * POLYNOMIAL_BYTES / PANEL_ROWS;
+                let panels = group * panels..(group + 1) * panels;
+                let edit = |bytes: &mut [u8]| {
+                    let mut polynomials = take(bytes, &mut scratch);
+                    for change in changes {
+                        let numbers = polynomials.chunks_exact_mut(N).nth(change.record as usize % t);
+                        put_change(numbers.unwrap_or_default(), group as u64 * GROUP_BYTES, change);
+                    }
+                    put(&mut polynomials, &mut scratch, bytes);
+                };
+                let changed = change_column(&layout, Section::Resident, column, panels, edit, out)?;
+                touched.extend(changed.then_some(group * t..(group + 1) * t).into_iter().flatten());
+            }
+        }
+        write_weights(params, touched.into_iter(), out)
+    }
+
+    fn records(params: &Params<Inspire>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        let (layout, t) = (params.layout(), params.places as usize);
+        let held = ImageSection::open(image, Section::Resident, "matrix", params.image_bytes())?;
         let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
             read_record(&layout, t, matrix, record, offset, out)
         };
+        let (records, record_bytes) = (params.records, params.record_bytes as usize);
         Ok(Box::new(SectionRecords { held, records, record_bytes, read }))
     }
 
-    fn admit(&self, (): ()) -> Result<()> {
+    fn max_parts(params: &Params<Inspire>) -> u32 {
+        params.groups() as u32
+    }
+
+    fn part_ranges(params: &Params<Inspire>, cut: PartIndex) -> Vec<Range<u64>> {
+        share(params, cut).bytes(0).collect()
+    }
+
+    fn partial(params: &Params<Inspire>, cut: PartIndex) -> PartialFormat {
+        let groups = share(params, cut).groups.len() as u64 / params.places;
+        let ciphers = Format::default().and_packed(groups, N as u64, params.bits());
+        PartialFormat { ciphers, ..PartialFormat::default() }
+    }
+
+    fn open(params: &Params<Inspire>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let (range, masks) = (share(params, cut), MaskLayout::Whole);
+        let matrix = PackedMatrix::open(&range, (params.bits(), masks), Section::Resident, image)?;
+        let ring = matrix.packed().ring();
+        let masks = (0..ROWS as u64).map(|row| MASKS.mask(ring, ModulusLevel::Main, row)).collect();
+        Ok(Server { matrix, gadgets: gadgets()?, masks })
+    }
+
+    fn joiner(_: &Params<Inspire>) -> Result<()> {
         Ok(())
     }
 
+    fn expand(&self, params: &Params<Inspire>, (): &(), Query(fields): &Query) -> Result<ExpandedQuery> {
+        let bad = || PeerMisbehaved::NotCanonical("query");
+        let (words, bodies) = fields.split_first().ok_or_else(bad)?;
+        let (keys, selector) = bodies.split_at_checked(KEY_BODIES).ok_or_else(bad)?;
+        let packed = self.matrix.expand(words, keys)?;
+        Ok(ExpandedQuery { packed, selector: self.selector(params, selector).ok_or_else(bad)? })
+    }
+
     /// The paper's Respond: multiply the matrix by the words of a few queries in one pass; pack the
-    /// products, in one pass over the weights, with the keys of each query; and evaluate the
-    /// resulting polynomials.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let prepared = queries.iter().map(|(_, query)| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<ExpandedQuery>| {
-            queries.chunks(BATCH).flat_map(|some| self.answers(some)).collect()
-        })
+    /// products, in one pass over the weights, with the keys of each query; and evaluate the resulting
+    /// polynomials.
+    fn pass(&self, params: &Params<Inspire>, queries: &[ExpandedQuery]) -> Vec<Partial> {
+        let ciphers = self.matrix.ciphers(&queries.iter().map(|query| &query.packed).collect::<Vec<_>>());
+        let ring = self.matrix.packed().ring();
+        let of_query = |(query, ciphers): (&ExpandedQuery, Vec<Ciphertext>)| {
+            let evaluated = ciphers.par_chunks_exact(params.places as usize).map_init(
+                || Scratch::new(ring),
+                |scratch, group| self.evaluated(params.bits(), &query.selector, group, scratch),
+            );
+            let ciphers: Vec<[Vec<u64>; 2]> = evaluated.collect();
+            Partial { ciphers: ciphers.into_iter().flatten().collect(), ..Partial::default() }
+        };
+        queries.iter().zip(ciphers).map(of_query).collect()
     }
 }
 
 impl Server {
-    /// Opens the rows of a matrix of this layout, and their packing.
-    pub(crate) fn open_some(
-        params: &Params,
-        layout: PanelLayout,
-        packed: PackedGroups,
-        image: Arc<dyn Image>,
-    ) -> Result<Self> {
-        let matrix = Matrix::open(layout, packed.bytes(), Section::Resident, image)?;
-        let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), ModulusLevel::Main, row)).collect();
-        Ok(Server { params: params.clone(), matrix, packed, gadgets: gadgets()?, masks })
-    }
-
-    fn prepare(&self, query: &Query) -> Result<ExpandedQuery> {
-        let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
-        let bad = || PeerMisbehaved::NotCanonical("query");
-        let keys = self.packed.keys(&query.keys).ok_or_else(bad)?;
-        Ok(ExpandedQuery { planes, keys, selector: self.selector(query).ok_or_else(bad)? })
-    }
-
     /// A query's selector under the public masks; `None` if it is malformed.
-    fn selector(&self, query: &Query) -> Option<RgswCiphertext> {
-        let ring = self.packed.ring();
-        let widths = query.selector.iter().zip(self.params.selector_bits());
-        let bodies = widths.flat_map(|(rows, bits)| rows.iter().map(move |row| (row, bits)));
-        let row = |(mask, (body, bits)): (&Vec<u64>, (&Vec<u128>, u32))| {
-            let body = restore(ring, ModulusLevel::Main, body, bits)?;
+    fn selector(&self, params: &Params<Inspire>, bodies: &[Vec<u64>]) -> Option<RgswCiphertext> {
+        let (ring, [masks, last]) = (self.matrix.packed().ring(), params.selector_bits());
+        let row = |(i, (mask, body)): (usize, (&Vec<u64>, &Vec<u64>))| {
+            let body: Vec<u128> = body.iter().map(|word| u128::from(*word)).collect();
+            let bits = if i < self.gadgets[0].digits() as usize { masks } else { last };
+            let body = restore(ring, ModulusLevel::Main, &body, bits)?;
             Some(Ciphertext::new(ring, ModulusLevel::Main, mask, std::iter::once(body.as_slice())))
         };
-        let rows: Option<Vec<Ciphertext>> = self.masks.iter().zip(bodies).map(row).collect();
+        let rows: Option<Vec<Ciphertext>> = self.masks.iter().zip(bodies).enumerate().map(row).collect();
         let [mask, body] = &self.gadgets;
         RgswCiphertext::from_rows([mask, body], rows?)
     }
 
-    fn answers(&self, queries: &[ExpandedQuery]) -> Vec<Result<Answer>> {
-        let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
-        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
-        let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
-        let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
-        let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
-        let (_, weights) = self.matrix.parts();
-        let ciphers = self.packed.ciphers(weights, &keys, &products);
-        let of_query = |(query, ciphers): (&ExpandedQuery, Vec<Ciphertext>)| {
-            let groups = ciphers.par_chunks_exact(self.params.places());
-            let ring = self.packed.ring();
-            let evaluated = groups.map_init(
-                || Scratch::new(ring),
-                |scratch, coefficients| self.evaluated(&query.selector, coefficients, scratch),
-            );
-            Ok(Answer(
-                evaluated
-                    .collect::<Option<_>>()
-                    .ok_or(Misuse::Rule("a polynomial must have coefficients"))?,
-            ))
-        };
-        queries.iter().zip(ciphers).map(of_query).collect()
-    }
-
-    /// Horner's rule: the polynomial with these coefficients at the encrypted root, in the bits
-    /// that are sent.
+    /// Horner's rule: the polynomial with these coefficients at the encrypted root, in the bits that
+    /// are sent.
     fn evaluated(
         &self,
+        bits: MessageBits,
         root: &RgswCiphertext,
         coefficients: &[Ciphertext],
         scratch: &mut Scratch,
-    ) -> Option<[Vec<u64>; 2]> {
-        let (ring, bits) = (self.packed.ring(), self.params.bits());
-        let (last, others) = coefficients.split_last()?;
-        let (mut sum, mut product) = (last.clone(), Ciphertext::unfilled(ring, ModulusLevel::Main, 1));
-        for coefficient in others.iter().rev() {
+    ) -> [Vec<u64>; 2] {
+        let ring = self.matrix.packed().ring();
+        let unfilled = || Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
+        let mut coefficients = coefficients.iter().rev();
+        let (mut sum, mut product) = (coefficients.next().cloned().unwrap_or_else(unfilled), unfilled());
+        for coefficient in coefficients {
             root.external_product(ring, &sum, &mut product, scratch);
             product.add(ring, coefficient);
             std::mem::swap(&mut sum, &mut product);
@@ -165,13 +199,8 @@ impl Server {
         let mut sent = |component, bits| {
             let polynomial = sum.comp_mut(component);
             ring.inverse(ModulusLevel::Main, polynomial);
-            self.packed.rounded(polynomial, bits)
+            self.matrix.packed().rounded(polynomial, bits)
         };
-        Some([sent(0, bits.mask), sent(1, bits.body)])
+        [sent(0, bits.mask), sent(1, bits.body)]
     }
-}
-
-/// The layout of the weights, and their packing.
-pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
-    PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Whole)
 }

@@ -1,4 +1,5 @@
-//! The delta file that moves a hint from one epoch to the next.
+//! The delta file that moves a hint from one epoch to the next: `H_r += sum of change * (row of A)` over
+//! the changed bytes of row r.
 //!
 //! A changed table byte changes one hint row, by (new - old) times a row of A, and everyone knows
 //! A. So the delta has either the whole row, 4,100 bytes for n = 1024, or the change itself, 10
@@ -16,10 +17,14 @@
 //!
 //! No row is in both lists; no entry is zero. Every byte string of another form is refused.
 
-use crate::params::Params;
-use sotto_core::{PeerMisbehaved, Result, wire};
-use sotto_silent::lwe::ring::Q;
+use crate::SimplePir;
+use crate::literal::ParamsLiteral;
+use sotto_core::{Misuse, PeerMisbehaved, Result, wire};
+use sotto_silent::lwe::dense::{BLOCK, DenseLwe};
+use sotto_silent::lwe::ring::{Q, Ring};
+use sotto_silent::lwe::update::ReversedBlocks;
 pub use sotto_silent::matrix::ByteChange;
+use sotto_silent::{Params, PatchMethod};
 
 const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
@@ -28,12 +33,12 @@ const HEADER: usize = 16;
 pub(crate) const ENTRY: usize = 10;
 
 /// Bytes of a whole row: its number, and its words.
-pub(crate) fn row_bytes(params: &Params) -> usize {
+pub(crate) fn row_bytes(params: &ParamsLiteral) -> usize {
     4 + 4 * params.n()
 }
 
 /// Maximum number of entries for which a row's change is shorter than the row.
-pub fn most_entries(params: &Params) -> usize {
+pub fn most_entries(params: &ParamsLiteral) -> usize {
     row_bytes(params) / ENTRY
 }
 
@@ -61,7 +66,7 @@ pub(crate) fn header(entries: u32, rows: u32) -> Vec<u8> {
 
 /// The offset of whole row number `i` in a delta; for `i` the number of rows, the delta's size.
 #[cfg(feature = "server")]
-pub(crate) fn row_offset(params: &Params, entries: usize, i: usize) -> u64 {
+pub(crate) fn row_offset(params: &ParamsLiteral, entries: usize, i: usize) -> u64 {
     HEADER as u64 + entries as u64 * ENTRY as u64 + i as u64 * row_bytes(params) as u64
 }
 
@@ -79,7 +84,7 @@ impl<'a> Delta<'a> {
     ///
     /// # Errors
     /// [`PeerMisbehaved`] for bytes that no encoder with these parameters writes.
-    pub fn take(params: &Params, bytes: &'a [u8]) -> Result<Self> {
+    pub fn take(params: &ParamsLiteral, bytes: &'a [u8]) -> Result<Self> {
         let (head, body) = bytes.split_first_chunk::<HEADER>().ok_or(PeerMisbehaved::Length {
             what: "header of a hint delta",
             got: bytes.len() as u64,
@@ -120,10 +125,10 @@ impl<'a> Delta<'a> {
         })
     }
 
-    fn check(&self, params: &Params) -> Result<()> {
-        let in_matrix = |row: u32| (row as usize) < params.l();
+    fn check(&self, params: &ParamsLiteral) -> Result<()> {
+        let in_matrix = |row: u32| u64::from(row) < params.record_bytes;
         for entry in self.entries() {
-            if !in_matrix(entry.row) || entry.column as usize >= params.m() {
+            if !in_matrix(entry.row) || u64::from(entry.column) >= params.records {
                 return Err(malformed("an entry lies outside the table"));
             }
             if entry.change == 0 || entry.change.unsigned_abs() > 255 {
@@ -155,4 +160,91 @@ impl<'a> Delta<'a> {
 
 fn malformed(why: &str) -> sotto_core::Error {
     PeerMisbehaved::Malformed { what: "hint delta", why: why.into() }.into()
+}
+
+impl PatchMethod for SimplePir {
+    fn hint_bytes(literal: &ParamsLiteral) -> u64 {
+        literal.hint_bytes()
+    }
+
+    fn patch(params: &Params<Self>, held: &mut [u8], delta: &[u8]) -> Result<()> {
+        let delta = Delta::take(params, delta)?;
+        let row = |row: u32| row as usize * 4 * params.n()..(row as usize + 1) * 4 * params.n();
+        for (number, words) in delta.rows() {
+            if let Some(held) = held.get_mut(row(number)) {
+                held.copy_from_slice(words);
+            }
+        }
+        let entries: Vec<ByteChange> = delta.entries().collect();
+        each_pass(params, &entries, |rows, entries| {
+            for changes in entries.chunk_by(|a, b| a.row == b.row) {
+                if let Some(held) = changes.first().and_then(|entry| held.get_mut(row(entry.row))) {
+                    rows.add(changes, held)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The rows of A that changes need.
+pub(crate) enum PublicRows {
+    /// Rows of ring blocks.
+    Ring(Box<Ring>, ReversedBlocks),
+    /// Rows of one block of a dense matrix, n words each.
+    Dense(DenseLwe, Vec<u32>),
+}
+
+/// Passes the changes with the rows of A that they need: all at once, or one block of a dense
+/// matrix at a time, so that their memory is some megabytes however many are touched. Changes are
+/// ascending by (row, column), and stay so in each pass.
+pub(crate) fn each_pass(
+    params: &ParamsLiteral,
+    entries: &[ByteChange],
+    mut pass: impl FnMut(&PublicRows, &[ByteChange]) -> Result<()>,
+) -> Result<()> {
+    let Some(dense) = params.dense() else {
+        let ring = Box::new(Ring::new()?);
+        let blocks = ReversedBlocks::touched(&ring, entries);
+        return pass(&PublicRows::Ring(ring, blocks), entries);
+    };
+    let block = |entry: &ByteChange| entry.column as usize / BLOCK;
+    let mut entries = entries.to_vec();
+    entries.sort_by_key(block);
+    for entries in entries.chunk_by(|a, b| block(a) == block(b)) {
+        let (Some(k), Some(last)) =
+            (entries.first().map(block), entries.iter().map(|entry| entry.column).max())
+        else {
+            continue;
+        };
+        let mut words = vec![0; (last as usize % BLOCK + 1) * dense.n];
+        dense.rows(&params.seed, k, &mut words);
+        pass(&PublicRows::Dense(dense, words), entries)?;
+    }
+    Ok(())
+}
+
+impl PublicRows {
+    /// Adds the changes of one row to that row of the hint.
+    pub(crate) fn add(&self, changes: &[ByteChange], held: &mut [u8]) -> Result<()> {
+        match self {
+            PublicRows::Ring(ring, blocks) => {
+                let held = held.try_into().map_err(|_| Misuse::Rule("a row of a hint must have n words"))?;
+                blocks.add_to_row(ring, changes, held)
+            }
+            PublicRows::Dense(dense, words) => {
+                let rows = changes.iter().filter_map(|entry| {
+                    let row = entry.column as usize % BLOCK * dense.n;
+                    Some((entry.change as u32, words.get(row..row + dense.n)?))
+                });
+                for (change, row) in rows {
+                    for (word, a) in held.as_chunks_mut::<4>().0.iter_mut().zip(row) {
+                        let new = u32::from_le_bytes(*word).wrapping_add(change.wrapping_mul(*a));
+                        *word = new.to_le_bytes();
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
 }

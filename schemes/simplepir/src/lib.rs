@@ -2,12 +2,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_simplepir::{SimplePir, params::Params};
+//! use sotto_silent::{MatrixScheme, Params};
+//! use sotto_simplepir::SimplePir;
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 8 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 8, 1))?)?;
-//! let server = InProcessServer::<SimplePir>::new(params);
+//! let params = Params::<SimplePir>::check(Params::<SimplePir>::select(&TableShape::new(1000, 8, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<SimplePir>>::new(params);
 //!
 //! // The client downloads the hint once, and then reads a whole column with each answer.
 //! let mut client = server.client("client");
@@ -26,16 +27,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
-//! | [`select`] | choosing a matrix shape and word sizes for a table |
-//! | [`message`] | query and answer, and their bits on the wire |
-//! | [`client`] | prepare, query, recover |
-//! | [`delta`] | the delta file that moves a hint to the next epoch |
-//! | [`update`] | applying a delta |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changing bytes, in matrix and hint (feature `server`) |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
+//! | [`client`] | the paper's Query and Recover |
+//! | [`delta`] | the delta file that moves a hint to the next epoch, and applying it |
+//! | `server` | matrix and hint, the pass of an answer, updates (feature `server`) |
 //! | [`verisimplepir`] | `verisimplepir/1`: answers that are verified against the very table |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -43,26 +38,20 @@
 pub mod client;
 pub mod delta;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod update;
-#[cfg(feature = "server")]
-pub mod update_image;
 pub mod verisimplepir;
 
 pub use verisimplepir::VERIFIED;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::lwe::hint::HintDownload;
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The SimplePIR scheme.
+/// The method of SimplePIR.
 pub struct SimplePir;
 
-impl Scheme for SimplePir {
+impl Method for SimplePir {
     const ID: SchemeId = SchemeId("simplepir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "SimplePIR (USENIX Security 2023), ring form",
@@ -72,16 +61,14 @@ impl Scheme for SimplePir {
         client_keeps: "a hint for each table and epoch, the same for every client",
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.patch().update_image().sum().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = HintDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.patch().update_image().sum().parts();
 }
 
 /// The registry entry of this scheme.
@@ -120,4 +107,4 @@ impl Scheme for SimplePir {
 /// assert_eq!(client.recover(secret, &answers)?.bytes(), &records.bytes()[2 * width..3 * width]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<SimplePir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<SimplePir>>();

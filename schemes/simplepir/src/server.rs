@@ -1,76 +1,187 @@
-//! The server: one pass over the matrix for up to eight queries at once.
+//! The server: one pass over the matrix for up to eight queries at once. A part has some rows of the
+//! matrix, and its result is those words of the answer.
 
 use crate::SimplePir;
-use crate::message::{Answer, Query};
-use crate::params::Params;
-use sotto_core::{Artifact, Image, ImageSection, Params as _, RecordSource, Result, Section, Sink};
+use crate::delta::{self, ByteChange, each_pass};
+use crate::literal::ParamsLiteral;
+use rayon::prelude::*;
+use sotto_core::{Artifact, Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
-use sotto_silent::lwe::hint::write_hint;
-use sotto_silent::lwe::ring::round;
-use sotto_silent::matrix::{BATCH, Matrix, write_matrix};
+use sotto_silent::lwe::dense::DenseLwe;
+use sotto_silent::lwe::hint::{HintUpdater, write_hint};
+use sotto_silent::lwe::ring::rounded;
+use sotto_silent::matrix::{BATCH, Matrix, RowRange, change_panels, write_changes, write_matrix};
+use sotto_silent::message::{Field, Partial, PartialFormat, Query};
+use sotto_silent::{MatrixServer, Params};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The section of the client's hint in an image.
-pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
+const HINT: Section = Section::Public(Artifact::Hint);
+
+/// The section of the delta that moves a hint to this epoch.
+const DELTA: Section = Section::Public(Artifact::HintDelta);
+
+/// Bytes of a pass that take as long as adding one changed byte's row of a dense matrix to a row of
+/// the hint.
+const DENSE: usize = 8;
 
 /// An open table, or a part of one.
 pub struct Server {
-    pub(crate) params: Params,
-    pub(crate) matrix: Matrix,
+    matrix: Matrix,
 }
 
-impl sotto_core::Server<SimplePir> for Server {
-    type Session = ();
+impl MatrixServer<SimplePir> for Server {
+    const BATCH: usize = BATCH;
+    type Expanded = QueryPlanes;
+    type Joiner = ();
 
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        out.reserve(Section::Resident, params.matrix_bytes())?;
-        out.reserve(HINT, params.hint_bytes())?;
+    fn sections(params: &Params<SimplePir>) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.matrix_bytes()), (HINT, params.hint_bytes())]
+    }
+
+    /// The paper's Setup: the matrix D, and the hint H = D A.
+    fn write(params: &Params<SimplePir>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         write_matrix(params.layout(), Section::Resident, rows, out)?;
-        if !out.wants(HINT, 0..params.hint_bytes()) {
-            return Ok(());
-        }
         match params.dense() {
+            _ if !out.wants(HINT, 0..params.hint_bytes()) => Ok(()),
             None => write_hint(params.layout(), Section::Resident, HINT, out),
-            Some(dense) => {
-                let seed = &params.literal().seed;
-                dense.write_hint(seed, params.layout(), [Section::Resident, HINT], out)
-            }
+            Some(dense) => dense.write_hint(&params.seed, params.layout(), [Section::Resident, HINT], out),
         }
     }
 
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        // Clients fetch the hint, and the server itself does not use it.
-        ImageSection::open(image.clone(), HINT, "hint", params.hint_bytes())?;
-        let matrix = Matrix::open(params.layout(), 0, Section::Resident, image)?;
-        Ok(Server { params: params.clone(), matrix })
+    /// The changed bytes, the hint rows that they touch, and the delta. Memory is about 40 bytes for
+    /// each piece of a change in a panel, and that of the delta. For a panel with many changes, hint
+    /// rows are computed from scratch, so that no update takes much longer than encoding the table.
+    fn revise(params: &Params<SimplePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        let layout = params.layout();
+        let shares = match params.dense() {
+            None => {
+                let hint = HintUpdater::new(layout, Section::Resident, HINT, out)?;
+                change_panels(layout, Section::Resident, changes, out, |entries| {
+                    hint.panel(entries)?;
+                    Ok(DeltaRows::of(params, entries))
+                })?
+            }
+            Some(dense) => {
+                let entries = write_changes(layout, Section::Resident, changes, out)?;
+                write_dense_hint(params, &dense, &entries, out)?;
+                vec![DeltaRows::of(params, &entries)]
+            }
+        };
+        write_delta(params, &shares, out)
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+    fn records(params: &Params<SimplePir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(Matrix::open(params.layout(), 0, Section::Resident, image)?.records())
     }
 
-    fn admit(&self, (): ()) -> Result<()> {
+    fn max_parts(params: &Params<SimplePir>) -> u32 {
+        RowRange::max_parts(&params.layout())
+    }
+
+    fn part_ranges(params: &Params<SimplePir>, cut: PartIndex) -> Vec<Range<u64>> {
+        vec![RowRange::of(&params.layout(), cut).bytes]
+    }
+
+    fn partial(params: &Params<SimplePir>, cut: PartIndex) -> PartialFormat {
+        let rows = RowRange::of(&params.layout(), cut).rows.len() as u64;
+        let words = vec![Field::words(rows, params.answer_bits.into())];
+        PartialFormat { words, ..PartialFormat::default() }
+    }
+
+    fn open(params: &Params<SimplePir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let layout = RowRange::of(&params.layout(), cut).layout;
+        Ok(Server { matrix: Matrix::open(layout, 0, Section::Resident, image)? })
+    }
+
+    fn joiner(_: &Params<SimplePir>) -> Result<()> {
         Ok(())
     }
 
-    /// Answer, for eight queries in one pass: `y = D c`, then the top t of b bits of every word.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
-        queries.chunks(BATCH).flat_map(|batch| self.answers(batch)).map(Ok).collect()
+    fn expand(&self, params: &Params<SimplePir>, (): &(), Query(fields): &Query) -> Result<QueryPlanes> {
+        let [words] = fields.as_slice() else { return Err(Misuse::ForeignValue("query").into()) };
+        Ok(QueryPlanes::from_u64(words, params.query_bits.div_ceil(8).into(), self.matrix.layout()))
+    }
+
+    /// The paper's Answer, for eight queries in one pass: `y = D c`, then the top t of b bits of every
+    /// word.
+    fn pass(&self, params: &Params<SimplePir>, queries: &[QueryPlanes]) -> Vec<Partial> {
+        let y = self.matrix.times(&queries.iter().collect::<Vec<_>>(), 1, scan_u32);
+        let of_query = |mut y: Vec<u32>| {
+            y.truncate(self.matrix.layout().rows());
+            let words = vec![rounded(&y, params.query_bits.into(), params.answer_bits.into())];
+            Partial { words, ..Partial::default() }
+        };
+        y.into_iter().map(of_query).collect()
     }
 }
 
-impl Server {
-    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
-        let planes: Vec<QueryPlanes> = queries
-            .iter()
-            .map(|Query(c)| QueryPlanes::from_u32(c, self.params.planes(), self.matrix.layout()))
-            .collect();
-        let mut y = self.matrix.times(&planes, 1, scan_u32);
-        for words in &mut y {
-            words.truncate(self.matrix.layout().rows());
-            round(words, self.params.query_bits(), self.params.answer_bits());
-        }
-        y.into_iter().map(Answer).collect()
+/// Updates the hint of a dense matrix, whose rows are made for one block of columns at a time.
+fn write_dense_hint(
+    params: &ParamsLiteral,
+    dense: &DenseLwe,
+    entries: &[ByteChange],
+    out: &dyn Sink,
+) -> Result<()> {
+    if entries.len() > params.layout().bytes() / DENSE {
+        return dense.write_hint(&params.seed, params.layout(), [Section::Resident, HINT], out);
     }
+    let row_bytes = 4 * params.n();
+    each_pass(params, entries, |rows, entries| {
+        let touched: Vec<&[ByteChange]> = entries.chunk_by(|a, b| a.row == b.row).collect();
+        touched.par_iter().try_for_each(|changes| {
+            let Some(first) = changes.first() else { return Ok(()) };
+            let (mut words, offset) = (vec![0; row_bytes], u64::from(first.row) * row_bytes as u64);
+            out.read_at(HINT, offset, &mut words)?;
+            rows.add(changes, &mut words)?;
+            out.write_at(HINT, offset, &words)
+        })
+    })
+}
+
+/// The delta of some consecutive rows, each in the shorter encoding.
+struct DeltaRows {
+    /// Changed bytes, encoded as in the delta.
+    entries: Vec<u8>,
+    /// Rows that the delta has as a whole.
+    whole: Vec<u32>,
+}
+
+impl DeltaRows {
+    fn of(params: &ParamsLiteral, entries: &[ByteChange]) -> Self {
+        let most = delta::most_entries(params);
+        let mut share = DeltaRows { entries: Vec::new(), whole: Vec::new() };
+        for changes in entries.chunk_by(|a, b| a.row == b.row) {
+            match changes.first() {
+                Some(first) if changes.len() > most => share.whole.push(first.row),
+                _ => changes.iter().for_each(|entry| delta::put_entry(entry, &mut share.entries)),
+            }
+        }
+        share
+    }
+}
+
+/// Writes the delta, after the hint is written.
+fn write_delta(params: &ParamsLiteral, shares: &[DeltaRows], out: &dyn Sink) -> Result<()> {
+    let count = shares.iter().map(|share| share.entries.len()).sum::<usize>() / delta::ENTRY;
+    let whole: Vec<u32> = shares.iter().flat_map(|share| share.whole.iter().copied()).collect();
+    // At most 710 entries in each of at most 2^20 rows, so both counts fit.
+    let header = delta::header(count as u32, whole.len() as u32);
+    out.reserve(DELTA, delta::row_offset(params, count, whole.len()))?;
+    out.write_at(DELTA, 0, &header)?;
+    let mut at = header.len() as u64;
+    for share in shares.iter().filter(|share| !share.entries.is_empty()) {
+        out.write_at(DELTA, at, &share.entries)?;
+        at += share.entries.len() as u64;
+    }
+    whole.par_iter().enumerate().try_for_each(|(i, row)| {
+        let mut bytes = row.to_le_bytes().to_vec();
+        bytes.resize(delta::row_bytes(params), 0);
+        let (_, words) = bytes.split_at_mut(4);
+        out.read_at(HINT, u64::from(*row) * words.len() as u64, words)?;
+        out.write_at(DELTA, delta::row_offset(params, count, i), &bytes)
+    })?;
+    out.progress("hint delta", 1, 1);
+    Ok(())
 }

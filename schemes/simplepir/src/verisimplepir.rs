@@ -8,34 +8,26 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
-//! | [`select`] | choosing a matrix shape for a table |
-//! | [`message`] | query and answer, words modulo Q |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs, and their selection |
 //! | [`check`] | C, Z, and the comparison |
 //! | [`pass`] | hint and Z, from one pass over the streamed table |
-//! | [`client`] | prepare, query, verify, recover |
-//! | `part` | tables in parts (feature `server`) |
-//! | `server` | encode, open, answer, update (feature `server`) |
+//! | [`client`] | the paper's Query, Verify and Recover |
+//! | `server` | the matrix, and the pass of an answer (feature `server`) |
 
 pub mod check;
 pub mod client;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
 pub mod pass;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The VeriSimplePIR scheme.
+/// The method of VeriSimplePIR.
 pub struct VeriSimplePir;
 
-impl Scheme for VeriSimplePir {
+impl Method for VeriSimplePir {
     const ID: SchemeId = SchemeId("verisimplepir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "VeriSimplePIR (USENIX Security 2024), ring form, the table streamed",
@@ -46,17 +38,15 @@ impl Scheme for VeriSimplePir {
         is_verified: true,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = client::Streaming;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// The registry entry of VeriSimplePIR.
-pub static VERIFIED: SchemeEntry = SchemeEntry::of::<VeriSimplePir>();
+pub static VERIFIED: SchemeEntry = SchemeEntry::of::<MatrixScheme<VeriSimplePir>>();

@@ -2,12 +2,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
+//! use sotto_silent::{MatrixScheme, Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
-//! use sotto_ypir_sp::{YpirSp, params::Params};
+//! use sotto_ypir_sp::YpirSp;
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<YpirSp>::new(params);
+//! let params = Params::<YpirSp>::check(Params::<YpirSp>::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<YpirSp>>::new(params);
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
@@ -24,35 +25,24 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
-//! | [`select`] | choosing a matrix shape and word sizes for a table |
-//! | [`message`] | query and answer, and their bits on the wire |
-//! | [`client`] | query, recover |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changing bytes, and the groups that they touch (feature `server`) |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
+//! | [`client`] | the paper's Query and Extract |
+//! | `server` | the matrix and its weights, and the two passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod client;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "server")]
-pub mod update_image;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The YPIR+SP scheme.
+/// The method of YPIR+SP.
 pub struct YpirSp;
 
-impl Scheme for YpirSp {
+impl Method for YpirSp {
     const ID: SchemeId = SchemeId("ypir-sp/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "YPIR+SP (USENIX Security 2024), packed by InspiRING",
@@ -61,17 +51,15 @@ impl Scheme for YpirSp {
         assumptions: &[Assumption::RingLwe, Assumption::CircularSecurity],
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().sum().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().sum().parts();
 }
 
 /// The registry entry of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<YpirSp>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<YpirSp>>();

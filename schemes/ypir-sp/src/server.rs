@@ -1,87 +1,95 @@
-//! The server: one pass over the matrix, and one over the weights, for a few queries at once.
+//! The server: one pass over the matrix, and one over the weights, for a few queries at once. A part
+//! has some groups of a record's numbers, with their rows of the matrix and their weights.
 
 use crate::YpirSp;
-use crate::message::{Answer, Query};
-use crate::params::Params;
-use sotto_core::server::together;
-use sotto_core::{Image, Params as _, PeerMisbehaved, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, write_packed};
+use sotto_core::{Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_silent::group_range::GroupRange;
+use sotto_silent::lattice::{GROUP_BYTES, N};
+use sotto_silent::matrix::{ByteChange, Matrix, change_panels, write_matrix};
+use sotto_silent::message::{Format, Partial, PartialFormat, Query};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
+use sotto_silent::packed_matrix::{BATCH, PackedMatrix, PackedQuery};
+use sotto_silent::{MatrixServer, Params};
+use std::ops::Range;
 use std::sync::Arc;
-
-/// Queries in one pass: their words have five or six planes, and twenty planes saturate the
-/// multipliers.
-const BATCH: usize = 4;
 
 /// An open table, or some groups of one.
 pub struct Server {
-    pub(crate) params: Params,
-    pub(crate) matrix: Matrix,
-    pub(crate) packed: PackedGroups,
-}
-
-/// A query in the form that both passes take.
-struct ExpandedQuery {
-    planes: QueryPlanes,
-    keys: PackingKeys,
-}
-
-impl sotto_core::Server<YpirSp> for Server {
-    type Session = ();
-
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        let packed = packed(params)?;
-        out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
-        write_matrix(params.layout(), Section::Resident, rows, out)?;
-        let groups = packed.together(0..params.groups());
-        write_packed(params.layout(), Section::Resident, &packed, groups, out)
-    }
-
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let packed = packed(params)?;
-        let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
-        Ok(Server { params: params.clone(), matrix, packed })
-    }
-
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let packed = packed(params)?;
-        Ok(Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?.records())
-    }
-
-    fn admit(&self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
-    /// Answer: multiply the matrix by the words of a few queries in one pass; then pack the
-    /// products, in one pass over the weights, with the keys of each query.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let prepared = queries.iter().map(|(_, query)| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<ExpandedQuery>| {
-            queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
-        })
-    }
-}
-
-impl Server {
-    fn prepare(&self, query: &Query) -> Result<ExpandedQuery> {
-        let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
-        let bad = || PeerMisbehaved::NotCanonical("query");
-        Ok(ExpandedQuery { planes, keys: self.packed.keys(&query.keys).ok_or_else(bad)? })
-    }
-
-    fn answers(&self, queries: &[ExpandedQuery]) -> Vec<Answer> {
-        let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
-        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
-        let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
-        let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
-        let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
-        let (_, weights) = self.matrix.parts();
-        self.packed.pack(weights, &keys, &products).into_iter().map(Answer).collect()
-    }
+    matrix: PackedMatrix,
 }
 
 /// The layout of the weights, and their packing.
-pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
-    PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Sent)
+fn packed(params: &Params<YpirSp>) -> Result<PackedGroups> {
+    PackedGroups::new(params.packing(), params.bits(), MaskLayout::Sent)
+}
+
+/// The groups of a part.
+fn share(params: &Params<YpirSp>, cut: PartIndex) -> GroupRange {
+    GroupRange::share(&params.layout(), &params.packing(), (cut, 1), params.bits().mask)
+}
+
+impl MatrixServer<YpirSp> for Server {
+    const BATCH: usize = BATCH;
+    type Expanded = PackedQuery;
+    type Joiner = ();
+
+    fn sections(params: &Params<YpirSp>) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.image_bytes())]
+    }
+
+    fn write(params: &Params<YpirSp>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        let (layout, packed) = (params.layout(), packed(params)?);
+        write_matrix(layout, Section::Resident, rows, out)?;
+        write_packed(layout, Section::Resident, &packed, packed.together(0..params.packing().count()), out)
+    }
+
+    /// The changed bytes, and the weights of every group that they touch. Queries do not depend on the
+    /// table, so nothing changes for clients.
+    fn revise(params: &Params<YpirSp>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        let (layout, packed) = (params.layout(), packed(params)?);
+        // A panel belongs to one group.
+        let group =
+            |entries: &[ByteChange]| Ok(entries.first().map(|entry| entry.row as usize / GROUP_BYTES));
+        let touched = change_panels(layout, Section::Resident, changes, out, group)?;
+        write_packed(layout, Section::Resident, &packed, packed.together(touched.into_iter().flatten()), out)
+    }
+
+    fn records(params: &Params<YpirSp>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        Ok(Matrix::open(params.layout(), params.weight_bytes(), Section::Resident, image)?.records())
+    }
+
+    fn max_parts(params: &Params<YpirSp>) -> u32 {
+        params.packing().count() as u32
+    }
+
+    fn part_ranges(params: &Params<YpirSp>, cut: PartIndex) -> Vec<Range<u64>> {
+        share(params, cut).bytes(0).collect()
+    }
+
+    fn partial(params: &Params<YpirSp>, cut: PartIndex) -> PartialFormat {
+        let groups = share(params, cut).groups.len() as u64;
+        let ciphers = Format::default().and_packed(groups, N as u64, params.bits());
+        PartialFormat { ciphers, ..PartialFormat::default() }
+    }
+
+    fn open(params: &Params<YpirSp>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let (range, masks) = (share(params, cut), MaskLayout::Sent);
+        Ok(Server { matrix: PackedMatrix::open(&range, (params.bits(), masks), Section::Resident, image)? })
+    }
+
+    fn joiner(_: &Params<YpirSp>) -> Result<()> {
+        Ok(())
+    }
+
+    fn expand(&self, _: &Params<YpirSp>, (): &(), Query(fields): &Query) -> Result<PackedQuery> {
+        let (words, keys) = fields.split_first().ok_or(Misuse::Rule("a query must have fields"))?;
+        self.matrix.expand(words, keys)
+    }
+
+    /// The paper's Answer: multiply the matrix by the words of a few queries in one pass; then pack
+    /// the products, in one pass over the weights, with the keys of each query.
+    fn pass(&self, _: &Params<YpirSp>, queries: &[PackedQuery]) -> Vec<Partial> {
+        let ciphers = self.matrix.pass(&queries.iter().collect::<Vec<_>>());
+        ciphers.into_iter().map(|ciphers| Partial { ciphers, ..Partial::default() }).collect()
+    }
 }

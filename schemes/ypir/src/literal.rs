@@ -1,17 +1,21 @@
-//! Parameters as a catalog states them: the layout of the table in two matrices, and the bits of all messages.
+//! Parameters as a catalog states them, the layout of the table in two matrices, and the bits of all
+//! messages; and choosing them for a table: many blocks of rows make the second matrix and its query
+//! large, few the first query.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, work};
+use sotto_core::{Costs, Result, Security, TableShape, work};
 use sotto_prg::PublicSeed;
-use sotto_silent::bound;
 use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{self, N, PACKED_OPS};
-use sotto_silent::lwe::ring;
-use sotto_silent::message::packed_bytes;
+use sotto_silent::lattice::{self, N, P_LOG2, PACKED_OPS, Q_BITS};
+use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS, field, within};
+use sotto_silent::lwe::{self, ring};
+use sotto_silent::message::{Field, Format};
 use sotto_silent::plain_modulus::PlainModulus;
-use sotto_silent::two_pass::bound::{WordNoise, failure_log2};
+use sotto_silent::two_pass::bound::{WordNoise, failure_log2, variances_and_margin};
+use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
 use sotto_silent::two_pass::{FRESH_BITS, HINT_BITS, TwoPassLayout};
 use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
+use sotto_silent::{MatrixLiteral, bound};
 
 /// The names of the sets of both passes.
 pub const SETS: [&str; 2] = [ring::SET, lattice::SET];
@@ -69,24 +73,6 @@ impl ParamsLiteral {
         lattice::groups(self.cut().second_rows())
     }
 
-    /// Bytes of a query: both vectors, and the keys of the second.
-    pub fn query_bytes(&self) -> u64 {
-        let [first, second] = self.query_bits;
-        packed_bytes(self.cut().columns(), first)
-            + packed_bytes(self.blocks, second)
-            + KEY_BODIES as u64 * packed_bytes(N as u64, self.key_bits)
-    }
-
-    /// Bytes of an answer: for each group a mask and the used coefficients, for each fresh word a
-    /// mask and one coefficient.
-    pub fn answer_bytes(&self) -> u64 {
-        let [mask, body] = self.answer_bits;
-        let masks = (self.groups() + self.record_bytes) * packed_bytes(N as u64, mask);
-        let last = self.numbers() - (self.groups() - 1) * N as u64;
-        let bodies = (self.groups() - 1) * packed_bytes(N as u64, body) + packed_bytes(last, body);
-        masks + bodies + self.record_bytes * packed_bytes(1, body)
-    }
-
     /// The packing groups of the second matrix's numbers.
     pub fn packing(&self) -> Groups {
         Groups::new(self.numbers() as usize, 1)
@@ -104,8 +90,78 @@ impl ParamsLiteral {
         WordNoise { columns: self.cut().columns(), query_bits, answer_bits, mask_bits }
     }
 
-    /// Bound on log2 of the probability that a byte of a record comes out wrong, over both passes.
-    pub fn failure_log2(&self) -> f64 {
+    /// Bytes of the image: both matrices, and the weights.
+    pub fn image_bytes(&self) -> u64 {
+        self.cut().first_bytes() + self.cut().second_bytes() + self.weight_bytes()
+    }
+
+    /// The packed ciphertexts of some groups, without unused coefficients of the last.
+    pub fn ciphers(&self, groups: std::ops::Range<u64>) -> Format {
+        let (last, bits) = (self.groups() - 1, self.bits());
+        let full =
+            Format::default().and_packed(groups.end.min(last) - groups.start.min(last), N as u64, bits);
+        let rest = groups.end > groups.start && groups.end > last;
+        full.and_packed(rest.into(), self.numbers() - last * N as u64, bits)
+    }
+}
+
+impl MatrixLiteral for ParamsLiteral {
+    fn select(shape: &TableShape) -> Result<Self> {
+        cheapest(shape, |candidate| {
+            let bits = [*lwe::bound::QUERY_BITS.end(), *QUERY_BITS.end()];
+            let widest = literal(&candidate, bits, *KEY_BITS.end(), WIDEST);
+            let chosen = if candidate.affords(widest.weight_bytes()) { word_sizes(&candidate) } else { None };
+            chosen.map(|literal| (literal.costs(), literal))
+        })
+    }
+
+    fn check(&self) -> Result<Security> {
+        if self.sets != SETS {
+            return Err(field("sets", format!("must be {SETS:?}")));
+        }
+        // A server that chose the public polynomials could try until it found weak ones, so the
+        // seeds are fixed for everyone.
+        if self.seeds != PUBLIC_SEEDS {
+            return Err(field("seeds", "must be the scheme's public seeds".into()));
+        }
+        if let Some((name, why)) = self.cut().refusal() {
+            return Err(field(name, why));
+        }
+        let [first, second] = self.query_bits;
+        within("query_bits", first, lwe::bound::QUERY_BITS)?;
+        within("query_bits", second, QUERY_BITS)?;
+        within("key_bits", self.key_bits, KEY_BITS)?;
+        let [mask, body] = self.answer_bits;
+        within("answer_bits", mask, MASK_BITS)?;
+        within("answer_bits", body, *MASK_BITS.start()..=mask)?;
+        let (first, second) = (ring::security()?, lattice::security()?);
+        Ok(if first.bits <= second.bits { first } else { second })
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
+    /// Both vectors, and the keys of the second.
+    fn query(&self) -> Format {
+        let ([first, _], bits) = (self.query_bits, self.bits());
+        Format::of(Field::words(self.cut().columns(), first.into()))
+            .and(1, Field::residues(self.blocks, bits.query))
+            .and(KEY_BODIES as u64, Field::residues(N as u64, bits.keys))
+    }
+
+    /// For each group of numbers of the second matrix a packed ciphertext, without unused
+    /// coefficients; for each of a record's bytes a sample of its fresh number.
+    fn answer(&self) -> Format {
+        self.ciphers(0..self.groups()).and_packed(self.record_bytes, 1, self.bits())
+    }
+
+    /// Over both passes.
+    fn failure_log2(&self) -> f64 {
         let read = failure_log2(self.record_bytes, &self.words());
         let packed =
             bound::number_failure_log2(self.numbers(), self.blocks, PlainModulus::BYTES, self.bits());
@@ -114,24 +170,126 @@ impl ParamsLiteral {
         sotto_silent::log2_sum([read, packed, fresh])
     }
 
-    /// Operations for an answer: both matrices and the weights are read once, coefficients are
-    /// packed, and the fresh masks are made.
-    pub fn server_ops(&self) -> u64 {
-        let read = self.cut().first_bytes() + self.cut().second_bytes() + self.weight_bytes();
+    /// Both matrices and the weights are read once, coefficients are packed, and the fresh masks are
+    /// made.
+    fn costs(&self) -> Costs {
         let transforms = self.record_bytes * (self.blocks.div_ceil(N as u64) + 1);
-        read * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS + transforms * TRANSFORM_OPS
-    }
-
-    /// The costs of a lookup.
-    pub(crate) fn costs(&self) -> Costs {
-        let cut = self.cut();
+        let packed = self.groups() * N as u64 * PACKED_OPS;
         Costs {
             query_bytes: self.query_bytes(),
             answer_bytes: self.answer_bytes(),
-            server_ops: self.server_ops(),
-            client_ops: KEYS_OPS + cut.columns() * SAMPLE_OPS + cut.blocks * WORD_OPS,
-            resident_bytes: cut.first_bytes() + cut.second_bytes() + self.weight_bytes(),
+            server_ops: self.image_bytes() * work::READ_BYTE + packed + transforms * TRANSFORM_OPS,
+            client_ops: KEYS_OPS + self.cut().columns() * SAMPLE_OPS + self.blocks * WORD_OPS,
+            resident_bytes: self.image_bytes(),
             ..Costs::default()
         }
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let cut = self.cut();
+        let noise = |([errors, roundings], margin): ([f64; 2], f64)| {
+            let [errors, roundings] = [errors, roundings].map(|variance| variance.log2() / 2.0);
+            format!("errors 2^{errors:.1}, roundings 2^{roundings:.1}, of a margin of 2^{:.1}", margin.log2())
+        };
+        let packed = bound::variances_and_margin(self.blocks, PlainModulus::BYTES, 1, self.bits());
+        vec![
+            ("l", cut.rows().to_string()),
+            ("m", cut.columns().to_string()),
+            ("first pass", format!("n = {}, log2 Q = {:.3}, sigma {}", ring::N, ring::LOG2_Q, ring::SIGMA)),
+            ("second pass", format!("d = {N}, log2 q = {Q_BITS}, p = 2^{P_LOG2}, sigma {}", lattice::SIGMA)),
+            ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
+            ("packed ciphertexts", self.groups().to_string()),
+            ("bytes of weights", self.weight_bytes().to_string()),
+            ("noise of the first pass", noise(variances_and_margin(&self.words()))),
+            ("noise of packed numbers", noise(packed)),
+        ]
+    }
+}
+
+/// The maximum bits of answers' words.
+const WIDEST: [u8; 2] = [*MASK_BITS.end(); 2];
+
+/// Number of widths of bodies and keys that are tried: above these, a wider one saves nothing
+/// elsewhere.
+const BODIES: usize = 4;
+const KEYS: u8 = 43;
+
+fn literal(
+    candidate: &LayoutCandidate,
+    query_bits: [u8; 2],
+    key_bits: u8,
+    answer_bits: [u8; 2],
+) -> ParamsLiteral {
+    let cut = candidate.cut;
+    ParamsLiteral {
+        sets: SETS.map(Into::into),
+        record_bytes: cut.record_bytes,
+        records: cut.records,
+        blocks: cut.blocks,
+        query_bits,
+        key_bits,
+        answer_bits,
+        seeds: PUBLIC_SEEDS,
+    }
+}
+
+/// The word sizes with the fewest bytes in query and answer together. The first pass may use half
+/// of the required failure probability.
+fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
+    let required = candidate.required;
+    let first = lwe::bound::QUERY_BITS.into_iter().find(|first| {
+        let words = literal(candidate, [*first, *QUERY_BITS.end()], *KEY_BITS.end(), WIDEST).words();
+        failure_log2(candidate.cut.record_bytes, &words) <= required - 1.0
+    })?;
+    let reliable = |literal: &ParamsLiteral| literal.failure_log2() <= required;
+    let keys = KEYS..=*KEY_BITS.end();
+    let tried = keys.flat_map(|key| MASK_BITS.take(BODIES).map(move |body| (key, body)));
+    let fitting = tried.flat_map(|(key, body)| {
+        // The fewest bits of words that suffice with the widest masks, and two more; for each of
+        // them the narrowest masks.
+        let with = move |query, mask| literal(candidate, [first, query], key, [mask, body]);
+        let widest = move |query: &u8| reliable(&with(*query, *MASK_BITS.end()));
+        let least = QUERY_BITS.into_iter().find(widest);
+        let queries = least.into_iter().flat_map(|least| least..=(least + 2).min(*QUERY_BITS.end()));
+        queries
+            .filter_map(move |query| (body..=*MASK_BITS.end()).map(|mask| with(query, mask)).find(reliable))
+    });
+    fitting.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ypir;
+    use sotto_core::Goal;
+    use sotto_silent::MatrixScheme;
+    use sotto_testkit::served::selects;
+
+    #[test]
+    fn what_is_selected_passes_the_check() {
+        selects::<MatrixScheme<Ypir>>(1 << 32, 300);
+    }
+
+    #[test]
+    fn the_papers_tables_take_few_bytes() {
+        // 2^31 and 2^33 rows of a bit.
+        for (rows, up, down) in [(1u64 << 28, 230_000, 18_000), (1 << 30, 350_000, 18_000)] {
+            let literal = ParamsLiteral::select(&TableShape::new(rows, 1, 1)).unwrap();
+            let (query, answer) = (literal.query_bytes(), literal.answer_bytes());
+            assert!(query < up && answer < down, "{query} {answer} {literal:?}");
+        }
+    }
+
+    #[test]
+    fn goals_are_worth_asking_for() {
+        let shape = |goal| TableShape { goal, ..TableShape::new(1 << 28, 4, 1) };
+        let costs = Goal::ALL.map(|goal| {
+            let literal = ParamsLiteral::select(&shape(goal)).unwrap();
+            let (costs, lookups) = (literal.costs(), 4 / literal.record_bytes);
+            [costs.server_ops, costs.query_bytes, costs.answer_bytes].map(|cost| cost * lookups)
+        });
+        let [time, query, total, rate] = costs;
+        assert!(time[0] <= total[0] && query[1] <= total[1] && rate[2] <= total[2]);
+        assert!(total[1] + total[2] <= time[1] + time[2]);
     }
 }

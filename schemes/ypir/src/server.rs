@@ -1,46 +1,38 @@
-//! The server: one pass over both matrices, and one over the weights, for a few queries at once.
+//! The server: one pass over both matrices, and one over the weights, for a few queries at once. A
+//! part has some rows of the first matrix, and some groups of the second's numbers with their weights.
+//! The numbers that follow from the first pass need all of it, so their samples are made at last.
 
 use crate::Ypir;
-use crate::message::{Answer, PackedPart, Query};
-use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::server::together;
-use sotto_core::{Image, Params as _, PeerMisbehaved, RecordSource, Result, Section, Sink};
+use sotto_core::{Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_lattice::ring::{ModulusLevel, Ring};
-use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::matrix::QueryPlanes;
 use sotto_math::modulus_pair::round_to_bits;
-use sotto_silent::lattice;
-use sotto_silent::matrix::SectionOffset;
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, write_packed};
+use sotto_silent::group_range::GroupRange;
+use sotto_silent::lattice::{self, GROUP_BYTES};
+use sotto_silent::matrix::{RowRange, SectionOffset};
+use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
+use sotto_silent::packed_matrix::{BATCH, PackedMatrix, PackedQuery};
 use sotto_silent::samples::SampleMasks;
-use sotto_silent::two_pass::{TwoPassLayout, TwoPassTables, write};
+use sotto_silent::two_pass::{FRESH_BITS, FirstPass, revise, write};
+use sotto_silent::{MatrixServer, Params};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Queries in one pass: words of the second have five or six planes, and twenty planes saturate the
-/// multipliers.
-const BATCH: usize = 4;
-
-/// An open table as a single part.
+/// An open table, or a part of one.
 pub struct Server {
-    part: PartServer,
-    fresh: FreshSamples,
+    first: FirstPass,
+    second: PackedMatrix,
+    /// The part's packed ciphertexts: the last group of a table may have fewer numbers.
+    ciphers: Format,
 }
 
-/// An open part: some rows of the first matrix, and some groups of the second.
-pub struct PartServer {
-    pub(crate) params: Params,
-    pub(crate) tables: TwoPassTables,
-    pub(crate) packed: PackedGroups,
-    /// The groups of the part.
-    pub(crate) groups: Range<usize>,
-}
-
-/// The results of all passes: packed ciphertexts without unused coefficients, and the fresh words
-/// of all rows.
-pub(crate) struct PassOutput {
-    pub(crate) packed: Vec<PackedPart>,
-    pub(crate) fresh: Vec<u16>,
+/// A query in the form that the passes take.
+pub struct ExpandedQuery {
+    first: QueryPlanes,
+    second: PackedQuery,
 }
 
 /// Makes the samples of fresh numbers.
@@ -49,121 +41,130 @@ pub struct FreshSamples {
     samples: SampleMasks,
 }
 
-/// A query in the form that the passes take.
-struct ExpandedQuery {
-    first: QueryPlanes,
-    second: QueryPlanes,
-    keys: PackingKeys,
+/// The groups of the second matrix that a part has. There may be fewer groups than parts.
+fn share(params: &Params<Ypir>, cut: PartIndex) -> GroupRange {
+    GroupRange::share(&params.cut().second(), &params.packing(), (cut, 1), params.bits().mask)
 }
 
-impl sotto_core::Server<Ypir> for Server {
-    type Session = ();
-
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        let (cut, packed) = (params.cut(), packed(params)?);
-        out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes() + packed.bytes())?;
-        write(&cut, Section::Resident, rows, out)?;
-        write_packed(cut.second(), second(&cut), &packed, packed.together(0..params.groups()), out)
-    }
-
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let (cut, packed) = (params.cut(), packed(params)?);
-        let tables = TwoPassTables::open(cut, packed.bytes(), Section::Resident, image)?;
-        let part = PartServer { params: params.clone(), tables, packed, groups: 0..params.groups() };
-        Ok(Server { part, fresh: FreshSamples::new(params)? })
-    }
-
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let beyond = params.literal().weight_bytes();
-        Ok(TwoPassTables::open(params.cut(), beyond, Section::Resident, image)?.records())
-    }
-
-    fn admit(&self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
-    /// Answer: multiply the table by the first vectors of a few queries in one pass, and the second
-    /// matrix by their second ones; then pack the latter products, in one pass over the weights.
-    /// The numbers that follow from the first products are not packed.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
-        let passed = self.part.passes(&queries);
-        let answer = |(query, passed): (&Query, Result<PassOutput>)| {
-            Ok(self.fresh.answer(&self.part.params, query, passed?))
-        };
-        queries.par_iter().zip(passed).map(answer).collect()
-    }
+/// Writes the weights of some groups of the second matrix.
+fn write_weights(params: &Params<Ypir>, groups: impl Iterator<Item = usize>, out: &dyn Sink) -> Result<()> {
+    let packed = PackedGroups::new(params.packing(), params.bits(), MaskLayout::Sent)?;
+    let second = SectionOffset { section: Section::Resident, start: params.cut().first_bytes() };
+    write_packed(params.cut().second(), second, &packed, packed.together(groups), out)
 }
 
-impl PartServer {
-    /// All passes, for a few queries at once.
-    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Result<PassOutput>> {
-        let prepared = queries.iter().map(|query| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<ExpandedQuery>| {
-            queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
-        })
+impl MatrixServer<Ypir> for Server {
+    const BATCH: usize = BATCH;
+    type Expanded = ExpandedQuery;
+    type Joiner = FreshSamples;
+
+    fn sections(params: &Params<Ypir>) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.image_bytes())]
     }
 
-    fn prepare(&self, Query { columns, blocks }: &Query) -> Result<ExpandedQuery> {
-        let first = self.tables.planes(columns, self.params.first_bits());
-        let second =
-            QueryPlanes::from_u64(&blocks.words, self.params.planes(), self.tables.second().layout());
-        let keys = self.packed.keys(&blocks.keys).ok_or(PeerMisbehaved::NotCanonical("query"))?;
-        Ok(ExpandedQuery { first, second, keys })
+    fn write(params: &Params<Ypir>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        write(&params.cut(), Section::Resident, rows, out)?;
+        write_weights(params, 0..params.packing().count(), out)
     }
 
-    fn pass(&self, queries: &[ExpandedQuery]) -> Vec<PassOutput> {
-        let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.first.clone()).collect();
-        let fresh = self.tables.fresh(&planes, self.params.first_bits());
-        let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.second.clone()).collect();
-        let matrix = self.tables.second();
-        let sums = matrix.times(&planes, self.params.planes(), scan_planes);
-        let products: Vec<Vec<u64>> =
-            sums.iter().map(|sums| self.packed.products(sums, self.params.planes())).collect();
-        let (_, weights) = matrix.parts();
-        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
-        let packed = self.packed.pack(weights, &keys, &products);
-        let passed = |(mut packed, fresh): (Vec<PackedPart>, Vec<u16>)| {
-            for (group, [_, body]) in self.groups.clone().zip(&mut packed) {
-                body.truncate(self.params.in_use(group));
-            }
-            PassOutput { packed, fresh }
+    /// The changed bytes, the columns of the second matrix that follow from them, and the weights of
+    /// every group that those touch. Queries do not depend on the table, so nothing changes for
+    /// clients.
+    fn revise(params: &Params<Ypir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        let mut touched = BTreeSet::new();
+        revise(&params.cut(), Section::Resident, changes, out, |entries| {
+            touched.extend(entries.iter().map(|entry| entry.row as usize / GROUP_BYTES));
+            Ok(())
+        })?;
+        write_weights(params, touched.into_iter(), out)
+    }
+
+    fn records(params: &Params<Ypir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        FirstPass::records(params.cut(), params.cut().second_bytes() + params.weight_bytes(), image)
+    }
+
+    fn max_parts(params: &Params<Ypir>) -> u32 {
+        RowRange::max_parts(&params.cut().first())
+    }
+
+    fn part_ranges(params: &Params<Ypir>, cut: PartIndex) -> Vec<Range<u64>> {
+        let first = RowRange::of(&params.cut().first(), cut).bytes;
+        std::iter::once(first).chain(share(params, cut).bytes(params.cut().first_bytes())).collect()
+    }
+
+    fn partial(params: &Params<Ypir>, cut: PartIndex) -> PartialFormat {
+        let rows = RowRange::of(&params.cut().first(), cut).rows.len() as u64;
+        let Range { start, end } = share(params, cut).groups;
+        PartialFormat {
+            words: vec![Field::words(rows, FRESH_BITS)],
+            ciphers: params.ciphers(start as u64..end as u64),
+        }
+    }
+
+    fn open(params: &Params<Ypir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let (second, [first_bits, _]) = (share(params, cut), params.query_bits.map(u32::from));
+        let ciphers = Self::partial(params, cut).ciphers;
+        let beyond = second.layout.bytes() as u64 + second.packing.bytes(params.bits().mask);
+        let (first, after) = FirstPass::open(params.cut(), cut, (first_bits, beyond), image.clone())?;
+        let second = PackedMatrix::open(&second, (params.bits(), MaskLayout::Sent), after, image)?;
+        Ok(Server { first, second, ciphers })
+    }
+
+    fn joiner(params: &Params<Ypir>) -> Result<FreshSamples> {
+        Ok(FreshSamples { ring: lattice::ring()?, samples: SampleMasks::new(params.cut().second())? })
+    }
+
+    fn expand(&self, _: &Params<Ypir>, (): &(), Query(fields): &Query) -> Result<ExpandedQuery> {
+        let [columns, words, keys @ ..] = fields.as_slice() else {
+            return Err(Misuse::ForeignValue("query").into());
         };
-        packed.into_iter().zip(fresh).map(passed).collect()
+        Ok(ExpandedQuery { first: self.first.planes(columns), second: self.second.expand(words, keys)? })
+    }
+
+    /// The paper's Answer: multiply the table by the first vectors of a few queries in one pass, and
+    /// the second matrix by their second ones; then pack the latter products, in one pass over the
+    /// weights.
+    fn pass(&self, _: &Params<Ypir>, queries: &[ExpandedQuery]) -> Vec<Partial> {
+        let fresh = self.first.fresh(&queries.iter().map(|query| &query.first).collect::<Vec<_>>());
+        let packed = self.second.pass(&queries.iter().map(|query| &query.second).collect::<Vec<_>>());
+        let passed = |(fresh, mut ciphers): (Vec<u64>, Vec<Vec<u64>>)| {
+            let fields = ciphers.iter_mut().zip(self.ciphers.fields());
+            fields.for_each(|(words, field)| words.truncate(field.count()));
+            Partial { words: vec![fresh], ciphers }
+        };
+        fresh.into_iter().zip(packed).map(passed).collect()
+    }
+
+    /// The numbers that follow from the first products are not packed: each has a sample of its own.
+    fn finish(
+        params: &Params<Ypir>,
+        fresh: &FreshSamples,
+        (_, Query(query)): (&(), &Query),
+        Partial { words, ciphers: mut answer }: Partial,
+    ) -> Result<Vec<Vec<u64>>> {
+        let ([_, vector, ..], [words]) = (query.as_slice(), words.as_slice()) else {
+            return Err(Misuse::ForeignValue("query").into());
+        };
+        let numbers = params.cut().by_byte(words);
+        let samples: Vec<[Vec<u64>; 2]> =
+            numbers.into_par_iter().map(|numbers| fresh.sample(params, vector, numbers)).collect();
+        answer.extend(samples.into_iter().flatten());
+        Ok(answer)
     }
 }
 
 impl FreshSamples {
-    pub(crate) fn new(params: &Params) -> Result<Self> {
-        Ok(FreshSamples { ring: lattice::ring()?, samples: SampleMasks::new(params.cut().second())? })
-    }
-
-    /// One answer, from its packed ciphertexts and the fresh words of all rows.
-    pub(crate) fn answer(&self, params: &Params, query: &Query, passed: PassOutput) -> Answer {
+    /// The sample of the product of a byte's numbers and the second vector.
+    fn sample(&self, params: &Params<Ypir>, vector: &[u64], numbers: Vec<i16>) -> [Vec<u64>; 2] {
         let bits = params.bits();
         let rounded = |residues: &[u64], bits| {
             let mut rounded = vec![0; residues.len()];
             round_to_bits(self.ring.q(), residues, bits, &mut rounded);
             rounded
         };
-        let sample = |words: &Vec<u16>| {
-            let numbers: Vec<i16> = words.iter().map(|word| *word as i16).collect();
-            let body = self.samples.fresh_product(&numbers, &query.blocks.words, bits.dropped());
-            let mut mask = self.samples.of_fresh(&[numbers]);
-            self.ring.inverse(ModulusLevel::Main, &mut mask);
-            [rounded(&mask, bits.mask), rounded(&[body], bits.body)]
-        };
-        let fresh = params.cut().by_byte(&passed.fresh);
-        Answer { packed: passed.packed, fresh: fresh.par_iter().map(sample).collect() }
+        let body = self.samples.fresh_product(&numbers, vector, bits.dropped());
+        let mut mask = self.samples.of_fresh(&[numbers]);
+        self.ring.inverse(ModulusLevel::Main, &mut mask);
+        [rounded(&mask, bits.mask), rounded(&[body], bits.body)]
     }
-}
-
-/// The layout of weights and masks, and their packing.
-pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
-    PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Sent)
-}
-
-/// The offset of the second matrix in an image.
-pub(crate) fn second(cut: &TwoPassLayout) -> SectionOffset {
-    SectionOffset { section: Section::Resident, start: cut.first_bytes() }
 }

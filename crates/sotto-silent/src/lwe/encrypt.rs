@@ -47,8 +47,8 @@ impl LweVectorEncryptor {
         index: u32,
         s: &[i32],
         rng: &mut dyn CryptoRng,
-        to: impl Fn(u64) -> u32,
-    ) -> Vec<u32> {
+        to: impl Fn(u64) -> u64,
+    ) -> Vec<u64> {
         self.sum(m, OneHot::new(index, 1), s, rng, to)
     }
 
@@ -65,8 +65,8 @@ impl LweVectorEncryptor {
         mut ones: OneHot,
         s: &[i32],
         rng: &mut dyn CryptoRng,
-        to: impl Fn(u64) -> u32,
-    ) -> Vec<u32> {
+        to: impl Fn(u64) -> u64,
+    ) -> Vec<u64> {
         let mut s_hat = ring::lift(s);
         self.ring.plan().forward(&mut s_hat);
         let e = self.sample(m, rng);
@@ -96,15 +96,16 @@ pub fn mask(hint: &[u32], s: &[i32], to: impl Fn(u64) -> u32) -> Zeroizing<Vec<u
 
 /// The bytes that words of `bits` bits stand for after subtracting these masks modulo 2^32, rounded
 /// to the nearest.
-pub fn read<'a>(words: &'a [u32], masks: &'a [u32], bits: u32) -> impl Iterator<Item = u8> + 'a {
+pub fn read<'a>(words: &'a [u64], masks: &'a [u32], bits: u32) -> impl Iterator<Item = u8> + 'a {
     words.iter().zip(masks).map(move |(word, mask)| {
-        let phase = (word << (32 - bits)).wrapping_sub(*mask);
+        let phase = ((*word as u32) << (32 - bits)).wrapping_sub(*mask);
         (phase.wrapping_add(1 << 23) >> 24) as u8
     })
 }
 
 /// The product of s with a row of a hint that was rounded to `bits` bits, modulo 2^32.
-pub fn rounded_mask(row: &[u32], bits: u32, s: &[i32]) -> u32 {
-    let sum = row.iter().zip(s).fold(0u32, |sum, (h, s)| sum.wrapping_add(h.wrapping_mul(*s as u32)));
+pub fn rounded_mask(row: &[u64], bits: u32, s: &[i32]) -> u32 {
+    let sum =
+        row.iter().zip(s).fold(0u32, |sum, (h, s)| sum.wrapping_add((*h as u32).wrapping_mul(*s as u32)));
     sum << (32 - bits)
 }

@@ -7,7 +7,8 @@ mod update;
 mod write;
 
 use super::ring::{N, Ring, take_words};
-use sotto_core::{Artifact, ArtifactNeed, ExpectOrDefault, Misuse, Result};
+use crate::method::{MatrixLiteral, Method, Params, Preparation};
+use sotto_core::{Artifact, ArtifactNeed, CryptoRng, ExpectOrDefault, Misuse, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::Accumulator;
@@ -98,6 +99,26 @@ pub fn room(bytes: u64) -> Result<HugeWords> {
     Ok(HugeWords::with_capacity(words)?)
 }
 
+/// Parameters of a scheme whose clients download a hint.
+pub trait HintLiteral: MatrixLiteral {
+    /// The download of the hint.
+    fn hint(&self) -> HintDownload;
+}
+
+impl<M: Method<Literal: HintLiteral>> Preparation<M> for HintDownload {
+    fn begin(params: &Params<M>, _: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(params.hint())
+    }
+
+    fn needs(&self, _: &Params<M>) -> Vec<ArtifactNeed> {
+        vec![ArtifactNeed { artifact: Artifact::Hint, bytes: self.bytes }]
+    }
+
+    fn absorb(&mut self, _: &Params<M>, from: Artifact, chunk: &[u8]) -> Result<()> {
+        self.take(from, chunk)
+    }
+}
+
 /// A hint that a client is downloading.
 pub struct HintDownload {
     bytes: u64,
@@ -128,21 +149,12 @@ impl HintDownload {
         Ok(())
     }
 
-    /// The artifact to fetch.
-    pub fn need(&self) -> ArtifactNeed {
-        ArtifactNeed { artifact: Artifact::Hint, bytes: self.bytes }
-    }
-
     fn taken(&self) -> u64 {
         self.words.len() as u64 * 4 + self.cut.len() as u64
     }
 
     /// Absorbs the next bytes.
-    ///
-    /// # Errors
-    /// [`Misuse::UnexpectedArtifact`] for another artifact, or more bytes than it has; words that
-    /// are not reduced.
-    pub fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
+    fn take(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
         if from != Artifact::Hint || chunk.len() as u64 > self.bytes - self.taken() {
             return Err(Misuse::UnexpectedArtifact(from.name()).into());
         }

@@ -166,9 +166,9 @@ pub struct WideSum {
 
 impl WideSum {
     /// Adds the products of words at the same places.
-    pub fn add(&mut self, a: &[u32], b: &[u32]) {
+    pub fn add(&mut self, a: &[u32], b: &[u64]) {
         for (a, b) in a.iter().zip(b) {
-            let product = u64::from(*a) * u64::from(*b);
+            let product = u64::from(*a) * b;
             self.low += product & u64::from(u32::MAX);
             self.high += product >> 32;
         }
@@ -201,10 +201,10 @@ pub fn switch(x: u64, bits: u32) -> u32 {
 
 /// Rounds words of b bits to their top t bits, to the nearest. Bits above b are the wrap of 2^b and
 /// are dropped.
-pub fn round(words: &mut [u32], b: u32, t: u32) {
+pub fn rounded(words: &[u32], b: u32, t: u32) -> Vec<u64> {
     let half = if t < b { 1 << (b - t - 1) } else { 0 };
     let mask = u32::MAX >> (32 - t);
-    words.iter_mut().for_each(|y| *y = (y.wrapping_add(half) >> (b - t)) & mask);
+    words.iter().map(|y| u64::from((y.wrapping_add(half) >> (b - t)) & mask)).collect()
 }
 
 #[cfg(test)]
@@ -270,12 +270,9 @@ mod tests {
 
     #[test]
     fn rounding_wraps_at_the_top() {
-        let mut words = [0, 1 << 15, (1 << 15) - 1, (1 << 26) - 1, 1 << 26, u32::MAX];
-        round(&mut words, 26, 10);
-        assert_eq!(words, [0, 1, 0, 0, 0, 0]);
-        let mut whole = [5, u32::MAX];
-        round(&mut whole, 32, 32);
-        assert_eq!(whole, [5, u32::MAX]);
+        let words = [0, 1 << 15, (1 << 15) - 1, (1 << 26) - 1, 1 << 26, u32::MAX];
+        assert_eq!(rounded(&words, 26, 10), [0, 1, 0, 0, 0, 0]);
+        assert_eq!(rounded(&[5, u32::MAX], 32, 32), [5, u64::from(u32::MAX)]);
     }
 
     proptest! {
@@ -291,7 +288,7 @@ mod tests {
 
         #[test]
         fn products_are_summed_exactly(words in prop::collection::vec(any::<(u32, u32)>(), 0..70)) {
-            let (a, b): (Vec<u32>, Vec<u32>) = words.into_iter().unzip();
+            let (a, b): (Vec<u32>, Vec<u64>) = words.into_iter().map(|(a, b)| (a, u64::from(b))).unzip();
             let exact: u128 = a.iter().zip(&b).map(|(a, b)| u128::from(*a) * u128::from(*b)).sum();
             let mut sum = WideSum::default();
             let (left, right) = a.split_at(a.len() / 2);

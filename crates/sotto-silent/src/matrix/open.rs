@@ -73,7 +73,7 @@ impl Matrix {
     /// `width` numbers for each row, padding included, and each query.
     pub fn times<W: Copy + Default + Send + Sync>(
         &self,
-        queries: &[QueryPlanes],
+        queries: &[&QueryPlanes],
         width: usize,
         scan: ScanKernel<W>,
     ) -> Vec<Vec<W>> {
@@ -85,11 +85,10 @@ impl Matrix {
 pub fn times<W: Copy + Default + Send + Sync>(
     panels: &[u8],
     layout: &PanelLayout,
-    queries: &[QueryPlanes],
+    queries: &[&QueryPlanes],
     width: usize,
     scan: ScanKernel<W>,
 ) -> Vec<Vec<W>> {
-    let queries: Vec<&QueryPlanes> = queries.iter().collect();
     // One range per thread: more streams at once slow the memory down.
     let stretch = layout.panels().div_ceil(rayon::current_num_threads()).max(1);
     let parts: Vec<Vec<Vec<W>>> = panels
@@ -98,7 +97,7 @@ pub fn times<W: Copy + Default + Send + Sync>(
             let rows = part.len() / layout.panel_bytes() * PANEL_ROWS;
             let mut out = vec![vec![W::default(); rows * width]; queries.len()];
             let mut slices: Vec<&mut [W]> = out.iter_mut().map(Vec::as_mut_slice).collect();
-            scan(part, layout, &queries, &mut slices);
+            scan(part, layout, queries, &mut slices);
             out
         })
         .collect();

@@ -1,7 +1,8 @@
 //! The possible layouts of a table in two passes, and their prices.
 
 use super::{MAX_BLOCKS, MAX_RECORD_BYTES, TwoPassLayout};
-use sotto_core::{Costs, Goal, ParamsError, Result, TableShape, work};
+use crate::matrix_shape;
+use sotto_core::{Costs, Goal, Result, TableShape, work};
 
 /// A layout, and its requirements.
 #[derive(Debug, Clone, Copy)]
@@ -26,20 +27,14 @@ impl LayoutCandidate {
 /// a lookup, and the literal.
 ///
 /// # Errors
-/// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
+/// Those of [`matrix_shape::cheapest`].
 pub fn cheapest<L>(shape: &TableShape, costs: impl Fn(LayoutCandidate) -> Option<(Costs, L)>) -> Result<L> {
-    let no_fit =
-        |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
-    if shape.rows == 0 || shape.row_bytes == 0 {
-        return Err(no_fit("expected at least one row of at least one byte").into());
-    }
-    let priced = candidates(shape).filter_map(|candidate| {
+    let too_large = "it exceeds 2^16 blocks of about 2^19 records, or has too much noise";
+    let priced = |candidate: LayoutCandidate| {
         let (costs, literal) = costs(candidate)?;
         Some((price(shape, &costs) * candidate.lookups as f64, literal))
-    });
-    let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
-    let none = || no_fit("it exceeds 2^16 blocks of about 2^19 records, or has too much noise");
-    Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
+    };
+    matrix_shape::cheapest(shape, too_large, || candidates(shape).filter_map(priced))
 }
 
 /// Price of one lookup, in nanoseconds of the server and of a link.

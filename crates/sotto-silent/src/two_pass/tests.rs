@@ -5,7 +5,7 @@ use super::*;
 use crate::lwe::encrypt::LweVectorEncryptor;
 use crate::lwe::hint::row;
 use crate::lwe::ring::{Ring, switch};
-use sotto_core::{Image as _, RecordChange, Section, Sink as _};
+use sotto_core::{Image as _, PartIndex, RecordChange, Section, Sink as _};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -20,18 +20,24 @@ fn written(cut: &TwoPassLayout, records: Vec<u8>) -> MemoryImage {
 }
 
 /// The words of a first query for a column, and its secret.
-fn query(cut: &TwoPassLayout, column: u32, bits: u32, label: &str) -> (Vec<u32>, Zeroizing<Vec<i32>>) {
+fn query(cut: &TwoPassLayout, column: u32, bits: u32, label: &str) -> (Vec<u64>, Zeroizing<Vec<i32>>) {
     let columns = cut.columns() as usize;
     let encryption = LweVectorEncryptor::new(Ring::new().unwrap(), columns.div_ceil(N));
     let mut rng = seeded(label);
     let s = encryption.secret(&mut rng);
-    (encryption.unit(columns, column, &s, &mut rng, |word| switch(word, bits)), s)
+    (encryption.unit(columns, column, &s, &mut rng, |word| switch(word, bits).into()), s)
+}
+
+/// The first pass over an image.
+fn first_pass(cut: &TwoPassLayout, bits: u32, image: &MemoryImage) -> FirstPass {
+    let beyond = cut.second_bytes();
+    FirstPass::open(*cut, PartIndex::WHOLE, (bits, beyond), Arc::new(image.clone())).unwrap().0
 }
 
 /// A column of the second matrix.
-fn column(tables: &TwoPassTables, cut: &TwoPassLayout, image: &MemoryImage, block: usize) -> Vec<u8> {
+fn column(cut: &TwoPassLayout, image: &MemoryImage, block: usize) -> Vec<u8> {
     let second = &image.section(RESIDENT).unwrap()[cut.first_bytes() as usize..];
-    let layout = tables.second().layout();
+    let layout = cut.second();
     (0..layout.rows()).map(|row| second[layout.offset(row, block)]).collect()
 }
 
@@ -43,13 +49,14 @@ fn columns_of_the_second_matrix_tell_the_records() {
         let cut = TwoPassLayout { record_bytes, records, blocks };
         let table: Vec<u8> = (0..records * record_bytes).map(|i| (i * i / 7) as u8).collect();
         let image = written(&cut, table.clone());
-        let tables = TwoPassTables::open(cut, 0, RESIDENT, Arc::new(image.clone())).unwrap();
+        let first = first_pass(&cut, 26, &image);
         for wanted in [0, records / 2, records - 1] {
             let [j, i] = cut.place(wanted);
             let (words, s) = query(&cut, j, 26, "tells");
-            let fresh = tables.fresh(&[tables.planes(&words, 26)], 26);
-            let fresh: Vec<u16> = cut.by_byte(&fresh[0]).iter().map(|of_byte| of_byte[i as usize]).collect();
-            let hint = column(&tables, &cut, &image, i as usize);
+            let fresh = first.fresh(&[&first.planes(&words)]);
+            let fresh = cut.by_byte(&fresh[0]);
+            let fresh: Vec<u16> = fresh.iter().map(|of_byte| of_byte[i as usize] as u16).collect();
+            let hint = column(&cut, &image, i as usize);
             let at = (wanted * record_bytes) as usize;
             assert_eq!(
                 record(&hint, &fresh, &s)[..],
@@ -88,15 +95,15 @@ fn a_changed_image_is_a_fresh_one() {
 /// same.
 fn noise(columns: usize, byte: u8, bits: u32, queries: usize) -> Vec<f64> {
     let cut = TwoPassLayout { record_bytes: 1, records: columns as u64, blocks: 1 };
-    let tables = TwoPassTables::open(cut, 0, RESIDENT, Arc::new(written(&cut, vec![byte; columns]))).unwrap();
+    let first = first_pass(&cut, bits, &written(&cut, vec![byte; columns]));
     let ring = Ring::new().unwrap();
     let blocks: Vec<Vec<u64>> = (0..columns.div_ceil(N)).map(|k| ring.reversed_block(k)).collect();
-    let hint: Vec<u32> =
-        row(&ring, &blocks, &vec![byte as i8; columns]).iter().map(|h| switch(*h, HINT_BITS)).collect();
+    let hint = row(&ring, &blocks, &vec![byte as i8; columns]);
+    let hint: Vec<u64> = hint.iter().map(|h| switch(*h, HINT_BITS).into()).collect();
     let noise = |i: usize| {
         let (words, s) = query(&cut, 0, bits, &format!("noise {i}"));
-        let fresh = tables.fresh(&[tables.planes(&words, bits)], bits)[0][0];
-        let phase = u32::from(fresh) << (32 - FRESH_BITS);
+        let fresh = first.fresh(&[&first.planes(&words)])[0][0];
+        let phase = (fresh as u32) << (32 - FRESH_BITS);
         let phase =
             phase.wrapping_sub(rounded_mask(&hint, HINT_BITS, &s)).wrapping_sub(u32::from(byte) << 24);
         f64::from(phase as i32) / f64::from(32 - bits).exp2()

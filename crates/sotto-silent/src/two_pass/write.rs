@@ -6,18 +6,15 @@ use crate::lwe::hint::{PanelReader, Workspace};
 use crate::lwe::ring::switch;
 use crate::matrix::{ByteChange, SectionOffset, write_changes, write_columns, write_matrix};
 use rayon::prelude::*;
-use sotto_core::{Misuse, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes both matrices, the second after the first, from the start of a reserved section on.
 ///
 /// # Errors
-/// [`Misuse::Rule`] if `rows` has another shape than the layout; storage errors.
+/// Storage errors.
 pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-    if rows.records() != cut.records || rows.record_bytes() as u64 != cut.record_bytes {
-        return Err(Misuse::Rule("the records must have the shape of the parameters").into());
-    }
     write_matrix(cut.first(), section, &Columns { cut, rows }, out)?;
     let hints = HintTable::new(cut, section, cut.rows(), out)?;
     write_columns(cut.second(), SectionOffset { section, start: cut.first_bytes() }, &hints, |_, _| {}, out)
@@ -105,11 +102,11 @@ impl RecordSource for HintTable<'_> {
 /// Hint rows that are computed again at once: their changes take some 40 bytes for each of theirs.
 const ROWS_AT_ONCE: u64 = 256;
 
-/// Writes the new bytes, and the columns of the second matrix that they change. `notify` is called
-/// with the changes of the second matrix, some columns at a time, ascending by (row, column).
+/// Writes the new bytes of changes within the records, and the columns of the second matrix that they
+/// change. `notify` is called with the changes of the second matrix, some columns at a time, ascending by (row, column).
 ///
 /// # Errors
-/// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of `notify`.
+/// Storage errors, and those of `notify`.
 pub fn revise(
     cut: &TwoPassLayout,
     section: Section,
@@ -117,7 +114,7 @@ pub fn revise(
     out: &dyn Sink,
     mut notify: impl FnMut(&[ByteChange]) -> Result<()>,
 ) -> Result<()> {
-    let moved = changes.iter().map(|change| moved(cut, change)).collect::<Result<Vec<_>>>()?;
+    let moved: Vec<RecordChange> = changes.iter().map(|change| moved(cut, change)).collect();
     let entries = write_changes(cut.first(), section, &moved, out)?;
     let mut blocks: Vec<u64> = entries.iter().map(|entry| u64::from(entry.row) / cut.record_bytes).collect();
     blocks.dedup();
@@ -141,18 +138,11 @@ pub fn revise(
 }
 
 /// Converts a change of a record to one of the first matrix.
-fn moved(cut: &TwoPassLayout, change: &RecordChange) -> Result<RecordChange> {
-    if change.record >= cut.records {
-        return Err(Misuse::IndexPastEnd { index: change.record, len: cut.records }.into());
-    }
-    let end = change.offset.saturating_add(change.bytes.len() as u64);
-    if end > cut.record_bytes {
-        return Err(Misuse::IndexPastEnd { index: end, len: cut.record_bytes }.into());
-    }
+fn moved(cut: &TwoPassLayout, change: &RecordChange) -> RecordChange {
     let [column, block] = cut.place(change.record).map(u64::from);
-    Ok(RecordChange {
+    RecordChange {
         record: column,
         offset: block * cut.record_bytes + change.offset,
         bytes: change.bytes.clone(),
-    })
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_hintless::{Hintless, params::Params};
+//! use sotto_hintless::Hintless;
+//! use sotto_silent::{MatrixScheme, Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<Hintless>::new(params);
+//! let params = Params::<Hintless>::check(Params::<Hintless>::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<Hintless>>::new(params);
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
@@ -24,16 +25,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs |
-//! | [`params`] | checked parameters, and their report |
-//! | [`select`] | choosing a matrix shape for a table |
-//! | [`bound`] | from sizes to a failure probability |
-//! | [`linpir`] | `H s` under encryption: rings, slots, both halves |
-//! | [`message`] | query and answer |
-//! | [`client`] | query, recover |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
-//! | `update_image` | changing bytes, and the blocks of rows that they touch (feature `server`) |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs, and their selection |
+//! | [`bound`] | the failure probability of a lookup, from sizes |
+//! | [`linpir`] | `H s` under encryption |
+//! | [`client`] | the paper's Query and Recover |
+//! | `server` | the matrix and LinPIR's data, and the passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -41,22 +37,16 @@ pub mod bound;
 pub mod client;
 pub mod linpir;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "server")]
-pub mod update_image;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::{MatrixScheme, Method, message};
 
-/// The HintlessPIR scheme.
+/// The method of HintlessPIR.
 pub struct Hintless;
 
-impl Scheme for Hintless {
+impl Method for Hintless {
     const ID: SchemeId = SchemeId("hintless/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "HintlessPIR (CRYPTO 2024)",
@@ -66,17 +56,15 @@ impl Scheme for Hintless {
         is_baseline: true,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
+    type Literal = literal::ParamsLiteral;
     type Keys = ();
     type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// The registry entry of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<Hintless>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<Hintless>>();

@@ -11,7 +11,6 @@
 //! |---|---|
 //! | [`client`] | encrypting s, and reading `H s` |
 //! | `server` | diagonals, and their pass (feature `server`) |
-//! | `server` | diagonals, and their pass (feature `server`) |
 
 pub mod client;
 #[cfg(feature = "server")]
@@ -23,6 +22,7 @@ use sotto_lattice::encrypt::MaskSource;
 use sotto_math::modulus::Modulus;
 use sotto_math::tiles::WordPacking;
 use sotto_prg::PublicSeed;
+use sotto_silent::message::{Field, Format};
 use std::sync::LazyLock;
 
 /// The degree of the rings.
@@ -65,10 +65,10 @@ pub const PLAIN: [u64; RINGS] = [SETS[0].t, SETS[1].t];
 ///
 /// # Errors
 /// None, since their numbers are constants.
-pub fn rings() -> Result<[RnsRing<Pow2>; RINGS]> {
-    static MADE: LazyLock<[Option<RnsRing<Pow2>>; RINGS]> = LazyLock::new(|| SETS.each_ref().map(ring));
-    let [first, second] = MADE.clone();
-    first.zip(second).map(|(first, second)| [first, second]).ok_or_else(rule)
+pub fn rings() -> Result<&'static [RnsRing<Pow2>; RINGS]> {
+    static MADE: LazyLock<Option<[RnsRing<Pow2>; RINGS]>> =
+        LazyLock::new(|| ring(&SETS[0]).zip(ring(&SETS[1])).map(|(first, second)| [first, second]));
+    MADE.as_ref().ok_or_else(rule)
 }
 
 fn ring(set: &RingSet) -> Option<RnsRing<Pow2>> {
@@ -110,23 +110,26 @@ fn polynomial_bytes(primes: &[u64]) -> u64 {
     u64::from(bits) * N as u64 / 8
 }
 
-/// Bytes of the encryption of s, and of its keys.
-pub fn query_bytes() -> u64 {
-    let of = |RingSet { primes: [first, second], .. }: &RingSet| {
-        polynomial_bytes(&[*first, *second]) + KEY_ROWS as u64 * polynomial_bytes(&[*first, *second, SPECIAL])
+/// The values of a polynomial modulo each of these primes.
+fn polynomial(primes: &[u64]) -> impl Iterator<Item = Field> + '_ {
+    primes.iter().map(|prime| Field::below(N as u64, *prime))
+}
+
+/// Appends the encryption of s in each ring, and of its keys.
+pub fn and_secret(format: Format) -> Format {
+    let of_ring = |format, RingSet { primes: [first, second], .. }: &RingSet| {
+        let body = polynomial(&[*first, *second]).fold(format, |format: Format, field| format.and(1, field));
+        let row = [*first, *second, SPECIAL];
+        (0..KEY_ROWS).flat_map(|_| polynomial(&row)).fold(body, |format, field| format.and(1, field))
     };
-    SETS.iter().map(of).sum()
+    SETS.iter().fold(format, of_ring)
 }
 
-/// Bytes of an answer for `blocks` blocks: two polynomials each, modulo the first prime.
-pub fn answer_bytes(blocks: u64) -> u64 {
-    (0..RINGS).map(|ring| answer_bytes_of(ring, blocks)).sum()
-}
-
-/// Bytes of one ring's part of an answer; there are [`RINGS`] rings.
-pub fn answer_bytes_of(ring: usize, blocks: u64) -> u64 {
-    let of = |RingSet { primes: [first, _], .. }: &RingSet| 2 * polynomial_bytes(&[*first]);
-    blocks * SETS.get(ring).map_or(0, of)
+/// Appends one ring's products for `blocks` blocks: two polynomials each, modulo the first prime.
+pub fn and_products(format: Format, ring: usize, blocks: u64) -> Format {
+    let field = |set: &RingSet| Field::below(N as u64, set.primes[0]);
+    let field = SETS.get(ring).map(field);
+    field.into_iter().fold(format, |format, field| format.and_ciphers(blocks, [field; 2]))
 }
 
 /// Bytes of an image for `blocks` blocks of `block_rows` rows.
@@ -151,14 +154,13 @@ mod tests {
     fn the_constants_are_those_of_the_rings() {
         let rings = rings().unwrap();
         let [all, top, last] = [0, 1, 2].map(|which| {
-            rings
-                .iter()
-                .map(|ring| body_bytes(ring, [ring.full(), ring.top(), ring.level(1).unwrap()][which]))
-                .sum::<usize>()
+            let level = |ring: &RnsRing<Pow2>| [ring.full(), ring.top(), ring.level(1).unwrap()][which];
+            rings.iter().map(|ring| body_bytes(ring, level(ring))).sum::<usize>() as u64
         });
-        assert_eq!(query_bytes(), (top + KEY_ROWS * all) as u64);
-        assert_eq!(answer_bytes(3), 6 * last as u64);
-        assert!(security(&rings).unwrap().bits >= 128.0);
+        assert_eq!(and_secret(Format::default()).bytes(), top + KEY_ROWS as u64 * all);
+        let products = (0..RINGS).fold(Format::default(), |format, ring| and_products(format, ring, 3));
+        assert_eq!(products.bytes(), 6 * last);
+        assert!(security(rings).unwrap().bits >= 128.0);
         // There is space below the largest modulus that is certified.
         assert!(rings.iter().all(|ring| ring.log2_q(ring.full()) < 105.0));
     }

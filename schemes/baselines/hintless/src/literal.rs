@@ -1,9 +1,18 @@
-//! Parameters as a catalog states them: `l` bytes in a record, `m` records, and R rows in a block of LinPIR.
+//! Parameters as a catalog states them, `l` bytes in a record, `m` records, and R rows in a block of
+//! LinPIR; and choosing them for a table: tall records cost diagonals and ciphertexts of answers, many
+//! records cost words of queries.
 
-use crate::linpir::{self, RINGS};
+use crate::bound;
+use crate::linpir::{self, BLOCK_ROWS, PLAIN, RINGS, rings};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, work};
+use sotto_core::{Costs, Result, Security, TableShape, work};
+use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
+use sotto_silent::MatrixLiteral;
+use sotto_silent::limits::{field, in_range};
+use sotto_silent::lwe::dense::HINTLESS;
+use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
+use sotto_silent::message::{Field, Format};
 
 /// Maximum bytes of a record: the diagonals of as many rows are 56 GB.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
@@ -55,16 +64,6 @@ impl ParamsLiteral {
         self.record_bytes.div_ceil(self.block_rows)
     }
 
-    /// Bytes of a query: a word for each record, and its secret under encryption.
-    pub fn query_bytes(&self) -> u64 {
-        4 * self.records + linpir::query_bytes()
-    }
-
-    /// Bytes of an answer: a word for each byte, and the ciphertexts of all blocks.
-    pub fn answer_bytes(&self) -> u64 {
-        4 * self.record_bytes + linpir::answer_bytes(self.blocks())
-    }
-
     /// Bytes of the matrix in an image: rows padded to 64, columns to 4.
     pub fn matrix_bytes(&self) -> u64 {
         self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
@@ -75,37 +74,151 @@ impl ParamsLiteral {
         linpir::image_bytes(self.blocks(), self.block_rows)
     }
 
-    /// Operations for an answer: the passes read their tables once, and each rotation takes
-    /// transforms.
-    pub(crate) fn server_ops(&self) -> u64 {
-        self.matrix_bytes() * work::READ_BYTE + self.ring_ops().iter().sum::<u64>()
-    }
-
     /// Operations for an answer in each ring.
-    pub(crate) fn ring_ops(&self) -> [u64; RINGS] {
+    pub fn ring_ops(&self) -> [u64; RINGS] {
         let bytes = linpir::ring_bytes(self.blocks(), self.block_rows);
         bytes.map(|bytes| bytes * work::READ_BYTE + self.block_rows / 2 * ROTATION_OPS)
     }
 
-    /// The costs of a lookup.
-    pub(crate) fn costs(&self) -> Costs {
+    /// Bytes of the image.
+    pub fn image_bytes(&self) -> u64 {
+        self.matrix_bytes() + self.linpir_bytes()
+    }
+
+    /// The layout of the matrix.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.record_bytes as usize, self.records as usize)
+    }
+
+    /// Rows of the matrix, and of a block.
+    pub fn rows(&self) -> [usize; 2] {
+        [self.record_bytes as usize, self.block_rows as usize]
+    }
+}
+
+impl MatrixLiteral for ParamsLiteral {
+    fn select(shape: &TableShape) -> Result<Self> {
+        let too_large =
+            "it needs more than 2^20 records of at most 2^20 bytes, or their noise leaves no margin";
+        cheapest(shape, too_large, || {
+            let cuts = cuts(shape, *BLOCK_ROWS.start(), MAX_RECORD_BYTES);
+            let cuts = cuts.filter(|cut| cut.records <= MAX_RECORDS);
+            let blocks =
+                || (0..).map(|i| BLOCK_ROWS.start() << i).take_while(|rows| BLOCK_ROWS.contains(rows));
+            cuts.flat_map(move |cut| blocks().map(move |block_rows| (cut, block_rows))).filter_map(
+                |(cut, block_rows)| {
+                    let MatrixShape { record_bytes, records, .. } = cut;
+                    let set = HINTLESS.name.into();
+                    let literal = ParamsLiteral { set, record_bytes, records, block_rows, seed: PUBLIC_SEED };
+                    let reliable = literal.failure_log2() <= cut.required_failure_log2(shape);
+                    reliable.then(|| (price(shape, &cut, &literal.costs()), literal))
+                },
+            )
+        })
+    }
+
+    fn check(&self) -> Result<Security> {
+        if self.set != HINTLESS.name {
+            return Err(field("set", format!("must be \"{}\"", HINTLESS.name)));
+        }
+        // A server that chose A could choose one with a trapdoor, so the seed is fixed for
+        // everyone.
+        if self.seed != PUBLIC_SEED {
+            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+        }
+        in_range("record_bytes", self.record_bytes, MAX_RECORD_BYTES)?;
+        in_range("records", self.records, MAX_RECORDS)?;
+        if !BLOCK_ROWS.contains(&self.block_rows) || !self.block_rows.is_power_of_two() {
+            return Err(field("block_rows", format!("must be a power of two in {BLOCK_ROWS:?}")));
+        }
+        let [words, secret] = [HINTLESS.security()?, linpir::security(rings()?)?];
+        Ok(if words.bits < secret.bits { words } else { secret })
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
+    /// A word for each record, and its secret under encryption.
+    fn query(&self) -> Format {
+        linpir::and_secret(Format::of(Field::words(self.records, u32::BITS)))
+    }
+
+    /// A word for each byte, and the ciphertexts of all blocks.
+    fn answer(&self) -> Format {
+        let words = Format::of(Field::words(self.record_bytes, u32::BITS));
+        (0..RINGS).fold(words, |format, ring| linpir::and_products(format, ring, self.blocks()))
+    }
+
+    fn failure_log2(&self) -> f64 {
+        let ParamsLiteral { record_bytes, records, block_rows, .. } = *self;
+        rings().map_or(0.0, |rings| bound::record_failure_log2(rings, record_bytes, records, block_rows))
+    }
+
+    /// The passes read their tables once, and each rotation takes transforms.
+    fn costs(&self) -> Costs {
         Costs {
             query_bytes: self.query_bytes(),
             answer_bytes: self.answer_bytes(),
-            server_ops: self.server_ops(),
+            server_ops: self.matrix_bytes() * work::READ_BYTE + self.ring_ops().iter().sum::<u64>(),
             client_ops: self.records * WORD_OPS + SECRET_OPS + self.blocks() * BLOCK_OPS,
-            resident_bytes: self.matrix_bytes() + self.linpir_bytes(),
+            resident_bytes: self.image_bytes(),
             ..Costs::default()
         }
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let (deviation, margin) = HINTLESS.deviation_and_margin(self.records, 32);
+        let products = |rings: &_| bound::products_failure_log2(rings, self.record_bytes, self.block_rows);
+        let products = rings().map_or(0.0, |rings| products(rings.as_slice()));
+        vec![
+            ("l", self.record_bytes.to_string()),
+            ("m", self.records.to_string()),
+            ("n", HINTLESS.n.to_string()),
+            ("N", linpir::N.to_string()),
+            ("plain primes", format!("{PLAIN:?}")),
+            ("rows in a block", self.block_rows.to_string()),
+            ("blocks", self.blocks().to_string()),
+            ("bytes of LinPIR", self.linpir_bytes().to_string()),
+            ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+            ("H s is read wrong", format!("with at most 2^{products:.0}")),
+        ]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Hintless;
+    use sotto_core::Goal;
+    use sotto_silent::MatrixScheme;
+    use sotto_testkit::served::selects;
 
     #[test]
     fn the_seed_is_the_digest_of_a_sentence() {
         assert_eq!(PUBLIC_SEED.0, *blake3::hash(PUBLIC_SENTENCE.as_bytes()).as_bytes());
+    }
+
+    #[test]
+    fn what_is_selected_passes_the_check() {
+        selects::<MatrixScheme<Hintless>>(1 << 30, 1 << 22);
+    }
+
+    #[test]
+    fn the_papers_tables() {
+        // 2^20 x 256 B, 2^30 x 1 B, 2^18 x 32 KiB; the paper's bytes up and down, in thousands.
+        for (rows, row_bytes, paper) in
+            [(1 << 20, 256, 388 + 1540), (1 << 30, 1, 453 + 3080), (1 << 18, 1 << 15, 1502 + 3080)]
+        {
+            for goal in [Goal::ServerTime, Goal::TotalBytes] {
+                let shape = TableShape { goal, ..TableShape::new(rows, row_bytes, 1) };
+                let literal = ParamsLiteral::select(&shape).unwrap();
+                assert!(literal.query_bytes() + literal.answer_bytes() <= paper * 1000, "{literal:?}");
+            }
+        }
     }
 }

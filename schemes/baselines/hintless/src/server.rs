@@ -1,110 +1,201 @@
-//! The server: one pass over the matrix, and for each ring one over digits and one over diagonals,
-//! for a few queries at once.
+//! The server: one pass over the matrix, and for each ring one over digits and one over diagonals, for
+//! a few queries at once.
+//!
+//! A part has some rows of the matrix; the first part also has one ring of LinPIR, and the last one the
+//! other. A ring is not divided, since all of it takes the same rotations of a client's secret. A part
+//! with a ring has fewer rows.
 
 use crate::Hintless;
 use crate::linpir::client::EncryptedSecret;
 use crate::linpir::server::{HintRows, LinPir, LinPirMasks};
-use crate::message::{Answer, Query};
-use crate::params::Params;
-use sotto_core::{Image, Params as _, RecordSource, Result, Section, Sink};
-use sotto_math::matrix::{QueryPlanes, scan_u32};
+use crate::linpir::{RINGS, and_products, ring_bytes, rings};
+use sotto_core::{Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink, work};
+use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use sotto_silent::lwe::dense::HINTLESS;
-use sotto_silent::matrix::{Matrix, write_matrix};
+use sotto_silent::matrix::{ByteChange, Matrix, RowRange, change_panels, write_matrix};
+use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
+use sotto_silent::{MatrixServer, Params};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Queries in one pass. Each has its own rotations, a hundred megabytes of them.
-const BATCH: usize = 4;
 
 /// Byte planes of a query's word.
 const PLANES: usize = 4;
 
 /// An open table, or some of its rows and some of the rings.
 pub struct Server {
-    pub(crate) params: Params,
-    pub(crate) matrix: Matrix,
-    pub(crate) linpir: LinPir,
+    matrix: Matrix,
+    linpir: LinPir,
 }
 
-impl sotto_core::Server<Hintless> for Server {
-    type Session = ();
+/// A query in the form that the passes take.
+pub struct ExpandedQuery {
+    words: QueryPlanes,
+    secret: Vec<EncryptedSecret>,
+}
 
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+/// The contents of a part.
+struct PartContents {
+    /// Panels of the matrix.
+    panels: Range<usize>,
+    /// Rows of these panels.
+    rows: usize,
+    rings: Range<usize>,
+}
+
+impl PartContents {
+    fn of(params: &Params<Hintless>, cut: PartIndex) -> Self {
+        let panels = before(params, cut.part(), cut.parts())..before(params, cut.part() + 1, cut.parts());
+        let row = |panel: usize| (panel * PANEL_ROWS).min(params.record_bytes as usize);
+        let first = if cut.part() == 0 { 0 } else { 1 };
+        let end = if cut.part() + 1 == cut.parts() { RINGS } else { 1 };
+        PartContents { rows: row(panels.end) - row(panels.start), panels, rings: first..end }
+    }
+
+    fn layout(&self, params: &Params<Hintless>) -> PanelLayout {
+        PanelLayout::new(self.rows, params.records as usize)
+    }
+}
+
+/// Panels of the parts before a part: one for each part, and the others such that the parts have
+/// equal work, as far as the undivided rings permit.
+fn before(params: &Params<Hintless>, part: u32, parts: u32) -> usize {
+    let layout = params.layout();
+    let panels = layout.panels() as i128;
+    let (part, parts) = (i128::from(part), i128::from(parts));
+    if part == 0 || part == parts {
+        return if part == 0 { 0 } else { layout.panels() };
+    }
+    let panel = i128::from(layout.panel_bytes() as u64 * work::READ_BYTE);
+    let [first, last] = params.ring_ops().map(i128::from);
+    let share = (first + panels * panel + last) * part / parts;
+    let more = ((share - first).div_euclid(panel) - part).clamp(0, panels - parts);
+    (part + more) as usize
+}
+
+impl MatrixServer<Hintless> for Server {
+    /// Each query has its own rotations, a hundred megabytes of them.
+    const BATCH: usize = 4;
+    type Expanded = ExpandedQuery;
+    type Joiner = ();
+
+    fn sections(params: &Params<Hintless>) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.image_bytes())]
+    }
+
+    /// The paper's Setup: the matrix, the digits of all rotations, and the hint as diagonals.
+    fn write(params: &Params<Hintless>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let writer = LinPirWriter::new(params, out)?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
-        let put = |at, bytes: &[u8]| writer.put(at, bytes);
-        let masks = writer.linpir.prepare(&params.literal().seed, put)?;
-        writer.write(&masks, writer.linpir.together(0..params.blocks()))
+        let masks = writer.linpir.prepare(&params.seed, |at, bytes: &[u8]| writer.put(at, bytes))?;
+        writer.write(&masks, writer.linpir.together(0..params.blocks() as usize))
     }
 
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let linpir = linpir(params)?;
-        let matrix = Matrix::open(params.layout(), linpir.bytes(), Section::Resident, image)?;
-        Ok(Server { params: params.clone(), matrix, linpir })
+    /// The changed bytes, and the rows of the hint of every block that they touch. Queries do not depend
+    /// on the table, so nothing changes for clients.
+    fn revise(params: &Params<Hintless>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        let (writer, block_rows) = (LinPirWriter::new(params, out)?, params.block_rows as usize);
+        let blocks = |entries: &[ByteChange]| {
+            let mut blocks: Vec<usize> =
+                entries.iter().map(|entry| entry.row as usize / block_rows).collect();
+            blocks.dedup();
+            Ok(blocks)
+        };
+        let touched = change_panels(params.layout(), Section::Resident, changes, out, blocks)?;
+        // The digits exist already: they are the same for every table.
+        let masks = writer.linpir.prepare(&params.seed, |_, _| Ok(()))?;
+        writer.write(&masks, writer.linpir.together(touched.into_iter().flatten()))
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let beyond = params.literal().linpir_bytes();
-        Ok(Matrix::open(params.layout(), beyond, Section::Resident, image)?.records())
+    fn records(params: &Params<Hintless>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        Ok(Matrix::open(params.layout(), params.linpir_bytes(), Section::Resident, image)?.records())
     }
 
-    fn admit(&self, (): ()) -> Result<()> {
+    fn max_parts(params: &Params<Hintless>) -> u32 {
+        RowRange::max_parts(&params.layout())
+    }
+
+    fn part_ranges(params: &Params<Hintless>, cut: PartIndex) -> Vec<Range<u64>> {
+        let share = PartContents::of(params, cut);
+        let panel = |panel: usize| (panel * params.layout().panel_bytes()) as u64;
+        let bytes = ring_bytes(params.blocks(), params.block_rows);
+        let ring = |k: usize| params.matrix_bytes() + bytes.iter().take(k).sum::<u64>();
+        let rings = ring(share.rings.start)..ring(share.rings.end);
+        vec![panel(share.panels.start)..panel(share.panels.end), rings]
+    }
+
+    fn partial(params: &Params<Hintless>, cut: PartIndex) -> PartialFormat {
+        let PartContents { rows, rings, .. } = PartContents::of(params, cut);
+        let with = |format, ring| and_products(format, ring, params.blocks());
+        PartialFormat {
+            words: vec![Field::words(rows as u64, u32::BITS)],
+            ciphers: rings.fold(Format::default(), with),
+        }
+    }
+
+    fn open(params: &Params<Hintless>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let share = PartContents::of(params, cut);
+        let layout = share.layout(params);
+        let linpir = LinPir::some(rings()?, share.rings, &params.seed, params.rows())?;
+        let matrix = Matrix::open(layout, linpir.bytes(), Section::Resident, image)?;
+        Ok(Server { matrix, linpir })
+    }
+
+    fn joiner(_: &Params<Hintless>) -> Result<()> {
         Ok(())
     }
 
-    /// Answer: the matrix times the words of a few queries; then the hint times their secrets, under encryption.
-    fn answer_many(&self, queries: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let queries: Vec<Query> = queries.into_iter().map(|(_, query)| query).collect();
-        queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
+    fn expand(&self, _: &Params<Hintless>, (): &(), Query(fields): &Query) -> Result<ExpandedQuery> {
+        let (words, secret) = fields.split_first().ok_or(Misuse::ForeignValue("query"))?;
+        let words = QueryPlanes::from_u64(words, PLANES, self.matrix.layout());
+        Ok(ExpandedQuery { words, secret: EncryptedSecret::all_of(secret) })
     }
-}
 
-impl Server {
-    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
-        let planes = |query: &Query| QueryPlanes::from_u32(&query.words, PLANES, self.matrix.layout());
-        let planes: Vec<QueryPlanes> = queries.iter().map(planes).collect();
+    /// The paper's Answer: the matrix times the words of a few queries; then the hint times their
+    /// secrets, under encryption.
+    fn pass(&self, _: &Params<Hintless>, queries: &[ExpandedQuery]) -> Vec<Partial> {
+        let planes: Vec<&QueryPlanes> = queries.iter().map(|query| &query.words).collect();
         let words = self.matrix.times(&planes, 1, scan_u32);
         let secrets: Vec<&[EncryptedSecret]> = queries.iter().map(|query| query.secret.as_slice()).collect();
         let (_, image) = self.matrix.parts();
         let products = self.linpir.answers(image, &secrets);
-        let answers = words.into_iter().zip(products).map(|(mut words, products)| {
-            words.truncate(self.matrix.layout().rows());
-            Answer { words, products }
-        });
-        answers.collect()
+        let rows = self.matrix.layout().rows();
+        let passed = |(words, products): (Vec<u32>, Vec<Vec<[Vec<u64>; 2]>>)| Partial {
+            words: vec![words.into_iter().take(rows).map(u64::from).collect()],
+            ciphers: products.into_iter().flatten().flatten().collect(),
+        };
+        words.into_iter().zip(products).map(passed).collect()
     }
 }
 
-fn linpir(params: &Params) -> Result<LinPir> {
-    LinPir::new(params.rings(), &params.literal().seed, [params.l(), params.block_rows()])
+fn linpir(params: &Params<Hintless>) -> Result<LinPir> {
+    LinPir::new(rings()?, &params.seed, params.rows())
 }
 
 /// Writes the LinPIR part of an image after its matrix.
-pub(crate) struct LinPirWriter<'a> {
-    params: &'a Params,
-    pub(crate) linpir: LinPir,
+struct LinPirWriter<'a> {
+    params: &'a Params<Hintless>,
+    linpir: LinPir,
     out: &'a dyn Sink,
 }
 
 impl<'a> LinPirWriter<'a> {
-    pub(crate) fn new(params: &'a Params, out: &'a dyn Sink) -> Result<Self> {
-        let linpir = linpir(params)?;
-        out.reserve(Section::Resident, params.literal().matrix_bytes() + linpir.bytes())?;
-        Ok(LinPirWriter { params, linpir, out })
+    fn new(params: &'a Params<Hintless>, out: &'a dyn Sink) -> Result<Self> {
+        Ok(LinPirWriter { params, linpir: linpir(params)?, out })
     }
 
     fn put(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        self.out.write_at(Section::Resident, self.params.literal().matrix_bytes() + at, bytes)
+        self.out.write_at(Section::Resident, self.params.matrix_bytes() + at, bytes)
     }
 
     /// Writes the diagonals and masks of some blocks: their rows of the hint, `H = D A`, and then their slots.
-    pub(crate) fn write(&self, masks: &LinPirMasks, blocks: Vec<Range<usize>>) -> Result<()> {
-        let (params, seed) = (self.params, &self.params.literal().seed);
-        let (layout, height) = (params.layout(), params.block_rows());
+    fn write(&self, masks: &LinPirMasks, blocks: Vec<Range<usize>>) -> Result<()> {
+        let (params, seed) = (self.params, &self.params.seed);
+        let (layout, height) = (params.layout(), params.block_rows as usize);
         let total = blocks.len() as u64;
         self.out.progress("hint", 0, total);
         for (done, blocks) in (1..).zip(blocks) {
-            let rows = blocks.start * height..params.l().min(blocks.end * height);
+            let rows = blocks.start * height..(params.record_bytes as usize).min(blocks.end * height);
             let read = |at, bytes: &mut [u8]| self.out.read_at(Section::Resident, at, bytes);
             let words = HINTLESS.hint(seed, layout, rows, read, |_| ())?;
             let rows = HintRows { words: &words, n: HINTLESS.n, blocks };

@@ -2,9 +2,9 @@
 //! test alone: it draws them a second time from the generator the client was given.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
-use sotto_core::{Artifact, Params as _, Wire};
-use sotto_doublepir::client::Client;
-use sotto_math::bits::{packed_len, unpack_words};
+use sotto_core::{Artifact, Params as _};
+use sotto_doublepir::DoublePir;
+use sotto_silent::Client;
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::{N, Q, Ring, switch};
 use sotto_silent::two_pass::bound::{WordNoise, variances_and_margin};
@@ -12,7 +12,13 @@ use sotto_testkit::rng::seeded;
 
 /// Errors of an answer's words, as fractions of 2^32: the first `rows` of the second matrix, and
 /// the fresh ones.
-fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows: usize) -> [Vec<i32>; 2] {
+fn second_pass(
+    table: &Table,
+    client: &mut Client<DoublePir>,
+    index: u64,
+    label: &str,
+    rows: usize,
+) -> [Vec<i32>; 2] {
     let (_, answer, record) = table.lookup(client, index, label);
     assert_eq!(record, table.row(index), "{label}");
     let literal = table.params.literal();
@@ -20,21 +26,16 @@ fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows
     let columns = literal.cut().columns() as usize;
     let encryption = LweVectorEncryptor::new(Ring::new().unwrap(), columns.div_ceil(N));
     let s1 = encryption.secret(&mut rng);
-    encryption.unit(columns, 0, &s1, &mut rng, |word| word as u32);
+    encryption.unit(columns, 0, &s1, &mut rng, |word| word);
     let s2 = encryption.secret(&mut rng);
 
-    let mut sent = Vec::new();
-    answer.put(&table.params, &mut sent);
-    let (bits, count) = (table.params.answer_bits(), literal.answer_words() as usize);
-    let (words, masks) = sent.split_at(packed_len(bits, count).unwrap());
-    let words = unpack_words(words, bits, count).unwrap();
-    let masks = unpack_words(masks, table.params.mask_bits(), literal.fresh_rows() as usize * N).unwrap();
+    let (bits, [words, masks]) = (u32::from(literal.answer_bits), &answer.0.as_chunks().0[0]);
     let times = |row: &mut dyn Iterator<Item = u64>| -> i128 {
         row.zip(s2.iter()).map(|(word, s)| i128::from(word) * i128::from(*s)).sum()
     };
     // A message is a multiple of 2^24: what is left is the distance to the nearest.
     let left = |word: u64, mask: u32| ((word as u32) << (32 - bits)).wrapping_sub(mask) << 8;
-    let fixed = table.image.artifact(Artifact::Hint).unwrap().chunks_exact(4 * N).take(rows).zip(&words).map(
+    let fixed = table.image.artifact(Artifact::Hint).unwrap().chunks_exact(4 * N).take(rows).zip(words).map(
         |(hint, word)| {
             let mut hint = hint.as_chunks::<4>().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
             let mask = times(&mut hint).rem_euclid(Q.into()) as u64;
@@ -44,7 +45,7 @@ fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows
     let fresh =
         masks.chunks_exact(N).zip(&words[literal.cut().second_rows() as usize..]).map(|(row, word)| {
             let mask = times(&mut row.iter().copied()) as u32;
-            left(*word, mask << (32 - table.params.mask_bits())) as i32 >> 8
+            left(*word, mask << (32 - u32::from(literal.mask_bits))) as i32 >> 8
         });
     [fixed.collect(), fresh.collect()]
 }

@@ -2,6 +2,7 @@
 
 use sotto_doublepir::DoublePir;
 use sotto_doublepir::literal::ParamsLiteral;
+use sotto_silent::MatrixScheme;
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
@@ -27,4 +28,4 @@ pub(crate) fn literal([record_bytes, records, blocks]: [u64; 3], bits: Bits) -> 
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = InProcessServer<DoublePir>;
+pub(crate) type Table = InProcessServer<MatrixScheme<DoublePir>>;

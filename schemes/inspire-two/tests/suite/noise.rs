@@ -2,7 +2,6 @@
 //! from the generator the client was given.
 
 use crate::setup::{Table, bytes, literal};
-use sotto_core::Wire;
 use sotto_inspire_two::literal::GROUP;
 use sotto_inspire_two::literal::ParamsLiteral;
 use sotto_lattice::encrypt::phase;
@@ -70,24 +69,17 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
     let ([first, second], mut errors) = (params.bits(), <[Errors; 3]>::default());
     let mut client = table.client("prepare");
     for i in 0..queries {
-        let (index, label) = (i * 7 % params.records(), format!("noise {i}"));
+        let (index, label) = (i * 7 % params.records, format!("noise {i}"));
         let (_, answer, record) = table.lookup(&mut client, index, &label);
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
-        let mut sent = Vec::new();
-        answer.put(params, &mut sent);
-        let mut rest = sent.as_slice();
-        let mut words = |width: u32, count: usize| {
-            let (words, after) = rest.split_at((width as usize * count).div_ceil(8));
-            rest = after;
-            unpack_words(words, width, count).unwrap()
-        };
+        let mut ciphers = answer.0.as_chunks::<2>().0.iter();
         let mut both = [Vec::new(), Vec::new()];
         for (kind, groups) in params.groups().iter().enumerate() {
             for numbers in groups {
-                let (mask, body) = (words(second.mask, N), words(second.body, *numbers));
+                let [mask, body] = ciphers.next().unwrap();
                 let samples = numbers.next_power_of_two();
-                for phase in phases(&ring, &secret, second, samples, &mask, &body) {
+                for phase in phases(&ring, &secret, second, samples, mask, body) {
                     let number = (phase * 65536.0 / Q as f64).round();
                     errors[1 + kind].add(error(phase, number));
                     let number = number.rem_euclid(65536.0) as u16;
@@ -108,7 +100,7 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
 }
 
 /// Errors that the formulas predict for numbers of this mean square, in place of the largest.
-fn predicted(samples: usize, words: usize, square: f64, bits: MessageBits) -> f64 {
+fn predicted(samples: usize, words: u64, square: f64, bits: MessageBits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
     words as f64 * square * steps::truncated(SIGMA, bits.dropped())
@@ -137,16 +129,15 @@ fn noise_is_what_the_formulas_say() {
         let fresh = params.groups()[1][0].next_power_of_two();
         let layers = [
             (params.numbers().next_power_of_two(), params.columns(), first),
-            (GROUP, params.blocks(), second),
-            (fresh, params.blocks(), second),
+            (GROUP, params.blocks, second),
+            (fresh, params.blocks, second),
         ];
         for (layer, (errors, (samples, words, bits))) in noise(&table, queries).iter().zip(layers).enumerate()
         {
             let predicted = predicted(samples, words, uniform, bits);
             let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
             assert!(apart.abs() < 0.3, "{name}, layer {layer}: {apart} bits");
-            let (variances, margin) =
-                few_variances_and_margin(samples, words as u64, PlainModulus::BYTES, bits);
+            let (variances, margin) = few_variances_and_margin(samples, words, PlainModulus::BYTES, bits);
             let variance: f64 = variances.iter().sum();
             assert!(errors.mean() < variance * 1.2 || bits.body < 30, "{name}, layer {layer}");
             assert!(errors.largest < margin + Q as f64 / 2f64.powi(19), "{name}, layer {layer}");

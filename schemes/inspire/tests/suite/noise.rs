@@ -2,16 +2,17 @@
 //! generator the client was given.
 
 use crate::setup::{Table, bytes, literal};
-use sotto_core::{Params as _, Wire};
+use sotto_core::Params as _;
+use sotto_inspire::Inspire;
 use sotto_inspire::bound::variances_and_margin;
 use sotto_inspire::numbers::{self, NUMBER_BITS, P};
-use sotto_inspire::params::Params;
 use sotto_inspire::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::{pack_words, unpack_words};
+use sotto_silent::Params;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
 use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
@@ -31,15 +32,11 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
         let mut padded = record.clone();
         padded.resize((whole * NUMBER_BITS as usize).div_ceil(8), 0);
         let numbers = unpack_words(&padded, NUMBER_BITS, whole).unwrap();
-        let mut sent = Vec::new();
-        answer.put(&table.params, &mut sent);
-        for (group, numbers) in sent.chunks(sent.len() / table.params.groups()).zip(numbers.chunks(N)) {
-            let (mask, body) = group.split_at(N * widths.mask as usize / 8);
-            let polynomial = |bytes: &[u8], width: u32| {
-                let words = unpack_words(bytes, width, N).unwrap();
+        for ([mask, body], numbers) in answer.0.as_chunks().0.iter().zip(numbers.chunks(N)) {
+            let polynomial = |words: &[u64], width: u32| {
                 // What a word stands for modulo q, to the nearest integer.
                 let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
-                let mut slots: Vec<u64> = words.into_iter().map(lift).collect();
+                let mut slots: Vec<u64> = words.iter().map(|word| lift(*word)).collect();
                 ring.forward(ModulusLevel::Main, &mut slots);
                 slots
             };
@@ -89,9 +86,11 @@ fn noise_is_what_the_formulas_say() {
         // An image does not depend on the bits of messages.
         let encoded = tables.last().filter(|table| table.params.literal().columns() == literal.columns());
         let table = match encoded {
-            Some(table) => {
-                Table::opened(Params::check(literal).unwrap(), table.rows.clone(), table.image.clone())
-            }
+            Some(table) => Table::opened(
+                Params::<Inspire>::check(literal).unwrap(),
+                table.rows.clone(),
+                table.image.clone(),
+            ),
             None => Table::checked(literal, bytes((shape[0] * shape[1]) as usize)),
         };
         let (measured, largest) = noise(&table, [1, shape[1] - 1].into_iter());
@@ -121,7 +120,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
         let all =
             (0..records).flat_map(|i| record.iter().map(move |byte| if i % 2 == 0 { *byte } else { 0 }));
         let table = Table::checked(literal, all.collect());
-        let m = table.params.m() as u64;
+        let m = table.params.columns();
         let (variances, margin) =
             variances_and_margin(m, 2, table.params.bits(), table.params.selector_bits());
         let (measured, largest) = noise(&table, (0..queries).map(|i| 14 * i % records));

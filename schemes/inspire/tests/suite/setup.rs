@@ -2,6 +2,7 @@
 
 use sotto_inspire::Inspire;
 use sotto_inspire::literal::ParamsLiteral;
+use sotto_silent::MatrixScheme;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
@@ -27,4 +28,4 @@ pub(crate) fn literal(
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = InProcessServer<Inspire>;
+pub(crate) type Table = InProcessServer<MatrixScheme<Inspire>>;

@@ -1,14 +1,11 @@
-//! Strangers' queries in one batch, records read back, and changed bytes.
+//! Records read back, and changed bytes.
 
 use crate::setup::{Table, bytes, literal};
-use sotto_core::{
-    Client as _, Error, Image as _, Misuse, OneServer, RecordChange, RecordIndex, Section, Server as _,
-    UpdateImage,
-};
+use sotto_core::{Error, Image as _, Misuse, RecordChange, Section, Server as _, UpdateImage};
 use sotto_inspire::Inspire;
-use sotto_inspire::server::Server;
+use sotto_silent::MatrixScheme;
+use sotto_silent::server::Server;
 use sotto_testkit::memory::MemorySink;
-use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
 /// Two groups, the last column not full.
@@ -17,8 +14,7 @@ fn table() -> Table {
 }
 
 fn read(table: &Table) -> Vec<u8> {
-    let rows = <Server as sotto_core::Server<Inspire>>::records(&table.params, Arc::new(table.image.clone()));
-    let rows = rows.unwrap();
+    let rows = Server::<Inspire>::records(&table.params, Arc::new(table.image.clone())).unwrap();
     let mut all = vec![0; rows.records() as usize * rows.record_bytes()];
     rows.read(0, &mut all).unwrap();
     let mut part = vec![0; 100];
@@ -28,21 +24,9 @@ fn read(table: &Table) -> Vec<u8> {
 }
 
 #[test]
-fn strangers_share_a_pass_and_changes_arrive() {
+fn changes_arrive() {
     let table = table();
     assert_eq!(read(&table), table.rows);
-    let mut client = table.client("prepare");
-    let indices = [0, 12, 5, 8, 11];
-    let asked = indices
-        .map(|index| client.query(RecordIndex(index), &mut seeded(&format!("stranger {index}"))).unwrap());
-    let (queries, pending): (Vec<_>, Vec<_>) =
-        asked.into_iter().map(|(OneServer(query), pending)| (query, pending)).unzip();
-    let answers = table.server.answer_many(queries.into_iter().map(|query| (&(), query)).collect());
-    for ((answer, pending), index) in answers.into_iter().zip(pending).zip(indices) {
-        let record = client.recover(pending, OneServer(answer.unwrap())).unwrap();
-        assert_eq!(record.bytes(), table.row(index), "{index}");
-    }
-
     // Bytes on both sides of a number's edge, twice the same byte, and one in the last column.
     let mut records = table.rows.clone();
     let changes = [(6, 3, vec![1, 2, 3]), (7, 4990, vec![7; 10]), (6, 4, vec![9]), (12, 3841, vec![5, 6])];
@@ -52,7 +36,7 @@ fn strangers_share_a_pass_and_changes_arrive() {
         records[at..at + change.bytes.len()].copy_from_slice(&change.bytes);
     }
     let sink = MemorySink::holding(table.image.clone());
-    Inspire::revise(&table.params, &changes, &sink).unwrap();
+    MatrixScheme::<Inspire>::revise(&table.params, &changes, &sink).unwrap();
     let changed = Table::opened(table.params.clone(), records.clone(), sink.into_image());
     assert_eq!(read(&changed), records);
     // What a change makes is what encoding makes.
@@ -72,7 +56,8 @@ fn changes_that_are_none() {
     let table = Table::checked(literal([100, 5, 2], [48, 49], [42, 46], [30, 20]), bytes(500));
     let revise = |record, offset, bytes| {
         let sink = MemorySink::holding(table.image.clone());
-        let done = Inspire::revise(&table.params, &[RecordChange { record, offset, bytes }], &sink);
+        let done =
+            MatrixScheme::<Inspire>::revise(&table.params, &[RecordChange { record, offset, bytes }], &sink);
         done.map(|()| sink.into_image().section(Section::Resident).unwrap().to_vec())
     };
     let same = revise(4, 10, table.row(4)[10..20].to_vec()).unwrap();

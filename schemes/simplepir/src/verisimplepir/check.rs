@@ -7,8 +7,7 @@
 //! tries of a server that saw the outcomes of all before with at most T times that: until one
 //! passes, the outcomes are known beforehand.
 
-use super::literal::EQUATIONS;
-use super::params::Params;
+use super::literal::{EQUATIONS, ParamsLiteral};
 use sotto_core::{CryptoRng, Result};
 use sotto_math::matrix::dot_rows_many;
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -36,8 +35,8 @@ impl Combinations {
     /// Draws C.
     ///
     /// A word is 64 random bits modulo Q: none of the residues is more likely than 1/Q + 2^-64.
-    pub fn draw(params: &Params, rng: &mut dyn CryptoRng) -> Self {
-        let panels = params.l().div_ceil(PANEL_ROWS);
+    pub fn draw(params: &ParamsLiteral, rng: &mut dyn CryptoRng) -> Self {
+        let panels = (params.record_bytes as usize).div_ceil(PANEL_ROWS);
         let mut words = Zeroizing::new(Vec::with_capacity(panels * PANEL_WORDS));
         let mut wide = Zeroizing::new([0; PANEL_WORDS * 8]);
         for _ in 0..panels {
@@ -61,7 +60,7 @@ impl Combinations {
     }
 
     /// The product C v.
-    pub(crate) fn times(&self, v: &[u32]) -> CheckSums {
+    pub(crate) fn times(&self, v: &[u64]) -> CheckSums {
         let mut sums = [WideSum::default(); EQUATIONS];
         for (panel, v) in self.words.chunks_exact(PANEL_WORDS).zip(v.chunks(PANEL_ROWS)) {
             for (sum, row) in sums.iter_mut().zip(panel.chunks_exact(PANEL_ROWS)) {
@@ -138,7 +137,7 @@ impl Digest {
     }
 
     /// The product Z c.
-    pub(crate) fn times(&self, c: &[u32]) -> CheckSums {
+    pub(crate) fn times(&self, c: &[u64]) -> CheckSums {
         let mut sums = [WideSum::default(); EQUATIONS];
         for (sum, row) in sums.iter_mut().zip(self.words.chunks_exact(self.m)) {
             sum.add(row, c);

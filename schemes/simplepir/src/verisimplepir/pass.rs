@@ -5,7 +5,7 @@
 //! public block and its four sums: some 2 MiB, and 40 bytes for every column.
 
 use super::check::{Combinations, Digest, DigestBuilder};
-use super::params::Params;
+use super::literal::ParamsLiteral;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -41,7 +41,7 @@ pub(crate) struct PassOutput {
 
 impl TablePass {
     /// Allocates the memory of the pass.
-    pub(crate) fn new(params: &Params) -> Result<Self> {
+    pub(crate) fn new(params: &ParamsLiteral) -> Result<Self> {
         let (ring, layout) = (Ring::new()?, params.layout());
         Ok(TablePass {
             layout,
@@ -120,8 +120,7 @@ fn padded_with_zeros(piece: &[u8], rows: usize, columns: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verisimplepir::literal::{EQUATIONS, ParamsLiteral};
-    use sotto_core::Params as _;
+    use crate::verisimplepir::literal::EQUATIONS;
     use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
     use sotto_testkit::rng::seeded;
 
@@ -156,13 +155,12 @@ mod tests {
     fn hint_and_digest_are_the_dense_products_whatever_the_chunks() {
         // One byte; a partial strip; several strips and panels, of which the last are partial.
         for (l, m, dense) in [(1, 1, true), (3, 1030, true), (70, 37, false), (130, 4500, false)] {
-            let literal = ParamsLiteral {
+            let params = ParamsLiteral {
                 set: crate::literal::SET.into(),
                 record_bytes: l as u64,
                 records: m as u64,
                 seed: PUBLIC_SEED,
             };
-            let params = Params::check(literal).unwrap();
             for fill in [|r: usize, c: usize| (r * 31 + c * 7 + r * c) as i8, |_, _| -128, |_, _| 127] {
                 let panels = table(&params.layout(), fill);
                 let c = Combinations::draw(&params, &mut seeded("combinations"));

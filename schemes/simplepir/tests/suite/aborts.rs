@@ -4,11 +4,14 @@
 //! client takes is what equals the publisher's record at the place it asked for.
 
 use crate::noise::noise;
-use crate::setup::{Table, literal, words};
+use crate::setup::{Table, literal, sent, words};
 use sotto_core::{Client as _, OneServer, RecordIndex, Server as _, Wire};
-use sotto_simplepir::client::Client;
-use sotto_simplepir::message::{Answer, Query};
+use sotto_silent::MatrixScheme;
+use sotto_silent::message::{Answer, Query};
+use sotto_simplepir::SimplePir;
 use sotto_testkit::rng::seeded;
+
+type Client = sotto_silent::Client<SimplePir>;
 
 /// Words of answers here have no bits cut off: a host can answer as finely as it likes.
 const BITS: u32 = 26;
@@ -25,9 +28,7 @@ fn table(bytes: u64, records: u64) -> Table {
 /// The words of the honest answer.
 fn honest(table: &Table, query: Query) -> Vec<u32> {
     let answer = table.server.answer(&(), query).unwrap();
-    let mut bytes = Vec::new();
-    answer.put(&table.params, &mut bytes);
-    words(&bytes, BITS)
+    words(&sent::<MatrixScheme<SimplePir>>(&table.params, &answer), BITS)
 }
 
 /// An answer of these words, modulo 2^[`BITS`].
@@ -48,8 +49,8 @@ fn read(client: &mut Client, index: u64, label: &str, host: impl FnOnce(Query) -
 
 /// Whether a client takes a record for the one at `index` of the publisher's table.
 fn takes(truth: &Table, index: u64, record: &[u8]) -> bool {
-    let taken = blake3::hash(record) == blake3::hash(truth.record(index));
-    assert!(!taken || record == truth.record(index), "a wrong record is never taken");
+    let taken = blake3::hash(record) == blake3::hash(truth.row(index));
+    assert!(!taken || record == truth.row(index), "a wrong record is never taken");
     taken
 }
 
@@ -66,10 +67,10 @@ fn bisect(bits: u32, mut is_in: impl FnMut(u32, &dyn Fn(u64) -> bool) -> bool) -
 
 /// The table with every byte of some records altered.
 fn altered(truth: &Table, is_altered: &dyn Fn(u64) -> bool) -> Table {
-    let l = truth.params.l();
+    let l = truth.params.record_bytes as usize;
     let byte = |(at, byte): (usize, &u8)| byte.wrapping_add(u8::from(is_altered((at / l) as u64)));
-    let records = truth.records.iter().enumerate().map(byte).collect();
-    Table::new(literal(l as u64, truth.params.m() as u64, BITS as u8, BITS as u8), records)
+    let records = truth.rows.iter().enumerate().map(byte).collect();
+    Table::new(literal(l as u64, truth.params.records, BITS as u8, BITS as u8), records)
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn a_record_is_checked_whole() {
         let found = bisect(4, |lookup, half| {
             let record = spoilt(lookup, half);
             assert!(!takes(&truth, 3, &record), "the whole of it is refused");
-            record[wanted.clone()] != truth.record(3)[wanted.clone()]
+            record[wanted.clone()] != truth.row(3)[wanted.clone()]
         });
         assert_eq!(found, slot);
     }
@@ -180,11 +181,11 @@ fn a_record_is_checked_whole() {
 fn a_place_is_checked_too() {
     let truth = table(16, 32);
     let mut client = truth.client();
-    let (from, to) = (truth.record(9), truth.record(20));
+    let (from, to) = (truth.row(9), truth.row(20));
     for index in [9, 10, 20] {
         let at = |row: usize| u32::from(to[row].wrapping_sub(from[row])).wrapping_mul(STEP);
         let record = read(&mut client, index, "place", |query| shifted(&truth, query, at));
-        assert_eq!((0..32).any(|other| record == truth.record(other)), index == 9, "{index}");
+        assert_eq!((0..32).any(|other| record == truth.row(other)), index == 9, "{index}");
         assert!(!takes(&truth, index, &record));
     }
 }

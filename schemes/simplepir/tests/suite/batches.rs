@@ -2,7 +2,7 @@
 
 use crate::setup::{Table, literal};
 use sotto_core::{Client as _, OneServer, RecordIndex, Server as _};
-use sotto_simplepir::message::{Answer, Query};
+use sotto_silent::message::{Answer, Query};
 use sotto_testkit::rng::seeded;
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {
@@ -34,6 +34,6 @@ fn threads_and_batches_change_nothing() {
     assert!(table.server.answer_many(Vec::new()).is_empty());
     for ((i, pending), answer) in (0..).zip(pendings).zip(one_by_one) {
         let record = client.recover(pending, OneServer(answer)).unwrap();
-        assert_eq!(record.bytes(), table.record(i * 2 % m));
+        assert_eq!(record.bytes(), table.row(i * 2 % m));
     }
 }

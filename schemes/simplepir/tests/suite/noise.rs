@@ -10,10 +10,10 @@ use sotto_testkit::rng::seeded;
 /// The error of each answer word, without mask and message, as a fraction of 2^32.
 pub(crate) fn noise(table: &Table, index: u64, label: &str) -> Vec<i32> {
     let (_, answer, record) = table.lookup(&mut table.client(), index, label);
-    assert_eq!(record, table.record(index), "{label}");
+    assert_eq!(record, table.row(index), "{label}");
     let mut s = vec![0; N];
     Gaussian::new(SIGMA).fill(&mut seeded(label), &mut s);
-    let bits = table.params.answer_bits();
+    let bits = u32::from(table.params.answer_bits);
     let rows = table.hint().chunks_exact(4 * N);
     rows.zip(words(&answer, bits))
         .zip(record)
@@ -28,7 +28,7 @@ pub(crate) fn noise(table: &Table, index: u64, label: &str) -> Vec<i32> {
 
 fn variance(table: &Table, queries: usize) -> (f64, f64) {
     let all: Vec<f64> = (0..queries)
-        .flat_map(|i| noise(table, i as u64 * 7 % table.params.m() as u64, &format!("noise {i}")))
+        .flat_map(|i| noise(table, i as u64 * 7 % table.params.records, &format!("noise {i}")))
         .map(f64::from)
         .collect();
     let largest = all.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -37,8 +37,8 @@ fn variance(table: &Table, queries: usize) -> (f64, f64) {
 
 /// Variance proxy and margin, scaled to 2^32.
 fn proved(table: &Table) -> (f64, f64) {
-    let (b, t) = (table.params.query_bits(), table.params.answer_bits());
-    let (deviation, margin) = bound::deviation_and_margin(table.params.m() as u64, b as u8, t as u8);
+    let (b, t) = (table.params.query_bits, table.params.answer_bits);
+    let (deviation, margin) = bound::deviation_and_margin(table.params.records, b, t);
     let scale = f64::from(1u32 << (32 - b));
     ((deviation * scale).powi(2), margin * scale)
 }

@@ -3,6 +3,7 @@
 use crate::setup::{HINT, Table, frodo, literal};
 use proptest::prelude::*;
 use sotto_core::{Artifact, Error, Image, PatchArtifact, RecordChange, Section, UpdateImage};
+use sotto_silent::MatrixScheme;
 use sotto_simplepir::SimplePir;
 use sotto_simplepir::delta::{Delta, most_entries};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
@@ -22,15 +23,15 @@ fn dense(l: u64, m: u64) -> Table {
 
 fn revised(old: &Table, changes: &[RecordChange]) -> MemoryImage {
     let sink = MemorySink::holding(old.image.clone());
-    SimplePir::revise(&old.params, changes, &sink).unwrap();
+    MatrixScheme::<SimplePir>::revise(&old.params, changes, &sink).unwrap();
     sink.into_image()
 }
 
 /// Revises, patches, and compares both with an image that is encoded afresh. Gives the delta.
 fn check(old: &Table, changes: &[RecordChange]) -> Vec<u8> {
-    let mut records = old.records.clone();
+    let mut records = old.rows.clone();
     for RecordChange { record, offset, bytes } in changes {
-        let start = *record as usize * old.params.l() + *offset as usize;
+        let start = *record as usize * old.params.record_bytes as usize + *offset as usize;
         records[start..start + bytes.len()].copy_from_slice(bytes);
     }
     let fresh = Table::new(sotto_core::Params::literal(&old.params).clone(), records);
@@ -40,7 +41,7 @@ fn check(old: &Table, changes: &[RecordChange]) -> Vec<u8> {
     }
     let delta = image.section(DELTA).unwrap().to_vec();
     let mut held = old.hint().to_vec();
-    SimplePir::patch(&old.params, Artifact::Hint, &mut held, &delta).unwrap();
+    MatrixScheme::<SimplePir>::patch(&old.params, Artifact::Hint, &mut held, &delta).unwrap();
     assert!(held == fresh.hint(), "patched hint");
     delta
 }
@@ -63,8 +64,8 @@ fn few_and_many(old: &Table) {
     let changes: Vec<_> = (0..=most as u64)
         .map(|i| {
             let at = (2 * i * 3) as usize;
-            let last = if i == 7 { old.records[at + 2] } else { !old.records[at + 2] };
-            change(2 * i, 1, &[old.records[at + 1] ^ 0x81, last])
+            let last = if i == 7 { old.rows[at + 2] } else { !old.rows[at + 2] };
+            change(2 * i, 1, &[old.rows[at + 1] ^ 0x81, last])
         })
         .collect();
     let bytes = check(old, &changes);
@@ -81,7 +82,7 @@ fn extreme_changes_and_none() {
     let delta = Delta::take(&old.params, &bytes).unwrap();
     assert!(delta.entries().any(|entry| entry.change == 255));
     assert!(delta.entries().any(|entry| entry.change == -255));
-    for nothing in [vec![], vec![change(1, 2, old.record(1)[2..9].as_ref())], vec![change(4, 70, &[])]] {
+    for nothing in [vec![], vec![change(1, 2, old.row(1)[2..9].as_ref())], vec![change(4, 70, &[])]] {
         assert_eq!(check(&old, &nothing).len(), 16, "{nothing:?}");
     }
 }
@@ -103,25 +104,14 @@ fn many_changes_of_a_dense_matrix() {
 }
 
 #[test]
-fn changes_outside_the_table_are_misuse() {
-    let old = table(5, 6);
-    for bad in
-        [change(6, 0, &[1]), change(0, 5, &[1]), change(0, 4, &[1, 2]), change(u64::MAX, u64::MAX, &[1])]
-    {
-        let result = SimplePir::revise(&old.params, &[bad], &MemorySink::holding(old.image.clone()));
-        assert!(matches!(result, Err(Error::Misuse(_))), "{result:?}");
-    }
-}
-
-#[test]
 fn damaged_deltas_are_the_peers_fault_and_change_nothing() {
     let old = table(4, 900);
-    let mut changes: Vec<_> = (0..900).map(|i| change(i, 1, &[!old.record(i)[1]])).collect();
-    changes.extend([change(5, 0, &[!old.record(5)[0]]), change(5, 3, &[!old.record(5)[3]])]);
+    let mut changes: Vec<_> = (0..900).map(|i| change(i, 1, &[!old.row(i)[1]])).collect();
+    changes.extend([change(5, 0, &[!old.row(5)[0]]), change(5, 3, &[!old.row(5)[3]])]);
     let good = check(&old, &changes);
     let refused = |bytes: &[u8], what: &str| {
         let mut held = old.hint().to_vec();
-        let result = SimplePir::patch(&old.params, Artifact::Hint, &mut held, bytes);
+        let result = MatrixScheme::<SimplePir>::patch(&old.params, Artifact::Hint, &mut held, bytes);
         assert!(matches!(result, Err(Error::Peer(_))), "{what}: {result:?}");
         assert!(held == old.hint(), "{what}");
     };
@@ -159,15 +149,18 @@ fn damaged_deltas_are_the_peers_fault_and_change_nothing() {
 #[test]
 fn held_bytes_that_are_no_hint_are_refused() {
     let old = table(2, 3);
-    let image = revised(&old, &[change(1, 1, &[!old.record(1)[1]])]);
+    let image = revised(&old, &[change(1, 1, &[!old.row(1)[1]])]);
     let delta = image.section(DELTA).unwrap();
     for bad in [&old.hint()[1..], &[]] {
-        assert!(SimplePir::patch(&old.params, Artifact::Hint, &mut bad.to_vec(), delta).is_err());
+        assert!(
+            MatrixScheme::<SimplePir>::patch(&old.params, Artifact::Hint, &mut bad.to_vec(), delta).is_err()
+        );
     }
     let mut unreduced = old.hint().to_vec();
     unreduced[4096..4100].fill(0xff);
-    assert!(SimplePir::patch(&old.params, Artifact::Hint, &mut unreduced, delta).is_err());
-    let other = SimplePir::patch(&old.params, Artifact::HintDelta, &mut old.hint().to_vec(), delta);
+    assert!(MatrixScheme::<SimplePir>::patch(&old.params, Artifact::Hint, &mut unreduced, delta).is_err());
+    let other =
+        MatrixScheme::<SimplePir>::patch(&old.params, Artifact::HintDelta, &mut old.hint().to_vec(), delta);
     assert!(matches!(other, Err(Error::Misuse(_))));
 }
 

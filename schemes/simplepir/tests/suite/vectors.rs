@@ -2,11 +2,11 @@
 
 use crate::setup::{HINT, Table, frodo, literal, words};
 use serde_json::{Value, json};
-use sotto_core::{Artifact, Image, Params as _, ParamsDigest, RecordChange, Scheme, Section, UpdateImage};
+use sotto_core::{Artifact, Image, Params as _, ParamsDigest, RecordChange, Section, UpdateImage};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
+use sotto_silent::{MatrixScheme, Params};
 use sotto_simplepir::literal::{ParamsLiteral, SET};
-use sotto_simplepir::params::Params;
 use sotto_simplepir::{ENTRY, SimplePir};
 use sotto_testkit::memory::MemorySink;
 
@@ -19,8 +19,10 @@ fn first(bytes: &[u8]) -> String {
 }
 
 /// Record bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
-fn records(params: &Params) -> Vec<u8> {
-    (0..(params.l() * params.m()) as u32).map(|i| (i.wrapping_mul(2654435761) >> 24) as u8).collect()
+fn records(params: &Params<SimplePir>) -> Vec<u8> {
+    (0..(params.record_bytes * params.records) as u32)
+        .map(|i| (i.wrapping_mul(2654435761) >> 24) as u8)
+        .collect()
 }
 
 /// Everything this crate computes for one vector's inputs.
@@ -32,18 +34,18 @@ fn computed(vector: &Value) -> Value {
         set: set.into(),
         ..literal(number("record_bytes"), number("records"), bits("query_bits"), bits("answer_bits"))
     };
-    let params = Params::check(literal.clone()).unwrap();
+    let params = Params::<SimplePir>::check(literal.clone()).unwrap();
     let table = Table::new(literal.clone(), records(&params));
     let label = vector["rng_label"].as_str().unwrap();
     let (query, answer, record) = table.lookup(&mut table.client(), number("index"), label);
-    assert_eq!(record, table.record(number("index")));
+    assert_eq!(record, table.row(number("index")));
     let sink = MemorySink::holding(table.image.clone());
     let change = RecordChange { record: number("index"), offset: 0, bytes: vec![!record[0]] };
-    SimplePir::revise(&params, &[change], &sink).unwrap();
+    MatrixScheme::<SimplePir>::revise(&params, &[change], &sink).unwrap();
     let revised = sink.into_image();
     let part = |bytes: &[u8]| json!({ "bytes": bytes.len(), "first": first(bytes), "blake3": digest(bytes) });
     json!({
-        "params_digest": ParamsDigest::of(SimplePir::ID, &serde_json::to_vec(&literal).unwrap()).to_string(),
+        "params_digest": ParamsDigest::of(ENTRY.id, &serde_json::to_vec(&literal).unwrap()).to_string(),
         "matrix": part(table.image.section(Section::Resident).unwrap()),
         "hint": part(table.image.section(HINT).unwrap()),
         "query": part(&query),
@@ -85,7 +87,7 @@ fn row_of_a(i: usize) -> Vec<i128> {
 #[test]
 fn a_dense_hint_is_the_product_too() {
     let (l, m) = (2, 1030);
-    let table = Table::new(frodo(l, m), records(&Params::check(frodo(l, m)).unwrap()));
+    let table = Table::new(frodo(l, m), records(&Params::<SimplePir>::check(frodo(l, m)).unwrap()));
     let mut h = vec![vec![0u32; FRODO.n]; l as usize];
     for (k, first) in (0..m).step_by(1024).enumerate() {
         for j in 0..FRODO.n {
@@ -93,7 +95,7 @@ fn a_dense_hint_is_the_product_too() {
             for column in first..m.min(first + 1024) {
                 let mut word = [0; 4];
                 stream.fill(&mut word);
-                for (h, byte) in h.iter_mut().zip(table.record(column)) {
+                for (h, byte) in h.iter_mut().zip(table.row(column)) {
                     let product = u32::from_le_bytes(word).wrapping_mul(*byte as i8 as u32);
                     h[j] = h[j].wrapping_add(product);
                 }
@@ -106,12 +108,12 @@ fn a_dense_hint_is_the_product_too() {
 #[test]
 fn the_hint_is_the_dense_product() {
     let (l, m) = (3, 1030);
-    let params = Params::check(literal(l, m, 28, 12)).unwrap();
+    let params = Params::<SimplePir>::check(literal(l, m, 28, 12)).unwrap();
     let table = Table::new(literal(l, m, 28, 12), records(&params));
     let mut h = vec![vec![0i128; N]; l as usize];
     for c in 0..m {
         let a = row_of_a(c as usize);
-        for (h, byte) in h.iter_mut().zip(table.record(c)) {
+        for (h, byte) in h.iter_mut().zip(table.row(c)) {
             h.iter_mut().zip(&a).for_each(|(h, a)| *h += a * i128::from(*byte as i8));
         }
     }

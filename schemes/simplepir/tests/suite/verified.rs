@@ -1,25 +1,24 @@
 //! Answers of `verisimplepir/1`: exact, and refused whenever they are not.
 
+use crate::setup::sent;
 use proptest::prelude::*;
 use sotto_core::{
-    Artifact, Error, Misuse, OneServer, ParamsError, PeerMisbehaved, RecordChange, RecordIndex, Section,
-    UpdateImage, Wire,
+    Artifact, Client as _, Error, OneServer, Params as _, ParamsError, PeerMisbehaved, Prepare as _,
+    RecordChange, RecordIndex, Server as _, UpdateImage, Wire,
 };
-use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
+use sotto_silent::client::{Client, Pending, Prepare};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, Q};
+use sotto_silent::message::{Answer, Query};
+use sotto_silent::server::Server;
+use sotto_silent::{MatrixScheme, Params};
 use sotto_simplepir::literal::SET;
-use sotto_simplepir::verisimplepir::client::{Client, Pending, Prepare};
 use sotto_simplepir::verisimplepir::literal::ParamsLiteral;
-use sotto_simplepir::verisimplepir::message::{Answer, Query};
-use sotto_simplepir::verisimplepir::params::Params;
-use sotto_simplepir::verisimplepir::server::Server;
 use sotto_simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
-use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
+use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
+use sotto_testkit::served::InProcessServer;
 use sotto_testkit::vectors::known_answers;
 use std::sync::Arc;
-
-const ROWS: Section = Section::Public(Artifact::Rows);
 
 fn literal(record_bytes: u64, records: u64) -> ParamsLiteral {
     ParamsLiteral { set: SET.into(), record_bytes, records, seed: PUBLIC_SEED }
@@ -31,44 +30,38 @@ fn mixed(i: u64) -> u64 {
     (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }
 
-struct Table {
-    params: Params,
-    records: Vec<u8>,
-    image: MemoryImage,
-    server: Server,
+type Scheme = MatrixScheme<VeriSimplePir>;
+
+struct Table(InProcessServer<Scheme>);
+
+impl std::ops::Deref for Table {
+    type Target = InProcessServer<Scheme>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Table {
     fn new(l: u64, m: u64, byte: impl Fn(u64) -> u8) -> Self {
-        let params = Params::check(literal(l, m)).unwrap();
-        let records: Vec<u8> = (0..l * m).map(byte).collect();
-        let sink = MemorySink::new();
-        Server::encode(&params, &MemoryRows::new(params.l(), records.clone()), &sink).unwrap();
-        let image = sink.into_image();
-        let server = Server::open(&params, Arc::new(image.clone())).unwrap();
-        Table { params, records, image, server }
+        Table(InProcessServer::checked(literal(l, m), (0..l * m).map(byte).collect()))
     }
 
     fn random(l: u64, m: u64) -> Self {
         Table::new(l, m, |i| mixed(i) as u8)
     }
 
-    fn record(&self, index: u64) -> &[u8] {
-        &self.records[index as usize * self.params.l()..][..self.params.l()]
-    }
-
     /// The server of the same table with one byte changed.
-    fn changed(&self, row: u64, column: u64) -> Server {
+    fn changed(&self, row: u64, column: u64) -> Server<VeriSimplePir> {
         let sink = MemorySink::holding(self.image.clone());
-        let bytes = vec![self.record(column)[row as usize] ^ 0x40];
-        VeriSimplePir::revise(&self.params, &[RecordChange { record: column, offset: row, bytes }], &sink)
-            .unwrap();
+        let bytes = vec![self.row(column)[row as usize] ^ 0x40];
+        Scheme::revise(&self.params, &[RecordChange { record: column, offset: row, bytes }], &sink).unwrap();
         Server::open(&self.params, Arc::new(sink.into_image())).unwrap()
     }
 
-    fn client(&self, chunk: usize) -> Client {
+    fn client(&self, chunk: usize) -> Client<VeriSimplePir> {
         let mut prepare = Prepare::begin(&self.params, &mut seeded("prepare")).unwrap();
-        for piece in self.image.section(ROWS).unwrap().chunks(chunk) {
+        for piece in self.image.artifact(Artifact::Rows).unwrap().chunks(chunk) {
             prepare.absorb(Artifact::Rows, piece).unwrap();
         }
         prepare.finish().unwrap()
@@ -83,14 +76,14 @@ impl Table {
     }
 
     fn words(&self, answer: &Answer) -> Vec<u32> {
-        let mut bytes = Vec::new();
-        answer.put(&self.params, &mut bytes);
+        let bytes = sent::<Scheme>(&self.params, answer);
         bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
     }
 
     fn naive(&self, c: &[u32]) -> Vec<u32> {
-        let mut sums = vec![0i128; self.params.l()];
-        for (column, c) in self.records.chunks(self.params.l()).zip(c) {
+        let l = self.params.record_bytes as usize;
+        let mut sums = vec![0i128; l];
+        for (column, c) in self.rows.chunks(l).zip(c) {
             for (sum, byte) in sums.iter_mut().zip(column) {
                 *sum += i128::from(*byte as i8) * i128::from(*c);
             }
@@ -103,12 +96,12 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn ask(client: &mut Client, index: u64, label: &str) -> (Query, Pending) {
+fn ask(client: &mut Client<VeriSimplePir>, index: u64, label: &str) -> (Query, Pending<VeriSimplePir>) {
     let (OneServer(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
     (query, pending)
 }
 
-fn is_refused(client: &mut Client, pending: Pending, answer: Answer) -> bool {
+fn is_refused(client: &mut Client<VeriSimplePir>, pending: Pending<VeriSimplePir>, answer: Answer) -> bool {
     match client.recover(pending, OneServer(answer)) {
         Ok(_) => false,
         Err(Error::Unreadable) => true,
@@ -134,33 +127,6 @@ fn answers_are_the_exact_product() {
                 assert!(table.words(&answer) == table.naive(&c), "{l} x {m}");
             }
         }
-    }
-}
-
-#[test]
-fn every_record_is_looked_up() {
-    let table = Table::random(70, 37);
-    let mut client = table.client(1000);
-    for index in 0..37 {
-        let (query, pending) = ask(&mut client, index, "every");
-        let answer = table.server.answer(&(), query).unwrap();
-        assert_eq!(client.recover(pending, OneServer(answer)).unwrap().bytes(), table.record(index));
-    }
-}
-
-#[test]
-fn batches_equal_single_answers_on_any_number_of_threads() {
-    let table = Table::random(600, 37);
-    let mut client = table.client(4096);
-    let queries: Vec<Query> = (0..17).map(|i| ask(&mut client, i, "batches").0).collect();
-    let alone: Vec<Answer> =
-        queries.iter().map(|query| table.server.answer(&(), query.clone()).unwrap()).collect();
-    for threads in [1, 3, 16] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let asks = queries.iter().map(|query| (&(), query.clone())).collect();
-        let answers: Vec<Answer> =
-            pool.install(|| table.server.answer_many(asks)).into_iter().map(Result::unwrap).collect();
-        assert!(answers == alone, "{threads} threads");
     }
 }
 
@@ -225,7 +191,7 @@ fn a_table_with_one_byte_changed_is_refused_whatever_was_asked() {
             let right = table.server.answer(&(), query.clone()).unwrap();
             assert!(is_refused(&mut client, pending, other.answer(&(), query).unwrap()), "{column} {index}");
             let (_, pending) = ask(&mut client, index, "changed");
-            assert_eq!(client.recover(pending, OneServer(right)).unwrap().bytes(), table.record(index));
+            assert_eq!(client.recover(pending, OneServer(right)).unwrap().bytes(), table.row(index));
         }
     }
 }
@@ -251,7 +217,7 @@ fn chunks_of_any_size_make_the_same_client() {
         (query, client.recover(pending, OneServer(answer)).unwrap().bytes().to_vec())
     };
     let whole = transcript(usize::MAX);
-    assert_eq!(whole.1, table.record(40));
+    assert_eq!(whole.1, table.row(40));
     for chunk in [1, 255, 257, 5000] {
         assert!(transcript(chunk) == whole, "{chunk}");
     }
@@ -260,7 +226,7 @@ fn chunks_of_any_size_make_the_same_client() {
 #[test]
 fn padding_that_is_not_zero_is_refused() {
     let table = Table::random(66, 5);
-    let good = table.image.section(ROWS).unwrap();
+    let good = table.image.artifact(Artifact::Rows).unwrap();
     let layout = table.params.layout();
     let mut refused = 0;
     for row in 0..layout.padded_rows() {
@@ -295,22 +261,6 @@ fn words_at_the_modulus_are_refused() {
 
 #[test]
 fn hostile_literals() {
-    let good = serde_json::to_string(&literal(100, 200)).unwrap();
-    assert!(
-        good.starts_with(r#"{"set":"n1024-q32-s11","record_bytes":100,"records":200,"seed":"9cde"#),
-        "{good}"
-    );
-    assert_eq!(serde_json::from_str::<ParamsLiteral>(&good).unwrap(), literal(100, 200));
-    for (from, to) in [
-        ("{", r#"{"query_bits":26,"#),
-        (r#""records":200,"#, ""),
-        ("200", "200.0"),
-        ("200", "-200"),
-        ("200", "18446744073709551616"),
-        ("9cde", "9CDE"),
-    ] {
-        assert!(serde_json::from_str::<ParamsLiteral>(&good.replacen(from, to, 1)).is_err(), "{to}");
-    }
     let most = (sotto_simplepir::literal::MAX_RECORD_BYTES, sotto_simplepir::literal::MAX_RECORDS);
     let other_set = ParamsLiteral { set: "n512".into(), ..literal(1, 1) };
     let other_seed = ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..literal(1, 1) };
@@ -324,27 +274,14 @@ fn hostile_literals() {
         (other_set, "set"),
         (other_seed, "seed"),
     ] {
-        let result = Params::check(literal).map(drop);
+        let result = Params::<VeriSimplePir>::check(literal).map(drop);
         let is_it =
             matches!(&result, Err(Error::Params(ParamsError::Field { field, .. })) if *field == refused);
         assert!(is_it, "{refused}: {result:?}");
     }
     assert!(matches!(
-        Params::check(literal(most.0, most.1)),
+        Params::<VeriSimplePir>::check(literal(most.0, most.1)),
         Err(Error::Params(ParamsError::Unreliable { .. }))
-    ));
-}
-
-#[test]
-fn answers_of_another_table_are_foreign() {
-    let table = Table::random(3, 5);
-    let mut client = table.client(usize::MAX);
-    let (_, pending) = ask(&mut client, 0, "foreign");
-    let other = Params::check(literal(4, 5)).unwrap();
-    let answer = Answer::take(&other, &[0; 16]).unwrap();
-    assert!(matches!(
-        client.recover(pending, OneServer(answer)),
-        Err(Error::Misuse(Misuse::ForeignValue(_)))
     ));
 }
 
@@ -366,7 +303,7 @@ proptest! {
         let answer = table.server.answer(&(), query).unwrap();
         let mut words = table.words(&answer);
         let record = client.recover(pending, OneServer(answer)).unwrap();
-        prop_assert_eq!(record.bytes(), table.record(index));
+        prop_assert_eq!(record.bytes(), table.row(index));
         let at = at % words.len();
         words[at] = ((u64::from(words[at]) + u64::from(off)) % u64::from(Q)) as u32;
         let (_, pending) = ask(&mut client, index, "any");

@@ -2,12 +2,10 @@
 //! generator the client was given.
 
 use crate::setup::{Table, bytes, literal};
-use sotto_core::{Params as _, Wire};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::secret::SecretKey;
-use sotto_math::bits::unpack_words;
 use sotto_silent::bound::variances_and_margin;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
 use sotto_silent::plain_modulus::PlainModulus;
@@ -20,19 +18,15 @@ fn noise(table: &Table, queries: u64) -> (f64, f64) {
     let widths = table.params.bits();
     let (mut squares, mut largest, mut count) = (0.0, 0f64, 0.0);
     for i in 0..queries {
-        let (index, label) = (i * 7 % table.params.m() as u64, format!("noise {i}"));
+        let (index, label) = (i * 7 % table.params.records, format!("noise {i}"));
         let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
-        let mut sent = Vec::new();
-        answer.put(&table.params, &mut sent);
-        for (group, numbers) in sent.chunks(sent.len() / table.params.groups()).zip(record.chunks(2 * N)) {
-            let (mask, body) = group.split_at(N * widths.mask as usize / 8);
-            let polynomial = |bytes: &[u8], width: u32| {
-                let words = unpack_words(bytes, width, N).unwrap();
+        for ([mask, body], numbers) in answer.0.as_chunks().0.iter().zip(record.chunks(2 * N)) {
+            let polynomial = |words: &[u64], width: u32| {
                 // What a word stands for modulo q, to the nearest integer.
                 let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
-                let mut slots: Vec<u64> = words.into_iter().map(lift).collect();
+                let mut slots: Vec<u64> = words.iter().map(|word| lift(*word)).collect();
                 ring.forward(ModulusLevel::Main, &mut slots);
                 slots
             };
@@ -72,13 +66,13 @@ fn noise_is_what_the_formulas_say() {
         let records = bytes((literal.record_bytes * literal.records) as usize);
         let table = Table::checked(literal, records);
         let (measured, largest) = noise(&table, 2);
-        let predicted = predicted(table.params.m() as u64, square, table.params.bits());
+        let predicted = predicted(table.params.records, square, table.params.bits());
         let apart = (measured.log2() - predicted.log2()) / 2.0;
         assert!(apart.abs() < 0.3, "{name}: {apart} bits");
         let (variances, margin) =
-            variances_and_margin(table.params.m() as u64, PlainModulus::BYTES, 1, table.params.bits());
+            variances_and_margin(table.params.records, PlainModulus::BYTES, 1, table.params.bits());
         let variance: f64 = variances.iter().sum();
-        assert!(measured < variance * 1.2 || table.params.literal().answer_bits[1] < 30, "{name}");
+        assert!(measured < variance * 1.2 || table.params.answer_bits[1] < 30, "{name}");
         assert!(largest < margin + Q as f64 / 2f64.powi(19), "{name}: {largest} {margin}");
     }
 }

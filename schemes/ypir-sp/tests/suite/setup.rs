@@ -1,5 +1,6 @@
 //! Tables of small literals, for tests that look inside messages.
 
+use sotto_silent::MatrixScheme;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
@@ -24,4 +25,4 @@ pub(crate) fn literal(
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = InProcessServer<YpirSp>;
+pub(crate) type Table = InProcessServer<MatrixScheme<YpirSp>>;

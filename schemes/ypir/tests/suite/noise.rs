@@ -2,12 +2,11 @@
 //! test alone: it draws them a second time from the generator the client was given.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
-use sotto_core::{Params as _, Wire};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::secret::SecretKey;
-use sotto_math::bits::{packed_len, unpack_words};
+use sotto_silent::Client;
 use sotto_silent::bound::few_variances_and_margin;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
 use sotto_silent::lwe::encrypt::LweVectorEncryptor;
@@ -15,10 +14,10 @@ use sotto_silent::lwe::ring::Ring;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
-use sotto_ypir::client::Client;
+use sotto_ypir::Ypir;
 
 /// Errors of an answer's numbers, in units of 1 modulo q: the packed ones, and the fresh ones.
-fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f64>; 2] {
+fn noise(table: &Table, client: &mut Client<Ypir>, index: u64, label: &str) -> [Vec<f64>; 2] {
     let ring = ring().unwrap();
     let (_, answer, record) = table.lookup(client, index, label);
     assert_eq!(record, table.row(index), "{label}");
@@ -26,32 +25,28 @@ fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f6
     let first = LweVectorEncryptor::new(Ring::new().unwrap(), columns.div_ceil(1024));
     let mut rng = seeded(label);
     let s = first.secret(&mut rng);
-    first.unit(columns, 0, &s, &mut rng, |word| word as u32);
+    first.unit(columns, 0, &s, &mut rng, |word| word);
     let secret = SecretKey::sample(&ring, LAW, &mut rng);
 
-    let mut sent = Vec::new();
-    answer.put(&table.params, &mut sent);
-    let (widths, mut rest) = (table.params.bits(), &sent[..]);
-    let mut polynomial = |width: u32, count: usize| {
-        let (bytes, tail) = rest.split_at(packed_len(width, count).unwrap());
-        rest = tail;
+    let widths = table.params.bits();
+    let polynomial = |words: &[u64], width: u32| {
         // What a word stands for modulo q, to the nearest integer.
         let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
-        let mut slots: Vec<u64> = unpack_words(bytes, width, count).unwrap().into_iter().map(lift).collect();
+        let mut slots: Vec<u64> = words.iter().map(|word| lift(*word)).collect();
         slots.resize(N, 0);
         ring.forward(ModulusLevel::Main, &mut slots);
         slots
     };
-    let mut part = |count: usize| {
-        let (mask, body) = (polynomial(widths.mask, N), polynomial(widths.body, count));
+    let part = |[mask, words]: &[Vec<u64>; 2]| {
+        let (mask, body) = (polynomial(mask, widths.mask), polynomial(words, widths.body));
         let phase = phase(&ring, ModulusLevel::Main, &secret, &mask, &body);
         // Numbers are multiples of q / p: what is left is the distance to the nearest.
         let step = Q as f64 / 65536.0;
         let left = |phase: &i128| (*phase as f64 + step / 2.0).rem_euclid(step) - step / 2.0;
-        phase.iter().take(count).map(left).collect::<Vec<f64>>()
+        phase.iter().take(words.len()).map(left).collect::<Vec<f64>>()
     };
-    let packed = (0..table.params.groups()).flat_map(|group| part(table.params.in_use(group))).collect();
-    [packed, (0..table.params.literal().record_bytes).flat_map(|_| part(1)).collect()]
+    let (packed, fresh) = answer.0.as_chunks().0.split_at(table.params.groups() as usize);
+    [packed, fresh].map(|parts| parts.iter().flat_map(part).collect())
 }
 
 /// Errors that the formulas predict for numbers of this mean square, in place of the largest, with

@@ -1,5 +1,6 @@
 //! Tables of small literals, for tests that look inside messages.
 
+use sotto_silent::MatrixScheme;
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 use sotto_ypir::Ypir;
@@ -26,4 +27,4 @@ pub(crate) fn literal([record_bytes, records, blocks]: [u64; 3], bits: Bits) -> 
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = InProcessServer<Ypir>;
+pub(crate) type Table = InProcessServer<MatrixScheme<Ypir>>;

@@ -2,7 +2,7 @@
 //!
 //! No branch, index or allocation depends on a secret.
 
-use super::{CYCLE, N, PLAIN, RINGS, SIGMA, key_masks, rule, secret_mask};
+use super::{CYCLE, KEY_ROWS, N, PLAIN, RINGS, SIGMA, key_masks, rule, secret_mask};
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::bgv::encrypt::{decrypt, encrypt};
 use sotto_lattice::bgv::{Ciphertext, Pow2, RnsRing, RotationKey, SecretKey, SlotRing};
@@ -30,6 +30,23 @@ pub struct EncryptedSecret {
     pub body: Vec<u64>,
     /// Bodies of the key's rows.
     pub key: Vec<Vec<u64>>,
+}
+
+impl EncryptedSecret {
+    /// The fields of a message, each the values modulo one prime: of the body, then of the key.
+    pub fn fields(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
+        std::iter::once(&self.body).chain(&self.key).flat_map(|x| x.chunks(N).map(<[u64]>::to_vec))
+    }
+
+    /// The encryptions in all rings that have these fields.
+    pub fn all_of(fields: &[Vec<u64>]) -> Vec<Self> {
+        let of_ring = |fields: &[Vec<u64>]| {
+            let (body, key) = fields.split_at_checked(KEY_ROWS)?;
+            let key = key.chunks(KEY_ROWS + 1).map(<[Vec<u64>]>::concat).collect();
+            Some(EncryptedSecret { body: body.concat(), key })
+        };
+        fields.chunks(fields.len().div_ceil(RINGS).max(1)).filter_map(of_ring).collect()
+    }
 }
 
 impl LinPir {
@@ -78,18 +95,15 @@ impl LinPir {
         Ok(coefficients)
     }
 
-    /// `H s` modulo 2^32, from the answer's ciphertexts: those of all blocks in each ring, of two
-    /// polynomials modulo its first prime.
+    /// `H s` modulo 2^32, from the answer's ciphertexts: those of all blocks in each ring, one
+    /// ring after the other, of two polynomials modulo its first prime.
     ///
     /// # Errors
     /// None for ciphertexts of this shape.
-    pub fn products(
-        &self,
-        secrets: &[SecretKey],
-        answers: &[Vec<[Vec<u64>; 2]>],
-    ) -> Result<Zeroizing<Vec<u32>>> {
+    pub fn products(&self, secrets: &[SecretKey], answers: &[[Vec<u64>; 2]]) -> Result<Zeroizing<Vec<u32>>> {
         let mut residues = Vec::with_capacity(RINGS);
-        for ((ring, secret), blocks) in self.rings.iter().zip(secrets).zip(answers) {
+        let blocks = self.rows.div_ceil(self.block_rows);
+        for ((ring, secret), blocks) in self.rings.iter().zip(secrets).zip(answers.chunks(blocks)) {
             let level = ring.level(1).ok_or_else(rule)?;
             let mut numbers = Zeroizing::new(Vec::with_capacity(self.rows));
             for [body, mask] in blocks {

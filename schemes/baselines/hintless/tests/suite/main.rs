@@ -10,4 +10,10 @@
 mod noise;
 mod refusals;
 mod setup;
-mod vectors;
+
+/// These bytes are the format, and may never change under the id `hintless/1`.
+#[test]
+fn known_answers() {
+    let file = include_str!("../../vectors/hintless-1.json");
+    sotto_testkit::vectors::known_answers(&sotto_hintless::ENTRY, file);
+}

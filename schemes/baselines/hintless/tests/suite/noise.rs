@@ -2,9 +2,9 @@
 //! where they are made, in `sotto-silent`.
 
 use crate::setup::{Table, bytes, literal};
-use sotto_core::{Image as _, Params as _, Section};
+use sotto_core::{Image as _, Section};
 use sotto_hintless::bound::{answer, sum};
-use sotto_hintless::linpir::{SIGMA, client, server};
+use sotto_hintless::linpir::{SIGMA, client, rings, server};
 use sotto_hintless::literal::PUBLIC_SEED;
 use sotto_lattice::bgv::encrypt::errors;
 use sotto_lattice::bgv::noise::Noise;
@@ -18,16 +18,16 @@ fn noise_is_what_the_formulas_say() {
         let (records, block_rows) = (literal.record_bytes * literal.records, literal.block_rows);
         let table = Table::checked(literal, bytes(records as usize));
         let params = &table.params;
-        let sizes = [params.l(), params.block_rows()];
+        let (sizes, rings) = (params.rows(), rings().unwrap());
         let mut rng = seeded(name);
         let s = HINTLESS.secret(&mut rng);
-        let asking = client::LinPir::new(params.rings(), PUBLIC_SEED, sizes);
+        let asking = client::LinPir::new(rings, PUBLIC_SEED, sizes);
         let (encrypted, secrets) = asking.encrypt(&s, &mut rng).unwrap();
-        let serving = server::LinPir::new(params.rings(), &PUBLIC_SEED, sizes).unwrap();
+        let serving = server::LinPir::new(rings, &PUBLIC_SEED, sizes).unwrap();
         let resident = table.image.section(Section::Resident).unwrap();
-        let (_, image) = resident.split_at(params.literal().matrix_bytes() as usize);
+        let (_, image) = resident.split_at(params.matrix_bytes() as usize);
         let answers = serving.answers(image, &[&encrypted]).remove(0);
-        for ((ring, secret), blocks) in params.rings().iter().zip(&secrets).zip(answers) {
+        for ((ring, secret), blocks) in rings.iter().zip(&secrets).zip(answers) {
             let level = ring.level(1).unwrap();
             let all: Vec<f64> = blocks
                 .iter()

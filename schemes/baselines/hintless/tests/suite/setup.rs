@@ -2,6 +2,7 @@
 
 use sotto_hintless::Hintless;
 use sotto_hintless::literal::{PUBLIC_SEED, ParamsLiteral};
+use sotto_silent::MatrixScheme;
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
@@ -11,4 +12,4 @@ pub(crate) fn literal(record_bytes: u64, records: u64, block_rows: u64) -> Param
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = InProcessServer<Hintless>;
+pub(crate) type Table = InProcessServer<MatrixScheme<Hintless>>;

@@ -1,0 +1,174 @@
+//! The server of every scheme of the family: encode, open, answer, update; and tables in parts.
+
+use crate::message::{Answer, Partial, PartialFormat};
+use crate::method::{
+    MatrixLiteral as _, MatrixScheme, MatrixServer, Method, Params, RegisteredKeys, SessionOf,
+};
+use rayon::prelude::*;
+use sotto_core::server::together;
+use sotto_core::{
+    Image, ImageSection, Misuse, PartIndex, PartScheme, PeerMisbehaved, RecordChange, RecordSource, Result,
+    Section, Sink, UpdateImage,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An open table.
+pub struct Server<M: Method> {
+    params: Params<M>,
+    table: M::Server,
+    joiner: JoinerOf<M>,
+}
+
+/// An open part of a table.
+pub struct Part<M: Method> {
+    params: Params<M>,
+    part: M::Server,
+    format: PartialFormat,
+}
+
+type JoinerOf<M> = <<M as Method>::Server as MatrixServer<M>>::Joiner;
+
+impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
+    type Session = SessionOf<M>;
+
+    fn session_bytes(params: &Params<M>) -> usize {
+        M::Keys::session_bytes(params)
+    }
+
+    fn encode(params: &Params<M>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+        if rows.records() != params.records() || rows.record_bytes() as u64 != params.record_bytes() {
+            return Err(Misuse::Rule("the records must have the shape of the parameters").into());
+        }
+        reserve(params, out)?;
+        M::Server::write(params, rows, out)
+    }
+
+    fn open(params: &Params<M>, image: Arc<dyn Image>) -> Result<Self> {
+        // Clients fetch the other sections, and the server itself does not use them.
+        for (section, bytes) in M::Server::sections(params) {
+            ImageSection::open(image.clone(), section, name(section), bytes)?;
+        }
+        let table = M::Server::open(params, PartIndex::WHOLE, image)?;
+        Ok(Server { table, joiner: M::Server::joiner(params)?, params: params.clone() })
+    }
+
+    fn records(params: &Params<M>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        M::Server::records(params, image)
+    }
+
+    fn admit(&self, keys: M::Keys) -> Result<SessionOf<M>> {
+        keys.admit(&self.params)
+    }
+
+    /// Passes for a few queries at once, and then each answer by itself.
+    fn answer_many(&self, asks: Vec<(&SessionOf<M>, M::Query)>) -> Vec<Result<Answer>> {
+        let partials = partials(&self.params, &self.table, &asks);
+        let answer = |((session, query), partial): (&(&SessionOf<M>, M::Query), Result<Partial>)| {
+            M::Server::finish(&self.params, &self.joiner, (session, query), partial?).map(Answer)
+        };
+        asks.par_iter().zip(partials).map(answer).collect()
+    }
+}
+
+/// The results of a part for all queries, a few in each pass.
+fn partials<M: Method>(
+    params: &Params<M>,
+    part: &M::Server,
+    asks: &[(&SessionOf<M>, M::Query)],
+) -> Vec<Result<Partial>> {
+    let pass = |asks: &[(&SessionOf<M>, M::Query)]| {
+        let expanded = asks.par_iter().map(|(session, query)| part.expand(params, session, query));
+        together(expanded.collect(), |queries: Vec<_>| {
+            part.pass(params, &queries).into_iter().map(Ok).collect()
+        })
+    };
+    asks.chunks(M::Server::BATCH).flat_map(pass).collect()
+}
+
+fn reserve<M: Method>(params: &Params<M>, out: &dyn Sink) -> Result<()> {
+    M::Server::sections(params).into_iter().try_for_each(|(section, bytes)| out.reserve(section, bytes))
+}
+
+fn name(section: Section) -> &'static str {
+    match section {
+        Section::Resident => "matrix",
+        Section::Public(artifact) => artifact.name(),
+    }
+}
+
+impl<M: Method> UpdateImage for MatrixScheme<M> {
+    fn revise(params: &Params<M>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        reserve(params, out)?;
+        changes.iter().try_for_each(|change| within(params, change))?;
+        M::Server::revise(params, changes, out)
+    }
+}
+
+/// Refuses a change outside the table.
+fn within<M: Method>(params: &Params<M>, change: &RecordChange) -> Result<()> {
+    let past = |index, len| Err(Misuse::IndexPastEnd { index, len }.into());
+    let end = change.offset.saturating_add(change.bytes.len() as u64);
+    if change.record >= params.records() {
+        past(change.record, params.records())
+    } else if end > params.record_bytes() {
+        past(end, params.record_bytes())
+    } else {
+        Ok(())
+    }
+}
+
+impl<M: Method> PartScheme for MatrixScheme<M> {
+    type Part = Part<M>;
+    type Joiner = JoinerOf<M>;
+
+    const SECTION: Section = M::Server::SECTION;
+
+    fn max_parts(params: &Params<M>) -> u32 {
+        M::Server::max_parts(params)
+    }
+
+    fn part_ranges(params: &Params<M>, cut: PartIndex) -> Vec<Range<u64>> {
+        M::Server::part_ranges(params, cut)
+    }
+
+    fn open_part(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Part<M>> {
+        let (part, format) = (M::Server::open(params, cut, image)?, M::Server::partial(params, cut));
+        Ok(Part { part, format, params: params.clone() })
+    }
+
+    fn partial_bytes(params: &Params<M>, cut: PartIndex) -> usize {
+        M::Server::partial(params, cut).bytes() as usize
+    }
+
+    fn admit(params: &Params<M>, keys: M::Keys) -> Result<SessionOf<M>> {
+        keys.admit(params)
+    }
+
+    fn answer_part(part: &Part<M>, asks: Vec<(&SessionOf<M>, M::Query)>) -> Vec<Result<Vec<u8>>> {
+        let put = |partial: Partial| {
+            let mut out = Vec::with_capacity(part.format.bytes() as usize);
+            part.format.put(&partial, &mut out);
+            out
+        };
+        partials(&part.params, &part.part, &asks).into_iter().map(|partial| partial.map(put)).collect()
+    }
+
+    fn prepare_join(params: &Params<M>) -> Result<JoinerOf<M>> {
+        M::Server::joiner(params)
+    }
+
+    fn join(
+        (params, joiner): (&Params<M>, &JoinerOf<M>),
+        (session, query): (&SessionOf<M>, M::Query),
+        partials: &[Vec<u8>],
+    ) -> Result<Answer> {
+        let mut joined = Partial::default();
+        let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
+        for (cut, partial) in PartIndex::all(parts).zip(partials) {
+            let part = M::Server::partial(params, cut).join(partial, &mut joined);
+            part.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
+        }
+        M::Server::finish(params, joiner, (session, &query), joined).map(Answer)
+    }
+}
