@@ -7,8 +7,7 @@
 //! | [`evidence`] | signed contradictions of a publisher, which convince third parties |
 //! | `checkpoints` | the last checkpoint of each publisher's log, and the entries read so far |
 //! | [`known_tables`] | per table: the newest epoch seen, and the keys that led to it |
-//! | [`lock`] | file locks between processes |
-//! | [`shared_file`] | a small file that several processes change |
+//! | [`lock`] | file locks between processes, and a small file that several processes change |
 //! | [`error`] | errors of the disk |
 //!
 //! ```text
@@ -35,7 +34,6 @@ pub mod evidence;
 pub mod keyring;
 pub mod known_tables;
 pub mod lock;
-pub mod shared_file;
 
 pub use crate::error::cache::{self as error, CacheError};
 pub use artifact_slot::CachedArtifact;
@@ -43,7 +41,7 @@ pub use evidence::EquivocationProof;
 pub use keyring::Keyring;
 pub(crate) use known_tables::CacheEntry;
 pub use known_tables::KnownTable;
-pub use shared_file::SharedFile;
+pub use lock::SharedFile;
 
 use crate::ClientError;
 use crate::files;

@@ -1,16 +1,16 @@
-//! The client without I/O: it says what to send, and reads the responses.
+//! The client above its transports: the opening of a table over a caller's I/O, and lookups as values.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `config` | which table to open, and which publisher to trust |
-//! | `action` | the next step of a setup or of a delta chain |
-//! | [`setup`] | from a table's name to a session, step by step |
+//! | [`setup`] | from a table's name to a session |
+//! | [`setup_io`] | what a setup needs of its caller: requests carried, and perhaps stored bytes |
 //! | `epoch_agreement` | one catalog for all servers of a table |
 //! | `verified_table` | a table whose catalog was verified |
 //! | [`trust`] | which catalogs are accepted: pins, first use, rollbacks |
 //! | [`witness`] | whether a catalog is in its publisher's log, and who has witnessed that log |
-//! | `artifact_download` | the artifacts that a scheme needs: cached, patched or fetched |
-//! | `chunks` | an artifact, chunk by chunk, each verified |
+//! | [`artifacts`] | the artifacts that a scheme needs, each chunk verified |
+//! | `download` | their download: cached, patched or fetched |
 //! | `row_proof` | whether rows are those that the publisher has signed |
 //! | [`delta_chain`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`query_request`] | one request for rows, and the secret that reads its answers |
@@ -24,14 +24,16 @@
 //! | `registered_keys` | registered keys in a few bytes, for another process |
 //!
 //! A session uses no sockets, files, clocks or threads, and randomness is passed in, so it runs in
-//! a browser or in a test as it does behind [`crate::table`]. [`Session`] has an example.
+//! a browser or in a test as it does behind [`crate::table`]. A setup calls its caller's
+//! [`SetupIo`], which blocks; a lookup is a value, and any transport can carry it, at any time:
+//! [`Session::query`] returns the requests, and [`Session::recover`] reads the responses.
+//! [`Session`] has an example.
 
-mod action;
-mod artifact_download;
+pub mod artifacts;
 mod bucket_query;
-mod chunks;
 mod config;
 pub mod delta_chain;
+mod download;
 #[cfg(feature = "cache")]
 pub(crate) mod durable_query;
 mod epoch_agreement;
@@ -45,13 +47,14 @@ mod registered_keys;
 mod row_proof;
 pub mod row_stream;
 pub mod setup;
+pub mod setup_io;
 pub mod trust;
 mod verified_table;
 pub mod witness;
 
-pub use action::{Action, FetchRange, LoadCached};
 #[cfg(feature = "http")]
-pub(crate) use chunks::ROWS_FETCH_BYTES;
+pub(crate) use artifacts::ROWS_FETCH_BYTES;
+pub use artifacts::{FetchRange, LoadCached, RowsDownload};
 pub use config::SetupConfig;
 pub use delta_chain::{DeltaChain, DeltaStep, StateVersion};
 pub use evaluation::EvaluationRequest;
@@ -62,8 +65,9 @@ pub use query_request::{QueryRequest, Session};
 pub use registered_keys::RegisteredKeys;
 pub use row_stream::StreamRequest;
 pub use setup::{SavedPreparation, SessionSetup};
+pub use setup_io::{ByteSource, RequestIo, RequestPurpose, SetupIo};
 #[cfg(feature = "cache")]
-pub(crate) use trust::{Judge, VerifiedCatalog};
+pub(crate) use trust::{Freshness, Judge, VerifiedCatalog};
 pub use trust::{KnownSigner, RetiredKey, Trust};
 pub use witness::{LogMemory, WitnessError, Witnesses};
 

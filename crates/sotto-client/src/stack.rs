@@ -23,8 +23,8 @@ use fetch::{FetchedStack, StackSource};
 
 use crate::parallel::{pause, run_all};
 use crate::session::{KnownSigner, Trust, VerifiedCatalog};
+use crate::table::driver::now;
 use crate::table::endpoints::Endpoints;
-use crate::table::freshness::now;
 use crate::table::{Builder, Table};
 use crate::transport::Transport;
 use crate::{ClientError, Result};

@@ -9,13 +9,10 @@
 //! | `lookup` | lookups in as many requests as they need, also when the epoch changes |
 //! | `keys` | registered keys, from one opening to the next |
 //! | `state_guard` | what is on disk before a request is sent, for clients whose hints are used up |
-//! | `catch_up` | advances the state of a client when the table moves on |
 //! | `preparation` | the next client, prepared before it is needed |
 //! | [`event`] | what happens to the client and its state, and how long it waits for others |
-//! | `driver` | carries out a [`SessionSetup`], with a cache and a transport |
-//! | `artifacts` | artifacts from the cache, patched or downloaded |
+//! | `driver` | the caller of a [`SessionSetup`], with a cache and transports; states that follow deltas |
 //! | `rows` | all rows of a table, streamed to a client that is prepared from them |
-//! | `freshness` | logs seen before, and catalogs that have expired |
 //! | `stream` | a row of many megabytes, written while it arrives |
 //! | [`stats`] | bytes and time, as seen by the client |
 //!
@@ -24,13 +21,10 @@
 //! It does not learn which rows. With a scheme of two servers this holds as long as they do not
 //! combine what they see: they must be run by independent parties, which no code here can check.
 
-mod artifacts;
 pub mod builder;
-mod catch_up;
-mod driver;
+pub(crate) mod driver;
 pub(crate) mod endpoints;
 pub mod event;
-pub(crate) mod freshness;
 mod keys;
 pub(crate) mod lookup;
 pub mod options;
@@ -46,17 +40,18 @@ pub use event::{TableEvent, WaitReason};
 pub use options::{Callbacks, OpenOptions};
 pub use stats::{EvaluationStats, LookupStats, Progress, ServerStats, Stage, Stats, StreamStats, Traffic};
 
-use crate::Result;
-use crate::cache::Cache;
+use crate::cache::{Cache, CachedArtifact};
 use crate::lookup::{Lookup, LookupResult};
 use crate::session::{Session, SessionSetup, SetupConfig, Trust};
 use crate::transport::Transport;
+use crate::{ClientError, Result};
+use driver::now;
 use endpoints::Endpoints;
 use event::{Notifier, WaitPolicy};
 use keys::KeyManager;
 use preparation::{Preparation, PreparationPolicy};
 use servers::Servers;
-use sotto_catalog::{Catalog, CatalogError, TableKind};
+use sotto_catalog::{Catalog, CatalogError, Hex32, TableKind};
 use sotto_core::{Budget, Error, Misuse, ParamsReport};
 use sotto_prg::ReseedingRng;
 use std::fmt;
@@ -92,6 +87,8 @@ pub(crate) struct Driver {
     servers: Servers,
     state_guard: state_guard::StateGuard,
     cache: Option<Cache>,
+    /// Cache file of the artifact that is being downloaded, and its digest.
+    slot: Option<(Hex32, CachedArtifact)>,
     keys: KeyManager,
     wait_policy: WaitPolicy,
     progress: Notifier<Progress>,
@@ -266,9 +263,7 @@ impl Table {
     /// As for [`Builder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
         let mut setup = SessionSetup::after_session(self.config.clone(), &self.session);
-        while setup.catalog().is_none() {
-            self.driver.step(&mut setup)?;
-        }
+        self.driver.fetch_catalog(&mut setup)?;
         if setup.catalog() == Some(self.session.catalog()) && !self.session.is_discarded() {
             self.good_until = self.catalog_deadline();
             return Ok(false);
@@ -276,6 +271,31 @@ impl Table {
         self.driver.renew(setup, &mut self.session)?;
         self.remember_table();
         Ok(true)
+    }
+
+    /// Fetches the catalog again if it has expired, or if its cosignatures have become too old.
+    /// This depends on the time alone.
+    ///
+    /// # Errors
+    /// As for [`Table::refresh`].
+    pub(super) fn recheck_catalog(&mut self) -> Result<()> {
+        if self.good_until.is_none_or(|until| until > now()) {
+            return Ok(());
+        }
+        match self.refresh() {
+            Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
+                self.refresh().map(drop)
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+
+    /// The time until which the open catalog is good; `None` for no limit.
+    pub(super) fn catalog_deadline(&self) -> Option<u64> {
+        let catalog = self.session.catalog();
+        let good = || catalog.digest().map_or(0, |digest| self.config.logs.good_until(&digest));
+        let witnessed = self.config.witnesses.is_some().then(good);
+        [catalog.expires, witnessed].into_iter().flatten().min()
     }
 
     /// The catalog of the table.

@@ -7,8 +7,9 @@
 use super::VectorError;
 use rand_core::SeedableRng;
 use sotto_catalog::Hex32;
-use sotto_client::session::{Action, SessionSetup, SetupConfig};
-use sotto_client::transport::{Request, Response};
+use sotto_client::Session;
+use sotto_client::session::{RequestIo, SetupConfig};
+use sotto_client::transport::{Request, Response, TransportError};
 use sotto_core::CryptoRng;
 use sotto_prg::ChaCha20Rng;
 
@@ -29,20 +30,19 @@ pub fn lookup(
     rng: &mut dyn CryptoRng,
     send: &mut dyn FnMut(u8, &Request) -> Result<Response, VectorError>,
 ) -> Result<(String, Vec<u8>), VectorError> {
-    let mut opening = SessionSetup::new(config);
-    loop {
-        let response = match opening.next() {
-            Action::Catalog { server, request } | Action::Keys { server, request } => send(server, &request)?,
-            Action::Fetch(fetch) => send(0, &fetch.request)?,
-            Action::Recall(_) => {
-                opening.cached_artifact(None)?;
-                continue;
-            }
-            Action::Ready => break,
-        };
-        opening.feed(&response, rng)?;
-    }
-    let mut session = opening.finish()?;
+    let mut failed = None;
+    let mut io = RequestIo::new(rng, |server, request| {
+        send(server, request).map_err(|error| {
+            let why = error.to_string();
+            failed = Some(error);
+            TransportError::Lost(why).into()
+        })
+    });
+    let opened = Session::establish(config, &mut io);
+    let mut session = match (opened, failed) {
+        (Err(_), Some(failed)) => return Err(failed),
+        (opened, _) => opened?,
+    };
     while let Some(hint_request) = session.hint_request()? {
         let response = send(hint_request.server(), hint_request.request())?;
         session.apply_hint_response(&hint_request, &response)?;

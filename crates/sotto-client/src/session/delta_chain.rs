@@ -5,17 +5,16 @@
 //! from; so the chain leads from exactly the rows that the state was made from to exactly those of
 //! its last epoch.
 
-use super::action::Action;
-use super::artifact_download::fetch;
-use super::chunks::ChunkAssembler;
 use super::config::SetupConfig;
+use super::download::fetch_delta;
+use super::setup_io::{RequestPurpose, SetupIo};
 use super::verified_table::VerifiedTable;
 use super::{Session, accepted};
-use crate::transport::{Request, Response};
+use crate::transport::Request;
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::{ArtifactEntry, Hex32, PublicKey};
-use sotto_core::{Artifact, Epoch, Error, Misuse, ParamsDigest, PeerMisbehaved};
+use sotto_core::{Artifact, Epoch, Error, Misuse, ParamsDigest};
 use sotto_wire::routes;
 use std::collections::VecDeque;
 
@@ -41,18 +40,14 @@ pub struct DeltaStep {
     pub(super) table: VerifiedTable,
 }
 
-/// A delta chain that is being fetched.
+/// A delta chain whose catalogs have been fetched.
 pub struct DeltaChain {
-    config: SetupConfig,
     from: StateVersion,
-    to: VerifiedTable,
-    /// Epochs of the chain: those whose catalogs have arrived, then all up to the last, without
-    /// those already taken.
+    to: Epoch,
+    /// Epochs of the chain that are left, and the delta that leads to each.
     epochs: VecDeque<(VerifiedTable, ArtifactEntry)>,
     /// Bytes of all deltas.
     bytes: u64,
-    /// The current delta, once all catalogs have arrived.
-    delta: Option<(ChunkAssembler, Vec<u8>)>,
 }
 
 impl VerifiedTable {
@@ -76,94 +71,57 @@ impl VerifiedTable {
 const MAX_EPOCHS: usize = 4096;
 
 impl DeltaChain {
-    pub(super) fn new(mut config: SetupConfig, from: StateVersion, to: VerifiedTable) -> Result<Self> {
-        config.pin = Some(from.key);
-        config.remembered = None;
-        let mut chain = DeltaChain { config, from, to, epochs: VecDeque::new(), bytes: 0, delta: None };
-        if chain.to.pin(0).digest != from.params || chain.to.key != from.key {
-            return Err(chain.none("the parameters or the publisher changed"));
-        }
-        chain.arrive()?;
-        Ok(chain)
-    }
-
-    /// The next step, with the first server: fetch a catalog, or a part of a delta.
-    /// [`Action::Ready`] if a [`DeltaStep`] is complete, or none is left.
-    pub fn next(&self) -> Action {
-        match &self.delta {
-            Some((assembler, _)) => match assembler.next_range() {
-                Some(range) => Action::Fetch(fetch(assembler.entry(), range)),
-                None => Action::Ready,
-            },
-            None if self.has_all_catalogs() => Action::Ready,
-            None => {
-                let path = routes::table(self.config.table.as_str(), Some(self.last().epoch_after()));
-                Action::Catalog { server: 0, request: Request::get(path, MAX_SIGNED_BYTES as u64) }
-            }
-        }
-    }
-
-    /// Takes the response to the request of [`DeltaChain::next`].
+    /// Fetches the catalogs of all epochs in between, from the first server.
     ///
     /// # Errors
-    /// [`ClientError::NoDeltaChain`] if a catalog or a delta is no longer served, or the chain is
-    /// no shorter than the rows; another [`ClientError`] for invalid bytes.
-    pub fn feed(&mut self, response: &Response) -> Result<()> {
-        let asked = Some(self.from.epoch);
-        let body = match accepted(response, asked) {
-            Err(ClientError::EpochChanged { .. }) => {
-                return Err(self.none("the server no longer has all deltas"));
+    /// [`ClientError::NoDeltaChain`] if a catalog is no longer served, or the chain is no shorter
+    /// than the rows; another [`ClientError`] for invalid bytes.
+    pub(super) fn fetch(
+        mut config: SetupConfig,
+        from: StateVersion,
+        to: VerifiedTable,
+        io: &mut dyn SetupIo,
+    ) -> Result<Self> {
+        config.pin = Some(from.key);
+        config.remembered = None;
+        let mut chain = DeltaChain { from, to: to.catalog.epoch, epochs: VecDeque::new(), bytes: 0 };
+        if to.pin(0).digest != from.params || to.key != from.key {
+            return Err(chain.none("the parameters or the publisher changed"));
+        }
+        while chain.last().epoch < chain.to {
+            let wanted = chain.last().epoch_after();
+            if wanted == chain.to {
+                chain.append(to.clone())?;
+                continue;
             }
-            outcome => outcome?,
-        };
-        let Some((assembler, delta)) = &mut self.delta else {
-            let table = VerifiedTable::new(body, &self.config, None, None)?;
-            let wanted = self.last().epoch_after();
+            let path = routes::table(config.table.as_str(), Some(wanted));
+            let request = Request::get(path, MAX_SIGNED_BYTES as u64);
+            let response = io.call(0, RequestPurpose::Catalog, &request)?;
+            let body = accepted(&response, Some(from.epoch)).map_err(|error| chain.ended(error))?;
+            let table = VerifiedTable::new(body, &config, None, None)?;
             if table.catalog.epoch != wanted {
                 return Err(ClientError::Rollback { seen: wanted, offered: table.catalog.epoch });
             }
-            self.append(table)?;
-            return self.arrive();
-        };
-        let what = assembler.entry().artifact.name();
-        let want = assembler.next_range().map_or(0, |range| range.end - range.start);
-        if body.len() as u64 != want {
-            let got = body.len() as u64;
-            return Err(Error::from(PeerMisbehaved::Length { what, got, want }).into());
+            chain.append(table)?;
         }
-        let taken = assembler.take(body, &mut |chunk| {
-            delta.extend_from_slice(chunk);
-            Ok(())
-        })?;
-        if taken as u64 != want {
-            return Err(Error::from(PeerMisbehaved::Digest(what)).into());
-        }
-        Ok(())
+        Ok(chain)
     }
 
-    /// The next step, once its delta is complete.
+    /// Fetches the next step; `None` after the last one.
     ///
     /// # Errors
-    /// [`Error::Peer`] for a catalog that contradicts itself.
-    pub fn take(&mut self) -> Result<Option<DeltaStep>> {
-        if self.delta.as_ref().is_none_or(|(assembler, _)| assembler.next_range().is_some()) {
-            return Ok(None);
-        }
-        let (Some((assembler, delta)), Some((table, _))) = (self.delta.take(), self.epochs.pop_front())
-        else {
-            return Ok(None);
-        };
-        assembler.finish()?;
-        self.start();
-        let version = table.state_version().ok_or(Error::from(Misuse::Rule(
-            "an epoch of the delta chain has no \
-             state version",
-        )))?;
-        self.from = version;
-        Ok(Some(DeltaStep { version, delta, table }))
+    /// [`ClientError::NoDeltaChain`] if a delta is no longer served; [`Error::Peer`] for invalid
+    /// bytes. The step can be fetched again.
+    pub fn next_step(&mut self, io: &mut dyn SetupIo) -> Result<Option<DeltaStep>> {
+        let Some((_, entry)) = self.epochs.front() else { return Ok(None) };
+        let delta = fetch_delta(entry.clone(), self.from.epoch, io)?.map_err(|error| self.ended(error))?;
+        let Some((table, _)) = self.epochs.pop_front() else { return Ok(None) };
+        let rule = Misuse::Rule("an epoch of the delta chain has no state version");
+        self.from = table.state_version().ok_or(Error::from(rule))?;
+        Ok(Some(DeltaStep { version: self.from, delta, table }))
     }
 
-    /// Bytes of all deltas, once all catalogs have arrived.
+    /// Bytes of all deltas.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -173,24 +131,12 @@ impl DeltaChain {
         self.epochs.back().and_then(|(table, _)| table.state_version()).unwrap_or(self.from)
     }
 
-    /// Whether the catalogs reach from one end of the chain to the other.
-    fn has_all_catalogs(&self) -> bool {
-        self.last().epoch >= self.to.catalog.epoch
-    }
-
-    /// Appends the last epoch once it is the next one, and starts on the deltas.
-    fn arrive(&mut self) -> Result<()> {
-        if self.last().epoch_after() == self.to.catalog.epoch {
-            self.append(self.to.clone())?;
+    /// The error for a catalog or a delta that did not arrive.
+    fn ended(&self, error: ClientError) -> ClientError {
+        match error {
+            ClientError::EpochChanged { .. } => self.none("the server no longer has all deltas"),
+            error => error,
         }
-        if self.last().epoch == self.to.catalog.epoch {
-            self.start();
-        }
-        Ok(())
-    }
-
-    fn start(&mut self) {
-        self.delta = self.epochs.front().map(|(_, entry)| (ChunkAssembler::new(entry.clone()), Vec::new()));
     }
 
     /// Appends an epoch, if a delta leads to it from the epoch before.
@@ -221,7 +167,7 @@ impl DeltaChain {
     }
 
     fn none(&self, why: &'static str) -> ClientError {
-        ClientError::NoDeltaChain { from: self.from.epoch, to: self.to.catalog.epoch, why }
+        ClientError::NoDeltaChain { from: self.from.epoch, to: self.to, why }
     }
 }
 

@@ -15,6 +15,7 @@ use super::config::SetupConfig;
 use super::delta_chain::{DeltaChain, StateVersion};
 use super::logged_request::{JournalEntry, LoggedRequest};
 use super::query_request::{QueryTargets, Session};
+use super::setup_io::SetupIo;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;
@@ -65,10 +66,11 @@ impl Session {
         config: &SetupConfig,
         epoch: Epoch,
         rows: Hex32,
+        io: &mut dyn SetupIo,
     ) -> Result<DeltaChain> {
         let (params, key) = (self.table.pin(0).digest, self.public_key());
         let version = StateVersion { epoch, params, rows, key };
-        DeltaChain::new(config.clone(), version, self.table.clone())
+        DeltaChain::fetch(config.clone(), version, self.table.clone(), io)
     }
 
     /// Makes queries for rows, and returns what has to be on disk before they may be sent.

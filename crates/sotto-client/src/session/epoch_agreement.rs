@@ -7,6 +7,7 @@
 //! has reached.
 
 use super::config::SetupConfig;
+use super::setup_io::{RequestPurpose, SetupIo};
 use super::trust::{Judge, VerifiedCatalog};
 use super::verified_table::VerifiedTable;
 use super::{accepted, is_over};
@@ -74,100 +75,94 @@ impl VerifiedTable {
     }
 }
 
-/// The catalogs that servers have shown so far, in the order of the servers.
-#[derive(Default)]
-pub(super) struct EpochAgreement {
-    offers: Vec<OfferedTable>,
-    /// Requested epoch; `None` for the newest.
-    at: Option<Epoch>,
-}
-
-struct OfferedTable {
-    table: VerifiedTable,
-}
-
-impl OfferedTable {
+impl VerifiedTable {
     /// The epoch from which on an earlier key of the table is no longer valid, if it was replaced
     /// by the current one.
     fn replaced(&self, before: PublicKey) -> Option<Epoch> {
-        let VerifiedTable { signed, catalog, key, .. } = &self.table;
-        let all = SignedCatalog::parse(signed).ok()?.successions;
-        let path = path(&all, &catalog.table, before, *key).ok()??;
+        let all = SignedCatalog::parse(&self.signed).ok()?.successions;
+        let path = path(&all, &self.catalog.table, before, self.key).ok()??;
         path.first().map(|succession| succession.from_epoch)
     }
-
-    fn epoch(&self) -> Epoch {
-        self.table.catalog.epoch
-    }
 }
 
-/// A catalog to fetch.
-struct CatalogRequest {
-    server: u8,
-    /// Epoch of the catalog; `None` for the newest.
-    epoch: Option<Epoch>,
-}
-
-impl EpochAgreement {
-    /// Agrees on this epoch and no other.
-    pub(super) fn at(epoch: Epoch) -> Self {
-        EpochAgreement { at: Some(epoch), ..EpochAgreement::default() }
+/// Fetches the catalog of every server, and returns the verified table once all show the same: that
+/// of epoch `at`, or the newest that each of them has.
+///
+/// # Errors
+/// As [`VerifiedTable::new`]; [`ClientError::NoCommonEpoch`], [`ClientError::CatalogsDiffer`].
+pub(super) fn agree(config: &SetupConfig, at: Option<Epoch>, io: &mut dyn SetupIo) -> Result<VerifiedTable> {
+    let ask = CatalogRequest { config, at };
+    let first = ask.send(0, at, None, io)?;
+    let mut others = Vec::new();
+    for server in 1..config.servers {
+        others.push((server, ask.send(server, at, Some(&first), io)?));
     }
-
-    /// The catalog to fetch next; `None` once every server has shown a catalog of one epoch.
-    fn next_request(&self, config: &SetupConfig) -> Option<CatalogRequest> {
-        let asked = u8::try_from(self.offers.len()).unwrap_or(u8::MAX);
-        if asked < config.servers || asked == 0 {
-            return Some(CatalogRequest { server: asked, epoch: self.at });
+    let epochs = others.iter().map(|(_, table)| table.catalog.epoch);
+    let common = epochs.fold(first.catalog.epoch, Epoch::min);
+    // A server that is far ahead still shows the catalog to clients that apply rows deltas, but does
+    // not answer queries for its epoch.
+    let answers = |server, newest: Epoch| match at.is_none() && newest.0 - common.0 >= ANSWERED {
+        true => Err(ClientError::NoCommonEpoch { server, epoch: common }),
+        false => Ok(()),
+    };
+    let mut agreed = first;
+    if agreed.catalog.epoch != common {
+        answers(0, agreed.catalog.epoch)?;
+        agreed = ask.send(0, Some(common), None, io)?;
+    }
+    for (server, table) in &mut others {
+        if table.catalog.epoch != common {
+            answers(*server, table.catalog.epoch)?;
+            *table = ask.send(*server, Some(common), Some(&agreed), io)?;
         }
-        let common = self.offers.iter().map(OfferedTable::epoch).min();
-        let ahead = (0..).zip(&self.offers).find(|(_, offer)| Some(offer.epoch()) != common);
-        ahead.map(|(server, _)| CatalogRequest { server, epoch: common })
     }
+    match others.iter().find(|(_, other)| other.signed != agreed.signed) {
+        Some((server, _)) => Err(ClientError::CatalogsDiffer { server: *server, epoch: common }),
+        None => Ok(agreed),
+    }
+}
 
-    /// The next request, and the server it is for.
-    pub(super) fn next(&self, config: &SetupConfig) -> Option<(u8, Request)> {
-        let CatalogRequest { server, epoch } = self.next_request(config)?;
+/// Requests for the catalog of a table.
+struct CatalogRequest<'a> {
+    config: &'a SetupConfig,
+    /// Epoch to agree on; `None` for the newest.
+    at: Option<Epoch>,
+}
+
+impl CatalogRequest<'_> {
+    /// Fetches the catalog of one server: of an epoch, or its newest. `first` is the first server's,
+    /// for every further one.
+    fn send(
+        &self,
+        server: u8,
+        epoch: Option<Epoch>,
+        first: Option<&VerifiedTable>,
+        io: &mut dyn SetupIo,
+    ) -> Result<VerifiedTable> {
+        let config = self.config;
         let path = routes::table(config.table.as_str(), epoch);
-        Some((server, Request::get(path, MAX_SIGNED_BYTES as u64)))
-    }
-
-    /// Takes the response to [`EpochAgreement::next`]. Returns the verified table once all servers
-    /// agree.
-    ///
-    /// # Errors
-    /// As [`VerifiedTable::new`]; [`ClientError::NoCommonEpoch`], [`ClientError::CatalogsDiffer`].
-    pub(super) fn feed(
-        &mut self,
-        response: &Response,
-        config: &SetupConfig,
-    ) -> Result<Option<VerifiedTable>> {
-        let Some(CatalogRequest { server, epoch }) = self.next_request(config) else { return Ok(None) };
-        let offer = self.read(server, epoch, response, config);
-        let offer = offer.map_err(|error| error.of_server(server, config.servers))?;
-        match self.offers.get_mut(usize::from(server)) {
-            Some(earlier) => *earlier = offer,
-            None => self.offers.push(offer),
+        let request = Request::get(path, MAX_SIGNED_BYTES as u64);
+        let read = |response: &Response| {
+            let read = self.read(server, epoch, first, response);
+            read.map_err(|error| error.of_server(server, config.servers))
+        };
+        let response = io.call(server, RequestPurpose::Catalog, &request)?;
+        match read(&response) {
+            Err(error) if is_damage(&error, &response) => {}
+            outcome => return outcome.map_err(|e| io.with_evidence(e, &config.table, &response.body)),
         }
-        if let Some(CatalogRequest { server, epoch: Some(common) }) = self.next_request(config) {
-            let newest = self.offers.get(usize::from(server)).map_or(common, OfferedTable::epoch);
-            // Such a server still shows the catalog to clients that apply rows deltas, but does not
-            // answer queries for its epoch.
-            if self.at.is_none() && newest.0 - common.0 >= ANSWERED {
-                self.offers.clear();
-                return Err(ClientError::NoCommonEpoch { server, epoch: common });
+        // The signer did not sign these bytes. The catalog is the same for everyone, so a second
+        // request reveals nothing.
+        let again = io.call(server, RequestPurpose::Catalog, &request)?;
+        match read(&again) {
+            Ok(table) => {
+                io.repaired("the table's catalog");
+                Ok(table)
             }
-        }
-        if self.next_request(config).is_some() {
-            return Ok(None);
-        }
-        // The catalogs are used up, whatever the result: a repeated step begins with the first
-        // server.
-        let mut offers = std::mem::take(&mut self.offers).into_iter();
-        let Some(first) = offers.next() else { return Ok(None) };
-        match (1..).zip(offers).find(|(_, other)| other.table.signed != first.table.signed) {
-            Some((server, _)) => Err(ClientError::CatalogsDiffer { server, epoch: first.epoch() }),
-            None => Ok(Some(first.table)),
+            Err(error) if is_damage(&error, &again) && again.body != response.body => {
+                Err(ClientError::CatalogDamaged { why: error.to_string() })
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -175,9 +170,9 @@ impl EpochAgreement {
         &self,
         server: u8,
         epoch: Option<Epoch>,
+        first: Option<&VerifiedTable>,
         response: &Response,
-        config: &SetupConfig,
-    ) -> Result<OfferedTable> {
+    ) -> Result<VerifiedTable> {
         let not_common = |epoch| ClientError::NoCommonEpoch { server, epoch };
         if let Some(epoch) = epoch.filter(|_| !response.is_success()) {
             let problem = Problem::read(response.status, &response.body);
@@ -191,25 +186,30 @@ impl EpochAgreement {
         }
         let signed = accepted(response, None)?;
         // Every further server has to show the same key as the first.
-        let key = self.offers.first().map(|first| first.table.key);
-        let table = VerifiedTable::new(signed, config, key.filter(|_| server > 0), self.at);
+        let table = VerifiedTable::new(signed, self.config, first.map(|first| first.key), self.at);
         // A server that has not reached the epoch in which the key changed.
-        let first = self.offers.first().filter(|_| server > 0);
         if let (Err(ClientError::Catalog(CatalogError::WrongKey { found, .. })), Some(first)) =
             (&table, first)
             && let Some(until_epoch) = first.replaced(*found)
         {
-            let (key, by) = (*found, first.table.key);
+            let (key, by) = (*found, first.key);
             let epoch = SignedCatalog::parse(signed)?.verify(None)?.epoch;
             return Err(match epoch < until_epoch {
-                true => ClientError::NoCommonEpoch { server, epoch: first.epoch() },
+                true => ClientError::NoCommonEpoch { server, epoch: first.catalog.epoch },
                 false => ClientError::RetiredKey { key, by, until_epoch, epoch },
             });
         }
         let table = table?;
         match epoch {
             Some(epoch) if epoch != table.catalog.epoch => Err(not_common(epoch)),
-            _ => Ok(OfferedTable { table }),
+            _ => Ok(table),
         }
     }
+}
+
+/// Whether a catalog was refused that nobody has signed as it is: then it may arrive undamaged
+/// another time.
+fn is_damage(error: &ClientError, response: &Response) -> bool {
+    let signed = || SignedCatalog::parse(&response.body).and_then(|signed| signed.verify(None));
+    matches!(error.root(), ClientError::Catalog(_)) && signed().is_err()
 }

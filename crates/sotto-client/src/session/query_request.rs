@@ -18,27 +18,17 @@ use zeroize::Zeroizing;
 /// An open table that can be queried.
 ///
 /// ```
-/// use sotto_client::SessionSetup;
-/// use sotto_client::session::Action;
+/// use sotto_client::Session;
+/// use sotto_client::session::RequestIo;
 /// use sotto_client::transport::Transport as _;
 /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/common.rs")); }
 /// # let server = common::server_of("simplepir/1", 3000, 8);
 /// # let (config, mut transport) = (server.config(), server.transport());
 ///
-/// // The caller carries out the steps of the setup; here, with a server in the same process.
+/// // The caller carries the requests of the setup; here, to a server in the same process.
 /// let rng = &mut sotto_prg::system_rng()?;
-/// let mut setup = SessionSetup::new(config);
-/// loop {
-///     match setup.next() {
-///         Action::Catalog { request, .. } | Action::Keys { request, .. } => {
-///             setup.feed(&transport.call(&request)?, rng)?
-///         }
-///         Action::Recall(_) => setup.cached_artifact(None)?,
-///         Action::Fetch(fetch) => setup.feed(&transport.call(&fetch.request)?, rng)?,
-///         Action::Ready => break,
-///     }
-/// }
-/// let mut session = setup.finish()?;
+/// let mut io = RequestIo::new(rng, |_, request| Ok(transport.call(request)?));
+/// let mut session = Session::establish(config, &mut io)?;
 ///
 /// // One request for two rows, and the rows that its answer holds.
 /// let query = session.query(&[12, 1234], rng)?;

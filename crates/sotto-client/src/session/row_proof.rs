@@ -1,11 +1,12 @@
 //! Verification of rows: the hash tree that proves them, and the error for rows that it does not
 //! prove.
 
-use super::artifact_download::{ArtifactConsumer, ArtifactDownload};
+use super::artifacts::{ArtifactConsumer, ArtifactDownload};
 use super::query_request::Session;
 use super::verified_table::VerifiedTable;
 use crate::{ClientError, Result};
 use sotto_catalog::rows_root;
+use sotto_core::erased::PatchFn;
 use sotto_core::{Artifact, ArtifactNeed, PeerMisbehaved, Record};
 use std::sync::Arc;
 
@@ -16,8 +17,6 @@ pub(super) struct TreeDownload {
 }
 
 impl ArtifactConsumer for TreeDownload {
-    const PATCHED: (Artifact, Artifact) = (Artifact::Tree, Artifact::TreeDelta);
-
     fn needs(&self) -> Vec<ArtifactNeed> {
         vec![self.need]
     }
@@ -30,19 +29,17 @@ impl ArtifactConsumer for TreeDownload {
 
 impl VerifiedTable {
     /// The download of the tree; `None` if rows are not verified by one.
-    pub(super) fn nodes(&self) -> Result<Option<ArtifactDownload<TreeDownload>>> {
+    pub(super) fn nodes(&self) -> Result<Option<(TreeDownload, ArtifactDownload)>> {
         let (root, rows) = (&self.catalog.rows_root, self.catalog.rows);
         if !root.needs_tree(rows) {
             return Ok(None);
         }
         let need = ArtifactNeed { artifact: Artifact::Tree, bytes: root.tree_bytes(rows) };
         let nodes = TreeDownload { need, bytes: Vec::new() };
-        ArtifactDownload::of(
-            self,
-            nodes,
-            Some((|_, _, cached, delta| rows_root::patch(cached, delta), Vec::new())),
-        )
-        .map(Some)
+        let patch: PatchFn = |_, _, cached, delta| rows_root::patch(cached, delta);
+        let patch = Some((Artifact::Tree, patch, Vec::new()));
+        let download = ArtifactDownload::new(self, &nodes, Artifact::TreeDelta, patch)?;
+        Ok(Some((nodes, download)))
     }
 
     /// Stores the tree, if its root is the rows' root in the catalog.

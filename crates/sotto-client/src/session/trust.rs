@@ -9,12 +9,16 @@
 //! is no longer valid, even if a caller pins it, and no key brings back an epoch below the mark.
 //! Only `TableBuilder::forget` removes the mark.
 
+use super::witness::{LogMemory, Witnesses, check_log};
+use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::signed::SignedDocument;
 use sotto_catalog::succession::Statement;
 use sotto_catalog::{CatalogError, Document, Hex32, PublicKey, SignerChange, TableName};
 use sotto_core::Epoch;
+use sotto_tlog::LogEntry;
+use sotto_tlog::catalogs::EntryKind;
 
 /// Why the key of the catalog is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,6 +183,48 @@ impl Judge<'_> {
         let mut next = known.clone();
         next.advance(&known_signer(document, key, &path)?)?;
         Ok(next)
+    }
+}
+
+/// What else a verified catalog or stack has to meet: the snapshot, the time, the publisher's log.
+pub(crate) struct Freshness<'a> {
+    pub(crate) kind: EntryKind,
+    pub(crate) snapshot: Option<Hex32>,
+    pub(crate) witnesses: Option<&'a Witnesses>,
+    pub(crate) logs: &'a LogMemory,
+    /// The current time in seconds since 1970; without it nothing has expired.
+    pub(crate) now: Option<u64>,
+}
+
+impl Freshness<'_> {
+    /// Refuses a document of another snapshot, one that has expired, one whose previous key is no
+    /// longer accepted, and one that fails the check of its publisher's log, for which `send` carries
+    /// requests to the first server.
+    pub(crate) fn check<D: Document>(
+        &self,
+        document: &D,
+        expires: Option<u64>,
+        (key, change): (PublicKey, Option<SignerChange>),
+        send: &mut dyn FnMut(&Request) -> Result<Response>,
+    ) -> Result<()> {
+        let (name, epoch) = (document.name(), document.epoch());
+        if let Some(wanted) = self.snapshot {
+            let found = document.digest()?;
+            if found != wanted {
+                return Err(ClientError::other_snapshot(name, epoch, found, wanted));
+            }
+        }
+        if let (Some(expires), Some(now)) = (expires, self.now)
+            && expires <= now
+        {
+            return Err(ClientError::Expired { epoch, ago: now - expires });
+        }
+        if let (Some(change), Some(now)) = (change, self.now) {
+            change.check_time(now)?;
+        }
+        let Some(witnesses) = self.witnesses else { return Ok(()) };
+        let entry = LogEntry::new(self.kind, name.clone(), epoch, document.digest()?, key);
+        check_log(entry, witnesses, self.logs, self.now, send)
     }
 }
 

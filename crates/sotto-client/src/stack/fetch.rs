@@ -2,18 +2,16 @@
 //! and what is known of it in the cache.
 
 use super::Stack;
+use crate::Result;
 use crate::cache::{Cache, CacheEntry};
-use crate::session::witness::LogCheck;
-use crate::session::{Judge, KnownSigner, LogMemory, VerifiedCatalog, accepted};
+use crate::session::{Freshness, Judge, KnownSigner, LogMemory, VerifiedCatalog, accepted};
+use crate::table::driver::now;
 use crate::table::endpoints::Endpoints;
-use crate::table::freshness::now;
 use crate::table::{Builder, OpenOptions, Table, TableEvent};
 use crate::transport::{Request, Response};
-use crate::{ClientError, Result};
 use sotto_catalog::stack::{Shard, StackFile};
 use sotto_catalog::{PublicKey, SignedStack, Stack as Document, TableName};
 use sotto_core::{Error, Misuse, PeerMisbehaved};
-use sotto_tlog::LogEntry;
 use sotto_tlog::catalogs::EntryKind;
 use sotto_wire::routes;
 
@@ -103,37 +101,28 @@ impl StackSource {
         let (pin, snapshot) = (self.options.pin.as_ref(), self.options.snapshot.as_ref());
         let judge = Judge { name: &self.name, pin, snapshot, known, requested_epoch: None };
         let judged = judge.verify(&SignedStack::parse(signed)?)?;
-        let (document, now) = (&judged.document, now());
-        let digest = document.digest()?;
-        if let Some(wanted) = self.options.snapshot.filter(|wanted| *wanted != digest) {
-            return Err(ClientError::other_snapshot(&self.name, document.epoch, digest, wanted));
+        let (logs, witnesses) = (self.logs.clone(), self.options.required_witnesses());
+        let cache = self.cache.clone().filter(|_| witnesses.is_some());
+        if let Some(cache) = &cache {
+            cache.load_logs(&logs)?;
         }
+        let freshness = Freshness {
+            kind: EntryKind::Stack,
+            snapshot: self.options.snapshot,
+            witnesses: witnesses.as_ref(),
+            logs: &logs,
+            now: Some(now()),
+        };
+        let (document, signer) = (&judged.document, (judged.key, judged.change));
+        freshness.check(document, document.expires, signer, &mut |request| self.response(request))?;
         if let Some(change) = judged.change {
-            change.check_time(now)?;
             self.notify(TableEvent::SignerChanged(change));
         }
-        if let Some(expires) = document.expires.filter(|expires| *expires <= now) {
-            return Err(ClientError::Expired { epoch: document.epoch, ago: now - expires });
+        if let Some(cache) = &cache {
+            cache.store_logs(&logs)?;
         }
-        let Some(witnesses) = self.options.required_witnesses() else {
-            let expires = document.expires;
-            return Ok((judged, expires));
-        };
-        let entry =
-            LogEntry::new(EntryKind::Stack, document.stack.clone(), document.epoch, digest, judged.key);
-        if let Some(cache) = &self.cache {
-            cache.load_logs(&self.logs)?;
-        }
-        if let Some(mut check) = LogCheck::new(entry, &witnesses, &self.logs, Some(now))? {
-            while !{
-                let response = self.response(&check.next())?;
-                check.feed(&response)?
-            } {}
-        }
-        if let Some(cache) = &self.cache {
-            cache.store_logs(&self.logs)?;
-        }
-        let good_until = [document.expires, Some(self.logs.good_until(&digest))].into_iter().flatten().min();
+        let witnessed = witnesses.map(|_| document.digest().map(|digest| logs.good_until(&digest)));
+        let good_until = [document.expires, witnessed.transpose()?].into_iter().flatten().min();
         Ok((judged, good_until))
     }
 

@@ -4,9 +4,9 @@ use super::endpoints::Endpoints;
 use super::event::Notifier;
 use super::keys::KeyManager;
 use super::options::{Callbacks, OpenOptions};
-use super::preparation::PreparationPolicy;
 #[cfg(test)]
-use super::preparation::pacing::Clock;
+use super::preparation::Clock;
+use super::preparation::PreparationPolicy;
 #[cfg(test)]
 use super::state_guard::StatePathsFactory;
 use super::state_guard::{self, StateGuard};
@@ -272,6 +272,7 @@ impl Builder<Table> {
             servers,
             state_guard: StateGuard { paths_factory, state: None, config: None, check, events },
             cache,
+            slot: None,
             keys: KeyManager::new(ring, limits),
             wait_policy,
             progress,

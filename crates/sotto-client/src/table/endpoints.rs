@@ -14,6 +14,7 @@ use crate::transport::http::{HttpSettings, HttpTransport};
 #[cfg(feature = "http")]
 use crate::transport::retry::{RetryPolicy, RetryTransport};
 use crate::transport::{Transport, TransportError};
+#[cfg(feature = "http")]
 use std::sync::{Arc, Mutex};
 #[cfg(feature = "http")]
 use std::time::Duration;

@@ -68,6 +68,11 @@ impl KeyManager {
         Ok(self.active.as_mut().map_or(Ok(true), |active| active.reserve(queries))?)
     }
 
+    /// Lets another process register keys, since this one could not.
+    pub(super) fn let_others_register(&mut self) {
+        self.registration_lock = None;
+    }
+
     /// Counts queries that are made.
     pub(super) fn count(&mut self, queries: u64) {
         if let Some(active) = &mut self.active {
@@ -88,27 +93,18 @@ impl Driver {
         Ok(())
     }
 
-    /// Registers a setup's keys with the next server, or uses those that another process has
-    /// registered meanwhile.
-    pub(super) fn register_first(&mut self, setup: &mut SessionSetup) -> Result<()> {
-        if self.wait_for_keys(setup)? {
-            return Ok(());
-        }
-        let registered = self.step(setup);
-        if registered.is_err() {
-            self.keys.registration_lock = None;
-        }
-        registered
-    }
-
-    /// Waits until this process may register keys. Returns whether there are keys by then, and a
-    /// setup continues with them.
-    fn wait_for_keys(&mut self, setup: &mut SessionSetup) -> Result<bool> {
-        let slot = self.keyring_slot(&setup.config().table);
+    /// Waits until this process may register keys. Returns whether there are keys by then, and
+    /// `reuse` says that they fit.
+    pub(super) fn wait_for_keys(
+        &mut self,
+        table: &TableName,
+        reuse: &mut dyn FnMut(&RegisteredKeys) -> Result<bool>,
+    ) -> Result<bool> {
+        let slot = self.keyring_slot(table);
         let (Some(ring), None) = (&self.keys.ring, &self.keys.registration_lock) else { return Ok(false) };
         let lock = self.wait_policy.wait_for(WaitReason::Keys, |limit| ring.lock(&slot, limit))?;
         if let Some((active, registered)) = self.keys.load(&slot)?
-            && setup.reuse(&registered)?
+            && reuse(&registered)?
         {
             self.keys.adopted = Some(active);
             return Ok(true);

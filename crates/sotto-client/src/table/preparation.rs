@@ -1,10 +1,5 @@
 //! Preparation of the next client in the background, before it is needed.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `job` | the work of the thread |
-//! | `pacing` | how fast rows may arrive, and how the thread yields to lookups |
-//!
 //! ```text
 //! table                                     thread, with transports of its own
 //!   hints are low                  -------->  catalog; rows, part by part; checkpoints at intervals
@@ -17,25 +12,27 @@
 //! The current client makes queries until the transaction, and the next one from there on. No
 //! request involves both.
 
-pub(crate) mod job;
-pub(crate) mod pacing;
-
+use super::driver::now;
+use super::event::Notifier;
+use super::rows::{CheckpointTimer, stream};
 use super::servers::{self, MakeTransports, Servers};
-use super::{Table, TableEvent};
-use crate::Result;
+use super::{Progress, Stage, Table, TableEvent, Traffic};
 use crate::parallel::THREADS;
-use crate::session::SessionSetup;
+use crate::session::{RequestPurpose, RowsDownload, Session, SessionSetup, SetupConfig, SetupIo};
 use crate::state::durable_state::DurableState;
-use crate::state::preparation_file::NextClientFiles;
-use crate::transport::{Transport, TransportError};
-use job::{PreparationJob, PreparationOutcome, PreparationStart, PreparedClient};
-use pacing::{Clock, PreparationSignal, RateLimitedTransport, RateLimiter, at_low_priority};
-use sotto_core::{Artifact, Budget, Error, Misuse};
+use crate::state::metadata::{RowsVersion, Snapshot};
+use crate::state::preparation_file::{NextClientFiles, PreparationOnDisk};
+use crate::transport::{Request, Response, Transport, TransportError};
+use crate::{ClientError, Result};
+use sotto_catalog::Hex32;
+use sotto_core::cooperative::with_yield_hook;
+use sotto_core::{Artifact, Budget, CryptoRng, Epoch, Error, Misuse, StateEntry};
 use sotto_prg::ReseedingRng;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+use web_time::Instant;
 
 /// When and how a table prepares its next client.
 pub(crate) struct PreparationPolicy {
@@ -61,7 +58,7 @@ pub(crate) struct Preparation {
 impl Drop for Preparation {
     /// The thread ends by itself, as soon as its network call returns.
     fn drop(&mut self) {
-        self.signal.stop();
+        self.signal.change(|state| state.stop = true);
     }
 }
 
@@ -88,7 +85,7 @@ impl Table {
     /// the current one's place.
     pub fn pause(&mut self, max_wait: Duration) -> Result<bool> {
         let Some(preparation) = self.take_preparation() else { return Ok(true) };
-        preparation.signal.stop();
+        preparation.signal.change(|state| state.stop = true);
         match preparation.outcome.recv_timeout(max_wait) {
             Ok(PreparationOutcome::Ready(prepared)) => {
                 self.adopt(preparation, *prepared)?;
@@ -144,10 +141,7 @@ impl Table {
                 preparation => preparation,
             };
             let Some(preparation) = self.take_preparation() else { return Ok(Adoption::Postponed) };
-            preparation.signal.wait_for();
-            if hurry {
-                preparation.signal.hurry();
-            }
+            preparation.signal.change(|state| (state.wait, state.hurry) = (true, state.hurry || hurry));
             match preparation.outcome.recv() {
                 Ok(PreparationOutcome::Ready(prepared)) => {
                     if let Adoption::Adopted = self.adopt(preparation, *prepared)? {
@@ -181,7 +175,8 @@ impl Table {
         let Some(transports) = &self.policy.transports else { return Ok(None) };
         let (signal, clock) = (Arc::new(PreparationSignal::default()), Arc::clone(&self.policy.clock));
         let limited = |inner| {
-            let limiter = RateLimiter::new(self.policy.rate, Arc::clone(&signal), Arc::clone(&clock));
+            let (rate, signal, clock) = (self.policy.rate, Arc::clone(&signal), Arc::clone(&clock));
+            let limiter = RateLimiter { rate, signal, clock, next: Duration::ZERO };
             Box::new(RateLimitedTransport { inner, limiter }) as Box<dyn Transport>
         };
         let mut transports = servers::make(transports)?.into_iter().map(limited);
@@ -258,5 +253,466 @@ impl Table {
         let literal = self.session.catalog().params.to_string();
         let found = state.lease_preparation().resume((entry, literal.as_bytes()))?;
         Ok(self.driver.state_guard.setup_from(self.config.clone(), found))
+    }
+}
+
+/// Pause after a first failure. It doubles each time, up to the longest pause.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// Number of times that a table which has moved on is opened again at once. A server could report
+/// that without end, so the thread then has to pause.
+const CHANGES_AT_ONCE: u32 = 2;
+
+/// A client that is ready to replace the current one.
+struct PreparedClient {
+    session: Session,
+    /// Snapshot on disk; `None` for a client whose state is in memory.
+    snapshot: Option<Snapshot>,
+    /// Bytes and requests of its preparation.
+    traffic: Traffic,
+}
+
+/// Result of a preparation.
+enum PreparationOutcome {
+    Ready(Box<PreparedClient>),
+    /// The preparation was stopped, and its progress is on disk.
+    Stopped,
+    /// A caller waited for the preparation, and it cannot continue.
+    Failed(ClientError),
+}
+
+/// Everything that a thread needs to prepare a client.
+struct PreparationJob {
+    config: SetupConfig,
+    /// Epoch of the current client.
+    epoch: Epoch,
+    servers: Servers,
+    /// Files of the next client; `None` for a client whose state is in memory.
+    next_files: Option<NextClientFiles>,
+    /// How a preparation is read from disk, with its parameters; `None` for a client that has keys
+    /// and no state.
+    reader: Option<(&'static StateEntry, Vec<u8>)>,
+    /// Digest of those parameters.
+    params: Hex32,
+    signal: Arc<PreparationSignal>,
+    clock: Arc<dyn Clock>,
+    rng: ReseedingRng,
+    events: Notifier<TableEvent>,
+    progress: Notifier<Progress>,
+    from: PreparationStart,
+    traffic: Traffic,
+}
+
+/// How far a preparation is.
+enum PreparationStart {
+    /// As far as the files on disk, or not begun.
+    Disk,
+    /// As far as this setup.
+    Partial(Box<SessionSetup>),
+    /// The client is complete, and has to be advanced to the newest epoch.
+    Whole(Box<Session>),
+}
+
+impl PreparationJob {
+    /// Does all the work. After a failure it tries again, unless a caller waits.
+    fn run(mut self) -> PreparationOutcome {
+        let mut pause = FIRST_PAUSE;
+        let mut changes = 0;
+        loop {
+            let before = self.traffic.down;
+            let error = match self.attempt() {
+                Ok(Some(prepared)) => return PreparationOutcome::Ready(Box::new(prepared)),
+                Ok(None) => return PreparationOutcome::Stopped,
+                Err(error) => error,
+            };
+            if self.signal.is_stopped() {
+                return PreparationOutcome::Stopped;
+            }
+            if self.traffic.down > before {
+                pause = FIRST_PAUSE;
+            }
+            if is_change(&error) && changes < CHANGES_AT_ONCE {
+                changes += 1;
+                continue;
+            }
+            if self.signal.state().wait {
+                return PreparationOutcome::Failed(error);
+            }
+            self.events.notify(TableEvent::PreparationInterrupted(error.to_string()));
+            self.clock.pause(pause, PauseReason::Failure, &self.signal);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Continues until the client is ready, is no longer needed, or something fails.
+    fn attempt(&mut self) -> Result<Option<PreparedClient>> {
+        loop {
+            match std::mem::replace(&mut self.from, PreparationStart::Disk) {
+                PreparationStart::Disk => self.from = PreparationStart::Partial(Box::new(self.begin()?)),
+                PreparationStart::Partial(mut setup) => match self.advance(&mut setup) {
+                    Ok(()) => self.from = PreparationStart::Whole(Box::new(setup.finish()?)),
+                    Err(changed) if is_change(&changed) => {
+                        self.forget(changed.to_string())?;
+                        return Err(changed);
+                    }
+                    Err(error) => {
+                        self.from = PreparationStart::Partial(setup);
+                        return Err(error);
+                    }
+                },
+                PreparationStart::Whole(mut session) => match self.advance_to_newest(&mut session) {
+                    Ok(()) => return self.write_client(*session),
+                    Err(ClientError::NoDeltaChain { from, to, why }) => {
+                        self.forget(format!("the table moved from epoch {from} to {to}: {why}"))?;
+                        return Err(ClientError::EpochChanged { asked: from, newest: Some(to) });
+                    }
+                    // The changes cannot be read, and the client may be in an intermediate state.
+                    Err(error @ (ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_))) => {
+                        self.forget(error.to_string())?;
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        self.from = PreparationStart::Whole(session);
+                        return Err(error);
+                    }
+                },
+            }
+        }
+    }
+
+    fn begin(&mut self) -> Result<SessionSetup> {
+        let config = self.config.clone();
+        let found = match (&self.next_files, &self.reader) {
+            (Some(next_files), Some((entry, literal))) => next_files.resume((entry, literal))?,
+            _ => PreparationOnDisk::Nothing,
+        };
+        Ok(match found {
+            PreparationOnDisk::Partial(saved) => {
+                self.events.notify(TableEvent::PreparationResumed(saved.epoch));
+                SessionSetup::resuming(config, saved)
+            }
+            PreparationOnDisk::Unusable(why) => {
+                self.forget(why)?;
+                SessionSetup::new(config)
+            }
+            PreparationOnDisk::Nothing => SessionSetup::new(config),
+        })
+    }
+
+    /// Discards what is on disk, and reports the reason.
+    fn forget(&mut self, why: String) -> Result<()> {
+        if let Some(next_files) = &self.next_files {
+            next_files.forget()?;
+        }
+        self.events.notify(TableEvent::PreparationRestarted(why));
+        Ok(())
+    }
+
+    /// Takes a setup to its end.
+    fn advance(&mut self, setup: &mut SessionSetup) -> Result<()> {
+        if setup.catalog().is_none() {
+            setup.fetch_catalog(self)?;
+            self.check(setup)?;
+        }
+        setup.complete(self)
+    }
+
+    /// Refuses a table with other parameters for a client with state, which belongs to one
+    /// parameter set. Keys do not: a client with nothing else is as good for the table's new epoch
+    /// as for its old one.
+    fn check(&self, setup: &SessionSetup) -> Result<()> {
+        match setup.catalog() {
+            Some(new) if self.reader.is_some() && new.params_digest != self.params => {
+                let why = "the parameters changed";
+                Err(ClientError::NoDeltaChain { from: self.epoch, to: new.epoch, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Advances a client to the newest epoch, since its table may have moved on while the rows
+    /// arrived.
+    fn advance_to_newest(&mut self, session: &mut Session) -> Result<()> {
+        let mut newest = SessionSetup::after_session(self.config.clone(), session);
+        newest.fetch_catalog(self)?;
+        newest.fetch_tree(self)?;
+        let (from, to) = (session.epoch(), newest.catalog().map_or(session.epoch(), |new| new.epoch));
+        if self.reader.is_none() {
+            let why = "the parameters changed";
+            let goes_on = newest.is_continued();
+            return if goes_on {
+                session.advance_to(newest)
+            } else {
+                Err(ClientError::NoDeltaChain { from, to, why })
+            };
+        }
+        let Some(version) = session.state_version().filter(|_| newest.catalog() != Some(session.catalog()))
+        else {
+            return Ok(());
+        };
+        let mut chain = newest.delta_chain(version, self)?;
+        while let Some(step) = chain.next_step(self)? {
+            session.apply_delta_step(step)?;
+        }
+        if newest.catalog() != Some(session.catalog()) {
+            let why = "the rows of the epoch differ";
+            return Err(ClientError::NoDeltaChain { from, to, why });
+        }
+        Ok(())
+    }
+
+    /// Writes the whole client. Returns `None` if it is no longer needed.
+    fn write_client(&mut self, mut session: Session) -> Result<Option<PreparedClient>> {
+        let snapshot = match &self.next_files {
+            None => None,
+            Some(next_files) => {
+                let at = RowsVersion::of(session.catalog());
+                match next_files.whole(session.client(), at) {
+                    Ok(None) => return Ok(None),
+                    Ok(written) => written,
+                    Err(error) => {
+                        self.from = PreparationStart::Whole(Box::new(session));
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        Ok(Some(PreparedClient { session, snapshot, traffic: self.traffic }))
+    }
+}
+
+impl SetupIo for PreparationJob {
+    fn call(&mut self, server: u8, _: RequestPurpose, request: &Request) -> Result<Response> {
+        let response = self.servers.call(server, request)?;
+        self.traffic.add(request.body.len() as u64, response.body.len() as u64);
+        Ok(response)
+    }
+
+    fn rng(&mut self) -> Result<&mut dyn CryptoRng> {
+        Ok(self.rng.draw()?)
+    }
+
+    fn now(&self) -> Option<u64> {
+        Some(now())
+    }
+
+    /// Streams rows, and writes checkpoints at intervals.
+    fn rows(&mut self, rows: &mut RowsDownload<'_>) -> Result<()> {
+        let PreparationJob { servers, next_files, signal, progress, traffic, .. } = self;
+        let mut timer = next_files.clone().map(|next_files| CheckpointTimer::new(next_files, rows));
+        let streamed = stream(servers.first(), rows, &mut |rows, part| {
+            traffic.add(0, part.received);
+            progress.notify(Progress { stage: Stage::NextClient, done: part.done, total: part.total });
+            // A client that lacks nothing is completed.
+            if signal.is_stopped() && rows.checkpoint().is_some() {
+                return Err(TransportError::Lost("preparation stopped".to_owned()).into());
+            }
+            timer.as_mut().map_or(Ok(()), |timer| timer.absorbed(rows, part))
+        });
+        if let (Err(_), Some(timer)) = (&streamed, &mut timer) {
+            timer.write(rows)?;
+        }
+        streamed
+    }
+}
+
+/// Whether the table has moved on.
+fn is_change(error: &ClientError) -> bool {
+    matches!(error, ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })
+}
+
+/// Increment of the thread's nice value: a scheduler gives ten times as much time to a thread
+/// without it.
+#[cfg(target_os = "linux")]
+const NICER: i32 = 10;
+/// Length of the pause after each piece of work, as a multiple of its duration. Together with the
+/// server's half, new keys then take less than the quarter of the old keys' lifetime that is left
+/// for them, at 3 ms a lookup.
+const PAUSE_FACTOR: u32 = 7;
+/// Maximum pause: if a piece takes longer, the thread was interrupted.
+const LONGEST_YIELD: Duration = Duration::from_millis(5);
+
+/// Signals to a thread that prepares a client.
+#[derive(Default)]
+pub(crate) struct PreparationSignal {
+    state: Mutex<SignalState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct SignalState {
+    /// The client is not needed now.
+    stop: bool,
+    /// A caller waits for the client, and needs to know if it cannot be made.
+    wait: bool,
+    /// A caller needs the client as soon as possible.
+    hurry: bool,
+}
+
+impl PreparationSignal {
+    fn state(&self) -> MutexGuard<'_, SignalState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the plans of the thread, and ends the pauses that they end.
+    fn change(&self, change: impl FnOnce(&mut SignalState)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.state().stop
+    }
+
+    /// Pauses for `time`, unless a signal ends the pause.
+    fn pause(&self, time: Duration, why: PauseReason) {
+        let idle = |state: &mut SignalState| match why {
+            PauseReason::Rate => !state.stop && !state.hurry,
+            PauseReason::Failure => !state.stop && !state.wait,
+        };
+        let waited = self.changed.wait_timeout_while(self.state(), time, idle);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// The reason for a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PauseReason {
+    /// Bytes arrived too fast. The pause ends if a caller is in a hurry.
+    Rate,
+    /// Something failed, and may succeed later. The pause ends if a caller waits, who is then
+    /// informed.
+    Failure,
+}
+
+/// A clock, which tests replace.
+pub(crate) trait Clock: Send + Sync {
+    /// The time since a fixed moment.
+    fn now(&self) -> Duration;
+    /// Pauses for `time`, or until a signal ends the pause.
+    fn pause(&self, time: Duration, why: PauseReason, signal: &PreparationSignal);
+}
+
+/// The system's clock.
+pub(crate) struct SystemClock(pub(crate) Instant);
+
+impl Clock for SystemClock {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn pause(&self, time: Duration, why: PauseReason, signal: &PreparationSignal) {
+        signal.pause(time, why);
+    }
+}
+
+/// A transport with a limited rate, which stops once its bytes are no longer needed.
+struct RateLimitedTransport {
+    inner: Box<dyn Transport>,
+    limiter: RateLimiter,
+}
+
+/// Decides when how many bytes may arrive.
+struct RateLimiter {
+    /// Maximum rate in bytes per second; `None` for no limit.
+    rate: Option<u64>,
+    signal: Arc<PreparationSignal>,
+    clock: Arc<dyn Clock>,
+    /// Time from which on the next byte may arrive: idle time is not made up for.
+    next: Duration,
+}
+
+impl RateLimiter {
+    /// Waits until `bytes` more bytes may have arrived. Returns whether more are needed.
+    fn admit(&mut self, bytes: usize) -> bool {
+        if let Some(rate) = self.rate.filter(|_| !self.signal.state().hurry) {
+            let now = self.clock.now();
+            self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
+            self.clock.pause(self.next.saturating_sub(now), PauseReason::Rate, &self.signal);
+        }
+        !self.signal.is_stopped()
+    }
+}
+
+impl Transport for RateLimitedTransport {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let response = self.inner.call(request)?;
+        self.limiter.admit(response.body.len());
+        Ok(response)
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let RateLimitedTransport { inner, limiter } = self;
+        inner.call_in_pieces(request, &mut |bytes| take(bytes) && limiter.admit(bytes.len()))
+    }
+
+    fn origin(&self) -> String {
+        self.inner.origin()
+    }
+
+    fn retries(&self) -> u64 {
+        self.inner.retries()
+    }
+}
+
+/// Runs `work` on this thread, with low priority from here on. Its pieces run one at a time with
+/// pauses in between, unless a caller is in a hurry: so lookups share one core with an eighth of
+/// the work for a while, and not with all of it at once.
+fn at_low_priority<T>(signal: Arc<PreparationSignal>, clock: Arc<dyn Clock>, work: impl FnOnce() -> T) -> T {
+    // Only Linux has priorities of threads; elsewhere, and where it is not allowed, the priority
+    // stays.
+    #[cfg(target_os = "linux")]
+    if let Ok(nice) = rustix::process::getpriority_process(None) {
+        let _ = rustix::process::setpriority_process(None, nice + NICER);
+    }
+    let mut begun = clock.now();
+    let between = move || {
+        let took = clock.now().saturating_sub(begun);
+        clock.pause((took * PAUSE_FACTOR).min(LONGEST_YIELD), PauseReason::Rate, &signal);
+        begun = clock.now();
+    };
+    with_yield_hook(between, work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sotto_core::cooperative::yield_point;
+    use std::sync::Mutex;
+
+    /// A clock that advances with each reading, and the pauses that were made.
+    #[derive(Default)]
+    struct Ticking(Mutex<(Duration, Vec<Duration>)>);
+
+    const TICK: Duration = Duration::from_micros(100);
+
+    impl Clock for Ticking {
+        fn now(&self) -> Duration {
+            let mut state = self.0.lock().unwrap();
+            state.0 += TICK;
+            state.0
+        }
+
+        fn pause(&self, time: Duration, why: PauseReason, _: &PreparationSignal) {
+            assert_eq!(why, PauseReason::Rate, "who is in a hurry ends it");
+            self.0.lock().unwrap().1.push(time);
+        }
+    }
+
+    #[test]
+    fn pauses_are_as_long_as_pieces_were_but_for_long_ones() {
+        let clock = Arc::new(Ticking::default());
+        let work = clock.clone();
+        at_low_priority(Arc::default(), clock.clone(), || {
+            yield_point();
+            yield_point();
+            work.0.lock().unwrap().0 += Duration::from_secs(1);
+            yield_point();
+        });
+        assert_eq!(clock.0.lock().unwrap().1, [TICK * PAUSE_FACTOR, TICK * PAUSE_FACTOR, LONGEST_YIELD]);
     }
 }

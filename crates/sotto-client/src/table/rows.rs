@@ -6,14 +6,13 @@
 //! without threads, a part is fetched when it is needed. What a client has absorbed is written to
 //! disk at intervals, if its preparation can be resumed.
 
-use super::{Driver, Progress, Stage};
-use crate::session::{Action, FetchRange, SessionSetup};
+use crate::session::{FetchRange, RowsDownload};
 use crate::state::metadata::RowsVersion;
 use crate::state::preparation_file::NextClientFiles;
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use fetcher::fetching;
-use sotto_core::{AnyCheckpoint, Artifact, CryptoRng, Error, PeerMisbehaved};
+use sotto_core::{AnyCheckpoint, Error, PeerMisbehaved};
 use std::ops::Range;
 use std::time::Duration;
 use web_time::Instant;
@@ -38,35 +37,18 @@ pub(crate) struct ReceivedRows {
     pub(crate) total: u64,
 }
 
-impl Driver {
-    /// Streams the rows that a setup needs.
-    pub(super) fn stream_rows(&mut self, setup: &mut SessionSetup) -> Result<()> {
-        let Driver { servers, state_guard, stats, progress, rng, .. } = self;
-        let mut timer =
-            state_guard.state().map(|state| CheckpointTimer::new(state.lease_preparation(), setup));
-        stream(servers.first(), setup, rng.draw()?, &mut |setup, part| {
-            stats.artifacts.add(0, part.received);
-            timer.as_mut().map_or(Ok(()), |timer| timer.absorbed(setup, part))?;
-            let stage = Stage::Artifact(Artifact::Rows);
-            progress.notify(Progress { stage, done: part.done, total: part.total });
-            Ok(())
-        })
-    }
-}
-
-/// Streams rows into `setup` until it needs something else. `on_part` is called for each part once
-/// it was absorbed: it may write a checkpoint, or take its time.
+/// Streams all rows that are left. `on_part` is called for each part once it was absorbed: it may
+/// write a checkpoint, or take its time.
 ///
 /// # Errors
 /// [`ClientError`] for invalid bytes of the server; the transport's error, once no bytes arrive any
 /// more; the error of `on_part`.
 pub(crate) fn stream(
     transport: &mut dyn Transport,
-    setup: &mut SessionSetup,
-    rng: &mut dyn CryptoRng,
-    on_part: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
+    rows: &mut RowsDownload<'_>,
+    on_part: &mut dyn FnMut(&RowsDownload<'_>, ReceivedRows) -> Result<()>,
 ) -> Result<()> {
-    fetching(transport, |fetcher| take_all(setup, rng, on_part, fetcher))
+    fetching(transport, |fetcher| take_all(rows, on_part, fetcher))
 }
 
 /// Fetches parts, in the order of their requests.
@@ -96,27 +78,21 @@ impl FetchedBody {
         self.outcome.as_ref().is_ok_and(Response::is_success) && self.body.len() as u64 == wanted
     }
 
-    /// Passes what arrived to the setup, chunk by chunk.
-    fn take(
-        self,
-        fetch: &FetchRange,
-        setup: &mut SessionSetup,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<InterruptedFetch>> {
+    /// Passes on what arrived, chunk by chunk.
+    fn take(self, fetch: &FetchRange, rows: &mut RowsDownload<'_>) -> Result<Option<InterruptedFetch>> {
         let is_whole = self.is_whole(fetch);
         let why = match self.outcome {
             Ok(response) if is_whole || !response.is_success() => {
                 let body = if is_whole { self.body } else { response.body };
-                return setup.feed(&Response { body, ..response }, rng).map(|()| None);
+                return rows.take(&Response { body, ..response }).map(|()| None);
             }
             Ok(_) => TransportError::Lost("the response ended within a part".to_owned()),
             Err(error) if error.is_loss() || matches!(error, TransportError::Timeout(_)) => error,
             Err(error) => return Err(error.into()),
         };
-        let taken = setup.offer_cached(&self.body)?;
+        let chunk = rows.chunk_bytes();
+        let taken = rows.take_first(&self.body)?;
         let left = (self.body.len() - taken) as u64;
-        let entries = setup.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
-        let chunk = entries.iter().find(|entry| entry.digest == fetch.digest).map(|entry| entry.chunk_bytes);
         let at = fetch.range.start + taken as u64;
         if chunk.is_some_and(|chunk| left >= chunk.min(fetch.bytes - at) && left > 0) {
             return Err(Error::from(PeerMisbehaved::Digest(fetch.artifact.name())).into());
@@ -126,16 +102,13 @@ impl FetchedBody {
 }
 
 fn take_all(
-    setup: &mut SessionSetup,
-    rng: &mut dyn CryptoRng,
-    on_part: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
+    rows: &mut RowsDownload<'_>,
+    on_part: &mut dyn FnMut(&RowsDownload<'_>, ReceivedRows) -> Result<()>,
     fetcher: &mut dyn RowFetcher,
 ) -> Result<()> {
     let mut on_its_way: Option<Range<u64>> = None;
     let mut fruitless = 0;
-    while let Action::Fetch(fetch) = setup.next()
-        && fetch.artifact == Artifact::Rows
-    {
+    while let Some(fetch) = rows.next() {
         if on_its_way.as_ref() != Some(&fetch.range) {
             // A part that was requested ahead, and is not the next one after an earlier part was
             // interrupted.
@@ -146,24 +119,21 @@ fn take_all(
         }
         let part = fetcher.receive()?;
         on_its_way = match part.is_whole(&fetch) {
-            true => match setup.upcoming_fetch() {
+            true => match rows.upcoming() {
                 Some(next) => fetcher.request(next.request).map(|()| Some(next.range))?,
                 None => None,
             },
             false => None,
         };
         let received = part.body.len() as u64;
-        fruitless = match part.take(&fetch, setup, rng)? {
+        fruitless = match part.take(&fetch, rows)? {
             None => 0,
             Some(interrupted) if interrupted.after_chunks => 0,
             Some(interrupted) if fruitless + 1 >= FRUITLESS => return Err(interrupted.why),
             Some(_) => fruitless + 1,
         };
-        let done = match setup.next() {
-            Action::Fetch(next) if next.artifact == Artifact::Rows => next.range.start,
-            _ => fetch.bytes,
-        };
-        on_part(setup, ReceivedRows { received, done, total: fetch.bytes })?;
+        let done = rows.next().map_or(fetch.bytes, |next| next.range.start);
+        on_part(rows, ReceivedRows { received, done, total: fetch.bytes })?;
     }
     Ok(())
 }
@@ -178,24 +148,24 @@ pub(crate) struct CheckpointTimer {
 
 impl CheckpointTimer {
     /// Starts with the current progress of a preparation.
-    pub(crate) fn new(files: NextClientFiles, setup: &SessionSetup) -> Self {
-        let done = setup.checkpoint().map_or(0, AnyCheckpoint::kept);
+    pub(crate) fn new(files: NextClientFiles, rows: &RowsDownload<'_>) -> Self {
+        let done = rows.checkpoint().map_or(0, AnyCheckpoint::kept);
         CheckpointTimer { files, last: (done, Instant::now()) }
     }
 
     /// Takes notice of a part that was absorbed, and writes a checkpoint if one is due.
-    pub(crate) fn absorbed(&mut self, setup: &SessionSetup, part: ReceivedRows) -> Result<()> {
+    pub(crate) fn absorbed(&mut self, rows: &RowsDownload<'_>, part: ReceivedRows) -> Result<()> {
         let (done, at) = self.last;
         let due = part.done.saturating_sub(done) >= (part.total / CHECKPOINT_PART).max(1)
             || at.elapsed() >= CHECKPOINT_PERIOD;
-        if due { self.write(setup) } else { Ok(()) }
+        if due { self.write(rows) } else { Ok(()) }
     }
 
     /// Writes a checkpoint if the preparation has advanced since the last one.
-    pub(crate) fn write(&mut self, setup: &SessionSetup) -> Result<()> {
-        let (Some(saved), Some(catalog)) = (setup.checkpoint(), setup.catalog()) else { return Ok(()) };
+    pub(crate) fn write(&mut self, rows: &RowsDownload<'_>) -> Result<()> {
+        let Some(saved) = rows.checkpoint() else { return Ok(()) };
         if saved.kept() > self.last.0 {
-            self.files.save(RowsVersion::of(catalog), saved)?;
+            self.files.save(RowsVersion::of(rows.catalog()), saved)?;
             self.last.0 = saved.kept();
         }
         self.last.1 = Instant::now();

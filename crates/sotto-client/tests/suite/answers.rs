@@ -157,22 +157,9 @@ fn an_ask_of_another_session_is_refused() {
     let server = server(300, 2);
     let mut rng = sotto_testkit::rng::seeded("asks");
     let mut sessions = [(); 2].map(|()| {
-        let mut opening = sotto_client::SessionSetup::new(server.config());
-        loop {
-            let request = match opening.next() {
-                sotto_client::session::Action::Catalog { request, .. } => request,
-                sotto_client::session::Action::Fetch(fetch) => fetch.request,
-                sotto_client::session::Action::Recall(_) => {
-                    opening.cached_artifact(None).unwrap();
-                    continue;
-                }
-                _ => break,
-            };
-            let response = server.with(|world| world.call(&request)).unwrap();
-            opening.feed(&response, &mut rng).unwrap();
-        }
+        let session = server.session();
         server.with(|world| world.update(&[1]));
-        opening.finish().unwrap()
+        session
     });
     let ask = sessions[0].query(&[1], &mut rng).unwrap();
     let response = Response::new(200, Vec::new());

@@ -286,21 +286,10 @@ fn rows_of_such_a_table_are_looked_up_for_themselves_too() {
 
 /// A session of the first table.
 fn session_with(shelf: &Shelf) -> sotto_client::Session {
-    use sotto_client::session::{Action, SessionSetup, SetupConfig};
+    use sotto_client::session::{RequestIo, SetupConfig};
     let mut config = SetupConfig::new("many-0".parse().unwrap());
     config.resolve = resolve;
-    let mut opening = SessionSetup::new(config);
     let rng = &mut seeded("session");
-    loop {
-        let request = match opening.next() {
-            Action::Catalog { request, .. } | Action::Keys { request, .. } => request,
-            Action::Recall(_) => {
-                opening.cached_artifact(None).unwrap();
-                continue;
-            }
-            Action::Fetch(fetch) => fetch.request,
-            Action::Ready => return opening.finish().unwrap(),
-        };
-        opening.feed(&shelf.honest(&request), rng).unwrap();
-    }
+    let mut io = RequestIo::new(rng, |_, request| Ok(shelf.honest(request)));
+    sotto_client::Session::establish(config, &mut io).unwrap()
 }

@@ -4,11 +4,11 @@ use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, RowsRoot, SignedCatalog, SigningKey,
     Succession, TableKind, ValueKind,
 };
-use sotto_client::session::SetupConfig;
+use sotto_client::session::{RequestIo, SetupConfig};
 use sotto_client::table::TableBuilder;
 use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
-use sotto_client::{ClientError, Table};
+use sotto_client::{ClientError, Session, Table};
 use sotto_core::{AnySession, Artifact, Epoch, Image, RecordChange, SchemeEntry, Section, TableShape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{
@@ -380,6 +380,13 @@ impl Server {
 
     pub fn table(&self) -> TableBuilder {
         Table::over(self.transport(), NAME).resolve(resolve)
+    }
+
+    /// A session that stores nothing.
+    pub fn session(&self) -> Session {
+        let mut rng = rng::seeded("session");
+        let mut io = RequestIo::new(&mut rng, |_, request| Ok(self.with(|world| world.call(request))?));
+        Session::establish(self.config(), &mut io).unwrap()
     }
 
     pub fn config(&self) -> SetupConfig {

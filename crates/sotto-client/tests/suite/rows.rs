@@ -1,10 +1,13 @@
 //! Streamed rows, preparations that continue after an interruption, and states that follow deltas.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
-use sotto_client::session::{Action, FetchRange, KnownSigner, SavedPreparation, StateVersion};
+use sotto_client::session::{
+    KnownSigner, RequestPurpose, RowsDownload, SavedPreparation, SetupIo, StateVersion,
+};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Session, SessionSetup, Table};
-use sotto_core::{Artifact, Epoch, ParamsDigest};
+use sotto_core::{Artifact, CryptoRng, Epoch, ParamsDigest};
+use sotto_prg::ChaCha20Rng;
 use sotto_testkit::rng::seeded;
 
 /// Record size of which no chunk is a multiple.
@@ -24,24 +27,35 @@ fn call(server: &Server, request: &Request) -> Response {
     server.with(|world| world.call(request)).unwrap()
 }
 
-fn catalog_of(server: &Server, opening: &mut SessionSetup) -> Result<(), ClientError> {
-    let Action::Catalog { request, .. } = opening.next() else { panic!("the catalog comes first") };
-    opening.feed(&call(server, &request), &mut seeded("catalog"))
+/// Carries requests to a server; `before` is called before each request for a range, and may break
+/// the connection.
+struct ServerIo<F> {
+    server: Server,
+    rng: ChaCha20Rng,
+    before: F,
 }
 
-fn wanted(opening: &SessionSetup) -> FetchRange {
-    match opening.next() {
-        Action::Fetch(fetch) => fetch,
-        other => panic!("rows are wanted, not {other:?}"),
+fn io_of(server: &Server) -> ServerIo<impl FnMut() -> Result<(), TransportError>> {
+    ServerIo { server: server.clone(), rng: seeded("line"), before: || Ok(()) }
+}
+
+impl<F: FnMut() -> Result<(), TransportError>> SetupIo for ServerIo<F> {
+    fn call(&mut self, _: u8, _: RequestPurpose, request: &Request) -> Result<Response, ClientError> {
+        if request.range.is_some() {
+            (self.before)()?;
+        }
+        Ok(call(&self.server, request))
+    }
+
+    fn rng(&mut self) -> Result<&mut dyn CryptoRng, ClientError> {
+        Ok(&mut self.rng)
     }
 }
 
 /// Carries out all steps of a setup.
-fn settle(server: &Server, mut opening: SessionSetup) -> Session {
-    while let Action::Catalog { request, .. } | Action::Fetch(FetchRange { request, .. }) = opening.next() {
-        opening.feed(&call(server, &request), &mut seeded("settle")).unwrap();
-    }
-    opening.finish().unwrap()
+fn settle(server: &Server, mut setup: SessionSetup) -> Session {
+    setup.complete(&mut io_of(server)).unwrap();
+    setup.finish().unwrap()
 }
 
 fn look(server: &Server, session: &mut Session, row: u64) -> Vec<u8> {
@@ -77,22 +91,35 @@ fn walk(dir: &std::path::Path) -> u64 {
     entries.map(|e| if e.path().is_dir() { walk(&e.path()) } else { e.metadata().unwrap().len() }).sum()
 }
 
+/// Fetches rows, and checks that each part was known ahead.
+struct PartObserver(Server, ChaCha20Rng, u32);
+
+impl SetupIo for PartObserver {
+    fn call(&mut self, _: u8, _: RequestPurpose, request: &Request) -> Result<Response, ClientError> {
+        Ok(call(&self.0, request))
+    }
+
+    fn rng(&mut self) -> Result<&mut dyn CryptoRng, ClientError> {
+        Ok(&mut self.1)
+    }
+
+    fn rows(&mut self, rows: &mut RowsDownload<'_>) -> Result<(), ClientError> {
+        while let Some(fetch) = rows.next() {
+            let ahead = rows.upcoming();
+            rows.take(&call(&self.0, &fetch.request))?;
+            assert_eq!(rows.next(), ahead);
+            self.2 += 1;
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn the_part_after_the_one_wanted_is_known_ahead() {
     let server = table();
-    let mut opening = SessionSetup::new(server.config());
-    catalog_of(&server, &mut opening).unwrap();
-    let mut parts = 0;
-    while let Action::Fetch(fetch) = opening.next() {
-        let ahead = opening.upcoming_fetch();
-        opening.feed(&call(&server, &fetch.request), &mut seeded("ahead")).unwrap();
-        match opening.next() {
-            Action::Fetch(next) => assert_eq!(ahead, Some(next)),
-            _ => assert_eq!(ahead, None),
-        }
-        parts += 1;
-    }
-    assert_eq!(parts, 3);
+    let mut io = PartObserver(server.clone(), seeded("ahead"), 0);
+    Session::establish(server.config(), &mut io).unwrap();
+    assert_eq!(io.2, 3);
 }
 
 /// A transport whose first responses to requests for rows break off after the given numbers of bytes.
@@ -192,17 +219,22 @@ fn a_part_that_ends_early_is_asked_for_again_and_a_longer_one_refused() {
 #[test]
 fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
     let server = table();
-    let mut opening = SessionSetup::new(server.config());
-    catalog_of(&server, &mut opening).unwrap();
-    opening.feed(&call(&server, &wanted(&opening).request), &mut seeded("first")).unwrap();
-    server.with(|world| {
-        world.artifacts.clear();
-        world.update(&[3]);
-    });
-    let fed = opening.feed(&call(&server, &wanted(&opening).request), &mut seeded("second"));
+    let (world, mut parts) = (server.clone(), 0);
+    let before = move || {
+        parts += 1;
+        if parts == 2 {
+            world.with(|world| {
+                world.artifacts.clear();
+                world.update(&[3]);
+            });
+        }
+        Ok(())
+    };
+    let mut io = ServerIo { server: server.clone(), rng: seeded("first"), before };
+    let ended = Session::establish(server.config(), &mut io).map(drop);
     assert!(
-        matches!(fed, Err(ClientError::EpochChanged { asked: Epoch(1), newest: Some(Epoch(2)) })),
-        "{fed:?}"
+        matches!(ended, Err(ClientError::EpochChanged { asked: Epoch(1), newest: Some(Epoch(2)) })),
+        "{ended:?}"
     );
 
     // The table as a whole opens the next epoch by itself.
@@ -220,16 +252,16 @@ fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
 
 /// Absorbs `parts` parts, and returns the preparation to continue.
 fn begun(server: &Server, parts: usize) -> SavedPreparation {
-    let mut opening = SessionSetup::new(server.config());
-    catalog_of(server, &mut opening).unwrap();
-    for _ in 0..parts {
-        opening.feed(&call(server, &wanted(&opening).request), &mut seeded("parts")).unwrap();
-    }
+    let (mut opening, mut left) = (SessionSetup::new(server.config()), parts);
+    let before = move || {
+        left = left.checked_sub(1).ok_or_else(|| TransportError::Lost("enough parts".to_owned()))?;
+        Ok(())
+    };
+    let mut io = ServerIo { server: server.clone(), rng: seeded("parts"), before };
+    opening.complete(&mut io).unwrap_err();
     let mut saved = Vec::new();
     let catalog = opening.catalog().unwrap().clone();
-    if matches!(opening.next(), Action::Fetch(_)) {
-        opening.checkpoint().unwrap().save(&mut saved).unwrap();
-    }
+    opening.checkpoint().unwrap().save(&mut saved).unwrap();
     let scheme = resolve(&catalog.scheme).unwrap();
     let params = catalog.params.to_string();
     let prepare = (scheme.state.unwrap().resume)(params.as_bytes(), &mut saved.as_slice()).unwrap();
@@ -264,10 +296,9 @@ fn a_preparation_goes_on_from_the_chunk_it_had_come_to() {
         let kept = resuming.prepare.checkpoint().unwrap().kept();
         let end = (parts as u64) << 24;
         assert!(kept <= end && kept + WIDTH > end, "whole records of what came");
-        let mut opening = SessionSetup::resuming(server.config(), resuming);
-        catalog_of(&server, &mut opening).unwrap();
-        assert_eq!(wanted(&opening).range.start, kept / CHUNK as u64 * CHUNK as u64);
-        let mut session = settle(&server, opening);
+        server.heard();
+        let mut session = settle(&server, SessionSetup::resuming(server.config(), resuming));
+        assert_eq!(ranges(&server)[0].0, kept / CHUNK as u64 * CHUNK as u64);
         for row in [0, kept / WIDTH, ROWS - 1] {
             assert_eq!(look(&server, &mut session, row), value(row, WIDTH as usize));
         }
@@ -293,12 +324,12 @@ fn a_preparation_goes_on_at_its_own_epoch_as_long_as_that_is_served() {
     let mut opening = SessionSetup::resuming(small().config(), resuming);
     let other = server_of("clear-rows/1", 300, WIDTH - 8);
     other.with(|world| world.catalog.epoch = Epoch(1));
-    let changed = catalog_of(&other, &mut opening);
+    let changed = opening.fetch_catalog(&mut io_of(&other));
     assert!(matches!(changed, Err(ClientError::EpochChanged { .. })), "other rows: {changed:?}");
 
     let mut opening =
         SessionSetup::resuming(server.config(), SavedPreparation { epoch: Epoch(7), ..begun(&server, 1) });
-    let gone = catalog_of(&server, &mut opening);
+    let gone = opening.fetch_catalog(&mut io_of(&server));
     assert!(
         matches!(gone, Err(ClientError::EpochChanged { asked: Epoch(7), newest: Some(Epoch(2)) })),
         "{gone:?}"
@@ -384,13 +415,10 @@ fn a_client_that_could_not_follow_is_discarded() {
     epochs(&server, &[&[1]]);
     server.with(|world| world.spoil_delta());
 
-    let mut opening = SessionSetup::new(server.config());
-    catalog_of(&server, &mut opening).unwrap();
-    let mut way = opening.delta_chain(session.state_version().unwrap()).unwrap();
-    while let Action::Fetch(fetch) = way.next() {
-        way.feed(&call(&server, &fetch.request)).unwrap();
-    }
-    let failed = session.apply_delta_step(way.take().unwrap().unwrap());
+    let (mut io, mut opening) = (io_of(&server), SessionSetup::new(server.config()));
+    opening.fetch_catalog(&mut io).unwrap();
+    let mut way = opening.delta_chain(session.state_version().unwrap(), &mut io).unwrap();
+    let failed = session.apply_delta_step(way.next_step(&mut io).unwrap().unwrap());
     assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
     assert!(session.is_discarded() && session.state_version().is_none());
     let refused = session.query(&[4], &mut seeded("after")).unwrap_err();
@@ -422,16 +450,18 @@ fn what_leads_nowhere_is_typed() {
     let mut session = settle(&server, SessionSetup::new(server.config()));
     let basis = session.state_version().unwrap();
     epochs(&server, &[&[1], &[2], &[3]]);
-    let mut opening = SessionSetup::new(server.config());
-    catalog_of(&server, &mut opening).unwrap();
-    let mut way = opening.delta_chain(basis).unwrap();
-    let Action::Catalog { request, .. } = way.next() else { panic!("a catalog between is wanted") };
-    assert!(request.path.ends_with("?epoch=2"), "{}", request.path);
+    let (mut io, mut opening) = (io_of(&server), SessionSetup::new(server.config()));
+    opening.fetch_catalog(&mut io).unwrap();
+    assert_eq!(opening.delta_chain(basis, &mut io).map(|way| way.bytes()).unwrap(), 3 * (8 + WIDTH));
+    server.heard();
     server.with(|world| world.earlier.clear());
-    let gone = way.feed(&call(&server, &request));
+    let gone = opening.delta_chain(basis, &mut io).map(drop);
     assert!(matches!(gone, Err(ClientError::NoDeltaChain { from: Epoch(1), to: Epoch(4), .. })), "{gone:?}");
+    let heard = server.heard();
+    assert!(heard.len() == 1 && heard[0].path.ends_with("?epoch=2"), "{heard:?}");
     let other = StateVersion { params: ParamsDigest([7; 32]), ..basis };
-    assert!(matches!(opening.delta_chain(other), Err(ClientError::NoDeltaChain { .. })));
-    let mut nowhere = opening.delta_chain(StateVersion { epoch: Epoch(4), ..basis }).unwrap();
-    assert!(matches!(nowhere.next(), Action::Ready) && nowhere.take().unwrap().is_none());
+    let other = opening.delta_chain(other, &mut io).map(drop);
+    assert!(matches!(other, Err(ClientError::NoDeltaChain { .. })));
+    let mut nowhere = opening.delta_chain(StateVersion { epoch: Epoch(4), ..basis }, &mut io).unwrap();
+    assert!(nowhere.next_step(&mut io).unwrap().is_none());
 }

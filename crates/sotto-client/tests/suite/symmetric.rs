@@ -2,7 +2,7 @@
 //! answers of a malicious server cause.
 
 use sotto_catalog::{SigningKey, SymmetricLayer, TableKind, ValueKind};
-use sotto_client::session::{Action, Session, SessionSetup, SetupConfig as Open};
+use sotto_client::session::{RequestIo, Session, SetupConfig};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Fault, Table};
@@ -119,19 +119,8 @@ impl World {
     /// A session, which a malicious client can use freely.
     fn session(&self) -> Session {
         let (mut http, mut rng) = (self.http(), system_rng().unwrap());
-        let mut opening = SessionSetup::new(Open::new("t".parse().unwrap()));
-        loop {
-            let request = match opening.next() {
-                Action::Catalog { request, .. } | Action::Keys { request, .. } => request,
-                Action::Fetch(fetch) => fetch.request,
-                Action::Recall(_) => {
-                    opening.cached_artifact(None).unwrap();
-                    continue;
-                }
-                Action::Ready => return opening.finish().unwrap(),
-            };
-            opening.feed(&http.call(&request).unwrap(), &mut rng).unwrap();
-        }
+        let mut io = RequestIo::new(&mut rng, |_, request| Ok(http.call(request)?));
+        Session::establish(SetupConfig::new("t".parse().unwrap()), &mut io).unwrap()
     }
 
     fn tamper(&self, tamper: impl FnMut(&Request, &mut Response) + Send + 'static) {

@@ -2,10 +2,11 @@
 
 use crate::common::{NAME, Server, server, value};
 use sotto_catalog::{Hex32, PublicKey, SigningKey};
-use sotto_client::session::{Action, Witnesses};
-use sotto_client::transport::{Request, Transport};
+use sotto_client::session::{RequestPurpose, SetupIo, Witnesses};
+use sotto_client::transport::{Request, Response, Transport};
 use sotto_client::{ClientError, Fault, SessionSetup, Table, WitnessKey};
-use sotto_core::Epoch;
+use sotto_core::{CryptoRng, Epoch};
+use sotto_prg::ChaCha20Rng;
 use sotto_testkit::rng;
 use sotto_tlog::appender::{Appender, attach};
 use sotto_tlog::catalogs::{log_key, log_signer};
@@ -92,16 +93,32 @@ fn at(server: &Server, time: u64, numbers: &[u8], needed: usize) -> String {
     let witnesses = Witnesses { needed, ..Witnesses::all(keys(numbers)) };
     let mut config = server.config();
     config.witnesses = (!numbers.is_empty()).then_some(witnesses);
-    let mut opening = SessionSetup::new(config).at(time);
-    let (mut transport, mut rng) = (server.transport(), rng::seeded("opening"));
-    while opening.catalog().is_none() {
-        let Action::Catalog { request, .. } = opening.next() else { panic!("a catalog comes first") };
-        let response = transport.call(&request).unwrap();
-        if let Err(error) = opening.feed(&response, &mut rng) {
-            return error.code().to_owned();
-        }
+    let mut io = Clocked { transport: server.transport(), rng: rng::seeded("opening"), now: Some(time) };
+    match SessionSetup::new(config).fetch_catalog(&mut io) {
+        Ok(()) => "ok".to_owned(),
+        Err(error) => error.code().to_owned(),
     }
-    "ok".to_owned()
+}
+
+/// Carries requests at a time.
+struct Clocked<T> {
+    transport: T,
+    rng: ChaCha20Rng,
+    now: Option<u64>,
+}
+
+impl<T: Transport> SetupIo for Clocked<T> {
+    fn call(&mut self, _: u8, _: RequestPurpose, request: &Request) -> Result<Response, ClientError> {
+        Ok(self.transport.call(request)?)
+    }
+
+    fn rng(&mut self) -> Result<&mut dyn CryptoRng, ClientError> {
+        Ok(&mut self.rng)
+    }
+
+    fn now(&self) -> Option<u64> {
+        self.now
+    }
 }
 
 fn paths(heard: &[Request]) -> Vec<String> {
@@ -288,10 +305,9 @@ fn witnesses_without_a_clock_are_refused() {
     let (server, _dir, _) = witnessed();
     let mut config = server.config();
     config.witnesses = Some(Witnesses::all(keys(&[1])));
-    let mut opening = SessionSetup::new(config);
-    let Action::Catalog { request, .. } = opening.next() else { panic!("a catalog comes first") };
-    let response = server.transport().call(&request).unwrap();
-    assert_eq!(opening.feed(&response, &mut rng::seeded("opening")).unwrap_err().code(), "no-clock");
+    let mut io = Clocked { transport: server.transport(), rng: rng::seeded("opening"), now: None };
+    let error = SessionSetup::new(config).fetch_catalog(&mut io).unwrap_err();
+    assert_eq!(error.code(), "no-clock");
 }
 
 /// The checkpoints that an error names as stored.

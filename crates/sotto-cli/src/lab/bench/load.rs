@@ -8,9 +8,10 @@
 use crate::failure::{Failure, Result};
 use sotto_catalog::TableName;
 use sotto_client::Session;
-use sotto_client::session::{Action, SessionSetup, SetupConfig as Opens};
+use sotto_client::session::{RequestIo, SetupConfig};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Response, Transport};
+use sotto_core::Misuse;
 use sotto_server::{RunningServer, TableStatus};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -157,10 +158,13 @@ pub(crate) fn http(url: &str) -> Result<HttpTransport> {
 pub(crate) fn post(http: &mut HttpTransport, request: &Request) -> Result<Response> {
     let response = http.call(request)?;
     if !response.is_success() {
-        let status = response.status;
-        return Err(Failure::internal(format!("the server refuses a query to its own table: {status}")));
+        return Err(refusal(response.status));
     }
     Ok(response)
+}
+
+fn refusal(status: u16) -> Failure {
+    Failure::internal(format!("the server refuses a query to its own table: {status}"))
 }
 
 /// Waits until a server has verified its tables: before that it answers no queries.
@@ -185,23 +189,22 @@ pub(crate) fn open(urls: &[&str], table: &sotto_catalog::TableName) -> Result<Se
     let mut rng = sotto_prg::system_rng()?;
     let count = u8::try_from(urls.len()).unwrap_or(u8::MAX);
     // The queries of a benchmark are no secret, and its hints end with it.
-    let mut opening =
-        SessionSetup::new(Opens { servers: count, in_memory: true, ..Opens::new(table.clone()) });
-    loop {
-        let (server, request) = match opening.next() {
-            Action::Catalog { server, request } | Action::Keys { server, request } => (server, request),
-            Action::Fetch(fetch) => (0, fetch.request),
-            Action::Recall(_) => {
-                opening.cached_artifact(None)?;
-                continue;
-            }
-            Action::Ready => return opening.finish().map_err(Failure::from),
-        };
+    let config = SetupConfig { servers: count, in_memory: true, ..SetupConfig::new(table.clone()) };
+    let mut refused = None;
+    let mut io = RequestIo::new(&mut rng, |server, request| {
         let Some(http) = https.get_mut(usize::from(server)) else {
-            return Err(Failure::internal("a request without a server"));
+            return Err(sotto_core::Error::from(Misuse::Rule("a request without a server")).into());
         };
-        let response = post(http, &request)?;
-        opening.feed(&response, &mut rng)?;
+        let response = http.call(request)?;
+        if !response.is_success() {
+            refused = Some(response.status);
+        }
+        Ok(response)
+    });
+    let opened = Session::establish(config, &mut io);
+    match (opened, refused) {
+        (Err(_), Some(status)) => Err(refusal(status)),
+        (opened, _) => Ok(opened?),
     }
 }
 

@@ -31,84 +31,69 @@ const MAX_BUNDLES: u64 = 256;
 /// Number of bundles that are read on a first visit, the last ones of the log.
 const FIRST_VISIT_BUNDLES: u64 = 4;
 
-/// A check in progress. It says what to fetch from the first server, and reads the responses.
-pub(crate) struct LogCheck {
+/// Checks that an entry is in its publisher's log, with requests to the first server, unless it was
+/// found there before and its cosignatures are still recent.
+///
+/// # Errors
+/// [`WitnessError::NoClock`], [`WitnessError::Count`], [`WitnessError::NoneNeeded`] and other
+/// [`ClientError::Witness`]; the error for a refusal that does not concern logs; errors of `send`.
+pub(crate) fn check_log(
     entry: LogEntry,
-    key: LogKey,
-    witnesses: Witnesses,
-    logs: LogMemory,
-    now: u64,
-    /// Checkpoint that the proof leads to, as text with its signatures, and the time until which
-    /// its cosignatures are good.
-    found: Option<(Checkpoint, String, u64)>,
-    /// Files of the log so far; `None` for a file that the server does not have.
-    files: BTreeMap<String, Option<Vec<u8>>>,
-    missing_file: Option<String>,
-    /// What was read of the log's entries, once the checkpoint is known to be consistent.
-    history: Option<LogHistory>,
+    witnesses: &Witnesses,
+    logs: &LogMemory,
+    now: Option<u64>,
+    send: &mut dyn FnMut(&Request) -> Result<Response>,
+) -> Result<()> {
+    let now = now.ok_or(WitnessError::NoClock)?;
+    let given = distinct(witnesses);
+    if witnesses.needed == 0 {
+        return Err(WitnessError::NoneNeeded { given }.into());
+    }
+    if witnesses.needed > given {
+        return Err(WitnessError::Count { needed: witnesses.needed, given }.into());
+    }
+    if logs.good_until(&entry.digest) > now {
+        return Ok(());
+    }
+    let key = log_key(&entry.key).map_err(|error| proof_error(&entry, error))?;
+    let check = LogCheck { entry, key, witnesses, logs, now };
+    let proof = routes::log_proof(&check.publisher(), &check.entry.digest.to_string());
+    let proof = send(&Request::get(proof, MAX_PROOF_BYTES as u64))?;
+    let found = check.read_proof(&proof)?;
+    let files = LogFiles {
+        publisher: check.publisher(),
+        send: RefCell::new(send),
+        arrived: RefCell::default(),
+        failed: RefCell::new(None),
+    };
+    check.compare(&found, &files)?;
+    check.read_entries(found, &files)
 }
 
-impl LogCheck {
-    /// Begins to check an entry; `None` if it was found in the log before, and its cosignatures are
-    /// still recent.
-    ///
-    /// # Errors
-    /// [`WitnessError::NoClock`], [`WitnessError::Count`], [`WitnessError::NoneNeeded`].
-    pub(crate) fn new(
-        entry: LogEntry,
-        witnesses: &Witnesses,
-        logs: &LogMemory,
-        now: Option<u64>,
-    ) -> Result<Option<Self>> {
-        let now = now.ok_or(WitnessError::NoClock)?;
-        let given = distinct(witnesses);
-        if witnesses.needed == 0 {
-            return Err(WitnessError::NoneNeeded { given }.into());
-        }
-        if witnesses.needed > given {
-            return Err(WitnessError::Count { needed: witnesses.needed, given }.into());
-        }
-        if logs.good_until(&entry.digest) > now {
-            return Ok(None);
-        }
-        let key = log_key(&entry.key).map_err(|error| proof_error(&entry, error))?;
-        let (witnesses, logs) = (witnesses.clone(), logs.clone());
-        let (files, found, missing_file, history) = (BTreeMap::new(), None, None, None);
-        Ok(Some(LogCheck { entry, key, witnesses, logs, now, found, files, missing_file, history }))
+/// A check of one entry.
+struct LogCheck<'a> {
+    entry: LogEntry,
+    key: LogKey,
+    witnesses: &'a Witnesses,
+    logs: &'a LogMemory,
+    now: u64,
+}
+
+/// A checkpoint that a proof leads to.
+struct FoundCheckpoint {
+    checkpoint: Checkpoint,
+    /// The checkpoint as text with its signatures.
+    note: String,
+    /// Time until which its cosignatures are good.
+    until: u64,
+}
+
+impl LogCheck<'_> {
+    fn publisher(&self) -> String {
+        self.entry.key.0.to_string()
     }
 
-    /// The request to send to the first server.
-    pub(crate) fn next(&self) -> Request {
-        let key = self.entry.key.0.to_string();
-        match &self.missing_file {
-            None => {
-                let path = routes::log_proof(&key, &self.entry.digest.to_string());
-                Request::get(path, MAX_PROOF_BYTES as u64)
-            }
-            Some(path) => Request::get(routes::log_file(&key, path), MAX_FILE_BYTES),
-        }
-    }
-
-    /// Takes the response to [`LogCheck::next`]. Returns whether the check is complete.
-    ///
-    /// # Errors
-    /// [`ClientError::Witness`]; the error for a refusal that does not concern logs.
-    pub(crate) fn feed(&mut self, response: &Response) -> Result<bool> {
-        match self.missing_file.take() {
-            None => self.read_proof(response)?,
-            Some(path) => {
-                let body = match (response.is_success(), response.status) {
-                    (true, _) => Some(response.body.clone()),
-                    (_, 404) => None,
-                    _ => return Err(ClientError::Refused(Problem::read(response.status, &response.body))),
-                };
-                self.files.insert(path, body);
-            }
-        }
-        Ok(self.compare()? && self.read_entries()?)
-    }
-
-    fn read_proof(&mut self, response: &Response) -> Result<()> {
+    fn read_proof(&self, response: &Response) -> Result<FoundCheckpoint> {
         if !response.is_success() {
             let problem = Problem::read(response.status, &response.body);
             return Err(match problem.code {
@@ -131,13 +116,12 @@ impl LogCheck {
         }
         let checkpoint = found.verify(&logged.leaf(), &self.key).map_err(refuse)?;
         let until = self.cosigned(&SignedNote::parse(found.checkpoint.as_bytes()).map_err(refuse)?)?;
-        self.found = Some((checkpoint, found.checkpoint, until));
-        Ok(())
+        Ok(FoundCheckpoint { checkpoint, note: found.checkpoint, until })
     }
 
     /// The time until which enough witnesses have cosigned a checkpoint.
     fn cosigned(&self, note: &SignedNote) -> Result<u64> {
-        let Witnesses { keys, needed, age } = &self.witnesses;
+        let Witnesses { keys, needed, age } = self.witnesses;
         let mut times = BTreeMap::new();
         for key in keys {
             if let Some(time) = key.cosigned(note).map_err(|error| proof_error(&self.entry, error))? {
@@ -166,41 +150,28 @@ impl LogCheck {
         }
     }
 
-    /// Verifies that the log is consistent with the one seen before, as far as its files have
-    /// arrived. Returns whether that is complete.
-    fn compare(&mut self) -> Result<bool> {
-        let Some((found, note, _)) = &self.found else { return Ok(false) };
-        // One comparison is enough.
-        let kept = self.logs.last(&self.entry.key).filter(|_| self.history.is_none());
-        if let Some(kept) = kept {
-            let before = Checkpoint::open(kept.as_bytes(), &self.key).map_err(damaged)?;
-            // A server may be behind another one: then the log it shows is a prefix of the one seen
-            // before.
-            let (older, newer) = if before.size <= found.size { (&before, found) } else { (found, &before) };
-            let files = PendingFiles { arrived: &self.files, missing: RefCell::new(None) };
-            let outcome = consistent(&files, Some(older), newer);
-            if let Some(path) = files.missing.into_inner() {
-                return self.request_file(path).map(|()| false);
-            }
-            outcome.map_err(|error| self.unfollowed(error, note))?;
-        }
-        Ok(true)
+    /// Verifies that the log is consistent with the one seen before.
+    fn compare(&self, found: &FoundCheckpoint, files: &LogFiles<'_>) -> Result<()> {
+        let Some(kept) = self.logs.last(&self.entry.key) else { return Ok(()) };
+        let (before, now) =
+            (Checkpoint::open(kept.as_bytes(), &self.key).map_err(damaged)?, &found.checkpoint);
+        // A server may be behind another one: then the log it shows is a prefix of the one seen
+        // before.
+        let (older, newer) = if before.size <= now.size { (&before, now) } else { (now, &before) };
+        let outcome = consistent(files, Some(older), newer);
+        files.outcome(outcome, |error| self.unfollowed(error, &found.note))
     }
 
-    /// Reads the new entries of the log, as far as its files have arrived. Returns whether that is
-    /// complete.
-    fn read_entries(&mut self) -> Result<bool> {
-        let Some((found, note, until)) = &self.found else { return Ok(false) };
+    /// Reads the new entries of the log.
+    fn read_entries(&self, found: FoundCheckpoint, files: &LogFiles<'_>) -> Result<()> {
+        let FoundCheckpoint { checkpoint, note, until } = found;
         let (key, kind, name) = (self.entry.key, self.entry.kind, &self.entry.name);
-        let is_first = self.history.is_none();
-        let first_visit = || {
-            let bundles = found.size.div_ceil(TILE_WIDTH).saturating_sub(FIRST_VISIT_BUNDLES);
+        let mut history = self.logs.history(key, kind, name).unwrap_or_else(|| {
+            let bundles = checkpoint.size.div_ceil(TILE_WIDTH).saturating_sub(FIRST_VISIT_BUNDLES);
             LogHistory::of_name(key, kind, name.clone(), bundles * TILE_WIDTH)
-        };
-        let begun = || self.logs.history(key, kind, name).unwrap_or_else(first_visit);
-        let mut history = self.history.clone().unwrap_or_else(begun);
-        let new = found.size.saturating_sub(history.size());
-        if is_first && new / TILE_WIDTH >= MAX_BUNDLES {
+        });
+        let new = checkpoint.size.saturating_sub(history.size());
+        if new / TILE_WIDTH >= MAX_BUNDLES {
             let why = format!(
                 "it has {new} new entries, more than the {} that are read at once",
                 MAX_BUNDLES * TILE_WIDTH
@@ -208,42 +179,24 @@ impl LogCheck {
             return Err(WitnessError::Unfollowed { why }.into());
         }
         // A server that is behind another one has nothing new.
-        while history.size() < found.size {
-            let files = PendingFiles { arrived: &self.files, missing: RefCell::new(None) };
-            let from = history.size();
-            let outcome = VerifiedLog::open(&files, LogLayout::Tiles, found).and_then(|mut log| {
+        while history.size() < checkpoint.size {
+            let tile = history.size() / TILE_WIDTH;
+            let outcome = VerifiedLog::open(files, LogLayout::Tiles, &checkpoint).and_then(|mut log| {
                 history.continues(&mut log)?;
                 history.read_bundle(&mut log)
             });
-            if let Some(path) = files.missing.into_inner() {
-                self.history = Some(history);
-                return self.request_file(path).map(|()| false);
-            }
-            outcome.map_err(|error| self.unfollowed(error, note))?;
+            files.outcome(outcome, |error| self.unfollowed(error, &note))?;
             // The bundle is not needed again; the tiles above it are.
-            let tile = from / TILE_WIDTH;
             for path in
                 [LogLayout::Tiles.bundle(tile, TILE_WIDTH as u16), LogLayout::Tiles.tile(Tile::full(0, tile))]
             {
-                self.files.remove(&path);
+                files.arrived.borrow_mut().remove(&path);
             }
         }
-        let kept = self.logs.last(&key);
         let size = |note: &String| Checkpoint::open(note.as_bytes(), &self.key).map(|known| known.size);
-        let longer = kept.filter(|kept| size(kept).is_ok_and(|known| known > found.size));
-        self.logs.record(history, longer.unwrap_or_else(|| note.clone()), self.entry.digest, *until);
-        Ok(true)
-    }
-
-    /// Requests a file next.
-    fn request_file(&mut self, path: String) -> Result<()> {
-        if self.files.len() >= MAX_FILES {
-            return Err(WitnessError::Unfollowed {
-                why: "the check needs too many files of the log".to_owned(),
-            }
-            .into());
-        }
-        self.missing_file = Some(path);
+        let is_longer = |kept: &String| size(kept).is_ok_and(|known| known > checkpoint.size);
+        let longer = self.logs.last(&key).filter(is_longer);
+        self.logs.record(history, longer.unwrap_or(note), self.entry.digest, until);
         Ok(())
     }
 
@@ -269,26 +222,63 @@ fn damaged(error: LogError) -> WitnessError {
     WitnessError::Kept { why: error.to_string() }
 }
 
-/// The files that have arrived, and the first one that is missing.
-struct PendingFiles<'a> {
-    arrived: &'a BTreeMap<String, Option<Vec<u8>>>,
-    missing: RefCell<Option<String>>,
+/// The files of a log, fetched as they are read.
+struct LogFiles<'a> {
+    publisher: String,
+    send: RefCell<&'a mut dyn FnMut(&Request) -> Result<Response>>,
+    /// Files that have arrived; `None` for one that the server does not have.
+    arrived: RefCell<BTreeMap<String, Option<Vec<u8>>>>,
+    /// Why a file could not be fetched.
+    failed: RefCell<Option<ClientError>>,
 }
 
-impl LogSource for &PendingFiles<'_> {
+impl LogFiles<'_> {
+    fn fetch(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        if self.arrived.borrow().len() >= MAX_FILES {
+            let why = "the check needs too many files of the log".to_owned();
+            return Err(WitnessError::Unfollowed { why }.into());
+        }
+        let request = Request::get(routes::log_file(&self.publisher, path), MAX_FILE_BYTES);
+        let response = (self.send.borrow_mut())(&request)?;
+        match (response.is_success(), response.status) {
+            (true, _) => Ok(Some(response.body)),
+            (_, 404) => Ok(None),
+            _ => Err(ClientError::Refused(Problem::read(response.status, &response.body))),
+        }
+    }
+
+    /// The outcome of reading the log: why a file could not be fetched comes first.
+    fn outcome<T>(
+        &self,
+        outcome: Result<T, LogError>,
+        explain: impl FnOnce(LogError) -> ClientError,
+    ) -> Result<T> {
+        match self.failed.take() {
+            Some(failed) => Err(failed),
+            None => outcome.map_err(explain),
+        }
+    }
+}
+
+impl LogSource for &LogFiles<'_> {
     fn file(&self, path: &str, _: u64) -> sotto_tlog::Result<Option<Vec<u8>>> {
-        match self.arrived.get(path) {
-            Some(bytes) => Ok(bytes.clone()),
-            None => {
-                self.missing.replace(Some(path.to_owned()));
-                // The reader stops here, and begins again once the file has arrived.
+        if let Some(bytes) = self.arrived.borrow().get(path) {
+            return Ok(bytes.clone());
+        }
+        match self.fetch(path) {
+            Ok(bytes) => {
+                self.arrived.borrow_mut().insert(path.to_owned(), bytes.clone());
+                Ok(bytes)
+            }
+            Err(error) => {
+                self.failed.replace(Some(error));
                 Err(LogError::Missing { path: path.to_owned() })
             }
         }
     }
 
     fn has(&self, path: &str) -> sotto_tlog::Result<bool> {
-        Ok(self.arrived.get(path).is_some_and(Option::is_some))
+        Ok(self.arrived.borrow().get(path).is_some_and(Option::is_some))
     }
 }
 
