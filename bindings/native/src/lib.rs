@@ -7,8 +7,7 @@
 //! | `transport` | a transport that calls the caller's function |
 //! | `config` | the configuration: table, servers, options |
 //! | `tables` | open tables, by number |
-//! | `values` | the results of several lookups, in one piece of memory |
-//! | `lookups` | rows and keys from a JSON list |
+//! | `lookups` | rows and keys from a JSON list, and the results in one piece of memory |
 #![deny(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
@@ -23,5 +22,3 @@ mod lookups;
 mod tables;
 #[cfg(feature = "abi")]
 mod transport;
-#[cfg(feature = "abi")]
-mod values;

@@ -3,14 +3,12 @@
 #[cfg(feature = "cache")]
 pub mod cache;
 mod describe;
-mod fault;
-mod source_codes;
 #[cfg(feature = "cache")]
 pub mod state;
 pub mod transport;
 pub mod witness;
 
-pub use fault::Fault;
+pub use describe::Fault;
 
 #[cfg(feature = "cache")]
 use cache::CacheError;

@@ -8,13 +8,11 @@
 //! |---|---|
 //! | `durable_state` | what is durable at which moment: commit, settle, adopt |
 //! | `open` | opening a state: whether it exists, belongs here, and may be used |
-//! | [`metadata`] | what a state belongs to, and its counters |
+//! | [`metadata`] | what a state belongs to, its counters, and what a transaction changes |
 //! | `database` | the database of a state: the journal since the snapshot, logged requests |
-//! | `transaction` | one transaction of the database, and its errors |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`preparation_file`] | the half-done preparation of the next client |
 //! | `rollback_counter` | a counter in a second place |
-//! | `fingerprint` | which file on which machine |
 //! | `checksum` | files and values with a checksum |
 //! | `disk` | a folder, behind a trait, so that tests can simulate power loss |
 //! | [`inspect`] | the states in a folder, for display |
@@ -41,22 +39,19 @@ mod checksum;
 pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod durable_state;
-mod fingerprint;
 pub mod inspect;
 pub mod metadata;
 pub(crate) mod open;
 pub mod preparation_file;
 pub(crate) mod rollback_counter;
 pub mod snapshot;
-mod transaction;
 
 pub use crate::error::state::{self as error, StateError, StateLoss};
 
 /// A build without the database (feature `state`): no state can be opened.
 #[cfg(not(feature = "state"))]
 pub(crate) mod database {
-    use super::metadata::JournalMarks;
-    use super::transaction::{StateDbError, StateTransaction};
+    use super::metadata::{JournalMarks, StateDbError, StateTransaction};
 
     /// A database that cannot exist.
     pub(crate) enum StateDb {}

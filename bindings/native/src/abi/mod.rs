@@ -11,9 +11,8 @@
 pub mod memory;
 pub mod reply;
 
-use crate::lookups::ParsedLookup;
+use crate::lookups::{self, ParsedLookup, ValueAt};
 use crate::tables::{self, OpenTable};
-use crate::values::{self, ValueAt};
 use memory::{SOTTO_ABSENT, SOTTO_MISUSE, SOTTO_OK, SottoBuffer, SottoError};
 use reply::{Callbacks, SottoProgress, SottoTransport};
 use serde::Serialize;
@@ -136,7 +135,7 @@ pub unsafe extern "C" fn sotto_get_many(
 ) -> i32 {
     // SAFETY: the caller promises it of `lookups`.
     let parsed = ParsedLookup::list(unsafe { bytes("lookups", lookups, lookups_len, MAX_LIST) });
-    let work = |state: &mut OpenTable| Ok(Some(values::encode(&state.many(&parsed)?)));
+    let work = |state: &mut OpenTable| Ok(Some(lookups::encode_values(&state.many(&parsed)?)));
     // SAFETY: the caller promises it of `values` and `error`.
     unsafe { fill(table, values, error, work) }
 }
@@ -160,7 +159,7 @@ pub unsafe extern "C" fn sotto_value_at(
     };
     (*data, *len) = (std::ptr::null(), 0);
     // SAFETY: it was filled by `sotto_get_many`, and is as it was.
-    match values::at(unsafe { values.as_bytes() }, index) {
+    match lookups::value_at(unsafe { values.as_bytes() }, index) {
         ValueAt::Bytes(value) => {
             (*data, *len) = (value.as_ptr(), value.len());
             SOTTO_OK

@@ -1,8 +1,11 @@
-//! The stable name and the fix of each [`ClientError`].
+//! The stable name and the fix of each [`ClientError`], and the party that can resolve it.
 
 use super::ClientError;
-use super::source_codes::{catalog_code, catalog_fix, core_code, core_fix, oprf_code};
+use super::transport::TransportError;
+use super::witness::WitnessError;
 use sotto_catalog::CatalogError;
+use sotto_core::Error;
+use sotto_oprf::OprfError;
 use sotto_wire::Code;
 
 impl ClientError {
@@ -155,5 +158,133 @@ impl ClientError {
             #[cfg(feature = "cache")]
             ClientError::State(error) => error.fix(),
         }
+    }
+}
+
+/// The party that can resolve an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The calling code, or the person who typed the request.
+    Caller,
+    /// The server, its operator, or the table's publisher.
+    Server,
+    /// The network between client and server, or a temporary condition.
+    Network,
+    /// The machine of the client.
+    Machine,
+}
+
+impl ClientError {
+    /// The party that can resolve this error.
+    pub fn fault(&self) -> Fault {
+        match self {
+            ClientError::Core(Error::Misuse(_) | Error::Exhausted(_)) => Fault::Caller,
+            ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => {
+                Fault::Caller
+            }
+            ClientError::Server { error, .. } => error.fault(),
+            ClientError::Witness(
+                WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } | WitnessError::NoClock,
+            )
+            | ClientError::TableName(_)
+            | ClientError::TooManyRows { .. }
+            | ClientError::ServerCount { .. }
+            | ClientError::SameEndpoint { .. }
+            | ClientError::InsecurePlaintext { .. }
+            | ClientError::CannotStream { .. }
+            | ClientError::StateNeeded { .. }
+            | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
+            ClientError::Transport(
+                TransportError::Connect { .. }
+                | TransportError::UnknownHost { .. }
+                | TransportError::Intermediary { .. }
+                | TransportError::Lost(_)
+                | TransportError::Timeout(_),
+            ) => Fault::Network,
+            ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
+            ClientError::CatalogDamaged { .. }
+            | ClientError::EpochChanged { .. }
+            | ClientError::NoCommonEpoch { .. }
+            | ClientError::StackInconsistent { .. } => Fault::Network,
+            ClientError::UnknownScheme { .. } | ClientError::Witness(WitnessError::Kept { .. }) => {
+                Fault::Machine
+            }
+            ClientError::Core(Error::Storage(_)) | ClientError::Output(_) | ClientError::NoEntropy => {
+                Fault::Machine
+            }
+            #[cfg(feature = "cache")]
+            ClientError::Cache(_) | ClientError::State(_) => Fault::Machine,
+            _ => Fault::Server,
+        }
+    }
+}
+
+fn core_code(error: &Error) -> &'static str {
+    match error {
+        Error::Params(_) => "bad-params",
+        Error::Misuse(_) => "misuse",
+        Error::Peer(_) => "peer-misbehaved",
+        Error::Exhausted(_) => "exhausted",
+        Error::Unreadable => "unreadable",
+        Error::BatchCodeFailure => "batch-code-failure",
+        Error::Storage(_) => "storage",
+        _ => "scheme",
+    }
+}
+
+fn core_fix(error: &Error) -> &'static str {
+    match error {
+        Error::Params(_) => "do not use the table: its publisher must encode it with sound parameters",
+        Error::Misuse(_) => "correct the call",
+        Error::Peer(_) => "tell the operator: the server sends damaged or forged bytes",
+        Error::Exhausted(_) => "open the table again",
+        Error::Unreadable => {
+            "open the table again; do not look up the same row at once, and report nothing to the \
+             server"
+        }
+        Error::BatchCodeFailure => {
+            "look up some of these rows in the next request that is due, and not at once"
+        }
+        Error::Storage(_) => "check the disk",
+        _ => "report this to the authors of sotto",
+    }
+}
+
+fn oprf_code(error: OprfError) -> &'static str {
+    match error {
+        OprfError::Closed => "does-not-open",
+        OprfError::Future => "future-version",
+        _ => "bad-evaluation",
+    }
+}
+
+fn catalog_code(error: &CatalogError) -> &'static str {
+    match error {
+        CatalogError::TooLarge { .. } | CatalogError::Malformed { .. } | CatalogError::Invalid { .. } => {
+            "bad-catalog"
+        }
+        CatalogError::Version { .. } => "catalog-version",
+        CatalogError::UnknownLayer { .. } => "unknown-layer",
+        CatalogError::Disagree { .. } => "catalog-disagrees",
+        CatalogError::WrongScheme { .. } => "wrong-scheme",
+        CatalogError::BadSignature => "bad-signature",
+        CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => "wrong-key",
+        CatalogError::KeyText { .. } => "bad-key",
+        CatalogError::NoSuchRow { .. } => "no-such-row",
+        _ => "catalog",
+    }
+}
+
+fn catalog_fix(error: &CatalogError) -> &'static str {
+    match error {
+        CatalogError::Version { .. }
+        | CatalogError::UnknownLayer { .. }
+        | CatalogError::WrongScheme { .. } => "upgrade sotto",
+        CatalogError::BadSignature | CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => {
+            "check the address; get the publisher's key from another source than this server, and pin it"
+        }
+        CatalogError::KeyText { .. } => "give the key as it was printed: sotto-pk: and 64 hexadecimal digits",
+        CatalogError::NoSuchRow { .. } => "give a row or key of the table",
+        _ => "tell the publisher to encode the table afresh",
     }
 }

@@ -5,8 +5,7 @@
 //! diverge.
 
 use super::checksum::{add_checksum, check_checksum};
-use super::metadata::JournalMarks;
-use super::transaction::{StateDbError, StateTransaction};
+use super::metadata::{JournalMarks, StateDbError, StateTransaction};
 use redb::{
     Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend, TableDefinition,
 };

@@ -2,7 +2,7 @@
 //! loss at every step.
 
 use super::StateError;
-use super::fingerprint::FileFingerprint;
+use super::metadata::FileFingerprint;
 use crate::ClientError;
 use crate::cache::CacheError;
 use crate::cache::lock::Lock;

@@ -18,12 +18,13 @@
 mod snapshots;
 
 use super::database::StateDb;
-use super::metadata::{FORMAT, JournalMarks, RowsVersion, Snapshot, StateMetadata, StateRequirement};
+use super::metadata::{
+    FILE, FORMAT, JournalMarks, RowsVersion, Snapshot, StateMetadata, StateRequirement, StateTransaction,
+};
 use super::open::{LoadedState, StateOnDisk, StatePaths};
 use super::preparation_file::PreparationLease;
 use super::rollback_counter::RollbackCounter;
 use super::snapshot::ClientReader;
-use super::transaction::{FILE, StateTransaction};
 use super::{StateError, StateLoss};
 use crate::Result;
 use crate::session::logged_request::{JournalEntry, LoggedRequest};

@@ -2,10 +2,9 @@
 
 use super::StateError;
 use super::disk::LockedFolder;
-use super::metadata::StateMetadata;
+use super::metadata::{FILE, StateMetadata};
 use super::open::StatePaths;
 use super::snapshot::ReadError;
-use super::transaction::FILE;
 use crate::Result;
 use crate::cache::lock::Lock;
 use crate::files;

@@ -1,11 +1,13 @@
-//! What a state belongs to, and its counters: two small values in its database.
+//! What a state belongs to, and its counters: two small values in its database. What one transaction
+//! of the database changes, also for builds without the database.
 
 use super::StateError;
 use super::checksum::FileDigest;
-use super::fingerprint::FileFingerprint;
+use crate::files::{self, FileIdentity};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Catalog, Hex32};
 use sotto_core::Epoch;
+use std::io;
 use std::path::Path;
 
 /// Format that this build reads and writes.
@@ -167,4 +169,75 @@ impl JournalMarks {
             requests: (number(request), number(requests)),
         })
     }
+}
+
+/// Fingerprint of a state's file: which file, on which machine. A copy is another file, and so is a
+/// restored one. A value that the system does not know is 0 or empty, and then equal everywhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileFingerprint {
+    device: u64,
+    inode: u64,
+    /// Time when the file was made, in nanoseconds since 1970.
+    born: u64,
+    /// Hash of the machine's id, which is meant to stay on the machine itself.
+    machine: String,
+}
+
+impl FileFingerprint {
+    /// The fingerprint of the file at `path`.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let FileIdentity { device, inode, born } = files::identity(path)?;
+        let name = files::machine();
+        let machine = name.map_or_else(String::new, |name| {
+            let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client state machine v1");
+            hasher.update(name.trim().as_bytes()).finalize().to_hex().chars().take(32).collect()
+        });
+        Ok(FileFingerprint { device, inode, born, machine })
+    }
+
+    /// The property in which `now` differs from this fingerprint; `None` if they are equal.
+    pub(crate) fn differs(&self, now: &FileFingerprint) -> Option<&'static str> {
+        let FileFingerprint { device, inode, born, machine } = self;
+        match () {
+            () if *machine != now.machine => Some("the machine"),
+            () if *device != now.device => Some("the device"),
+            () if *inode != now.inode => Some("the inode"),
+            () if *born != now.born => Some("the file's creation time"),
+            () => None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn made_up(machine: &str, inode: u64) -> Self {
+        FileFingerprint { device: 1, inode, born: inode, machine: machine.to_owned() }
+    }
+}
+
+/// Name of the database in the state's folder.
+pub(crate) const FILE: &str = "state.redb";
+
+/// An operation on the database failed.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nothing breaks that is not there"))]
+pub(crate) enum StateDbError {
+    /// The disk failed.
+    Disk(io::Error),
+    /// The file is no database, a damaged one, or one of another program.
+    Damaged(String),
+}
+
+/// Changes of one transaction.
+#[derive(Default)]
+#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nobody reads it where there is no database"))]
+pub(crate) struct StateTransaction<'a> {
+    pub(crate) metadata: Option<&'a StateMetadata>,
+    pub(crate) marks: JournalMarks,
+    /// Whether to drop the journal, which a snapshot contains.
+    pub(crate) forget_journal: bool,
+    /// Whether to drop all logged requests, whose client was replaced.
+    pub(crate) forget_requests: bool,
+    pub(crate) append: Option<(u64, &'a [u8])>,
+    pub(crate) logged: Option<(u64, &'a [u8])>,
+    pub(crate) settle: Option<u64>,
 }

@@ -2,11 +2,10 @@
 
 use super::database::StateDb;
 use super::disk::Disk;
-use super::metadata::{JournalMarks, StateMetadata, StateRequirement};
+use super::metadata::{FILE, JournalMarks, StateDbError, StateMetadata, StateRequirement};
 use super::preparation_file::{self, PreparationBinding};
 use super::rollback_counter::RollbackCounter;
 use super::snapshot::{self, ClientReader, HINTS, ReadError};
-use super::transaction::{FILE, StateDbError};
 use super::{StateError, StateLoss};
 use crate::Result;
 use crate::session::logged_request::LoggedRequest;

@@ -1,5 +1,4 @@
 //! Malformed answers: each is refused with its own code, and never leads to another request.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{server, server_of, value};
 use sotto_client::Table;
 use sotto_client::transport::{Request, Response};

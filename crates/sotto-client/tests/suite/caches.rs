@@ -1,5 +1,4 @@
 //! Files that are kept between runs: they save bytes, and are verified before each use.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_catalog::SigningKey;
 use sotto_client::cache::keyring::{KeyringEntry, KeyringSlot};

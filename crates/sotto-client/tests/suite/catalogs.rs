@@ -1,5 +1,4 @@
 //! Catalogs that must be refused, and artifacts that do not match the catalog.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
 use sotto_catalog::{SignedCatalog, SigningKey};
 use sotto_client::table::TableEvent;

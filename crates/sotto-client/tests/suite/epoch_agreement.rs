@@ -1,5 +1,4 @@
 //! Agreement of two servers: catalogs that differ, and epochs that one server has before the other.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, asks, open, pair, value};
 use sotto_catalog::{SignedCatalog, SigningKey, Succession};
 use sotto_client::Fault;

@@ -1,6 +1,5 @@
 //! Tables with a hint server: it receives hint requests and never a query, and the query server
 //! receives queries and never a hint request.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, resolve, server_of, value};
 use sotto_client::transport::{Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};

@@ -1,5 +1,4 @@
 //! Transports over a real socket: what is sent, what is refused, what is sent again.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{http, http_response, server, value};
 use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};

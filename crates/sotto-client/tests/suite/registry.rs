@@ -1,5 +1,4 @@
 //! The schemes of the registry: a table is opened, queried, updated and queried again.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, boxed, server_of, value};
 use sotto_client::Table;
 

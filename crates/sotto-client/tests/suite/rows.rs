@@ -1,5 +1,4 @@
 //! Streamed rows, preparations that continue after an interruption, and states that follow deltas.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
 use sotto_client::session::{
     KnownSigner, RequestPurpose, RowsDownload, SavedPreparation, SetupIo, StateVersion,

@@ -1,5 +1,4 @@
 //! The client against the real server, over HTTP, with the schemes of the registry.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, server_of, value};
 use sotto_catalog::SignedCatalog;
 use sotto_client::{Fault, Table};

@@ -1,5 +1,4 @@
 //! Requests and responses have one shape, whatever is looked up.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{as_addresses, server, server_of, value};
 use sotto_client::transport::Request;
 use sotto_wire::query;

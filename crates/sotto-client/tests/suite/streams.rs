@@ -1,5 +1,4 @@
 //! Streamed rows: whole, interrupted and resumed, refused.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
 use sotto_catalog::rows_root::{self, LeafHasher};
 use sotto_catalog::{ArtifactEntry, RowsRoot};

@@ -1,5 +1,4 @@
 //! Tables of two servers: each receives its own query, and neither is trusted alone.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, asks, boxed, open, pair, resolve, server, table_of, value};
 use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};

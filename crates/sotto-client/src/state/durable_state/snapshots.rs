@@ -4,10 +4,9 @@
 use super::DurableState;
 use crate::state::StateError;
 use crate::state::disk::disk_error;
-use crate::state::metadata::{JournalMarks, RowsVersion, Snapshot};
+use crate::state::metadata::{JournalMarks, RowsVersion, Snapshot, StateTransaction};
 use crate::state::preparation_file::{NextClientFiles, PreparationBinding, PreparationLease};
 use crate::state::snapshot;
-use crate::state::transaction::StateTransaction;
 use crate::{ClientError, Result};
 use sotto_core::AnyClient;
 use std::sync::Arc;

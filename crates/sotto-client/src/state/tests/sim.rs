@@ -1,7 +1,7 @@
 //! A disk in memory that loses what was not synced in a power loss, and whose operations can fail.
 
 use crate::state::disk::{Disk, WriteFn};
-use crate::state::fingerprint::FileFingerprint;
+use crate::state::metadata::FileFingerprint;
 use rand_core::Rng;
 use redb::StorageBackend;
 use sotto_testkit::rng;
