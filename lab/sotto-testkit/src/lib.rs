@@ -22,9 +22,10 @@
 //! |---|---|
 //! | [`cleartext`] | schemes **without privacy**, to test everything above the schemes |
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
+//! | [`fake_http`] | a server over HTTP that a test makes up |
 //! | [`ledger`] | the ability ledger: committed text that is compared with the build |
-//! | [`lookups`] | costs of hints, for examples that measure |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
+//! | [`naive_ring`] | arithmetic of rings by its definitions, for clients written from `spec/` |
 //! | [`rng`] | repeatable randomness |
 //! | [`served`] | a table with its server, as a scheme's own types |
 //! | [`transcript`] | checks that traffic does not depend on the lookup |
@@ -35,11 +36,13 @@
 pub mod cleartext;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod conformance;
+#[allow(clippy::unwrap_used, reason = "a failed check fails its test")]
+pub mod fake_http;
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod ledger;
-#[allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
-pub mod lookups;
 pub mod memory;
+#[allow(clippy::unwrap_used, reason = "an oracle of tests")]
+pub mod naive_ring;
 pub mod rng;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod served;

@@ -5,7 +5,6 @@
 
 mod client;
 mod places;
-mod ring;
 
 use client::Client;
 use serde_json::{Value, json};

@@ -4,7 +4,8 @@
 use crate::harness::{Folder, Served, images, program, run, sotto, wait};
 use crate::relay::Relay;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use sotto_testkit::fake_http::{response, serve};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -87,16 +88,7 @@ fn a_peer_that_is_not_there_or_talks_nonsense_is_5() {
     let get = |url: &str| sotto(&["get", "--server", url, "--table", "t", "--row", "0", "--no-cache"]);
     get(&format!("http://{free}")).fails(5, &["cannot connect", "fix:"]);
 
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n<html>hi!");
-        }
-    });
+    let url = serve(|_, _| response(200, "", b"<html>hi!"));
     get(&url).fails(5, &["does not parse"]);
     sotto(&["inspect", &url]).fails(5, &["not a list of tables"]);
 }

@@ -2,8 +2,9 @@
 
 use crate::harness::{Folder, Outcome, Served, sotto};
 use serde_json::Value;
+use sotto_testkit::fake_http::{response, serve};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -83,48 +84,27 @@ impl Outcome {
 /// A faulty proxy in front of a server: it lets no body through, sets a cookie, shows another time,
 /// and ignores ranges.
 fn proxy(server: &str) -> String {
-    let (listener, server) = (TcpListener::bind("127.0.0.1:0").unwrap(), server.replace("http://", ""));
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let (mut client, server) = (client.unwrap(), server.clone());
-            std::thread::spawn(move || {
-                let mut head = Vec::new();
-                while !head.ends_with(b"\r\n\r\n") {
-                    let mut byte = [0];
-                    match client.read(&mut byte) {
-                        Ok(1) => head.push(byte[0]),
-                        _ => return,
-                    }
-                }
-                let head = String::from_utf8(head).unwrap();
-                if head.starts_with("POST") {
-                    let refusal = b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-                    client.write_all(refusal).unwrap_or_default();
-                    return;
-                }
-                let kept: Vec<&str> = head
-                    .split("\r\n")
-                    .filter(|line| {
-                        !["connection", "range"].iter().any(|name| line.to_lowercase().starts_with(name))
-                    })
-                    .collect();
-                let head = kept.join("\r\n").replacen("\r\n", "\r\nconnection: close\r\n", 1);
-                let mut behind = TcpStream::connect(server).unwrap();
-                behind.write_all(head.as_bytes()).unwrap();
-                let mut answer = Vec::new();
-                behind.read_to_end(&mut answer).unwrap();
-                let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
-                let (head, body) = answer.split_at(end);
-                let head = String::from_utf8(head.to_vec()).unwrap();
-                let head: Vec<&str> = head.split("\r\n").filter(|line| !line.starts_with("date")).collect();
-                let more = "\r\nset-cookie: stick=1; path=/\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\nx-request-id: 7";
-                client.write_all((head.join("\r\n") + more).as_bytes()).unwrap_or_default();
-                client.write_all(body).unwrap_or_default();
-            });
+    let server = server.replace("http://", "");
+    serve(move |head, _| {
+        if head.starts_with("POST") {
+            return response(413, "", b"");
         }
-    });
-    url
+        let dropped =
+            |line: &&str| ["connection", "range"].iter().any(|name| line.to_lowercase().starts_with(name));
+        let kept: Vec<&str> = head.split("\r\n").filter(|line| !dropped(line)).collect();
+        let head = kept.join("\r\n").replacen("\r\n", "\r\nconnection: close\r\n", 1);
+        let mut behind = TcpStream::connect(&server).unwrap();
+        behind.write_all(head.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        behind.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+        let (head, body) = answer.split_at(end);
+        let head = String::from_utf8(head.to_vec()).unwrap();
+        let head: Vec<&str> = head.split("\r\n").filter(|line| !line.starts_with("date")).collect();
+        let more =
+            "\r\nset-cookie: stick=1; path=/\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\nx-request-id: 7";
+        [(head.join("\r\n") + more).as_bytes(), body].concat()
+    })
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! shard that the key's hash falls into.
 
 use crate::harness::{Folder, Outcome, sotto};
-use bytes::Bytes;
 use prost::Message;
 use sotto_apple::config::id;
 use sotto_apple::keyword::hash;
@@ -11,8 +10,7 @@ use sotto_apple::proto::{
     PirConfig, PirShardConfig, PirShardConfigs, RepeatedShardConfig, Requests, Sharding, ShardingFunction,
 };
 use sotto_apple::sets::SETS;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use sotto_testkit::fake_http::{path, response, serve};
 use std::sync::{Arc, Mutex};
 
 const KEY: &str = "+15550001234";
@@ -33,17 +31,9 @@ struct Shared {
 
 impl Hostile {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());
-        let hostile = Hostile { url, shared: Arc::clone(&shared) };
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let shared = Arc::clone(&shared);
-                std::thread::spawn(move || while answer(stream.as_ref().unwrap(), &shared).is_some() {});
-            }
-        });
-        hostile
+        let behind = Arc::clone(&shared);
+        Hostile { url: serve(move |head, body| answer(&behind, path(head), body)), shared }
     }
 
     /// Answers with these numbers of shards, one request after the other, and clears the recorded requests.
@@ -69,35 +59,21 @@ impl Hostile {
 }
 
 /// Answers one request.
-fn answer(mut stream: &TcpStream, shared: &Shared) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
-    reader.read_line(&mut first).ok().filter(|bytes| *bytes > 0)?;
-    while reader.read_line(&mut line).ok()? > 2 {
-        let header = line.to_ascii_lowercase();
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        line.clear();
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let (status, body) = match first.split(' ').nth(1)? {
+fn answer(shared: &Shared, path: &str, body: &[u8]) -> Vec<u8> {
+    match path {
         "/config" => {
             let mut told = shared.told.lock().unwrap();
             let body = if told.len() > 1 { told.pop() } else { told.last().cloned() };
-            ("200 OK", body?)
+            body.map(|body| response(200, "", &body)).unwrap_or_default()
         }
         "/queries" => {
-            let requests = Requests::decode(Bytes::from(body)).unwrap().requests;
+            let requests = Requests::decode(body).unwrap().requests;
             let asked = requests.iter().map(|it| u64::from(it.pir_request.as_ref().unwrap().shard_index));
             shared.asked.lock().unwrap().extend(asked);
-            ("410 Gone", Vec::new())
+            response(410, "", b"")
         }
-        _ => ("200 OK", Vec::new()),
-    };
-    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
-    stream.write_all(&[head.as_bytes(), &body].concat()).ok()
+        _ => response(200, "", b""),
+    }
 }
 
 /// A table of so many equal shards, which follow from those of another use case if there is one.

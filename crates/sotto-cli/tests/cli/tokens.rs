@@ -10,10 +10,9 @@ use sotto_pass::issuer::IssuerError;
 use sotto_pass::ledger::MemoryLedger;
 use sotto_pass::message::TOKEN;
 use sotto_pass::{Issuer, IssuerKeys, RotationSchedule, UserTiers};
+use sotto_testkit::fake_http::{header, path, response, serve};
 use sotto_testkit::rng::seeded;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,16 +49,8 @@ impl RecordingIssuer {
         let pass = Issuer { ring, users, max_issued: most_given, issue_uri: "/issue".to_owned(), issuer };
         let this =
             Arc::new(RecordingIssuer { pass, ledger, server: server.to_owned(), seen: Mutex::default() });
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let behind = Arc::clone(&this);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let issuer = Arc::clone(&behind);
-                std::thread::spawn(move || while issuer.answer(stream.as_ref().unwrap()).is_some() {});
-            }
-        });
-        (this, url)
+        (this, serve(move |head, body| behind.answer(head, body)))
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut RecordedRequests) -> T) -> T {
@@ -80,19 +71,8 @@ impl RecordingIssuer {
             .collect()
     }
 
-    fn answer(&self, mut stream: &TcpStream) -> Option<()> {
-        let mut reader = BufReader::new(stream);
-        let (mut first, mut line, mut headers) = (String::new(), String::new(), BTreeMap::new());
-        reader.read_line(&mut first).ok().filter(|bytes| *bytes > 0)?;
-        while reader.read_line(&mut line).ok()? > 2 {
-            let (name, value) = line.split_once(':')?;
-            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-            line.clear();
-        }
-        let mut body = vec![0; headers.get("content-length").map_or(0, |length| length.parse().unwrap())];
-        reader.read_exact(&mut body).ok()?;
-        let path = first.split(' ').nth(1)?;
-        let authorization = headers.get("authorization").map(String::as_str);
+    fn answer(&self, head: &str, body: &[u8]) -> Vec<u8> {
+        let (path, authorization) = (path(head), header(head, "authorization"));
         let (refuses, breaks_off) = self.with(|seen| {
             seen.paths.push(path.to_owned());
             (seen.refuses, seen.breaks_off)
@@ -100,11 +80,11 @@ impl RecordingIssuer {
         let answer = match path {
             DIRECTORY => Ok(self.pass.directory(NOW).to_string().into_bytes()),
             KEY => self.pass.key_for(authorization, NOW).map(<[u8]>::to_vec),
-            "/issue" => self.pass.issue(authorization, &body, NOW, &self.ledger, &mut seeded("sign")),
+            "/issue" => self.pass.issue(authorization, body, NOW, &self.ledger, &mut seeded("sign")),
             _ => {
                 self.with(|seen| seen.tokens.extend(authorization.map(str::to_owned)));
                 if breaks_off {
-                    return None;
+                    return Vec::new();
                 }
                 let token = if refuses { None } else { authorization };
                 self.pass.redeem(token, NOW, &self.ledger).map(|_| Vec::new())
@@ -115,15 +95,15 @@ impl RecordingIssuer {
             Err(IssuerError::Broken(why)) => panic!("{why}"),
             Ok(given) if !given.is_empty() => (200, given),
             Ok(_) => {
-                let said = ["user-agent", "user-identifier"].map(|name| (name, headers[name].clone()));
+                let said = ["user-agent", "user-identifier"]
+                    .map(|name| (name, header(head, name).unwrap().to_owned()));
                 let http = HttpTransport::new(&self.server, &HttpSettings::default()).unwrap();
-                let request = Request::post(path.to_owned(), body, 1 << 30);
+                let request = Request::post(path.to_owned(), body.to_vec(), 1 << 30);
                 let response = http.with_headers(said.to_vec()).call(&request).unwrap();
                 (response.status, response.body)
             }
         };
-        let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\n\r\n", body.len());
-        stream.write_all(&[head.as_bytes(), &body].concat()).ok()
+        response(status, "", &body)
     }
 }
 

@@ -10,14 +10,13 @@ use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Session, Table};
 use sotto_core::{AnySession, Artifact, Epoch, Image, RecordChange, SchemeEntry, Section, TableShape};
+pub use sotto_testkit::fake_http::{header, response as http_response, serve as http};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{
     CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO, rng,
 };
 use sotto_wire::{Code, FrameHeader, Problem, SessionId, answer, hints, keys, query, stream};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 /// Name of every test table.
@@ -431,45 +430,6 @@ pub fn as_addresses(server: &Server) {
         let first = u64::from(u32::from(std::net::Ipv4Addr::new(10, 0, 0, 0)));
         world.catalog.kind = TableKind::Range { key: KeyKind::Ipv4, block: 256, first, empty };
     });
-}
-
-/// Serves `answer` over HTTP: a function from the head and body of a request to all bytes of the
-/// response. Each connection carries one request, and is closed if there are no bytes. Returns the
-/// address.
-pub fn http(mut answer: impl FnMut(&str, &[u8]) -> Vec<u8> + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let mut head = String::new();
-            while !head.ends_with("\r\n\r\n") {
-                if stream.read_line(&mut head).unwrap_or(0) == 0 {
-                    break;
-                }
-            }
-            let mut body = vec![0; header(&head, "content-length").map_or(0, |text| text.parse().unwrap())];
-            if stream.read_exact(&mut body).is_ok() {
-                // A client may close the connection early.
-                let _ = stream.get_mut().write_all(&answer(&head, &body));
-            }
-        }
-    });
-    url
-}
-
-/// A header of a request.
-pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
-    lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
-}
-
-/// A whole response.
-pub fn http_response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
-    let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n");
-    [head.as_bytes(), body].concat()
 }
 
 impl Server {

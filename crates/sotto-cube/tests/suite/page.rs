@@ -5,7 +5,6 @@
 //! only the specification in common. The parameters are those of the known answers of all three
 //! schemes.
 
-mod bits;
 mod client;
 mod image;
 mod ring;

@@ -4,7 +4,6 @@
 //! each other is what the page says. The parameters are those of the known answers.
 
 mod client;
-mod ring;
 mod slots;
 
 use client::Client;

@@ -1,9 +1,11 @@
 //! A client, written from the specification.
 
-use crate::page::places::Places;
-use crate::page::ring::{Limb, decode, encode, product, ring, stream};
+use crate::page::places::{Places, ring};
 use rand_core::Rng as _;
 use serde_json::Value;
+use sotto_testkit::naive_ring::{
+    NaiveLimb, append_words, decode, encode, read_words, secret_product, stream,
+};
 
 pub(crate) struct Client {
     params: Value,
@@ -11,7 +13,7 @@ pub(crate) struct Client {
     pub(crate) places: Places,
     t: u64,
     /// q_0, q_1, ... and P.
-    limbs: Vec<Limb>,
+    limbs: Vec<NaiveLimb>,
     secret: Vec<i64>,
     /// Values of the secret modulo each prime.
     s: Vec<Vec<u64>>,
@@ -21,7 +23,7 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(scheme: &str, params: &Value) -> Self {
         let (_, n, t, _, primes) = ring(params["ring"].as_str().unwrap());
-        let limbs: Vec<Limb> = primes.iter().map(|q| Limb::new(n, *q)).collect();
+        let limbs: Vec<_> = primes.iter().map(|q| NaiveLimb::new(n, &[*q])).collect();
         let mut rng = sotto_testkit::rng::seeded(scheme);
         let secret: Vec<i64> = (0..n).map(|_| i64::from(rng.next_u32() % 3) - 1).collect();
         let s = limbs.iter().map(|limb| limb.values(&secret)).collect();
@@ -47,7 +49,7 @@ impl Client {
     pub(crate) fn keys(&mut self) -> Vec<u8> {
         let n = self.secret.len();
         let (s, square) = (self.s.clone(), {
-            let squared = |(limb, s): (&Limb, &Vec<u64>)| s.iter().map(|x| limb.mul(*x, *x)).collect();
+            let squared = |(limb, s): (&NaiveLimb, &Vec<u64>)| s.iter().map(|x| limb.mul(*x, *x)).collect();
             self.limbs.iter().zip(&self.s).map(squared).collect::<Vec<Vec<u64>>>()
         });
         let queried = self.limbs.len() - 1;
@@ -73,11 +75,8 @@ impl Client {
             for (k, limb) in self.limbs.iter().enumerate() {
                 let gain = if k == index % queried { special % limb.q } else { 0 };
                 let (mask, error) = (limb.mask(&mut masks), limb.values(&error));
-                let body = (0..n).map(|i| {
-                    let hidden = limb.mul(mask[i], target[k][i]);
-                    (error[i] + limb.mul(gain, source[k][i]) + limb.q - hidden) % limb.q
-                });
-                append(&mut out, body, limb.bits());
+                let body = limb.body(gain, &source[k], &error, [&mask, &target[k]]);
+                append_words(&mut out, body, limb.bits());
             }
         }
         out
@@ -95,11 +94,7 @@ impl Client {
             for (limb, s) in self.limbs.iter().zip(&self.s).take(self.limbs.len() - 1) {
                 let divided = limb.inverse(t << self.places.rounds());
                 let (mask, m, error) = (limb.mask(&mut masks), limb.values(&m), limb.values(&error));
-                let body = (0..m.len()).map(|i| {
-                    let hidden = limb.mul(mask[i], s[i]);
-                    (limb.mul(m[i], divided) + error[i] + limb.q - hidden) % limb.q
-                });
-                append(&mut out, body, limb.bits());
+                append_words(&mut out, limb.body(divided, &m, &error, [&mask, s]), limb.bits());
             }
         }
         out
@@ -109,13 +104,13 @@ impl Client {
     fn opened(&self, bytes: &[u8], [t_b, t_a]: [u32; 2]) -> Vec<u64> {
         let (n, t) = (self.secret.len(), u128::from(self.t));
         let (body, mask) = bytes.split_at(n * t_b as usize / 8);
-        let hidden = product(&words(mask, t_a, n), &self.secret);
+        let hidden = secret_product(&read_words(mask, t_a, n), &self.secret);
         let read = |(body, hidden): (u64, &u64)| {
             let phase = (body << (t_a - t_b)).wrapping_add(*hidden) & ((1 << t_a) - 1);
             let rounded = (u128::from(phase) * t + (1 << (t_a - 1))) >> t_a;
             ((t - rounded % t) % t) as u64
         };
-        words(body, t_b, n).into_iter().zip(&hidden).map(read).collect()
+        read_words(body, t_b, n).into_iter().zip(&hidden).map(read).collect()
     }
 
     /// Section "Answer": the record of each bucket.
@@ -130,7 +125,7 @@ impl Client {
         } else if self.limbs.len() == 2 && places.blocks > 1 {
             let join = |three: &[Vec<u64>]| {
                 let mut bytes = Vec::new();
-                append(&mut bytes, three.concat().into_iter(), bits as u32);
+                append_words(&mut bytes, three.concat(), bits as u32);
                 self.opened(&bytes, [bits as u32 + 3, 2 * bits as u32 - 3])
             };
             opened = opened.chunks(3).map(join).collect();
@@ -151,32 +146,10 @@ impl Client {
                 (masked ^ u64::from(u16::from_le_bytes([white[2 * k], white[2 * k + 1]]))) & ((1 << bits) - 1)
             };
             let mut bytes = Vec::new();
-            append(&mut bytes, (0..places.words).map(number), bits as u32);
+            append_words(&mut bytes, (0..places.words).map(number), bits as u32);
             bytes.truncate(places.record_bytes());
             bytes
         };
         wanted.iter().enumerate().map(record).collect()
     }
-}
-
-/// Words of some bits, the lowest bit first; bits after the last one are zero.
-fn append(out: &mut Vec<u8>, words: impl Iterator<Item = u64>, width: u32) {
-    let (mut held, mut bits) = (0u128, 0);
-    for word in words {
-        held |= u128::from(word) << bits;
-        bits += width;
-        while bits >= 8 {
-            out.push(held as u8);
-            (held, bits) = (held >> 8, bits - 8);
-        }
-    }
-    if bits > 0 {
-        out.push(held as u8);
-    }
-}
-
-fn words(bytes: &[u8], width: u32, count: usize) -> Vec<u64> {
-    let bit = |i: usize| u64::from(bytes[i / 8] >> (i % 8) & 1);
-    let word = |w: usize| (0..width as usize).map(|i| bit(w * width as usize + i) << i).sum();
-    (0..count).map(word).collect()
 }

@@ -1,7 +1,27 @@
 //! Section "Where records lie", and the plaintexts of a query.
 
-use crate::page::ring;
 use serde_json::Value;
+
+/// A ring of the specification's table: name, n, t, bits of data, primes.
+type Ring = (&'static str, usize, u64, usize, &'static [u64]);
+
+/// The two primes of 50 bits that slots have, and a third one; those that coefficients have.
+const SLOTS: [u64; 3] = [1125889168998401, 1125874136383489, 1125818300956673];
+const WIDE: [u64; 2] = [1125899904679937, 1125899903991809];
+const NARROW: [u64; 3] = [34359697409, 34359451649, 68719403009];
+
+const RINGS: [Ring; 5] = [
+    ("n4096-t65537-q50", 4096, 65537, 16, SLOTS.split_at(2).0),
+    ("n8192-t65537-q100", 8192, 65537, 16, &SLOTS),
+    ("n4096-t2^14-q50", 4096, 1 << 14, 14, &WIDE),
+    ("n4096-t2^12-q50", 4096, 1 << 12, 12, &WIDE),
+    ("n4096-t2^10-q70", 4096, 1 << 10, 10, &NARROW),
+];
+
+/// The ring of a name.
+pub(crate) fn ring(name: &str) -> Ring {
+    RINGS.into_iter().find(|ring| ring.0 == name).unwrap()
+}
 
 /// The numbers of a literal, and what the specification derives from them.
 pub(crate) struct Places {
@@ -26,7 +46,7 @@ impl Places {
     pub(crate) fn new(scheme: &str, params: &Value) -> Self {
         let of = |field: &str| params[field].as_u64().unwrap();
         let [buckets, words, split] = ["buckets", "record_words", "split"].map(|field| of(field) as usize);
-        let (_, n, t, bits, _) = ring::ring(params["ring"].as_str().unwrap());
+        let (_, n, t, bits, _) = ring(params["ring"].as_str().unwrap());
         let (slots, each, rows) = (t == 65537, of("records") / buckets as u64, of("rows"));
         let lanes = if slots { (buckets * split).next_power_of_two() } else { 1 };
         let (positions, blocks, width) = match slots {

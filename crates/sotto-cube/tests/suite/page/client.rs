@@ -1,9 +1,9 @@
 //! A client of the family, written from the specification.
 
-use crate::page::bits::{append, bytes, words};
-use crate::page::ring::{Limb, Poly, Ring, stream};
+use crate::page::ring::{Poly, Ring, append, bytes};
 use rand_core::Rng as _;
 use serde_json::Value;
+use sotto_testkit::naive_ring::{NaiveLimb, read_words, stream};
 
 /// A literal, read from its JSON.
 pub(crate) struct Numbers(pub(crate) Value);
@@ -61,7 +61,8 @@ impl Client {
         let numbers = Numbers(params.clone());
         let (n, q, special) = moduli(numbers.text("ring"));
         let ring = |special: Option<u64>| {
-            let limbs = std::iter::once(Limb::new(n, &q)).chain(special.map(|q| Limb::new(n, &[q])));
+            let limbs =
+                std::iter::once(NaiveLimb::new(n, &q)).chain(special.map(|q| NaiveLimb::new(n, &[q])));
             Ring { n, limbs: limbs.collect() }
         };
         let mut rng = sotto_testkit::rng::seeded(label);
@@ -217,7 +218,7 @@ impl Client {
         let mut next = |bits: u32| {
             let (now, after) = rest.split_at(n * bits as usize / 8);
             rest = after;
-            words(now, bits, n)
+            read_words(now, bits, n)
         };
         let record_bytes = self.numbers.of("record_bytes") as usize;
         let (mut record, mut unit) = (Vec::new(), 0);
@@ -248,10 +249,9 @@ impl Client {
 }
 
 /// `a s` over the integers; its coefficients are far below half of q.
-fn integer_product(limb: &Limb, a: &[u64], secret: &[i64]) -> Vec<i64> {
-    let s: Vec<u64> = secret.iter().map(|x| x.rem_euclid(limb.q as i64) as u64).collect();
+fn integer_product(limb: &NaiveLimb, a: &[u64], secret: &[i64]) -> Vec<i64> {
     let centered = |x: u64| if x > limb.q / 2 { x as i64 - limb.q as i64 } else { x as i64 };
-    limb.product(a, &s).into_iter().map(centered).collect()
+    limb.product(a, &limb.reduced(secret)).into_iter().map(centered).collect()
 }
 
 /// Section "Whitening".

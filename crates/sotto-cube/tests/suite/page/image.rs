@@ -1,13 +1,13 @@
 //! A reader of images, written from the specification.
 
-use crate::page::bits::{append, bytes};
 use crate::page::client::{Numbers, moduli, whitened};
-use crate::page::ring::Limb;
+use crate::page::ring::{append, bytes};
+use sotto_testkit::naive_ring::NaiveLimb;
 
 /// Reads a record out of an image, without any key.
 pub(crate) fn record(numbers: &Numbers, image: &[u8], index: u64) -> Vec<u8> {
     let (n, primes, _) = moduli(numbers.text("ring"));
-    let limb = Limb::new(n, &primes);
+    let limb = NaiveLimb::new(n, &primes);
     let (side, nu2, p) = (numbers.of("n") as usize, numbers.of("nu2"), numbers.of("p_log2") as u32);
     let (row, column) = ((index >> nu2) as usize, (index & ((1 << nu2) - 1)) as usize);
     let matrix = numbers.text("form") == "matrix";

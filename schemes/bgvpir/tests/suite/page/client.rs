@@ -1,15 +1,19 @@
 //! A client, from the page.
 
-use crate::page::ring::{Limb, M8191, POW2, product, stream};
 use crate::page::slots;
 use rand_core::Rng as _;
 use serde_json::Value;
+use sotto_testkit::naive_ring::{NaiveLimb, append_words, read_words, secret_product, stream};
+
+/// The primes of the page's table.
+const POW2: [u64; 4] = [1125889168998401, 1125874136383489, 1125818300956673, 1125809710891009];
+const M8191: [u64; 4] = [1115595642470401, 1110100097433601, 1107901879418881, 1104604552396801];
 
 pub(crate) struct Client {
     params: Value,
     is_pow2: bool,
     /// q_0, q_1, ... of keys, the last being P.
-    limbs: Vec<Limb>,
+    limbs: Vec<NaiveLimb>,
     secret: Vec<i64>,
     /// Values of the secret modulo each prime.
     s: Vec<Vec<u64>>,
@@ -21,7 +25,8 @@ impl Client {
         let is_pow2 = params["ring"] == "pow2";
         let primes = if is_pow2 { POW2 } else { M8191 };
         let used = params["primes"].as_u64().unwrap() as usize + 1;
-        let limbs: Vec<Limb> = primes[..used].iter().map(|q| Limb::new(is_pow2, *q)).collect();
+        let limb = |q: &u64| if is_pow2 { NaiveLimb::new(8192, &[*q]) } else { NaiveLimb::of_8191(*q) };
+        let limbs: Vec<NaiveLimb> = primes[..used].iter().map(limb).collect();
         let mut rng = sotto_testkit::rng::seeded(label);
         let secret: Vec<i64> = (0..limbs[0].degree).map(|_| i64::from(rng.next_u32() % 3) - 1).collect();
         let s = limbs.iter().map(|limb| limb.values(&secret)).collect();
@@ -99,11 +104,7 @@ impl Client {
             for (k, limb) in self.limbs.iter().enumerate() {
                 let gain = if k == index % queried { special % limb.q } else { 0 };
                 let (mask, error) = (limb.mask(&mut masks), limb.values(&error));
-                let body = (0..n).map(|i| {
-                    let hidden = limb.mul(mask[i], target[k][i]);
-                    (error[i] + limb.mul(gain, source[k][i]) + limb.q - hidden) % limb.q
-                });
-                append(&mut out, body, 50);
+                append_words(&mut out, limb.body(gain, &source[k], &error, [&mask, &target[k]]), 50);
             }
         }
         out
@@ -132,11 +133,7 @@ impl Client {
             let divided = limb.inverse(if self.is_pow2 { 65537 } else { 2 });
             let (mask, m) = (limb.mask(&mut masks), limb.values(&m));
             let error = limb.values(&error);
-            let body = (0..limb.degree).map(|i| {
-                let hidden = limb.mul(mask[i], s[i]);
-                (limb.mul(m[i], divided) + error[i] + limb.q - hidden) % limb.q
-            });
-            append(&mut out, body, 50);
+            append_words(&mut out, limb.body(divided, &m, &error, [&mask, s]), 50);
         }
         out
     }
@@ -152,10 +149,10 @@ impl Client {
             let mut next = |width: u32| {
                 let (now, after) = rest.split_at((degree * width as usize).div_ceil(8));
                 rest = after;
-                words(now, width, degree)
+                read_words(now, width, degree)
             };
             let (body, mask) = (next(t_b), next(t_a));
-            let hidden = product(self.is_pow2, &mask, &self.secret);
+            let hidden = secret_product(&mask, &self.secret);
             let read = |(body, hidden): (&u64, &u64)| {
                 let phase = (body << (t_a - t_b)).wrapping_add(*hidden) & ((1 << t_a) - 1);
                 let rounded = (u128::from(phase) * t + (1 << (t_a - 1))) >> t_a;
@@ -167,36 +164,14 @@ impl Client {
             let seed = std::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap());
             let mut white = vec![0; 2 * cycle * cycles];
             stream(&seed, "bgvpir row", alpha << 16 | layer).fill_bytes(&mut white);
-            for slot in self.places(index) {
+            let places = self.places(index);
+            for (slot, data) in places.iter().zip(slots::read(self.is_pow2, &m, &places)) {
                 let white = u64::from(u16::from_le_bytes([white[2 * slot], white[2 * slot + 1]]));
-                let data = slots::slot(self.is_pow2, &m, slot) ^ white;
-                bits.extend((0..slot_bits).map(|k| data >> k & 1 == 1));
+                bits.extend((0..slot_bits).map(|k| (data ^ white) >> k & 1 == 1));
             }
         }
         assert!(rest.is_empty());
         let byte = |bits: &[bool]| bits.iter().rev().fold(0, |sum, bit| sum * 2 + u8::from(*bit));
         bits.chunks_exact(8).map(byte).take(self.record_bytes()).collect()
     }
-}
-
-/// Words of some bits, the lowest bit first; bits after the last one are zero.
-fn append(out: &mut Vec<u8>, words: impl Iterator<Item = u64>, width: u32) {
-    let (mut held, mut bits) = (0u128, 0);
-    for word in words {
-        held |= u128::from(word) << bits;
-        bits += width;
-        while bits >= 8 {
-            out.push(held as u8);
-            (held, bits) = (held >> 8, bits - 8);
-        }
-    }
-    if bits > 0 {
-        out.push(held as u8);
-    }
-}
-
-fn words(bytes: &[u8], width: u32, count: usize) -> Vec<u64> {
-    let bit = |i: usize| u64::from(bytes[i / 8] >> (i % 8) & 1);
-    let word = |w: usize| (0..width as usize).map(|i| bit(w * width as usize + i) << i).sum();
-    (0..count).map(word).collect()
 }

@@ -1,29 +1,19 @@
 //! Plaintexts: numbers in slots, and the coefficients of the polynomial that has them there.
 
-use crate::page::ring::power;
+use sotto_testkit::naive_ring::{decode, encode};
 use std::sync::LazyLock;
 
 const T: u64 = 65537;
 
 /// The coefficients modulo t of the polynomial with these slots, cycle after cycle; most of them zero.
 pub(crate) fn coefficients(is_pow2: bool, slots: &[u64]) -> Vec<u64> {
-    let filled = slots.iter().enumerate().filter(|(_, x)| **x != 0);
     if is_pow2 {
-        // c_j = 1/8192 sum of v_k psi^(-j e_k), since the odd powers of psi are all there are.
-        let (powers, scale) = (roots(), power(8192, T - 2, T));
-        let mut out = vec![0; 8192];
-        for (slot, x) in filled {
-            let e = odd(slot);
-            for (j, c) in out.iter_mut().enumerate() {
-                *c = (*c + x * powers[(16384 - j * e % 16384) % 16384]) % T;
-            }
-        }
-        return out.iter().map(|c| c * scale % T).collect();
+        return encode(T, slots);
     }
     // c_j = Tr(a z^(-j e)), j to 8190; the last by X^8190 = 1 + X + ... + X^8189.
     let traces: Vec<u64> = (0..1 << 13).map(trace).collect();
     let mut out = vec![0; 8191];
-    for (slot, x) in filled {
+    for (slot, x) in slots.iter().enumerate().filter(|(_, x)| **x != 0) {
         let e = exponent(slot);
         for (j, c) in out.iter_mut().enumerate() {
             *c ^= traces[times(*x, at(8191 - j * e % 8191)) as usize];
@@ -33,30 +23,18 @@ pub(crate) fn coefficients(is_pow2: bool, slots: &[u64]) -> Vec<u64> {
     out.iter().map(|c| c ^ last).collect()
 }
 
-/// The value of a polynomial's slot.
-pub(crate) fn slot(is_pow2: bool, coefficients: &[u64], slot: usize) -> u64 {
-    let filled = coefficients.iter().enumerate().filter(|(_, c)| **c != 0);
+/// The values of some of a polynomial's slots.
+pub(crate) fn read(is_pow2: bool, coefficients: &[u64], slots: &[usize]) -> Vec<u64> {
     if is_pow2 {
-        let (powers, e) = (roots(), odd(slot));
-        return filled.map(|(j, c)| c * powers[j * e % 16384] % T).sum::<u64>() % T;
+        let all = decode(T, coefficients);
+        return slots.iter().map(|slot| all[*slot]).collect();
     }
-    let e = exponent(slot);
-    filled.fold(0, |sum, (j, _)| sum ^ at(j * e % 8191))
-}
-
-/// The powers of the least root psi modulo 65537 of order 16384.
-fn roots() -> &'static [u64] {
-    static POWERS: LazyLock<Vec<u64>> = LazyLock::new(|| {
-        let root = (2..T).map(|g| power(g, (T - 1) / 16384, T)).find(|root| power(*root, 8192, T) == T - 1);
-        std::iter::successors(Some(1), |x| Some(x * root.unwrap() % T)).take(16384).collect()
-    });
-    &POWERS
-}
-
-/// 5^i for slot i of the first cycle, -5^i for that of the second, modulo 16384.
-fn odd(slot: usize) -> usize {
-    let e = (0..slot % 4096).fold(1, |e, _| e * 5 % 16384);
-    if slot < 4096 { e } else { 16384 - e }
+    let filled = || coefficients.iter().enumerate().filter(|(_, c)| **c != 0);
+    let value = |slot: &usize| {
+        let e = exponent(*slot);
+        filled().fold(0, |sum, (j, _)| sum ^ at(j * e % 8191))
+    };
+    slots.iter().map(value).collect()
 }
 
 /// 17^(13 i) modulo 8191.
