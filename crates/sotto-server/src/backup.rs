@@ -51,8 +51,8 @@ pub(crate) struct BackupSummary {
 }
 
 /// Copies the state of a server. Blocks on the disk.
-pub(crate) fn copy(service: &Service) -> Result<BackupSummary, BackupError> {
-    let state = service.state.as_deref().ok_or(BackupError::NoState)?;
+pub(crate) fn copy(service: &Service, state: Option<&Path>) -> Result<BackupSummary, BackupError> {
+    let state = state.ok_or(BackupError::NoState)?;
     // The times at which keys were last used are written first.
     service.sweep();
     let next = state.join(NEXT);

@@ -7,7 +7,7 @@
 //! sent.
 
 use crate::http_error::HttpError;
-use crate::memory::MemoryPermit;
+use crate::limits::slots::Permit;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
@@ -23,7 +23,7 @@ pub struct BodyReader {
     body: Body,
     read: Vec<u8>,
     /// Memory of `read`.
-    memory: MemoryPermit,
+    memory: Permit,
     limit: u64,
     announced: Option<u64>,
     until: Instant,
@@ -40,7 +40,7 @@ impl BodyReader {
         headers: &HeaderMap,
         limit: u64,
         time: Duration,
-        memory: MemoryPermit,
+        memory: Permit,
     ) -> Result<Self, HttpError> {
         let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced = length.and_then(|value| value.parse::<u64>().ok());
@@ -67,7 +67,7 @@ impl BodyReader {
     ///
     /// # Errors
     /// [`Code::Malformed`] for any other length; otherwise as for [`BodyReader::head`].
-    pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, MemoryPermit), HttpError> {
+    pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, Permit), HttpError> {
         let wrong = |got| Err(FrameError::Length { got, want: bytes }.into());
         if let Some(announced) = self.announced.filter(|announced| *announced != bytes) {
             return wrong(announced);
@@ -87,13 +87,13 @@ impl BodyReader {
     ///
     /// # Errors
     /// As for [`BodyReader::head`].
-    pub async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), HttpError> {
+    pub async fn whole(&mut self) -> Result<(Vec<u8>, Permit), HttpError> {
         let expected = self.announced.unwrap_or(self.limit);
         while self.more(expected).await? {}
         Ok(self.taken())
     }
 
-    fn taken(&mut self) -> (Vec<u8>, MemoryPermit) {
+    fn taken(&mut self) -> (Vec<u8>, Permit) {
         (std::mem::take(&mut self.read), self.memory.split())
     }
 

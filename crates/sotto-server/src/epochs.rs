@@ -4,14 +4,10 @@
 //! request for it is answered. `served_table` says how epochs go live.
 
 use crate::live_epochs::LiveEpochs;
-use crate::metrics::{ByTable, EpochLabel, PlacementLabel, gauge_value, register};
+use crate::metrics::{ByTable, EpochLabel, PlacementLabel, ServerMetrics, gauge_value};
 use crate::opening::Opening;
 use crate::served_table::ServedTable;
 use crate::{EpochSource, SourceError, StartError};
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 use sotto_wire::routes::TableList;
 use sotto_wire::{Code, Problem};
 use std::sync::Arc;
@@ -101,91 +97,44 @@ impl ServedTables {
             .map(Arc::as_ref)
             .ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
     }
-}
 
-/// Metrics of the served tables.
-#[derive(Debug)]
-pub(crate) struct TableMetrics {
-    live: Family<EpochLabel, Gauge>,
-    up: Family<ByTable, Gauge>,
-    bytes: Family<PlacementLabel, Gauge>,
-    role: Family<ByTable, Gauge>,
-    /// Number of reloads that found an epoch that is not valid.
-    pub(crate) load_failures: Counter,
-}
-
-impl TableMetrics {
-    pub(crate) fn register(r: &mut Registry) -> Self {
-        TableMetrics {
-            live: register(r, "live_epoch", "Number of each live epoch"),
-            up: register(
-                r,
-                "table_up",
-                "1 if a table is served, 0 if its image is damaged or still being verified",
-            ),
-            bytes: register(
-                r,
-                "table_bytes",
-                "Bytes of data that live epochs are answered from, by medium and page size",
-            ),
-            role: register(r, "server_role", "Role of this server in the table's scheme, counted from 0"),
-            load_failures: register(r, "epoch_load_failures", "Reloads that found an invalid epoch"),
-        }
-    }
-
-    /// Sets the gauges to the current values.
-    pub(crate) fn update_gauges(&self, tables: &ServedTables) {
-        for served in tables.all() {
+    /// Sets the gauges of all tables to the current values.
+    pub(crate) fn update_gauges(&self, metrics: &ServerMetrics) {
+        for served in self.all() {
             let (table, live) = (served.name(), served.live_now());
-            let by_table = ByTable { table: table.clone() };
+            let by_table = ByTable::of(&*table);
             let is_up = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
-            self.up.get_or_create(&by_table).set(i64::from(is_up));
+            metrics.table_up.get_or_create(&by_table).set(i64::from(is_up));
             let Some(live) = live else { continue };
-            self.update_bytes(&table, &live);
-            self.role.get_or_create(&by_table).set(i64::from(live.newest().pin().server));
+            update_bytes(metrics, &table, &live);
+            metrics.server_role.get_or_create(&by_table).set(i64::from(live.newest().pin().server));
             let epoch = |generation, epoch: u64| {
                 let label = EpochLabel { table: table.clone(), generation };
-                self.live.get_or_create(&label).set(gauge_value(epoch));
+                metrics.live_epoch.get_or_create(&label).set(gauge_value(epoch));
             };
             epoch("newest", live.newest().pin().epoch.0);
             epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
         }
     }
+}
 
-    /// Sets the gauges of a table's bytes. A placement that no longer occurs is set to 0.
-    fn update_bytes(&self, table: &str, live: &LiveEpochs) {
-        for (medium, is_copy) in [("file", false), ("memory", true)] {
-            let (mut huge, mut small, mut unknown) = (0, 0, 0);
-            for it in live.all().filter_map(|table| table.residence()).filter(|it| it.is_copy == is_copy) {
-                match it.huge_share {
-                    Some(share) => {
-                        let on_huge = (it.bytes as f64 * share) as u64;
-                        huge += on_huge;
-                        small += it.bytes.saturating_sub(on_huge);
-                    }
-                    None => unknown += it.bytes,
+/// Sets the gauges of a table's bytes. A placement that no longer occurs is set to 0.
+fn update_bytes(metrics: &ServerMetrics, table: &str, live: &LiveEpochs) {
+    for (medium, is_copy) in [("file", false), ("memory", true)] {
+        let (mut huge, mut small, mut unknown) = (0, 0, 0);
+        for it in live.all().filter_map(|table| table.residence()).filter(|it| it.is_copy == is_copy) {
+            match it.huge_share {
+                Some(share) => {
+                    let on_huge = (it.bytes as f64 * share) as u64;
+                    huge += on_huge;
+                    small += it.bytes.saturating_sub(on_huge);
                 }
-            }
-            for (pages, bytes) in [("huge", huge), ("small", small), ("unknown", unknown)] {
-                let label = PlacementLabel { table: table.to_owned(), medium, pages };
-                self.bytes.get_or_create(&label).set(gauge_value(bytes));
+                None => unknown += it.bytes,
             }
         }
-    }
-
-    /// Makes one series of each metric: see [`crate::metrics_sample`].
-    pub(crate) fn sample(&self, by_table: &ByTable) {
-        for gauge in [&self.up, &self.role] {
-            gauge.get_or_create(by_table).set(0);
-        }
-        for generation in ["newest", "previous"] {
-            self.live.get_or_create(&EpochLabel { table: by_table.table.clone(), generation }).set(0);
-        }
-        for medium in ["file", "memory"] {
-            for pages in ["huge", "small", "unknown"] {
-                let label = PlacementLabel { table: by_table.table.clone(), medium, pages };
-                self.bytes.get_or_create(&label).set(0);
-            }
+        for (pages, bytes) in [("huge", huge), ("small", small), ("unknown", unknown)] {
+            let label = PlacementLabel { table: table.to_owned(), medium, pages };
+            metrics.table_bytes.get_or_create(&label).set(gauge_value(bytes));
         }
     }
 }

@@ -7,18 +7,16 @@
 
 pub use crate::body::BodyReader;
 pub use crate::client::{Peer, Requester};
-pub use crate::client_quota::ClientQuota;
 pub use crate::database;
 pub use crate::host::{Host, Nested, holding, octets};
 pub use crate::http_error::{ForeignError, HttpError};
+pub use crate::limits::counts::CountStore;
+pub use crate::limits::rate::{Rate, RateLimit};
+pub use crate::limits::slots::{BodyMemory, Permit};
 pub use crate::low_priority::LowPriorityPool;
-pub use crate::memory::{BodyMemory, MemoryPermit};
-pub use crate::metrics::{gauge_value, register, register_as};
-pub use crate::rate_limiter::Rate;
+pub use crate::metrics::{MediumLabel, ServerMetrics, gauge_value};
 pub use crate::scheduler::{StepOutcome, StepWork};
-pub use crate::session_store::count_store::CountStore;
 pub use crate::session_store::entry::SessionOwner;
-pub use crate::session_store::metrics::SessionMetrics;
 pub use crate::sessions::{Registration, SessionCounts, SessionPlace, Sessions, now};
 
 use crate::database::CopyTo;
@@ -71,10 +69,10 @@ pub struct ExtensionContext<'a> {
     pub config: &'a ServerConfig,
     /// Memory for copies of tables, shared by all of them.
     pub copies: &'a Arc<CopyBudget>,
-    /// Metrics of the server, to which those of the protocol are added.
+    /// Registry of metrics, to which those of the protocol are added.
     pub registry: &'a mut Registry,
-    /// Metrics of sessions, which count evictions for all protocols.
-    pub sessions: SessionMetrics,
+    /// Metrics of the server, which count evictions of all sessions.
+    pub metrics: Arc<ServerMetrics>,
 }
 
 /// A protocol that is served. Its routes may keep the [`Host`].

@@ -1,19 +1,14 @@
 //! Hint requests, answered one after the other by a thread of their own: making a hint takes the
 //! whole table and seconds, and no query may wait for that.
 
-use crate::StartError;
-use crate::TableEpoch;
 use crate::client::Peer;
-use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
-use crate::concurrency::Permit;
-use crate::memory::MemoryPermit;
-use crate::metrics::{ByTable, register};
-use crate::time_budget::TimeBudget;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
+use crate::limits::Limits;
+use crate::limits::budget::TimeBudget;
+use crate::limits::rate::RateLimit;
+use crate::limits::slots::Permit;
+use crate::metrics::{ByTable, ServerMetrics};
+use crate::{ServerConfig, StartError, TableEpoch};
 use sotto_core::{Error, ExpectOrDefault};
 use sotto_wire::{Code, hints};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,44 +25,19 @@ pub(crate) struct HintJob {
     /// Address of the client.
     pub(crate) peer: Peer,
     /// Memory of the frame, released with the job.
-    pub(crate) _frame_memory: MemoryPermit,
+    pub(crate) _frame_memory: Permit,
     /// Permit among the hint requests, released with the job.
     pub(crate) _open: Permit,
     /// Memory of the hint response, until it is sent.
-    pub(crate) response_memory: MemoryPermit,
+    pub(crate) response_memory: Permit,
 }
 
 /// A hint response with its memory permit, or the reason why there is none.
-type Reply = Result<(Vec<u8>, MemoryPermit), Code>;
+type Reply = Result<(Vec<u8>, Permit), Code>;
 
 struct QueuedHintJob {
     job: HintJob,
     reply: oneshot::Sender<Reply>,
-}
-
-/// Metrics of hint requests.
-#[derive(Debug, Clone)]
-pub(crate) struct HintMetrics {
-    requests: Family<ByTable, Counter>,
-    /// Number of hint requests that wait or are being answered.
-    pub(crate) open: Gauge,
-    /// Number of requests dropped because their client hung up.
-    abandoned: Counter,
-}
-
-impl HintMetrics {
-    /// Registers all but `abandoned`, which others count too.
-    pub(crate) fn register(r: &mut Registry, abandoned: Counter) -> Self {
-        HintMetrics {
-            requests: register(r, "hint_requests", "Hint requests started"),
-            open: register(r, "open_hint_requests", "Hint requests queued or in progress"),
-            abandoned,
-        }
-    }
-
-    pub(crate) fn request(&self, table: &str) {
-        self.requests.get_or_create(&ByTable { table: table.to_owned() }).inc();
-    }
 }
 
 /// The hint requests that wait, and the thread that answers them.
@@ -77,26 +47,24 @@ pub(crate) struct HintQueue {
 }
 
 impl HintQueue {
-    /// Starts the thread, with a pool of `threads` threads (0: one per core), for at most `max`
-    /// requests at once.
+    /// Starts the thread and its pool.
     ///
     /// # Errors
     /// [`StartError::Threads`].
     pub(crate) fn start(
-        max: usize,
-        threads: usize,
-        quota: Arc<ClientQuota>,
-        budget: Arc<TimeBudget>,
-        metrics: HintMetrics,
+        config: &ServerConfig,
+        limits: &Limits,
+        metrics: Arc<ServerMetrics>,
     ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(config.hint_threads)
             .thread_name(|i| format!("sotto-hints-{i}"))
             .build()
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
-        let (queue, jobs) = mpsc::sync_channel(max);
+        let (queue, jobs) = mpsc::sync_channel(config.max_hint_requests);
         let closed = Arc::new(AtomicBool::new(false));
-        let worker = Worker { jobs, pool, quota, budget, metrics, closed: closed.clone() };
+        let (time, budget) = (limits.hint_time.clone(), limits.budget.clone());
+        let worker = Worker { jobs, pool, time, budget, metrics, closed: closed.clone() };
         std::thread::Builder::new()
             .name("sotto-hints".into())
             .spawn(move || worker.run())
@@ -129,9 +97,9 @@ impl HintQueue {
 struct Worker {
     jobs: Receiver<Box<QueuedHintJob>>,
     pool: rayon::ThreadPool,
-    quota: Arc<ClientQuota>,
+    time: Arc<RateLimit>,
     budget: Arc<TimeBudget>,
-    metrics: HintMetrics,
+    metrics: Arc<ServerMetrics>,
     closed: Arc<AtomicBool>,
 }
 
@@ -142,12 +110,12 @@ impl Worker {
             if self.closed.load(Ordering::Relaxed) {
                 let _ = reply.send(Err(Code::ShuttingDown));
             } else if reply.is_closed() {
-                self.metrics.abandoned.inc();
+                self.metrics.abandoned_requests.inc();
             } else {
                 let start = Instant::now();
                 let made = self.make(&job);
                 let (took, ended) = (start.elapsed(), Instant::now());
-                self.quota.add(job.peer, nanos(took), ended);
+                self.time.add(job.peer, nanos(took), ended);
                 self.budget.charge(job.peer, took, ended);
                 let memory = job.response_memory.split();
                 // The permit is released before the client can send the next request.
@@ -165,7 +133,7 @@ impl Worker {
             .frame
             .get(hints::HEAD_BYTES..)
             .expect_or_default("a frame's length was checked when it was read");
-        self.metrics.request(live.catalog().table.as_str());
+        self.metrics.hint_requests.get_or_create(&ByTable::of(live.catalog().table.as_str())).inc();
         let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| supplier.supply(payload))));
         live.check()?;
         match made {

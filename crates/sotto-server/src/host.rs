@@ -3,13 +3,12 @@
 
 use crate::body::BodyReader;
 use crate::client::Peer;
-use crate::client_quota::ClientQuota;
 use crate::http_error::HttpError;
+use crate::limits::Limits;
+use crate::limits::slots::{BodyMemory, Permit};
 use crate::low_priority::LowPriorityPool;
-use crate::memory::{BodyMemory, MemoryBudget, MemoryPermit};
+use crate::metrics::ServerMetrics;
 use crate::scheduler::{Scheduler, StepWork};
-use crate::server_metrics::ServerMetrics;
-use crate::time_budget::TimeBudget;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Response, header};
@@ -24,10 +23,7 @@ pub struct Host {
     /// Low-priority threads, which expand keys.
     pub(crate) low_priority: LowPriorityPool,
     pub(crate) metrics: Arc<ServerMetrics>,
-    /// Memory for requests and their answers.
-    pub(crate) memory: Arc<MemoryBudget>,
-    pub(crate) evaluations: ClientQuota,
-    pub(crate) budget: Arc<TimeBudget>,
+    pub(crate) limits: Limits,
     pub(crate) read_timeout: Duration,
     pub(crate) stopping: AtomicBool,
 }
@@ -49,7 +45,7 @@ impl Host {
     pub fn open_body(&self, request: Request, limit: u64) -> Result<(Peer, BodyReader), HttpError> {
         let (parts, body) = request.into_parts();
         let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-        let memory = self.memory.none(peer);
+        let memory = self.limits.memory.none(peer);
         Ok((peer, BodyReader::new(body, &parts.headers, limit, self.read_timeout, memory)?))
     }
 
@@ -62,14 +58,14 @@ impl Host {
         &self,
         request: Request,
         limit: u64,
-    ) -> Result<(Peer, Vec<u8>, MemoryPermit), HttpError> {
+    ) -> Result<(Peer, Vec<u8>, Permit), HttpError> {
         let (peer, mut reader) = self.open_body(request, limit)?;
         let read = match self.check_working() {
             Ok(()) => reader.whole().await,
             Err(code) => Err(code.into()),
         };
         let (body, memory) = reader.end(read).await?;
-        self.metrics.requests.bytes_in.inc_by(body.len() as u64);
+        self.metrics.request_bytes.inc_by(body.len() as u64);
         Ok((peer, body, memory))
     }
 
@@ -83,8 +79,8 @@ impl Host {
     ///
     /// # Errors
     /// [`Code::Busy`], [`Code::TooLarge`].
-    pub fn take_memory(&self, peer: Peer, bytes: u64) -> Result<MemoryPermit, HttpError> {
-        self.memory.take(peer, bytes)
+    pub fn take_memory(&self, peer: Peer, bytes: u64) -> Result<Permit, HttpError> {
+        self.limits.memory.take(peer, bytes)
     }
 
     /// Checks that a client has some of the server's time left.
@@ -92,7 +88,7 @@ impl Host {
     /// # Errors
     /// [`Code::Busy`].
     pub fn check_budget(&self, peer: Peer) -> Result<(), HttpError> {
-        self.budget.check(peer, Instant::now())
+        self.limits.budget.check(peer, Instant::now())
     }
 
     /// Counts evaluations of symmetric tables that are about to be made for a client, all of them or
@@ -101,7 +97,7 @@ impl Host {
     /// # Errors
     /// [`Code::Busy`].
     pub fn count_evaluations(&self, peer: Peer, count: u64) -> Result<(), HttpError> {
-        self.evaluations.take(peer, count, Instant::now())
+        self.limits.evaluations.take(peer, count, Instant::now())
     }
 
     /// Queues work in steps, which take turns with the passes.
@@ -114,8 +110,8 @@ impl Host {
 
     /// Counts a request that no route of the server has counted, and the bytes of its response.
     pub fn count_request(&self, route: &'static str, outcome: &'static str, bytes: usize) {
-        self.metrics.requests.request(route, outcome);
-        self.metrics.requests.bytes_out.inc_by(bytes as u64);
+        self.metrics.request(route, outcome);
+        self.metrics.response_bytes.inc_by(bytes as u64);
     }
 }
 
@@ -133,7 +129,7 @@ pub fn octets(body: impl Into<Body>) -> Response<Body> {
 }
 
 /// A response that holds the memory of its body until it is sent.
-pub fn holding(mut response: Response<Body>, memory: MemoryPermit) -> Response<Body> {
+pub fn holding(mut response: Response<Body>, memory: Permit) -> Response<Body> {
     response.extensions_mut().insert(BodyMemory::Taken(Arc::new(memory)));
     response
 }

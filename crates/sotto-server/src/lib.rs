@@ -47,27 +47,22 @@
 //! | `scheduler` | query requests of many clients, answered in one pass over the data |
 //! | `hint_queue` | hint requests, answered by a thread of their own |
 //! | `low_priority` | threads that yield to the passes, for clients' keys |
-//! | `rate_limiter` | a burst, and a rate over time, for each client |
 //! | `client` | client identities: addresses, networks, and their keyed hashes |
-//! | `client_quota` | quotas of each client: hints, evaluations, registrations; across restarts if necessary |
-//! | `time_budget` | the time that is spent on the tables, charged to clients |
+//! | `limits` | what clients may use: rates over time, slots, memory, time on the tables |
 //! | [`database`] | embedded databases in the state directory |
 //! | [`extension`] | other protocols next to the server's own |
 //! | `backup` | a copy of the state directory, made while the server runs |
 //! | `clock` | a clock that never goes back |
 //! | `sessions` | clients' keys: in memory, and on disk across restarts |
 //! | `session_store` | the database of keys and of counts per client |
-//! | `memory` | memory for requests and answers, shared by networks |
 //! | [`coordinator`] | admission for a coordinator, which sends requests to the parts of a table itself |
-//! | `concurrency` | limits on concurrent work, in total and per client |
 //! | `service` | the state that all routes share |
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics, reload, draining and backups, on a port of their own |
 //! | `body` | request bodies, bounded before they are read |
 //! | `host` | what every route uses of the server |
 //! | `http_error` | refused requests as responses |
-//! | `metrics` | labels of metrics: table, route and outcome; never row, key or client |
-//! | `server_metrics` | all metrics of a server, which its modules register |
+//! | `metrics` | all metrics of a server, and their labels: table, route and outcome; never row, key or client |
 //! | `listen` | sockets, TLS, connections, graceful shutdown |
 //! | [`error`] | why a server did not start, and what to do |
 //!
@@ -82,9 +77,7 @@ mod admin_hosts;
 mod backup;
 mod body;
 mod client;
-mod client_quota;
 mod clock;
-mod concurrency;
 pub mod config;
 pub mod database;
 mod epoch_files;
@@ -95,22 +88,20 @@ pub mod extension;
 mod hint_queue;
 mod host;
 mod http_error;
+mod limits;
 mod listen;
 mod live_epochs;
 mod logs;
 mod low_priority;
-mod memory;
 mod metrics;
 mod opening;
 mod origins;
 mod part_answering;
 pub mod past_epoch;
-mod rate_limiter;
 mod routes;
 mod scheduler;
 pub mod served_table;
 pub mod server;
-mod server_metrics;
 mod service;
 mod session_store;
 mod sessions;
@@ -118,7 +109,6 @@ mod source_error;
 mod stacks;
 mod static_site;
 pub mod table_epoch;
-mod time_budget;
 
 pub use config::{
     BatchConfig, ConfigText, Residency, ScanConfig, ServerConfig, SessionConfig, TableConfig, TlsConfig,
@@ -126,12 +116,12 @@ pub use config::{
 pub use epoch_source::EpochSource;
 pub use error::StartError;
 pub use listen::SelfSignedCertificate;
+#[doc(hidden)]
+pub use metrics::metrics_sample;
 pub use opening::OpeningProgress;
 pub use past_epoch::PastEpoch;
 pub use served_table::TableStatus;
 pub use server::{RunningServer, Server, ShutdownReport};
-#[doc(hidden)]
-pub use server_metrics::metrics_sample;
 pub use sessions::coordinator;
 pub use source_error::SourceError;
 pub use table_epoch::TableEpoch;

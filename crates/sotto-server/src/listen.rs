@@ -10,8 +10,7 @@ mod write_timeout;
 use crate::client::Peer;
 use crate::config::SendRate;
 use crate::http_error::HttpError;
-use crate::memory::{BodyMemory, MemoryBudget};
-use crate::metrics::register;
+use crate::limits::slots::{BodyMemory, Slots};
 use crate::{ServerConfig, StartError};
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -23,7 +22,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 use response_body::{ResponseBody, StreamExecutor};
 use sotto_wire::Code;
 use std::convert::Infallible;
@@ -78,14 +76,9 @@ pub(crate) struct PortServer {
     /// Slowest rate at which responses may be read.
     pub(crate) rate: SendRate,
     /// Memory budget of responses, on the public port.
-    pub(crate) memory: Option<Arc<MemoryBudget>>,
+    pub(crate) memory: Option<Arc<Slots>>,
     /// Gauge of open connections, on the public port.
     pub(crate) connections: Option<Gauge>,
-}
-
-/// Registers the gauge of open connections.
-pub(crate) fn connection_gauge(registry: &mut Registry) -> Gauge {
-    register(registry, "connections", "Open public connections")
 }
 
 /// The routes of a port: one router until the server has opened its tables, and another from then
@@ -217,7 +210,7 @@ struct Connection {
     state: Arc<ConnectionState>,
     routes: Routes,
     /// Memory budget of responses, on the public port.
-    memory: Option<Arc<MemoryBudget>>,
+    memory: Option<Arc<Slots>>,
     timeout: Duration,
     rate: SendRate,
     /// Number of requests so far.

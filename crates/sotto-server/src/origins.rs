@@ -2,17 +2,18 @@
 
 use axum::http::header;
 use axum::http::{HeaderMap, HeaderValue};
+use std::sync::Arc;
 
 /// The origins whose pages may make requests.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AllowedOrigins(pub(crate) Vec<String>);
+#[derive(Debug, Clone)]
+pub(crate) struct AllowedOrigins(pub(crate) Arc<[String]>);
 
 /// Value that stands for all origins.
 const ANY: &str = "*";
 
 impl AllowedOrigins {
     pub(crate) fn new(allowed: &[String]) -> Self {
-        AllowedOrigins(allowed.to_vec())
+        AllowedOrigins(allowed.into())
     }
 
     pub(crate) fn allow(&self, headers: &HeaderMap) -> Option<HeaderValue> {

@@ -26,6 +26,7 @@ mod stream;
 
 use crate::host::Nested;
 use crate::http_error::{HttpError, Outcome};
+use crate::origins::AllowedOrigins;
 use crate::service::Service;
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -38,7 +39,7 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 /// Builds the public router.
-pub(crate) fn public(service: Arc<Service>) -> Router {
+pub(crate) fn public(service: Arc<Service>, origins: AllowedOrigins) -> Router {
     let ours = Router::new()
         .route(routes::TABLES, get(documents::tables))
         .route(routes::TABLE, get(documents::catalog))
@@ -61,7 +62,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
             HttpError::new(Code::WrongMethod, "the route at this path takes another method")
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
-        .layer(middleware::from_fn_with_state(service.clone(), origins::allow));
+        .layer(middleware::from_fn_with_state(origins, origins::allow));
     service.extensions.iter().fold(all, |all, other| other.clone().around(&service.host, all))
 }
 
@@ -87,10 +88,10 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
     let response = next.run(request).instrument(span.clone()).await;
     let outcome = response.extensions().get::<Outcome>().map_or("ok", |outcome| outcome.0);
     span.record("outcome", outcome);
-    service.host.metrics.requests.request(route, outcome);
+    service.host.metrics.request(route, outcome);
     // Bytes that are sent inside another response are counted there.
     if !is_inside {
-        service.host.metrics.requests.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
+        service.host.metrics.response_bytes.inc_by(response.body().size_hint().exact().unwrap_or(0));
     }
     response
 }

@@ -23,19 +23,17 @@
 //! | `stream_job` | a stream in progress |
 //! | `step_job` | streams and other work in steps, which take turns with the passes |
 //! | `worker` | the thread that makes the passes and the units |
-//! | `metrics` | what is counted of the passes and their queue |
 
 mod fair_queue;
-mod metrics;
 mod query_job;
 mod queue;
 mod step_job;
 mod stream_job;
 mod worker;
 
-use crate::time_budget::TimeBudget;
+use crate::limits::budget::TimeBudget;
+use crate::metrics::ServerMetrics;
 use crate::{ServerConfig, StartError};
-pub(crate) use metrics::SchedulerMetrics;
 use query_job::Reply;
 pub(crate) use query_job::{QueryJob, QueryOutcome};
 use queue::Queue;
@@ -94,7 +92,7 @@ impl Scheduler {
         limits: SchedulerLimits,
         threads: usize,
         budget: Arc<TimeBudget>,
-        metrics: SchedulerMetrics,
+        metrics: Arc<ServerMetrics>,
     ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)

@@ -3,10 +3,11 @@
 use crate::client::Peer;
 use crate::database::state_folder;
 use crate::extension::{Extension, ExtensionSetup};
+use crate::limits::slots::Slots;
 use crate::listen::{self, PortServer, Routes};
-use crate::memory::MemoryBudget;
+use crate::metrics::{self, ServerMetrics};
 use crate::opening::Opening;
-use crate::server_metrics::ServerMetrics;
+use crate::origins::AllowedOrigins;
 use crate::service::Service;
 use crate::{
     EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus, admin,
@@ -154,9 +155,10 @@ impl Server {
             listener.local_addr().map_err(failed)
         };
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
-        let (metrics, opening) = (Arc::new(ServerMetrics::new()), Arc::<Opening>::default());
+        let (mut registry, opening) = (metrics::registry(), Arc::<Opening>::default());
+        let metrics = Arc::new(ServerMetrics::register(&mut registry, ""));
         let bytes = config.request_memory_mib.saturating_mul(1 << 20);
-        let memory = MemoryBudget::new(bytes, metrics.request_memory.clone());
+        let memory = Slots::memory(bytes, metrics.request_memory_bytes.clone());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);
         // Routes are served before the tables are open too: clients are notified that the server is
@@ -175,12 +177,12 @@ impl Server {
             runtime.spawn(back.serve(stopping.clone(), drain)),
         ];
         let reporting = runtime.spawn(report_progress(opening.clone(), watch));
-        let service = Service::open(config, sources, extensions, copies, metrics, memory, &opening);
+        let service = Service::open(config, sources, extensions, copies, registry, metrics, memory, &opening);
         reporting.abort();
         let service = Arc::new(service?);
         service.read_on(service.tables.all().filter(|table| table.is_reading()).cloned().collect());
-        back_routes.open(admin::admin(service.clone()));
-        front_routes.open(routes::public(service.clone()));
+        back_routes.open(admin::admin(service.clone(), config));
+        front_routes.open(routes::public(service.clone(), AllowedOrigins::new(&config.allow_origins)));
         if config.reload_seconds > 0 {
             let every = Duration::from_secs(config.reload_seconds);
             runtime.spawn(watch_for_epochs(service.clone(), every, stopping));

@@ -1,39 +1,31 @@
 //! The state that all routes share.
 
-use crate::admin_hosts::AdminHosts;
-use crate::client_quota::ClientQuota;
-use crate::clock::nanos;
-use crate::concurrency::{Capacity, ConcurrencyLimit};
 use crate::database::CopyTo;
 use crate::epochs::{PATIENCE, ServedTables};
 use crate::extension::{Extension, ExtensionContext, ExtensionReload, ExtensionSetup};
 use crate::hint_queue::HintQueue;
 use crate::host::Host;
+use crate::limits::Limits;
+use crate::limits::slots::Slots;
 use crate::logs::ServedLogs;
 use crate::low_priority::LowPriorityPool;
-use crate::memory::MemoryBudget;
+use crate::metrics::{self, ServerMetrics};
 use crate::opening::Opening;
-use crate::origins::AllowedOrigins;
-use crate::rate_limiter::Rate;
 use crate::scheduler::{Scheduler, SchedulerLimits};
 use crate::served_table::{ReloadOutcome, ServedTable};
-use crate::server_metrics::ServerMetrics;
 use crate::sessions::{self, Sessions};
 use crate::stacks::ServedStacks;
 use crate::static_site::StaticSite;
-use crate::time_budget::TimeBudget;
 use crate::{EpochSource, ServerConfig, StartError};
+use prometheus_client::registry::Registry;
 use sotto_db::CopyBudget;
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Maximum number of threads of the runtime that wait for pages of files which are downloaded.
 const READERS: usize = 2;
-
-const HOUR: Duration = Duration::from_secs(3600);
 
 /// A server without its sockets.
 pub(crate) struct Service {
@@ -46,24 +38,12 @@ pub(crate) struct Service {
     pub(crate) host: Arc<Host>,
     pub(crate) hint_queue: HintQueue,
     pub(crate) sessions: Sessions,
-    pub(crate) open_streams: Arc<ConcurrencyLimit>,
-    pub(crate) open_hint_requests: Arc<ConcurrencyLimit>,
-    /// Quota of each client for the time of its hint requests.
-    pub(crate) hint_quota: Arc<ClientQuota>,
-    /// Origins whose pages may make requests.
-    pub(crate) origins: AllowedOrigins,
-    /// Hosts that requests of operators may name.
-    pub(crate) admin_hosts: AdminHosts,
     /// Limit on downloads that wait for the disk at once.
     pub(crate) readers: Arc<Semaphore>,
     /// Maximum time that a download of an epoch continues after the epoch is no longer served.
     pub(crate) grace: Duration,
-    /// State directory, if there is one.
-    pub(crate) state: Option<PathBuf>,
-    /// Locked while a backup is made.
-    pub(crate) copying: Mutex<()>,
-    /// Whether an operator has drained the server.
-    drained: AtomicBool,
+    /// All metrics, those of extensions included.
+    registry: Registry,
 }
 
 impl Service {
@@ -76,8 +56,9 @@ impl Service {
         sources: Vec<Box<dyn EpochSource>>,
         setups: Vec<Box<dyn ExtensionSetup>>,
         copies: &Arc<CopyBudget>,
+        mut registry: Registry,
         metrics: Arc<ServerMetrics>,
-        memory: Arc<MemoryBudget>,
+        memory: Arc<Slots>,
         opening: &Opening,
     ) -> Result<Self, StartError> {
         let tables = ServedTables::open(sources, opening)?;
@@ -85,86 +66,53 @@ impl Service {
         let logs = ServedLogs::open(&config.logs)?;
         let page = StaticSite::open(config.static_dir.as_deref())?;
         let state = config.state.as_deref();
-        let sessions = Sessions::open(&config.sessions, state, metrics.sessions.clone(), sessions::now())?;
+        let sessions = Sessions::open(&config.sessions, state, metrics.clone(), sessions::now())?;
         // Opened after the database of sessions, which no two servers can have open.
         let (mut extensions, mut max_stepped) = (Vec::new(), 0);
         for setup in setups {
             max_stepped = max_stepped.max(setup.needs().max_stepped);
-            let (registry, sessions) = (&mut *metrics.registry(), metrics.sessions.clone());
-            extensions.extend(setup.open(ExtensionContext { config, copies, registry, sessions })?);
+            let (registry, metrics) = (&mut registry, metrics.clone());
+            extensions.extend(setup.open(ExtensionContext { config, copies, registry, metrics })?);
         }
-        let (count_store, now) = (sessions.count_store(), Instant::now());
-        let budget = Arc::new(TimeBudget::new(&config.scan_budget, count_store, metrics.budget.clone()));
-        let limits = SchedulerLimits::of(config, max_stepped);
-        let scheduler = Scheduler::start(limits, config.threads, budget.clone(), metrics.scheduler.clone())?;
-        let hint_time = nanos(Duration::from_secs(config.hint_seconds_per_client));
-        let made = "the hourly limit of time for hints for this address is reached";
-        let hint_quota = Arc::new(ClientQuota::new(Rate::per(hint_time, HOUR), made, count_store));
-        let evaluated = "the hourly limit of evaluations for this address is reached";
-        let evaluations =
-            ClientQuota::open(Rate::per(config.evaluations_per_client, HOUR), evaluated, count_store, now)?;
-        let hint_queue = HintQueue::start(
-            config.max_hint_requests,
-            config.hint_threads,
-            hint_quota.clone(),
-            budget.clone(),
-            metrics.hints.clone(),
+        let limits = Limits::open(config, memory, sessions.count_store(), &metrics)?;
+        let scheduler = Scheduler::start(
+            SchedulerLimits::of(config, max_stepped),
+            config.threads,
+            limits.budget.clone(),
+            metrics.clone(),
         )?;
-        let streams = [
-            "the limit of open row streams is reached",
-            "the limit of open row streams for this address is reached",
-        ];
-        let hints = [
-            "the limit of open hint requests is reached",
-            "the limit of open hint requests for this address is reached",
-        ];
-        let capacity = |all, per_client| Capacity { all, per_client };
-        let (low_priority, read_timeout, stopping) =
-            (LowPriorityPool::start()?, config.read_timeout(), AtomicBool::new(false));
+        let hint_queue = HintQueue::start(config, &limits, metrics.clone())?;
         let host = Host {
             scheduler,
-            low_priority,
-            metrics: metrics.clone(),
-            memory,
-            evaluations,
-            budget,
-            read_timeout,
-            stopping,
+            low_priority: LowPriorityPool::start()?,
+            metrics,
+            limits,
+            read_timeout: config.read_timeout(),
+            stopping: AtomicBool::new(false),
         };
+        let (readers, grace) = (Arc::new(Semaphore::new(READERS)), config.idle_timeout());
+        let host = Arc::new(host);
         Ok(Service {
             tables,
             stacks,
             logs,
             page,
             extensions,
+            host,
             hint_queue,
             sessions,
-            open_streams: ConcurrencyLimit::new(
-                capacity(config.max_streams, config.streams_per_client),
-                metrics.scheduler.open_streams.clone(),
-                streams,
-            ),
-            open_hint_requests: ConcurrencyLimit::new(
-                capacity(config.max_hint_requests, config.hint_requests_per_client),
-                metrics.hints.open.clone(),
-                hints,
-            ),
-            hint_quota,
-            host: Arc::new(host),
-            origins: AllowedOrigins::new(&config.allow_origins),
-            admin_hosts: AdminHosts::new(&config.admin_hosts),
-            readers: Arc::new(Semaphore::new(READERS)),
-            grace: config.idle_timeout(),
-            state: config.state.clone(),
-            copying: Mutex::default(),
-            drained: AtomicBool::new(false),
+            readers,
+            grace,
+            registry,
         })
     }
 
-    /// The metrics as text.
+    /// The metrics as text; gauges are computed now.
     pub(crate) fn exposition(&self) -> String {
         self.extensions.iter().for_each(|extension| extension.update_gauges());
-        self.host.metrics.exposition(&self.tables, &self.sessions)
+        self.tables.update_gauges(&self.host.metrics);
+        self.sessions.update_gauges(self.tables.live_names());
+        metrics::exposition(&self.registry)
     }
 
     /// Drops expired keys, stores the times of use, and forgets counts that have expired. Blocks on
@@ -172,9 +120,7 @@ impl Service {
     pub(crate) fn sweep(&self) {
         self.sessions.sweep(sessions::now());
         self.extensions.iter().for_each(|extension| extension.sweep());
-        let now = Instant::now();
-        [&self.hint_quota, &self.host.evaluations].into_iter().for_each(|quota| quota.sweep(now));
-        self.host.budget.sweep(now);
+        self.host.limits.sweep();
     }
 
     /// Interval between two calls of [`Self::sweep`].
@@ -186,7 +132,7 @@ impl Service {
     /// Stores what has to outlive this server. Blocks on the disk.
     pub(crate) fn settle(&self) {
         self.sweep();
-        self.host.evaluations.settle(Instant::now());
+        self.host.limits.settle();
     }
 
     /// The databases in the state folder.
@@ -201,17 +147,6 @@ impl Service {
         self.hint_queue.close();
     }
 
-    /// Whether a load balancer should send nothing here; requests that arrive nevertheless are
-    /// answered.
-    pub(crate) fn is_drained(&self) -> bool {
-        self.drained.load(Ordering::Relaxed)
-    }
-
-    /// Drains the server, or ends that.
-    pub(crate) fn drain(&self, drained: bool) {
-        self.drained.store(drained, Ordering::Relaxed);
-    }
-
     pub(crate) fn is_stopping(&self) -> bool {
         self.host.stopping.load(Ordering::Relaxed)
     }
@@ -220,7 +155,7 @@ impl Service {
     /// are read by a thread of its own.
     pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, ReloadOutcome)>, Vec<ExtensionReload>) {
         let others: Vec<_> = self.extensions.iter().map(|extension| extension.reload()).collect();
-        self.host.metrics.tables.load_failures.inc_by(others.iter().map(|other| other.failures).sum());
+        self.host.metrics.epoch_load_failures.inc_by(others.iter().map(|other| other.failures).sum());
         (self.reload_tables(), others)
     }
 
@@ -229,7 +164,7 @@ impl Service {
         let reload = |table: &Arc<ServedTable>| {
             let outcome = table.reload(&mut patience);
             if outcome.refused.is_some() {
-                self.host.metrics.tables.load_failures.inc();
+                self.host.metrics.epoch_load_failures.inc();
             }
             (table.clone(), outcome)
         };
@@ -253,7 +188,7 @@ impl Service {
         let read = move || {
             for table in tables {
                 if table.finish_reading().refused.is_some() {
-                    service.host.metrics.tables.load_failures.inc();
+                    service.host.metrics.epoch_load_failures.inc();
                 }
                 service.stacks.reload(&service.tables);
             }

@@ -8,12 +8,8 @@
 //! | module | contents |
 //! |---|---|
 //! | [`entry`] | the bytes that describe a stored session |
-//! | [`count_store`] | names, time and storage for counts per client |
-//! | [`metrics`] | what is counted of sessions |
 
-pub(crate) mod count_store;
 pub(crate) mod entry;
-pub(crate) mod metrics;
 
 use crate::StartError;
 use crate::client::ClientId;

@@ -23,15 +23,14 @@ mod table;
 pub use table::{SessionCounts, SessionPlace};
 
 use crate::client::{ClientHasher, ClientId, Peer};
-use crate::client_quota::ClientQuota;
 use crate::clock::{self, Clock};
 use crate::database::{CopyTo, DatabaseError};
 use crate::http_error::HttpError;
-use crate::metrics::{ByTable, MediumLabel, gauge_value};
-use crate::rate_limiter::Rate;
-use crate::session_store::count_store::CountStore;
+use crate::limits::counts::CountStore;
+use crate::limits::rate::Rate;
+use crate::limits::rate::RateLimit;
+use crate::metrics::{ByTable, EvictionReason, MediumLabel, ServerMetrics, gauge_value};
 use crate::session_store::entry::{SessionOwner, StoredSession};
-use crate::session_store::metrics::{EvictionReason, SessionMetrics};
 use crate::session_store::{SessionStore, StoredSessions};
 use crate::{SessionConfig, StartError};
 use rand_core::Rng;
@@ -51,9 +50,9 @@ const FILE: &str = "sessions.redb";
 pub struct Sessions<S = AnySession> {
     table: Mutex<SessionTable<S>>,
     /// Quota of each client for registrations.
-    registrations: ClientQuota,
+    registrations: RateLimit,
     count_store: CountStore,
-    metrics: SessionMetrics,
+    metrics: Arc<ServerMetrics>,
     sweep: Duration,
     /// Lock for loading keys from the disk, one at a time: many requests for sessions that are not
     /// in memory must not read and expand megabytes each at once.
@@ -91,7 +90,7 @@ impl Sessions {
     pub(crate) fn open(
         config: &SessionConfig,
         state: Option<&Path>,
-        metrics: SessionMetrics,
+        metrics: Arc<ServerMetrics>,
         now: u64,
     ) -> Result<Self, StartError> {
         Sessions::open_file(config, state.map(|dir| (dir, FILE)), metrics, now)
@@ -101,14 +100,14 @@ impl Sessions {
     pub(crate) fn update_gauges(&self, tables: impl Iterator<Item = String>) {
         let (memory, disk) = self.bytes();
         for (medium, bytes) in [("memory", memory), ("disk", disk)] {
-            self.metrics.bytes.get_or_create(&MediumLabel { medium }).set(gauge_value(bytes));
+            self.metrics.session_bytes.get_or_create(&MediumLabel { medium }).set(gauge_value(bytes));
         }
         let counts = self.counts(|owner| owner.table.to_string());
         for table in tables {
             let count = counts.get(&table).copied().unwrap_or_default();
-            let label = ByTable { table };
+            let label = ByTable::of(table);
             self.metrics.sessions.get_or_create(&label).set(count.sessions as i64);
-            self.metrics.in_memory.get_or_create(&label).set(count.in_memory as i64);
+            self.metrics.sessions_in_memory.get_or_create(&label).set(count.in_memory as i64);
         }
     }
 }
@@ -123,7 +122,7 @@ impl<S> Sessions<S> {
     pub fn open_file(
         config: &SessionConfig,
         state: Option<(&Path, &'static str)>,
-        metrics: SessionMetrics,
+        metrics: Arc<ServerMetrics>,
         now: u64,
     ) -> Result<Self, StartError> {
         let mut table = SessionTable::new(SessionLimits::of(config));
@@ -143,11 +142,8 @@ impl<S> Sessions<S> {
         let count_store = CountStore { hasher, clock, store, metrics: metrics.clone() };
         let minute = Duration::from_secs(60);
         let message = "the limit of key registrations per minute for this address is reached";
-        let registrations = ClientQuota::new(
-            Rate::per(u64::from(config.registrations_per_minute), minute),
-            message,
-            &count_store,
-        );
+        let rate = Rate::per(u64::from(config.registrations_per_minute), minute);
+        let registrations = RateLimit::new(rate, message, &count_store);
         // Often enough that keys go soon after they expire, and rarely enough to cost nothing.
         let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
         let sessions = Sessions {
@@ -244,7 +240,7 @@ impl<S> Sessions<S> {
 
     /// Puts a session that was admitted from stored keys into memory. Blocks on the disk.
     pub fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
-        self.metrics.readmitted.inc();
+        self.metrics.session_readmissions.inc();
         let evicted = self.table().admitted(id, session, session_bytes);
         self.forget(evicted);
     }

@@ -29,7 +29,7 @@ pub use use_cases::{UseCaseEpoch, UseCaseSource};
 use crate::tokens::{self, Tokens};
 use axum::Router;
 use keys::UserKeyStore;
-use metrics::AppleMetrics;
+use metrics::{AppleMetrics, PREFIX};
 use reports::ReportLog;
 use serde_json::json;
 use sotto_server::StartError;
@@ -73,8 +73,8 @@ impl ExtensionSetup for AppleSetup {
         self: Box<Self>,
         context: ExtensionContext<'_>,
     ) -> Result<Option<Arc<dyn Extension>>, StartError> {
-        let ExtensionContext { config: server, copies, registry, sessions } = context;
-        let metrics = Arc::new(AppleMetrics::register(registry));
+        let ExtensionContext { config: server, copies, registry, metrics: of_server } = context;
+        let metrics = Arc::new(AppleMetrics::register(registry, PREFIX));
         let AppleSetup { config, sources } = *self;
         let sources = sources.unwrap_or_else(|| use_cases::sources(&config, server.residency, copies));
         if sources.is_empty() {
@@ -82,7 +82,7 @@ impl ExtensionSetup for AppleSetup {
         }
         let (use_cases, state) =
             (UseCaseSet::open(sources, config.configurations_kept)?, server.state.as_deref());
-        let keys = UserKeyStore::open(&config.keys, state, sessions)?;
+        let keys = UserKeyStore::open(&config.keys, state, of_server)?;
         let open = |tokens| Tokens::open(tokens, state, keys.count_store()).map(Arc::new);
         let tokens = config.tokens.as_ref().map(open).transpose()?;
         let reports = ReportLog::open(config.reports.as_deref(), config.max_report_bytes)?;

@@ -115,5 +115,5 @@ pub fn use_cases(running: &RunningServer) -> Vec<(String, usize)> {
 /// names, help texts and labels.
 #[doc(hidden)]
 pub fn metrics_sample() -> String {
-    sotto_server::metrics_sample(|registry| apple::metrics::AppleMetrics::register(registry).sample())
+    sotto_server::metrics_sample(apple::metrics::sample)
 }

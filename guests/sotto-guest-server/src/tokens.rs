@@ -20,7 +20,7 @@ use sotto_server::StartError;
 use sotto_server::config::at_least_one;
 use sotto_server::database::CopyTo;
 use sotto_server::extension::{
-    ClientQuota, CountStore, HttpError, LowPriorityPool, Peer, Rate, Requester, now,
+    CountStore, HttpError, LowPriorityPool, Peer, Rate, RateLimit, Requester, now,
 };
 use sotto_wire::Code;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ pub(crate) struct Tokens {
     threads: LowPriorityPool,
     signers: LowPriorityPool,
     /// Number of wrong user tokens, by network: each is a guess.
-    failures: ClientQuota,
+    failures: RateLimit,
     /// Number of tokens spent since the start.
     spent: AtomicU64,
 }
@@ -183,7 +183,7 @@ impl Tokens {
         let threads = LowPriorityPool::waiting(THREADS, "tokens")?;
         let signers = LowPriorityPool::waiting(SIGNERS, "issue")?;
         let words = "the hourly limit of wrong user tokens for this address is reached";
-        let failures = ClientQuota::new(Rate::per(config.failures_per_client, HOUR), words, count_store);
+        let failures = RateLimit::new(Rate::per(config.failures_per_client, HOUR), words, count_store);
         let spent = AtomicU64::new(0);
         Ok(Tokens { pass, ledger, book, users, read, threads, signers, failures, spent })
     }

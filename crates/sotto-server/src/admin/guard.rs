@@ -7,7 +7,6 @@
 //! header without a preflight request, which is refused.
 
 use crate::admin_hosts::AdminHosts;
-use crate::service::Service;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
@@ -16,8 +15,8 @@ use sotto_wire::routes::ADMIN_HEADER;
 use std::sync::Arc;
 
 /// Refuses requests of web pages.
-pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
-    match why_not(request.method(), request.uri(), request.headers(), &service.admin_hosts) {
+pub(super) async fn guard(State(hosts): State<Arc<AdminHosts>>, request: Request, next: Next) -> Response {
+    match why_not(request.method(), request.uri(), request.headers(), &hosts) {
         None => next.run(request).await,
         Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
     }

@@ -12,7 +12,7 @@
 use super::connections::RequestGuard;
 use super::send_time::SendTime;
 use crate::config::SendRate;
-use crate::memory::{BodyMemory, MemoryPermit};
+use crate::limits::slots::{BodyMemory, Permit};
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -39,7 +39,7 @@ pub(super) struct ResponseBody {
 
 /// Everything that a response holds until it is sent, released on drop.
 struct ResponseGuard {
-    _memory: Option<Arc<MemoryPermit>>,
+    _memory: Option<Arc<Permit>>,
     /// Marks the connection as busy.
     _busy: RequestGuard,
 }

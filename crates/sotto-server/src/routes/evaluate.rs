@@ -7,7 +7,8 @@ use crate::body::BodyReader;
 use crate::client::Peer;
 use crate::host::octets;
 use crate::http_error::HttpError;
-use crate::memory::MemoryPermit;
+use crate::limits::slots::Permit;
+use crate::metrics::ByTable;
 use crate::served_table::ServedTable;
 use crate::service::Service;
 use axum::body::Body;
@@ -24,7 +25,7 @@ struct CheckedEvaluation {
     live: Arc<TableEpoch>,
     elements: Vec<Element>,
     bytes: u64,
-    memory: MemoryPermit,
+    memory: Permit,
 }
 
 /// `POST /v1/tables/{table}/evaluate`
@@ -39,18 +40,18 @@ pub(super) async fn evaluate(
     let read = read(&service, table, peer, &mut reader).await;
     let CheckedEvaluation { live, elements, bytes, memory } = reader.end(read).await?;
     let count = elements.len();
-    service.host.metrics.requests.bytes_in.inc_by(bytes);
+    service.host.metrics.request_bytes.inc_by(bytes);
     let (pin, counting) = (*live.pin(), service.clone());
     let working = tokio::task::spawn_blocking(move || {
         let _memory = memory;
         // Counted before the work, all of them or none: a client never learns more than its quota,
         // however many of its requests are in progress. Counted here, since the disk may have to be
         // written first.
-        counting.host.evaluations.take(peer, count as u64, Instant::now())?;
+        counting.host.limits.evaluations.take(peer, count as u64, Instant::now())?;
         work(&live, &elements)
     });
     let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
-    service.host.metrics.requests.evaluated(&name, count);
+    service.host.metrics.evaluations.get_or_create(&ByTable::of(&*name)).inc_by(count as u64);
     let frame = evaluate::encode_response(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
     Ok(octets(frame))
 }
@@ -64,7 +65,7 @@ async fn read(
     reader: &mut BodyReader,
 ) -> Result<CheckedEvaluation, HttpError> {
     // A client without quota costs no more than this.
-    service.host.evaluations.check(peer, Instant::now())?;
+    service.host.limits.evaluations.check(peer, Instant::now())?;
     service.host.check_working()?;
     let head = evaluate::EvaluationHead::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();

@@ -24,7 +24,7 @@ pub(super) async fn request(
     let (peer, mut reader) = service.host.open_body(request, table.live()?.max_hint_request())?;
     let read = read(&service, table, peer, &mut reader).await;
     let job = reader.end(read).await?;
-    service.host.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    service.host.metrics.request_bytes.inc_by(job.frame.len() as u64);
     let pin = *job.live.pin();
     // A worker that drops the sender has failed, or was told to end.
     let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(Code::Internal))?;
@@ -47,9 +47,9 @@ async fn read(
     let bytes = live.hint_request_bytes().ok_or_else(none)?;
     let response_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
     let now = Instant::now();
-    service.hint_quota.check(peer, now)?;
-    service.host.budget.check(peer, now)?;
-    let open = service.open_hint_requests.take(peer)?;
+    service.host.limits.hint_time.check(peer, now)?;
+    service.host.limits.budget.check(peer, now)?;
+    let open = service.host.limits.hint_requests.take(peer, 1)?;
     let (frame, frame_memory) = reader.exactly(hints::frame_bytes(bytes)).await?;
     let response_memory = service.host.take_memory(peer, hints::frame_bytes(response_bytes as u64))?;
     Ok(HintJob { live, frame, peer, _frame_memory: frame_memory, _open: open, response_memory })

@@ -5,7 +5,7 @@ use crate::body::BodyReader;
 use crate::client::Peer;
 use crate::host::octets;
 use crate::http_error::HttpError;
-use crate::memory::MemoryPermit;
+use crate::limits::slots::Permit;
 use crate::served_table::ServedTable;
 use crate::service::Service;
 use crate::sessions::{self, Registration};
@@ -28,7 +28,7 @@ pub(super) async fn register(
     let (peer, mut reader) = service.host.open_body(request, table.live()?.max_keys())?;
     let read = read(&service, table, peer, &mut reader).await;
     let (live, frame, memory) = reader.end(read).await?;
-    service.host.metrics.requests.bytes_in.inc_by(frame.len() as u64);
+    service.host.metrics.request_bytes.inc_by(frame.len() as u64);
     // Expanding keys may take a while, and must block neither the thread that serves connections
     // nor a pass. It is not canceled when the client hangs up, so its memory is released when it
     // ends, and not here.
@@ -49,7 +49,7 @@ async fn read(
     table: &ServedTable,
     peer: Peer,
     reader: &mut BodyReader,
-) -> Result<(Arc<TableEpoch>, Vec<u8>, MemoryPermit), HttpError> {
+) -> Result<(Arc<TableEpoch>, Vec<u8>, Permit), HttpError> {
     service.sessions.may_register(peer, Instant::now())?;
     service.host.check_working()?;
     let head = keys::KeysHead::parse(reader.head(keys::HEAD_BYTES).await?)?;

@@ -2,24 +2,23 @@
 //! others only if the server allows it (the Fetch standard's CORS protocol). Programs other than
 //! browsers ignore this.
 
-use crate::service::Service;
+use crate::origins::AllowedOrigins;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::Next;
-use std::sync::Arc;
 
 /// Answers a browser's preflight request, and adds the permission to every response.
 pub(super) async fn allow(
-    State(service): State<Arc<Service>>,
+    State(origins): State<AllowedOrigins>,
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    let Some(origin) = service.origins.allow(request.headers()) else {
+    let Some(origin) = origins.allow(request.headers()) else {
         let mut response = next.run(request).await;
         // A cache must not give a response without permission to a page that has it.
-        if !service.origins.0.is_empty() {
+        if !origins.0.is_empty() {
             vary(&mut response);
         }
         return response;

@@ -27,7 +27,7 @@ pub(super) async fn query(
     let (peer, mut reader) = service.host.open_body(request, table.live()?.max_query())?;
     let read = read(&service, table, peer, &mut reader).await;
     let job = reader.end(read).await?;
-    service.host.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    service.host.metrics.request_bytes.inc_by(job.frame.len() as u64);
     let arrived = Instant::now();
     let pin = *job.live.pin();
     // A worker that drops the sender has failed; if it drops it because the receiver is gone,
@@ -35,7 +35,7 @@ pub(super) async fn query(
     let QueryOutcome { answers, timing, memory } =
         service.host.scheduler.submit(job)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
-    service.host.metrics.requests.answered(&name, timing.queue, arrived.elapsed());
+    service.host.metrics.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
     drop(answers);
     let mut response = holding(octets(frame), memory);
@@ -53,7 +53,7 @@ async fn read(
     peer: Peer,
     reader: &mut BodyReader,
 ) -> Result<QueryJob, HttpError> {
-    service.host.budget.check(peer, Instant::now())?;
+    service.host.check_budget(peer)?;
     service.host.check_working()?;
     let head = query::QueryHead::parse(reader.head(query::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();

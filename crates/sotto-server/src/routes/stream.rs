@@ -5,6 +5,7 @@ use crate::body::BodyReader;
 use crate::client::Peer;
 use crate::host::{holding, octets};
 use crate::http_error::HttpError;
+use crate::metrics::ByTable;
 use crate::scheduler::StreamJob;
 use crate::served_table::ServedTable;
 use crate::service::Service;
@@ -13,7 +14,6 @@ use axum::extract::{Path, Request, State};
 use axum::http::Response;
 use sotto_wire::{Code, stream};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// `POST /v1/tables/{table}/stream`
 pub(super) async fn stream(
@@ -25,12 +25,12 @@ pub(super) async fn stream(
     let (peer, mut reader) = service.host.open_body(request, table.live()?.max_stream())?;
     let read = read(&service, table, peer, &mut reader).await;
     let job = reader.end(read).await?;
-    service.host.metrics.requests.bytes_in.inc_by(job.frame.len() as u64);
+    service.host.metrics.request_bytes.inc_by(job.frame.len() as u64);
     let (epoch, count) = (job.head.pin.epoch, job.head.units);
     // A worker that drops the sender has failed; if it drops it because the receiver is gone,
     // nobody waits.
     let (units, memory) = service.host.scheduler.submit_stream(job)?.await.unwrap_or(Err(Code::Internal))?;
-    service.host.metrics.requests.stream(&name);
+    service.host.metrics.row_streams.get_or_create(&ByTable::of(&*name)).inc();
     tracing::debug!(table = name, %epoch, units = count, "a row stream starts");
     Ok(holding(octets(Body::new(units)), memory))
 }
@@ -43,7 +43,7 @@ async fn read(
     peer: Peer,
     reader: &mut BodyReader,
 ) -> Result<StreamJob, HttpError> {
-    service.host.budget.check(peer, Instant::now())?;
+    service.host.check_budget(peer)?;
     service.host.check_working()?;
     let head = stream::StreamHead::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = table.live()?.admit(&head.pin)?.clone();
@@ -56,7 +56,7 @@ async fn read(
     };
     head.check(&scheme.units())?;
     let units_bytes = StreamJob::units_held(scheme.units().answer_bytes);
-    let open = service.open_streams.take(peer)?;
+    let open = service.host.limits.streams.take(peer, 1)?;
     let found = find_session(service, &live, &head.session)?;
     let (frame, frame_memory) = reader.exactly(live.sizes().stream_bytes()).await?;
     let session = load_session(service, &live, &head.session, found).await?;

@@ -3,7 +3,7 @@
 use crate::TableEpoch;
 use crate::client::Peer;
 use crate::http_error::HttpError;
-use crate::memory::MemoryPermit;
+use crate::limits::slots::Permit;
 use sotto_core::AnySession;
 use sotto_wire::{Timing, query};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub(crate) struct QueryJob {
     pub(crate) peer: Peer,
     /// Memory of the frame, released with it: the request of a client that hangs up stays in the
     /// queue.
-    pub(crate) _frame_memory: MemoryPermit,
+    pub(crate) _frame_memory: Permit,
     /// Memory of the answers, until they are sent.
-    pub(crate) answer_memory: MemoryPermit,
+    pub(crate) answer_memory: Permit,
 }
 
 /// The answers to a query request, in order, their memory permit, and the times it took.
 pub(crate) struct QueryOutcome {
     pub(crate) answers: Vec<Vec<u8>>,
-    pub(crate) memory: MemoryPermit,
+    pub(crate) memory: Permit,
     pub(crate) timing: Timing,
 }
 

@@ -3,13 +3,13 @@
 
 use super::SchedulerLimits;
 use super::fair_queue::{FairQueue, Lead};
-use super::metrics::SchedulerMetrics;
 use super::query_job::{QueryJob, QueuedQuery, Reply, refuse};
 use super::step_job::InterleavedJob;
 use super::stream_job::StreamReadiness;
 use crate::TableEpoch;
 use crate::client::Requester;
-use crate::time_budget::TimeBudget;
+use crate::limits::budget::TimeBudget;
+use crate::metrics::ServerMetrics;
 use sotto_wire::Code;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,11 +57,11 @@ pub(super) struct Queue {
     /// Notified when the worker has finished something.
     rested: Condvar,
     budget: Arc<TimeBudget>,
-    metrics: SchedulerMetrics,
+    metrics: Arc<ServerMetrics>,
 }
 
 impl Queue {
-    pub(super) fn new(limits: SchedulerLimits, budget: Arc<TimeBudget>, metrics: SchedulerMetrics) -> Self {
+    pub(super) fn new(limits: SchedulerLimits, budget: Arc<TimeBudget>, metrics: Arc<ServerMetrics>) -> Self {
         let state = QueueState {
             waiting: FairQueue::new(limits.max_queries),
             closed: false,
@@ -100,7 +100,7 @@ impl Queue {
         // kept out by others' requests.
         if state.waiting.requests() >= self.limits.max_queue {
             let evicted = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
-            self.metrics.evictions.inc();
+            self.metrics.queue_evictions.inc();
             refuse(evicted, Code::Busy);
         }
         let answers = Vec::with_capacity(usize::from(job.head.count));
@@ -125,7 +125,7 @@ impl Queue {
         let steps = job.steps_left();
         if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
             let evicted = state.waiting.evict_job(job.requester(), steps).ok_or(Code::Busy)?;
-            self.metrics.evictions.inc();
+            self.metrics.queue_evictions.inc();
             evicted.refuse(Code::Busy);
         }
         state.waiting.push_job(job);
@@ -238,7 +238,7 @@ impl Queue {
             |job| is_over(job) || is_late(job),
             |job| match is_over(&job) {
                 true => {
-                    self.metrics.abandoned.inc();
+                    self.metrics.abandoned_requests.inc();
                 }
                 false => job.refuse(Code::Deadline),
             },
@@ -259,7 +259,7 @@ impl Queue {
             |one: &QueuedQuery| one.reply.is_closed() || one.started.is_none() && (late(one) || over(one));
         waiting.remove_where(goes, |one| {
             if one.reply.is_closed() {
-                self.metrics.abandoned.inc();
+                self.metrics.abandoned_requests.inc();
             } else if late(&one) {
                 refuse(one, Code::Deadline);
             } else {

@@ -3,8 +3,7 @@
 
 use crate::TableEpoch;
 use crate::client::Peer;
-use crate::concurrency::Permit;
-use crate::memory::MemoryPermit;
+use crate::limits::slots::Permit;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_core::{AnyExpandedQuery, AnySession};
@@ -33,9 +32,9 @@ pub(crate) struct StreamJob {
     /// Address of the client.
     pub(crate) peer: Peer,
     /// Memory of the frame, released with it once the query is expanded.
-    pub(crate) frame_memory: MemoryPermit,
+    pub(crate) frame_memory: Permit,
     /// Memory of the units that are in memory at once.
-    pub(crate) units_memory: MemoryPermit,
+    pub(crate) units_memory: Permit,
     /// Permit among the open streams.
     pub(crate) open: Permit,
 }
@@ -58,18 +57,13 @@ pub(super) struct QueuedStream {
 
 pub(super) enum StreamStage {
     /// The stream's query waits to be expanded.
-    Queued {
-        frame: Vec<u8>,
-        _frame_memory: MemoryPermit,
-        units_memory: MemoryPermit,
-        reply: oneshot::Sender<Started>,
-    },
+    Queued { frame: Vec<u8>, _frame_memory: Permit, units_memory: Permit, reply: oneshot::Sender<Started> },
     /// The stream's units are being made.
     Running { prepared: AnyExpandedQuery, next: u64, out: mpsc::Sender<Bytes> },
 }
 
 /// The units of a stream with their memory permit, or the reason why there are none.
-pub(crate) type Started = Result<(UnitBody, MemoryPermit), Code>;
+pub(crate) type Started = Result<(UnitBody, Permit), Code>;
 
 /// Whether a stream in the queue can make a step.
 pub(super) enum StreamReadiness {

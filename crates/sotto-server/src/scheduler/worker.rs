@@ -1,12 +1,12 @@
 //! The thread that makes the passes, and the units of streams between them.
 
-use super::metrics::SchedulerMetrics;
 use super::query_job::{QueryOutcome, QueuedQuery, Reply};
 use super::queue::{FinishedWork, NextWork, PlannedPass, Queue};
 use super::step_job::{InterleavedJob, StepJob, StepOutcome};
 use super::stream_job::{QueuedStream, StreamStage};
 use crate::TableEpoch;
-use crate::time_budget::{TimeBudget, share};
+use crate::limits::budget::{TimeBudget, share};
+use crate::metrics::ServerMetrics;
 use sotto_core::{AnySession, Error, ExpectOrDefault};
 use sotto_wire::{Code, Timing, query, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ pub(super) struct Worker {
     pub(super) queue: Arc<Queue>,
     pub(super) pool: rayon::ThreadPool,
     pub(super) budget: Arc<TimeBudget>,
-    pub(super) metrics: SchedulerMetrics,
+    pub(super) metrics: Arc<ServerMetrics>,
 }
 
 type Answers = Vec<sotto_core::Result<Vec<u8>>>;

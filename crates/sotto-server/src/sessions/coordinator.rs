@@ -9,14 +9,11 @@
 use super::table::{NewSession, SessionLimits, SessionPlace, SessionTable};
 use super::{Registration, Sessions, now};
 use crate::client::{ClientId, Peer};
-use crate::concurrency::{Capacity, ConcurrencyLimit, Permit};
 use crate::http_error::HttpError;
-use crate::memory::{MemoryBudget, MemoryPermit};
+use crate::limits::slots::{Permit, Slots};
 use crate::session_store::entry::SessionOwner;
-use crate::session_store::metrics::SessionMetrics;
 use crate::{SessionConfig, StartError};
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 use sotto_core::{AnySession, ParamsDigest};
 use sotto_wire::{Code, Problem, SessionId};
 use std::net::IpAddr;
@@ -26,14 +23,14 @@ use std::time::Instant;
 
 /// Limits on requests in progress and their memory, per network and in total.
 pub struct RequestAdmission {
-    requests: Arc<ConcurrencyLimit>,
-    memory: Arc<MemoryBudget>,
+    requests: Arc<Slots>,
+    memory: Arc<Slots>,
 }
 
 /// An admitted request, and the memory that it holds, until this is dropped.
 pub struct RequestPermit {
     _permit: Permit,
-    memory: MemoryPermit,
+    memory: Permit,
 }
 
 /// The table and parameters that clients' keys are for.
@@ -63,10 +60,9 @@ impl RequestAdmission {
             "the limit of requests in progress is reached",
             "the limit of requests in progress for this address is reached",
         ];
-        let capacity = Capacity { all: requests.max(1), per_client: per_network };
         RequestAdmission {
-            requests: ConcurrencyLimit::new(capacity, Gauge::default(), counted),
-            memory: MemoryBudget::new(bytes, Gauge::default()),
+            requests: Slots::new(requests.max(1), per_network, Gauge::default(), counted),
+            memory: Slots::memory(bytes, Gauge::default()),
         }
     }
 
@@ -76,7 +72,7 @@ impl RequestAdmission {
     /// [`Code::Busy`].
     pub fn enter(&self, address: IpAddr) -> Result<RequestPermit, Problem> {
         let peer = Peer(address);
-        let permit = self.requests.take(peer)?;
+        let permit = self.requests.take(peer, 1)?;
         Ok(RequestPermit { _permit: permit, memory: self.memory.none(peer) })
     }
 }
@@ -106,8 +102,7 @@ impl KeyStore {
     /// [`StartError::State`], [`StartError::Entropy`].
     pub fn open(limits: &SessionConfig, state: Option<&Path>) -> Result<Self, StartError> {
         let file = state.map(|dir| (dir, super::FILE));
-        let metrics = SessionMetrics::register(&mut Registry::default());
-        Ok(KeyStore(Sessions::open_file(limits, file, metrics, now())?))
+        Ok(KeyStore(Sessions::open_file(limits, file, Arc::default(), now())?))
     }
 
     /// Counts a registration of a client at this address; returns the seconds until it may register

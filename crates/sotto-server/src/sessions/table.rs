@@ -5,8 +5,8 @@ mod usage;
 
 use crate::SessionConfig;
 use crate::client::ClientId;
+use crate::metrics::EvictionReason;
 use crate::session_store::entry::{SessionOwner, StoredSession};
-use crate::session_store::metrics::EvictionReason;
 use sotto_core::AnySession;
 use sotto_wire::SessionId;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,6 @@
 //! Tests of sessions over their store, and real sessions for the tests of both.
 
 use super::*;
-use crate::session_store::metrics::SessionMetrics;
 use sotto_core::{Artifact, ParamsDigest, TableShape};
 use sotto_testkit::CLEAR_KEYED;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
@@ -30,7 +29,7 @@ fn peer(last: u8) -> Peer {
 }
 
 fn open(config: &SessionConfig, state: Option<&Path>, now: u64) -> Sessions {
-    Sessions::open(config, state, SessionMetrics::register(&mut Default::default()), now).unwrap()
+    Sessions::open(config, state, Arc::default(), now).unwrap()
 }
 
 fn register(sessions: &Sessions, last: u8, now: u64) -> SessionId {

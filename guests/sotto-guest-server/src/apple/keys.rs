@@ -12,7 +12,7 @@ use sotto_core::ParamsDigest;
 use sotto_server::StartError;
 use sotto_server::database::CopyTo;
 use sotto_server::extension::{
-    CountStore, HttpError, Peer, Registration, SessionCounts, SessionMetrics, SessionOwner, SessionPlace,
+    CountStore, HttpError, Peer, Registration, ServerMetrics, SessionCounts, SessionOwner, SessionPlace,
     Sessions, now,
 };
 use sotto_wire::SessionId;
@@ -41,7 +41,7 @@ impl UserKeyStore {
     pub(crate) fn open(
         config: &AppleKeys,
         state: Option<&Path>,
-        metrics: SessionMetrics,
+        metrics: Arc<ServerMetrics>,
     ) -> Result<Self, StartError> {
         let file = state.map(|dir| (dir, FILE));
         let sessions = Sessions::open_file(&config.sessions(), file, metrics, now())?;

@@ -6,7 +6,7 @@ use axum::http::header;
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_apple::proto::Response;
 use sotto_apple::service::{Refusal, RequestPart, responses};
-use sotto_server::extension::{HttpError, MemoryPermit, Peer, Requester, StepOutcome, StepWork};
+use sotto_server::extension::{HttpError, Peer, Permit, Requester, StepOutcome, StepWork};
 use sotto_wire::Code;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub(super) fn refusal(refused: Refusal) -> HttpError {
 }
 
 /// The body of an answer with its memory permit, or the refusal.
-type Reply = Result<(Vec<u8>, MemoryPermit), HttpError>;
+type Reply = Result<(Vec<u8>, Permit), HttpError>;
 
 /// An entry in a gauge for as long as the value exists.
 struct Counted(Gauge);
@@ -42,7 +42,7 @@ impl Drop for Counted {
 }
 
 /// The memory of a request: its bytes, and the keys that it contains.
-type RequestPermits = (MemoryPermit, Option<MemoryPermit>);
+type RequestPermits = (Permit, Option<Permit>);
 
 /// A request for lookups in the queue.
 pub(crate) struct LookupJob {
@@ -51,7 +51,7 @@ pub(crate) struct LookupJob {
     left: std::vec::IntoIter<RequestPart>,
     answers: Vec<Response>,
     /// Memory of the answers, until they are sent.
-    answer_memory: MemoryPermit,
+    answer_memory: Permit,
     reply: Option<(oneshot::Sender<Reply>, RequestPermits, Counted)>,
     metrics: Arc<AppleMetrics>,
 }
@@ -64,11 +64,11 @@ impl LookupJob {
         parts: Vec<RequestPart>,
         metrics: Arc<AppleMetrics>,
         held: RequestPermits,
-        answer_memory: MemoryPermit,
+        answer_memory: Permit,
     ) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
         let answers = Vec::with_capacity(parts.len());
-        let counted = Counted::new(&metrics.open);
+        let counted = Counted::new(&metrics.open_requests);
         let (left, reply) = (parts.into_iter(), Some((reply, held, counted)));
         (LookupJob { peer, requester, left, answers, answer_memory, reply, metrics }, receiver)
     }

@@ -17,7 +17,7 @@ use axum::routing::post;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sotto_apple::service::{HttpRequest, RequestPart, reported, responses};
-use sotto_server::extension::{Host, HttpError, MemoryPermit, Peer, Requester, holding, now};
+use sotto_server::extension::{Host, HttpError, Peer, Permit, Requester, holding, now};
 use sotto_wire::Code;
 use std::io::Write;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ struct ReceivedRequest {
     user: Option<String>,
     agent: Option<String>,
     body: bytes::Bytes,
-    memory: MemoryPermit,
+    memory: Permit,
 }
 
 impl ReceivedRequest {

@@ -2,11 +2,9 @@ use super::super::step_job::{StepJob, StepOutcome, StepWork};
 use super::*;
 use crate::ScanConfig;
 use crate::client::Peer;
-use crate::memory::MemoryBudget;
-use crate::session_store::count_store::CountStore;
+use crate::limits::counts::CountStore;
+use crate::limits::slots::Slots;
 use crate::table_epoch::tests::clear_table;
-use crate::time_budget::BudgetMetrics;
-use prometheus_client::registry::Registry;
 use sotto_wire::{SessionId, query};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -27,11 +25,9 @@ fn queue(max_queries: usize) -> Arc<Queue> {
 }
 
 fn of(limits: SchedulerLimits, scans: &ScanConfig) -> Arc<Queue> {
-    let mut registry = Registry::default();
-    let metrics = SchedulerMetrics::register(&mut registry, Default::default());
-    let budget = TimeBudget::new(scans, &CountStore::in_memory(0), BudgetMetrics::register(&mut registry));
-    let budget = Arc::new(budget);
-    Arc::new(Queue::new(limits, budget, metrics))
+    let metrics = Arc::<ServerMetrics>::default();
+    let budget = TimeBudget::new(scans, &CountStore::in_memory(0), metrics.clone());
+    Arc::new(Queue::new(limits, Arc::new(budget), metrics))
 }
 
 fn ask(live: &Arc<TableEpoch>, count: u64) -> QueryJob {
@@ -44,7 +40,7 @@ fn ask_of(client: u8, live: &Arc<TableEpoch>, count: u64) -> QueryJob {
     let frame = query::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
     let head = query::QueryHead::parse(&frame).unwrap();
     let (session, peer) = (live.default_session().unwrap().clone(), Peer([192, 0, 2, client].into()));
-    let memory = MemoryBudget::new(1 << 20, Default::default());
+    let memory = Slots::memory(1 << 20, Default::default());
     let (frame_memory, answer_memory) = (memory.none(peer), memory.none(peer));
     QueryJob { live: live.clone(), session, head, frame, peer, _frame_memory: frame_memory, answer_memory }
 }
@@ -166,7 +162,7 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
 
 #[test]
 fn an_abandoned_query_holds_its_memory_as_long_as_its_bytes() {
-    let (queue, live, memory) = (queue(8), clear_table(1), MemoryBudget::new(800, Default::default()));
+    let (queue, live, memory) = (queue(8), clear_table(1), Slots::memory(800, Default::default()));
     let peer = Peer([192, 0, 2, 1].into());
     let take = |bytes| memory.take(peer, bytes);
     let both = QueryJob {
@@ -279,7 +275,7 @@ fn in_a_full_queue_whoever_has_most_gives_way() {
     assert_eq!(out, [false, false, false, true, true, true], "the youngest go");
     assert_eq!(push(2).err(), Some(Code::Busy), "it would have more than the other");
     others.push(push(3).unwrap());
-    assert_eq!(queue.metrics.evictions.get(), 4);
+    assert_eq!(queue.metrics.queue_evictions.get(), 4);
     let next = pass(&queue, FinishedWork::Nothing);
     assert_eq!(next.parts.len(), 6);
     // A request that a pass has begun stays.
@@ -460,7 +456,7 @@ fn where_as_much_waits_as_may_whoever_has_the_most_lookups_waiting_gives_way() {
     assert_eq!(tasks.order(1), [network(1)]);
     tasks.push(network(2), 1).unwrap();
     assert_eq!(tasks.order(1), [network(2)]);
-    assert_eq!(tasks.queue.metrics.evictions.get(), 1);
+    assert_eq!(tasks.queue.metrics.queue_evictions.get(), 1);
 }
 
 #[test]

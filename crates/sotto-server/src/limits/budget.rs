@@ -2,19 +2,15 @@
 //! at once is charged to each by its queries. There is a budget for each client and one in total; a
 //! client whose time is used up waits until there is more.
 
+use super::counts::CountStore;
+use super::rate::{Rate, RateLimit};
 use crate::ScanConfig;
 use crate::client::Peer;
-use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
 use crate::http_error::HttpError;
-use crate::metrics::{ScopeLabel, register};
-use crate::rate_limiter::Rate;
-use crate::session_store::count_store::CountStore;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
+use crate::metrics::{ScopeLabel, ServerMetrics};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -24,42 +20,9 @@ const ALL: Peer = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
 /// The time budgets of each client and in total.
 pub(crate) struct TimeBudget {
-    own: ClientQuota,
-    all: ClientQuota,
-    metrics: BudgetMetrics,
-}
-
-/// Metrics of time budgets.
-#[derive(Debug, Clone)]
-pub(crate) struct BudgetMetrics {
-    scan_seconds: Counter<f64, AtomicU64>,
-    refusals: Family<ScopeLabel, Counter>,
-}
-
-impl BudgetMetrics {
-    pub(crate) fn register(r: &mut Registry) -> Self {
-        BudgetMetrics {
-            scan_seconds: register(
-                r,
-                "scan_seconds",
-                "Time of passes, units and hints, as charged to the clients' budgets",
-            ),
-            refusals: register(
-                r,
-                "budget_refusals",
-                "Requests refused because a scan time budget is used up, of one client or of all",
-            ),
-        }
-    }
-
-    pub(crate) fn charged(&self, time: Duration) {
-        self.scan_seconds.inc_by(time.as_secs_f64());
-    }
-
-    /// Counts a refusal because the time budget of `client` or of `all` is used up.
-    pub(crate) fn refused(&self, scope: &'static str) {
-        self.refusals.get_or_create(&ScopeLabel { scope }).inc();
-    }
+    own: RateLimit,
+    all: RateLimit,
+    metrics: Arc<ServerMetrics>,
 }
 
 /// The share of `queries` of all `total` queries in the time of their pass.
@@ -69,7 +32,7 @@ pub(crate) fn share(time: Duration, queries: usize, total: usize) -> Duration {
 }
 
 impl TimeBudget {
-    pub(crate) fn new(config: &ScanConfig, count_store: &CountStore, metrics: BudgetMetrics) -> Self {
+    pub(crate) fn new(config: &ScanConfig, counts: &CountStore, metrics: Arc<ServerMetrics>) -> Self {
         // One percent of a second, in nanoseconds.
         let rate = |percent: u64, burst: u64| Rate {
             burst: nanos(Duration::from_secs(burst)),
@@ -79,12 +42,12 @@ impl TimeBudget {
         let own = "the scan time budget of this address is used up";
         let all = "the scan time budget of all clients is used up";
         TimeBudget {
-            own: ClientQuota::new(
+            own: RateLimit::new(
                 rate(config.percent_per_client, config.burst_seconds_per_client),
                 own,
-                count_store,
+                counts,
             ),
-            all: ClientQuota::new(rate(config.percent, config.burst_seconds), all, count_store),
+            all: RateLimit::new(rate(config.percent, config.burst_seconds), all, counts),
             metrics,
         }
     }
@@ -94,10 +57,12 @@ impl TimeBudget {
     /// # Errors
     /// [`sotto_wire::Code::Busy`].
     pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), HttpError> {
-        let each = [(&self.own, peer, "client"), (&self.all, ALL, "all")];
-        each.into_iter().try_for_each(|(quota, peer, scope)| {
-            quota.check(peer, now).inspect_err(|_| self.metrics.refused(scope))
-        })
+        for (limit, peer, scope) in [(&self.own, peer, "client"), (&self.all, ALL, "all")] {
+            limit.check(peer, now).inspect_err(|_| {
+                self.metrics.budget_refusals.get_or_create(&ScopeLabel { scope }).inc();
+            })?;
+        }
+        Ok(())
     }
 
     /// The time until a client has time again, if it has none now.
@@ -109,7 +74,7 @@ impl TimeBudget {
     pub(crate) fn charge(&self, peer: Peer, time: Duration, now: Instant) {
         self.own.add(peer, nanos(time), now);
         self.all.add(ALL, nanos(time), now);
-        self.metrics.charged(time);
+        self.metrics.scan_seconds.inc_by(time.as_secs_f64());
     }
 
     /// Forgets clients that owe nothing.
@@ -127,7 +92,7 @@ mod tests {
     fn the_time_of_a_pass_is_shared_by_queries_and_is_there_again_with_time() {
         let config =
             ScanConfig { percent_per_client: 10, burst_seconds_per_client: 2, percent: 50, burst_seconds: 5 };
-        let metrics = BudgetMetrics::register(&mut Registry::default());
+        let metrics = Arc::<ServerMetrics>::default();
         let budget = TimeBudget::new(&config, &CountStore::in_memory(0), metrics.clone());
         let peer = |last| Peer(IpAddr::from([192, 0, 2, last]));
         let start = Instant::now();

@@ -1,14 +1,26 @@
 //! The basis of counts per client: client ids, the time, and storage for counts that outlive the
 //! process.
 
-use super::SessionStore;
-use super::metrics::SessionMetrics;
 use crate::StartError;
 use crate::client::{ClientHasher, ClientId, Network, Peer};
 use crate::clock::Clock;
 use crate::database::DatabaseError;
-use crate::rate_limiter::Counted;
+use crate::metrics::ServerMetrics;
+use crate::session_store::SessionStore;
 use std::sync::Arc;
+
+/// The client that an amount is counted for, and the multiple of one client's rate that it has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) client: ClientId,
+    pub(crate) times: u64,
+}
+
+impl From<ClientId> for Counted {
+    fn from(client: ClientId) -> Self {
+        Counted { client, times: 1 }
+    }
+}
 
 /// Computes client ids, tells the time, and stores counts if there is a database.
 #[derive(Clone)]
@@ -16,7 +28,7 @@ pub struct CountStore {
     pub(crate) hasher: ClientHasher,
     pub(crate) clock: Clock,
     pub(crate) store: Option<Arc<SessionStore>>,
-    pub(crate) metrics: SessionMetrics,
+    pub(crate) metrics: Arc<ServerMetrics>,
 }
 
 impl CountStore {
@@ -24,7 +36,7 @@ impl CountStore {
     #[cfg(test)]
     pub(crate) fn in_memory(at: u64) -> Self {
         let (hasher, clock) = (ClientHasher::new([7; 32]), Clock::starting(at));
-        CountStore { hasher, clock, store: None, metrics: SessionMetrics::register(&mut Default::default()) }
+        CountStore { hasher, clock, store: None, metrics: Arc::default() }
     }
 
     /// A store with the same ids and clock, for counts that end with the process.
@@ -77,7 +89,7 @@ impl CountStore {
     }
 
     pub(crate) fn failed(&self, error: &DatabaseError) {
-        self.metrics.store_failures.inc();
+        self.metrics.session_store_failures.inc();
         tracing::error!(%error, "the state database failed; keys and counts stay in memory only");
     }
 }
