@@ -1,19 +1,25 @@
 //! The admin routes, on a port of their own: health, metrics, reload, draining and backups.
-
-mod guard;
+//!
+//! The admin address accepts requests of programs on machines that can reach it, and none of web
+//! pages. A browser on such a machine can reach the address too, and does what any page says. A page
+//! of another site sends an `Origin` or a `Sec-Fetch-Site` header; one whose own name is made to
+//! resolve to this address (DNS rebinding) sends that name as `Host`; and none can send a custom
+//! header without a preflight request, which is refused.
 
 use crate::ServerConfig;
-use crate::admin_hosts::AdminHosts;
 use crate::backup::{BackupError, BackupSummary};
 use crate::http_error::HttpError;
 use crate::served_table::TableStatus;
 use crate::service::Service;
-use axum::extract::State;
-use axum::http::header;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::{Json, Router};
+use sotto_wire::routes::ADMIN_HEADER;
 use sotto_wire::{Code, Problem};
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -46,7 +52,7 @@ pub(crate) fn admin(service: Arc<Service>, config: &ServerConfig) -> Router {
         .route("/backup", post(backup))
         .route("/undrain", post(|operator| drain(operator, false)))
         .fallback(|| async { HttpError::new(Code::NoSuchRoute, "no route at this path") })
-        .layer(middleware::from_fn_with_state(Arc::new(hosts), guard::guard))
+        .layer(middleware::from_fn_with_state(Arc::new(hosts), guard))
         .with_state(operator)
 }
 
@@ -133,4 +139,99 @@ async fn backup(State(operator): State<Arc<Operator>>) -> Result<Response, HttpE
     let files = files.into_iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes }));
     let files: Vec<_> = files.collect();
     Ok(Json(serde_json::json!({ "folder": folder, "files": files })).into_response())
+}
+
+/// Refuses requests of web pages.
+async fn guard(State(hosts): State<Arc<AdminHosts>>, request: Request, next: Next) -> Response {
+    match why_not(request.method(), request.uri(), request.headers(), &hosts) {
+        None => next.run(request).await,
+        Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
+    }
+}
+
+/// Why a request is refused, if it is.
+fn why_not(method: &Method, uri: &Uri, headers: &HeaderMap, hosts: &AdminHosts) -> Option<String> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    // HTTP/2 names the host in the URI.
+    let host = uri.authority().map(|authority| authority.as_str()).or(text(header::HOST));
+    if let Some(host) = host.filter(|host| !hosts.allows(host)) {
+        let fix = "use an address or localhost, or add the name to admin_hosts";
+        return Some(format!("the request names host {host}, which is not this server: {fix}"));
+    }
+    if let Some(origin) = text(header::ORIGIN) {
+        let own = origin.split_once("://").map(|(_, authority)| authority);
+        if own.is_none() || own != host {
+            return Some(format!("the request comes from a web page of {origin}"));
+        }
+    }
+    let site = headers.get("sec-fetch-site").map(|value| value.as_bytes());
+    if site.is_some_and(|site| site != b"none" && site != b"same-origin") {
+        return Some("the request comes from a web page of another site".to_owned());
+    }
+    let changes = !matches!(*method, Method::GET | Method::HEAD);
+    (changes && !headers.contains_key(ADMIN_HEADER)).then(|| {
+        format!("the request has no header {ADMIN_HEADER}, which changes need: send {ADMIN_HEADER}: 1")
+    })
+}
+
+/// Host names that a request may have besides addresses and this machine itself, in lower case and
+/// without a port.
+#[derive(Debug, Clone, Default)]
+struct AdminHosts(Vec<String>);
+
+impl AdminHosts {
+    fn new(hosts: &[String]) -> Self {
+        AdminHosts(hosts.iter().map(|host| host.to_ascii_lowercase()).collect())
+    }
+
+    /// Whether no web page can have used this host as a name of its own, as is the case for
+    /// addresses.
+    fn allows(&self, authority: &str) -> bool {
+        let host = host_of(authority).to_ascii_lowercase();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        host == "localhost"
+            || host.parse::<IpAddr>().is_ok()
+            || bare.is_some_and(|host| host.parse::<Ipv6Addr>().is_ok())
+            || self.0.contains(&host)
+    }
+}
+
+/// The host of an authority, without its port.
+fn host_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_page_can_have_are_no_hosts() {
+        let hosts = AdminHosts::new(&["Sotto.internal".into()]);
+        for host in [
+            "localhost",
+            "LOCALHOST:8081",
+            "127.0.0.1:8081",
+            "10.0.0.7",
+            "[::1]:8081",
+            "[::1]",
+            "sotto.internal:1",
+        ] {
+            assert!(hosts.allows(host), "{host}");
+        }
+        for host in [
+            "evil.example:8081",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "internal",
+            "[::1",
+            "sotto:x",
+        ] {
+            assert!(!hosts.allows(host), "{host}");
+        }
+    }
 }

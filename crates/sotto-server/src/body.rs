@@ -86,7 +86,7 @@ impl BodyReader {
     /// Reads the whole body. Returns it with its memory permit.
     ///
     /// # Errors
-    /// As for [`BodyReader::head`].
+    /// [`Code::TooLarge`], [`Code::TooSlow`], [`Code::Malformed`] if the body breaks off.
     pub async fn whole(&mut self) -> Result<(Vec<u8>, Permit), HttpError> {
         let expected = self.announced.unwrap_or(self.limit);
         while self.more(expected).await? {}

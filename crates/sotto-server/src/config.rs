@@ -4,7 +4,6 @@
 mod defaults;
 
 use crate::StartError;
-use crate::origins::is_origin;
 use serde::Deserialize;
 use sotto_db::PathKind;
 pub use sotto_db::Residency;
@@ -353,6 +352,18 @@ impl ServerConfig {
     pub(crate) fn send_rate(&self) -> SendRate {
         SendRate { grace: self.idle_timeout(), bytes_per_second: self.min_send_bytes_per_second }
     }
+}
+
+/// Value of `allow_origins` that stands for all origins.
+pub(crate) const ANY_ORIGIN: &str = "*";
+
+/// Whether a text is an origin as browsers send it, or stands for all.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let plain = |host: &str| {
+        host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.:[]_".contains(&b))
+    };
+    text == ANY_ORIGIN || host.is_some_and(|host| !host.is_empty() && plain(host))
 }
 
 /// Checks that none of these settings is 0.

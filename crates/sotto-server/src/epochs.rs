@@ -1,16 +1,21 @@
-//! Two live epochs per table, swapped atomically.
+//! Two live epochs per table, swapped atomically; and the responses of a server that is still opening
+//! its tables: its ports answer from the first moment, and report that it is not ready.
 //!
 //! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last
 //! request for it is answered. `served_table` says how epochs go live.
 
+use crate::http_error::HttpError;
 use crate::live_epochs::LiveEpochs;
+use crate::locked;
 use crate::metrics::{ByTable, EpochLabel, PlacementLabel, ServerMetrics, gauge_value};
-use crate::opening::Opening;
 use crate::served_table::ServedTable;
 use crate::{EpochSource, SourceError, StartError};
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use sotto_wire::routes::TableList;
 use sotto_wire::{Code, Problem};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Bytes of images that are verified before a server answers at all, and while a reload waits:
 /// about a second of a disk. The rest is read in the background, and its table is not ready until
@@ -137,4 +142,73 @@ fn update_bytes(metrics: &ServerMetrics, table: &str, live: &LiveEpochs) {
             metrics.table_bytes.get_or_create(&label).set(gauge_value(bytes));
         }
     }
+}
+
+/// Seconds after which a client may try again.
+const RETRY_AFTER: u64 = 1;
+
+/// The progress of a server in opening its tables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OpeningProgress {
+    /// Folder or file that is being opened.
+    pub name: String,
+    /// Number of that source, from 1.
+    pub number: usize,
+    /// Number of all sources.
+    pub count: usize,
+    /// Percentage of its image that is verified, once that has begun.
+    pub percent: Option<u64>,
+}
+
+impl std::fmt::Display for OpeningProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let OpeningProgress { name, number, count, percent } = self;
+        write!(f, "opening {name} ({number} of {count})")?;
+        percent.map_or(Ok(()), |percent| write!(f, ", {percent} % of its image verified"))
+    }
+}
+
+/// The progress of opening, shared between threads.
+#[derive(Debug, Default)]
+pub(crate) struct Opening(Mutex<OpeningProgress>);
+
+impl Opening {
+    /// Records that the next source is being opened.
+    pub(crate) fn begin(&self, name: String, number: usize, count: usize) {
+        *locked(&self.0) = OpeningProgress { name, number, count, percent: None };
+    }
+
+    /// Records how much of an image is verified.
+    pub(crate) fn read(&self, at: sotto_db::Progress) {
+        locked(&self.0).percent = Some(at.done.saturating_mul(100) / at.total.max(1));
+    }
+
+    /// The current progress.
+    pub(crate) fn now(&self) -> OpeningProgress {
+        locked(&self.0).clone()
+    }
+
+    /// Routes for clients, which tell them to try again.
+    pub(crate) fn public() -> Router {
+        let not_yet = || async {
+            HttpError::new(Code::NotReady, "the server is opening its tables").after(RETRY_AFTER)
+        };
+        Router::new().fallback(not_yet)
+    }
+
+    /// Routes for operators, which report that the server is alive, and its progress.
+    pub(crate) fn admin(self: &Arc<Self>) -> Router {
+        let opening = self.clone();
+        let not_ready = move || {
+            let now = opening.now();
+            async move { not_yet(&now) }
+        };
+        Router::new().route("/healthz", get(|| async { "ok\n" })).fallback(not_ready)
+    }
+}
+
+fn not_yet(now: &OpeningProgress) -> Response {
+    HttpError::from(Problem::new(Code::NotReady, format!("not yet: {now}")))
+        .after(RETRY_AFTER)
+        .into_response()
 }

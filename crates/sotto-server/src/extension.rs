@@ -8,7 +8,7 @@
 pub use crate::body::BodyReader;
 pub use crate::client::{Peer, Requester};
 pub use crate::database;
-pub use crate::host::{Host, Nested, holding, octets};
+pub use crate::host::{Host, HttpResult, Nested, holding, octets, response};
 pub use crate::http_error::{ForeignError, HttpError};
 pub use crate::limits::counts::CountStore;
 pub use crate::limits::rate::{Rate, RateLimit};
@@ -16,7 +16,7 @@ pub use crate::limits::slots::{BodyMemory, Permit};
 pub use crate::low_priority::LowPriorityPool;
 pub use crate::metrics::{MediumLabel, ServerMetrics, gauge_value};
 pub use crate::scheduler::{StepOutcome, StepWork};
-pub use crate::session_store::entry::SessionOwner;
+pub use crate::session_store::SessionOwner;
 pub use crate::sessions::{Registration, SessionCounts, SessionPlace, Sessions, now};
 
 use crate::database::CopyTo;

@@ -2,11 +2,12 @@
 //! whole table and seconds, and no query may wait for that.
 
 use crate::client::Peer;
-use crate::clock::nanos;
-use crate::limits::Limits;
-use crate::limits::budget::TimeBudget;
+use crate::limits::counts::nanos;
 use crate::limits::rate::RateLimit;
 use crate::limits::slots::Permit;
+use crate::limits::{Limits, TimeBudget};
+use crate::locked;
+use crate::low_priority::thread_pool;
 use crate::metrics::{ByTable, ServerMetrics};
 use crate::{ServerConfig, StartError, TableEpoch};
 use sotto_core::{Error, ExpectOrDefault};
@@ -14,7 +15,7 @@ use sotto_wire::{Code, hints};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
@@ -56,11 +57,7 @@ impl HintQueue {
         limits: &Limits,
         metrics: Arc<ServerMetrics>,
     ) -> Result<Self, StartError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(config.hint_threads)
-            .thread_name(|i| format!("sotto-hints-{i}"))
-            .build()
-            .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
+        let pool = thread_pool("hints", config.hint_threads, || ())?;
         let (queue, jobs) = mpsc::sync_channel(config.max_hint_requests);
         let closed = Arc::new(AtomicBool::new(false));
         let (time, budget) = (limits.hint_time.clone(), limits.budget.clone());
@@ -78,7 +75,7 @@ impl HintQueue {
     /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`HintQueue::close`].
     pub(crate) fn submit(&self, job: HintJob) -> Result<oneshot::Receiver<Reply>, Code> {
         let (reply, receiver) = oneshot::channel();
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = locked(&self.queue);
         match queue.as_ref().map(|queue| queue.try_send(Box::new(QueuedHintJob { job, reply }))) {
             Some(Ok(())) => Ok(receiver),
             Some(Err(mpsc::TrySendError::Full(_))) => Err(Code::Busy),
@@ -90,7 +87,7 @@ impl HintQueue {
     /// nobody waits for it: a client sends the same request again, here or to a successor.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        locked(&self.queue).take();
     }
 }
 

@@ -119,13 +119,21 @@ impl Host {
 #[derive(Debug, Clone, Copy)]
 pub struct Nested;
 
-/// A response that is for its client alone.
-pub fn octets(body: impl Into<Body>) -> Response<Body> {
+/// A response, or why there is none.
+pub type HttpResult = Result<Response<Body>, HttpError>;
+
+/// A response of this media type, which caches keep as `cached` says.
+pub fn response(body: impl Into<Body>, kind: &'static str, cached: &'static str) -> Response<Body> {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cached));
     response
+}
+
+/// A response that is for its client alone.
+pub fn octets(body: impl Into<Body>) -> Response<Body> {
+    response(body, routes::OCTETS, "no-store")
 }
 
 /// A response that holds the memory of its body until it is sent.

@@ -33,16 +33,13 @@
 //! | [`config`] | the configuration: one short TOML file, unknown keys refused |
 //! | [`server`] | start, run, shut down; usable in a test |
 //! | [`table_epoch`] | one open epoch of a table |
-//! | [`epoch_source`] | where epochs come from: the disk, or a test |
+//! | [`epoch_source`] | where epochs come from: table directories and image files, or a test |
 //! | `stacks` | stacks: which tables belong together, and their public files |
 //! | `logs` | the logs of publishers' catalogs |
 //! | `static_site` | the files of a web page, read once |
-//! | `epoch_files` | table directories and image files |
 //! | `part_answering` | a table in parts, all of which are in this process |
-//! | [`past_epoch`] | older epochs: their catalogs, and their rows deltas |
-//! | `opening` | responses and progress while tables are opened |
-//! | `live_epochs` | the live epochs of one table |
-//! | `epochs` | two live epochs per table, swapped atomically |
+//! | `live_epochs` | the live epochs of one table, and past ones: catalogs and rows deltas |
+//! | `epochs` | two live epochs per table, swapped atomically; progress while tables are opened |
 //! | [`served_table`] | how epochs of a table go live: found, opened, verified |
 //! | `scheduler` | query requests of many clients, answered in one pass over the data |
 //! | `hint_queue` | hint requests, answered by a thread of their own |
@@ -52,12 +49,11 @@
 //! | [`database`] | embedded databases in the state directory |
 //! | [`extension`] | other protocols next to the server's own |
 //! | `backup` | a copy of the state directory, made while the server runs |
-//! | `clock` | a clock that never goes back |
 //! | `sessions` | clients' keys: in memory, and on disk across restarts |
 //! | `session_store` | the database of keys and of counts per client |
 //! | [`coordinator`] | admission for a coordinator, which sends requests to the parts of a table itself |
 //! | `service` | the state that all routes share |
-//! | `routes` | the public routes, one file each |
+//! | `routes` | the public routes |
 //! | `admin` | health, metrics, reload, draining and backups, on a port of their own |
 //! | `body` | request bodies, bounded before they are read |
 //! | `host` | what every route uses of the server |
@@ -73,14 +69,11 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod admin;
-mod admin_hosts;
 mod backup;
 mod body;
 mod client;
-mod clock;
 pub mod config;
 pub mod database;
-mod epoch_files;
 pub mod epoch_source;
 mod epochs;
 pub mod error;
@@ -94,10 +87,7 @@ mod live_epochs;
 mod logs;
 mod low_priority;
 mod metrics;
-mod opening;
-mod origins;
 mod part_answering;
-pub mod past_epoch;
 mod routes;
 mod scheduler;
 pub mod served_table;
@@ -105,7 +95,6 @@ pub mod server;
 mod service;
 mod session_store;
 mod sessions;
-mod source_error;
 mod stacks;
 mod static_site;
 pub mod table_epoch;
@@ -114,14 +103,21 @@ pub use config::{
     BatchConfig, ConfigText, Residency, ScanConfig, ServerConfig, SessionConfig, TableConfig, TlsConfig,
 };
 pub use epoch_source::EpochSource;
-pub use error::StartError;
+pub use epochs::OpeningProgress;
+pub use error::{SourceError, StartError};
 pub use listen::SelfSignedCertificate;
+pub use live_epochs::PastEpoch;
 #[doc(hidden)]
 pub use metrics::metrics_sample;
-pub use opening::OpeningProgress;
-pub use past_epoch::PastEpoch;
 pub use served_table::TableStatus;
 pub use server::{RunningServer, Server, ShutdownReport};
 pub use sessions::coordinator;
-pub use source_error::SourceError;
 pub use table_epoch::TableEpoch;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex, also after a thread has panicked that held it: nothing here panics halfway through
+/// a change.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -2,8 +2,6 @@
 
 mod connections;
 mod response_body;
-mod self_signed;
-mod send_time;
 mod tls;
 mod write_timeout;
 
@@ -37,7 +35,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use write_timeout::WriteTimeout;
 
-pub use self_signed::SelfSignedCertificate;
+pub use tls::SelfSignedCertificate;
 pub(crate) use tls::{acceptor, own as own_acceptor};
 
 /// Maximum number of concurrent requests of one HTTP/2 connection. A client with more opens more

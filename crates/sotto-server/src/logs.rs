@@ -4,6 +4,7 @@
 //! and the previous one stays.
 
 use crate::StartError;
+use crate::locked;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, PublicKey};
@@ -12,7 +13,7 @@ use sotto_tlog::layout::LogFile;
 use sotto_tlog::publisher_log::PublisherLog;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Maximum number of cached proofs. A log may contain catalogs of years, of which few are served
 /// now.
@@ -66,7 +67,7 @@ impl ServedLogs {
     pub(crate) fn refresh(&self) {
         for logged in &self.0 {
             let refused = logged.refresh().err().map(|error| error.to_string());
-            let mut last = logged.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = locked(&logged.refused);
             if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
                 tracing::error!(publisher = %logged.publisher, error, "a new log is refused; the previous one is \
                      still served");
@@ -99,7 +100,7 @@ impl LiveLog {
     /// # Errors
     /// [`LogError`] if the log's files have changed.
     pub(crate) fn proof(&self, digest: &Hex32) -> Result<Option<Bytes>, LogError> {
-        let proofs = || self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        let proofs = || locked(&self.proofs);
         if let Some(proof) = proofs().get(digest) {
             return Ok(Some(proof.clone()));
         }

@@ -6,9 +6,10 @@
 
 use crate::StartError;
 use crate::client::Requester;
+use crate::locked;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 /// Number of threads: few, so that keys do not displace the passes on systems without thread
@@ -76,13 +77,7 @@ impl LowPriorityPool {
     }
 
     fn of(threads: usize, name: &'static str, begin: fn()) -> Result<Self, StartError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(move |i| format!("sotto-{name}-{i}"))
-            .start_handler(move |_| begin())
-            .build()
-            .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
-        Ok(LowPriorityPool { pool, waiting: Arc::default() })
+        Ok(LowPriorityPool { pool: thread_pool(name, threads, begin)?, waiting: Arc::default() })
     }
 
     /// Runs work for a requester, after its earlier work. It is completed even if nobody waits for
@@ -98,17 +93,31 @@ impl LowPriorityPool {
             let _ = done.send(catch_unwind(AssertUnwindSafe(work)).ok());
         };
         let waiting = self.waiting.clone();
-        waiting.lock().unwrap_or_else(PoisonError::into_inner).push(requester.into(), Box::new(job));
+        locked(&waiting).push(requester.into(), Box::new(job));
         // As many tasks are spawned as there are jobs; each takes the next job when a thread is
         // free.
         self.pool.spawn_fifo(move || {
-            let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let job = locked(&waiting).pop();
             if let Some(job) = job {
                 job();
             }
         });
         outcome.await.ok().flatten()
     }
+}
+
+/// Starts threads of this name, one per core for 0, which call `begin` first.
+pub(crate) fn thread_pool(
+    name: &'static str,
+    threads: usize,
+    begin: fn(),
+) -> Result<rayon::ThreadPool, StartError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(move |i| format!("sotto-{name}-{i}"))
+        .start_handler(move |_| begin())
+        .build()
+        .map_err(|e| StartError::Threads(std::io::Error::other(e)))
 }
 
 /// Lowers the priority of this thread. Only Linux has priorities of threads; elsewhere, and where

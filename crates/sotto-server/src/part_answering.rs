@@ -3,13 +3,14 @@
 //! no answer.
 
 use crate::SourceError;
+use crate::locked;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use sotto_core::{
     AnyHintServer, AnyJoin, AnyServer, AnySession, AnyStreamServer, Misuse, Result, SchemeEntry,
 };
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Thread pools, shared by tables with the same number of parts, since one pass is made at a time.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl PartPools {
     /// A pool for each of `parts` parts, or one per thread if there are more parts.
     fn of(&self, parts: usize) -> Result<Arc<[ThreadPool]>, SourceError> {
         let count = parts.clamp(1, self.threads);
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = locked(&self.pools);
         if let Some(pools) = pools.get(&count) {
             return Ok(pools.clone());
         }

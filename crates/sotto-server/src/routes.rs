@@ -3,30 +3,21 @@
 //! | module | route |
 //! |---|---|
 //! | [`documents`] | the list of tables, catalogs, stacks, and the logs of publishers' catalogs |
-//! | [`artifacts`] | static files, in ranges |
-//! | [`query`] | queries in, answers out; and the session that a frame names |
-//! | [`stream`] | a query in, the units of its record out |
-//! | [`hints`] | a hint request in, hints out |
-//! | [`evaluate`] | blinded elements in, evaluations and their proof out |
-//! | [`keys`] | keys in, a session id out |
+//! | [`artifacts`] | static files, in ranges; entity tags |
+//! | [`query`] | queries, row streams, hint requests and evaluations |
+//! | [`keys`] | keys in, a session id out; and the session that a frame names |
 //! | [`origins`] | pages of other origins, as far as they may make requests |
 //! | [`page`] | the files of a web page, if there is one |
-//! | [`http`] | entity tags and byte ranges |
 
 mod artifacts;
 mod documents;
-mod evaluate;
-mod hints;
-mod http;
 mod keys;
-mod origins;
+pub(crate) mod origins;
 mod page;
 mod query;
-mod stream;
 
 use crate::host::Nested;
 use crate::http_error::{HttpError, Outcome};
-use crate::origins::AllowedOrigins;
 use crate::service::Service;
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -39,7 +30,7 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 /// Builds the public router.
-pub(crate) fn public(service: Arc<Service>, origins: AllowedOrigins) -> Router {
+pub(crate) fn public(service: Arc<Service>, origins: origins::AllowedOrigins) -> Router {
     let ours = Router::new()
         .route(routes::TABLES, get(documents::tables))
         .route(routes::TABLE, get(documents::catalog))
@@ -49,9 +40,9 @@ pub(crate) fn public(service: Arc<Service>, origins: AllowedOrigins) -> Router {
         .route(routes::ARTIFACT, get(artifacts::get))
         .route(routes::KEYS, post(keys::register))
         .route(routes::QUERY, post(query::query))
-        .route(routes::STREAM, post(stream::stream))
-        .route(routes::HINTS, post(hints::request))
-        .route(routes::EVALUATE, post(evaluate::evaluate))
+        .route(routes::STREAM, post(query::stream))
+        .route(routes::HINTS, post(query::hints))
+        .route(routes::EVALUATE, post(query::evaluate))
         .merge(page::routes(&service.page))
         .with_state(service.clone());
     let all =
@@ -66,8 +57,11 @@ pub(crate) fn public(service: Arc<Service>, origins: AllowedOrigins) -> Router {
     service.extensions.iter().fold(all, |all, other| other.clone().around(&service.host, all))
 }
 
+/// The state of the routes.
+type Served = State<Arc<Service>>;
+
 /// Counts a request by route and outcome, and the bytes of its response.
-async fn count(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response<Body> {
+async fn count(State(service): Served, request: Request, next: Next) -> Response<Body> {
     let route = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
         Some(routes::TABLES) => "tables",
         Some(routes::TABLE) => "catalog",

@@ -17,32 +17,32 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `query_job` | a query request in the queue |
+//! | `jobs` | query requests, streams and other work in steps, in the queue |
 //! | `queue` | the waiting requests, and when the next pass begins |
 //! | `fair_queue` | whose turn it is |
 //! | `stream_job` | a stream in progress |
-//! | `step_job` | streams and other work in steps, which take turns with the passes |
 //! | `worker` | the thread that makes the passes and the units |
 
 mod fair_queue;
-mod query_job;
+mod jobs;
 mod queue;
-mod step_job;
 mod stream_job;
 mod worker;
 
-use crate::limits::budget::TimeBudget;
+use crate::limits::TimeBudget;
+use crate::locked;
+use crate::low_priority::thread_pool;
 use crate::metrics::ServerMetrics;
 use crate::{ServerConfig, StartError};
-use query_job::Reply;
-pub(crate) use query_job::{QueryJob, QueryOutcome};
+use jobs::Reply;
+use jobs::{InterleavedJob, StepJob};
+pub(crate) use jobs::{QueryJob, QueryOutcome};
+pub use jobs::{StepOutcome, StepWork};
 use queue::Queue;
 use sotto_wire::Code;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use step_job::{InterleavedJob, StepJob};
-pub use step_job::{StepOutcome, StepWork};
 use stream_job::QueuedStream;
 pub(crate) use stream_job::{Started, StreamJob};
 use tokio::sync::oneshot;
@@ -94,11 +94,7 @@ impl Scheduler {
         budget: Arc<TimeBudget>,
         metrics: Arc<ServerMetrics>,
     ) -> Result<Self, StartError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("sotto-pass-{i}"))
-            .build()
-            .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
+        let pool = thread_pool("pass", threads, || ())?;
         let queue = Arc::new(Queue::new(limits, budget.clone(), metrics.clone()));
         let worker = worker::Worker { queue: queue.clone(), pool, budget, metrics };
         let handle = std::thread::Builder::new()
@@ -158,7 +154,7 @@ impl Scheduler {
     /// Closes the queue as [`Scheduler::close`] does, and waits for the worker to end.
     pub(crate) fn finish(&self) {
         self.close();
-        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let worker = locked(&self.worker).take();
         if worker.is_some_and(|worker| worker.join().is_err()) {
             tracing::error!("a scheduler worker panicked");
         }

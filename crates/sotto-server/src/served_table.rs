@@ -5,21 +5,21 @@
 //! the table answers "not ready", or from the epochs it has, until that is done. An epoch that
 //! cannot be opened is refused and logged, and the old ones stay.
 
-mod reading;
 mod reload;
-
-pub(crate) use reload::ReloadOutcome;
 
 use crate::http_error::HttpError;
 use crate::live_epochs::LiveEpochs;
-use crate::{EpochSource, TableEpoch};
+use crate::locked;
+use crate::{EpochSource, SourceError, TableEpoch};
 use arc_swap::ArcSwapOption;
-use reading::ImageCheck;
+pub(crate) use reload::ReloadOutcome;
 use reload::ReloadState;
 use sotto_catalog::TableName;
 use sotto_wire::Code;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// Seconds after which a client may try a refused table again: about the time in which an operator
 /// may repair it.
@@ -141,9 +141,162 @@ impl ServedTable {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Interval between two log lines about the progress.
+const REPORT_EVERY: Duration = Duration::from_secs(5);
+
+/// The image of a table that waits to be verified, or is being verified.
+#[derive(Default)]
+struct ImageCheck {
+    on: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+    /// Start of the verification, and the epoch.
+    current: Mutex<Option<(Instant, Arc<TableEpoch>)>>,
+}
+
+impl ImageCheck {
+    pub(super) fn is_on(&self) -> bool {
+        self.on.load(Relaxed)
+    }
+
+    pub(super) fn set(&self, on: bool) {
+        self.on.store(on, Relaxed);
+        if !on {
+            locked(&self.current).take();
+        }
+    }
+
+    /// Records the epoch that is verified now or next; returns its bytes.
+    pub(super) fn begin(&self, table: Arc<TableEpoch>) -> u64 {
+        let bytes = table.unread_bytes();
+        self.done.store(0, Relaxed);
+        self.total.store(bytes, Relaxed);
+        *locked(&self.current) = Some((Instant::now(), table));
+        bytes
+    }
+
+    /// Verifies an image, and logs that, for as long as `go_on` returns `true`.
+    pub(super) fn read(&self, live: &Arc<TableEpoch>, go_on: &dyn Fn() -> bool) -> Result<bool, SourceError> {
+        let bytes = self.begin(live.clone());
+        let (table, epoch) = (&live.catalog().table, live.pin().epoch);
+        tracing::info!(%table, %epoch, bytes, "an image is being verified before it is served");
+        let (began, reported) = (Instant::now(), AtomicU64::new(0));
+        let watch = |at: sotto_db::Progress| {
+            self.done.store(at.done, Relaxed);
+            let turn = began.elapsed().as_secs() / REPORT_EVERY.as_secs();
+            if reported.swap(turn, Relaxed) < turn {
+                let percent = at.done.saturating_mul(100) / at.total.max(1);
+                tracing::info!(%table, %epoch, percent, "an image is being verified before it is served");
+            }
+        };
+        live.read_through(&watch, go_on)
+    }
+
+    /// The epoch that is being verified, and the percentage done.
+    pub(super) fn at(&self) -> Option<(Arc<TableEpoch>, u64)> {
+        let current = locked(&self.current);
+        let (_, table) = current.as_ref().filter(|_| self.is_on())?;
+        let percent = self.done.load(Relaxed).saturating_mul(100) / self.total.load(Relaxed).max(1);
+        Some((table.clone(), percent))
+    }
+
+    /// Approximate seconds until it is verified.
+    pub(super) fn left(&self) -> Option<u64> {
+        let current = locked(&self.current);
+        let (began, _) = current.as_ref().filter(|_| self.is_on())?;
+        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed));
+        let seconds = began.elapsed().as_secs().saturating_mul(total.saturating_sub(done)) / done.max(1);
+        Some(seconds.clamp(1, 600))
+    }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::{ServerConfig, TableConfig, epoch_source};
+    use sotto_db::table::RawFile;
+    use sotto_db::{EncodeOptions, TableDir, encode_table, progress::silent};
+    use sotto_testkit::rng::seeded;
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    fn encode(dir: &Path) {
+        let raw = dir.join("rows.raw");
+        fs::write(&raw, [7; 1600]).unwrap();
+        let table = RawFile::new(File::open(&raw).unwrap(), &raw, 100, 16).unwrap();
+        let dir = TableDir::open(dir).unwrap();
+        let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
+        let options = EncodeOptions {
+            lookups_per_client: 1000,
+            threads: Some(1),
+            ..EncodeOptions::new("t".parse().unwrap(), &key)
+        };
+        let scheme = sotto_registry::find("dpf/1").unwrap();
+        encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    }
+
+    fn slot(dir: &Path) -> Arc<ServedTable> {
+        let config = ServerConfig { tables: vec![TableConfig::dir(dir)], ..ServerConfig::default() };
+        ServedTable::new(
+            epoch_source::sources(&config, &epoch_source::copy_budget(&config)).unwrap().pop().unwrap(),
+        )
+    }
+
+    fn newest(slot: &ServedTable) -> Option<u64> {
+        slot.live_now().map(|live| live.newest().pin().epoch.0)
+    }
+
+    #[test]
+    fn what_takes_long_is_read_in_the_background() {
+        let dir = tempfile::tempdir().unwrap();
+        encode(dir.path());
+        let slot = slot(dir.path());
+        let (looked, error) = slot.first_reload(&mut 100, &sotto_db::progress::silent);
+        assert!(looked.begun && error.is_none() && slot.is_reading() && newest(&slot).is_none());
+        let refused = slot.live().err().unwrap();
+        assert!(
+            refused.told().0 == Code::NotReady && refused.told().1.contains("being verified"),
+            "{refused:?}"
+        );
+        assert!(
+            matches!(slot.status(), TableStatus::Reading(table, 0) if table.catalog().table.as_str() == "t")
+        );
+        let again = slot.reload(&mut { u64::MAX });
+        assert!(again.reading && !again.begun, "nobody waits for it, and nobody reads it twice");
+        assert!(slot.finish_reading().changed && newest(&slot) == Some(1) && !slot.is_reading());
+
+        // The next epoch is served once it is verified, and the old one until then.
+        encode(dir.path());
+        assert!(slot.reload(&mut 100).begun && newest(&slot) == Some(1) && slot.live().is_ok());
+        assert!(slot.finish_reading().changed && newest(&slot) == Some(2));
+
+        // A damaged epoch is read once, and not with every check.
+        encode(dir.path());
+        let image = dir.path().join("epoch-00000003.sotto");
+        let mut bytes = fs::read(&image).unwrap();
+        bytes[5000] ^= 1;
+        fs::write(&image, bytes).unwrap();
+        assert!(slot.reload(&mut 100).begun);
+        assert!(slot.finish_reading().refused.is_some_and(|why| why.contains("does not match its digest")));
+        let again = slot.reload(&mut 100);
+        assert!(!again.begun && again.refused.is_some() && newest(&slot) == Some(2));
+    }
+
+    #[test]
+    fn both_epochs_are_read_one_after_the_other_and_none_after_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        encode(dir.path());
+        encode(dir.path());
+        // The bytes of the file, and those of its rows once more.
+        let bytes = fs::metadata(dir.path().join("epoch-00000002.sotto")).unwrap().len() + 1600;
+        let slot_ = slot(dir.path());
+        let mut patience = bytes + 10;
+        assert!(slot_.first_reload(&mut patience, &sotto_db::progress::silent).0.begun && patience == 10);
+        assert!(newest(&slot_) == Some(2) && slot_.live_now().unwrap().previous().is_none());
+        assert!(slot_.finish_reading().changed && slot_.live_now().unwrap().previous().is_some());
+        let ended = slot(dir.path());
+        ended.first_reload(&mut 0, &sotto_db::progress::silent);
+        ended.stop();
+        assert!(!ended.finish_reading().changed && newest(&ended).is_none());
+    }
+}

@@ -2,18 +2,17 @@
 
 use crate::client::Peer;
 use crate::database::state_folder;
+use crate::epochs::Opening;
 use crate::extension::{Extension, ExtensionSetup};
 use crate::limits::slots::Slots;
 use crate::listen::{self, PortServer, Routes};
 use crate::metrics::{self, ServerMetrics};
-use crate::opening::Opening;
-use crate::origins::AllowedOrigins;
-use crate::service::Service;
+use crate::routes::origins::AllowedOrigins;
+use crate::service::{Service, ServiceSources};
 use crate::{
     EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus, admin,
-    epoch_files, routes,
+    epoch_source, routes,
 };
-use sotto_db::CopyBudget;
 use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -88,9 +87,9 @@ impl Server {
             let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
             return Err(StartError::Settings(format!("no tables are configured; {fix}")));
         }
-        let copies = epoch_files::copy_budget(&config);
-        let sources = epoch_files::sources(&config, &copies)?;
-        Server::start_opening(&config, sources, extensions, &copies, watch)
+        let copies = epoch_source::copy_budget(&config);
+        let tables = epoch_source::sources(&config, &copies)?;
+        Server::start_opening(&config, ServiceSources { tables, extensions, copies }, watch)
     }
 
     /// Serves the tables of the given sources; `config.tables` is ignored.
@@ -116,18 +115,21 @@ impl Server {
         extensions: Vec<Box<dyn ExtensionSetup>>,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<RunningServer, StartError> {
-        Server::start_opening(config, sources, extensions, &epoch_files::copy_budget(config), watch)
+        let copies = epoch_source::copy_budget(config);
+        Server::start_opening(config, ServiceSources { tables: sources, extensions, copies }, watch)
     }
 
     fn start_opening(
         config: &ServerConfig,
-        sources: Vec<Box<dyn EpochSource>>,
-        extensions: Vec<Box<dyn ExtensionSetup>>,
-        copies: &Arc<CopyBudget>,
+        sources: ServiceSources,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<RunningServer, StartError> {
         config.check().map_err(StartError::Settings)?;
-        extensions.iter().try_for_each(|extension| extension.check()).map_err(StartError::Settings)?;
+        sources
+            .extensions
+            .iter()
+            .try_for_each(|extension| extension.check())
+            .map_err(StartError::Settings)?;
         config.state.as_deref().map_or(Ok(()), state_folder)?;
         // Two threads carry the connections; the passes have a pool of their own.
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -169,7 +171,7 @@ impl Server {
         front.tls = tls;
         front.memory = Some(memory.clone());
         front.connections = Some(metrics.connections.clone());
-        let relays = extensions.iter().flat_map(|extension| extension.needs().relays);
+        let relays = sources.extensions.iter().flat_map(|extension| extension.needs().relays);
         front.relays = relays.map(Peer).collect();
         let back = PortServer::new(admin, back_routes.clone(), config);
         let ports = vec![
@@ -177,7 +179,7 @@ impl Server {
             runtime.spawn(back.serve(stopping.clone(), drain)),
         ];
         let reporting = runtime.spawn(report_progress(opening.clone(), watch));
-        let service = Service::open(config, sources, extensions, copies, registry, metrics, memory, &opening);
+        let service = Service::open(config, sources, registry, metrics, memory, &opening);
         reporting.abort();
         let service = Arc::new(service?);
         service.read_on(service.tables.all().filter(|table| table.is_reading()).cloned().collect());

@@ -1,7 +1,7 @@
 //! The state that all routes share.
 
 use crate::database::CopyTo;
-use crate::epochs::{PATIENCE, ServedTables};
+use crate::epochs::{Opening, PATIENCE, ServedTables};
 use crate::extension::{Extension, ExtensionContext, ExtensionReload, ExtensionSetup};
 use crate::hint_queue::HintQueue;
 use crate::host::Host;
@@ -10,7 +10,6 @@ use crate::limits::slots::Slots;
 use crate::logs::ServedLogs;
 use crate::low_priority::LowPriorityPool;
 use crate::metrics::{self, ServerMetrics};
-use crate::opening::Opening;
 use crate::scheduler::{Scheduler, SchedulerLimits};
 use crate::served_table::{ReloadOutcome, ServedTable};
 use crate::sessions::{self, Sessions};
@@ -26,6 +25,14 @@ use tokio::sync::Semaphore;
 
 /// Maximum number of threads of the runtime that wait for pages of files which are downloaded.
 const READERS: usize = 2;
+
+/// What a server is to serve.
+pub(crate) struct ServiceSources {
+    pub(crate) tables: Vec<Box<dyn EpochSource>>,
+    pub(crate) extensions: Vec<Box<dyn ExtensionSetup>>,
+    /// Memory for copies of tables, shared by all of them.
+    pub(crate) copies: Arc<CopyBudget>,
+}
 
 /// A server without its sockets.
 pub(crate) struct Service {
@@ -53,15 +60,14 @@ impl Service {
     /// [`StartError`].
     pub(crate) fn open(
         config: &ServerConfig,
-        sources: Vec<Box<dyn EpochSource>>,
-        setups: Vec<Box<dyn ExtensionSetup>>,
-        copies: &Arc<CopyBudget>,
+        sources: ServiceSources,
         mut registry: Registry,
         metrics: Arc<ServerMetrics>,
         memory: Arc<Slots>,
         opening: &Opening,
     ) -> Result<Self, StartError> {
-        let tables = ServedTables::open(sources, opening)?;
+        let ServiceSources { tables, extensions: setups, copies } = sources;
+        let tables = ServedTables::open(tables, opening)?;
         let stacks = ServedStacks::open(&config.stacks, &tables)?;
         let logs = ServedLogs::open(&config.logs)?;
         let page = StaticSite::open(config.static_dir.as_deref())?;
@@ -72,7 +78,7 @@ impl Service {
         for setup in setups {
             max_stepped = max_stepped.max(setup.needs().max_stepped);
             let (registry, metrics) = (&mut registry, metrics.clone());
-            extensions.extend(setup.open(ExtensionContext { config, copies, registry, metrics })?);
+            extensions.extend(setup.open(ExtensionContext { config, copies: &copies, registry, metrics })?);
         }
         let limits = Limits::open(config, memory, sessions.count_store(), &metrics)?;
         let scheduler = Scheduler::start(

@@ -20,18 +20,17 @@
 pub mod coordinator;
 mod table;
 
+use crate::locked;
 pub use table::{SessionCounts, SessionPlace};
 
 use crate::client::{ClientHasher, ClientId, Peer};
-use crate::clock::{self, Clock};
 use crate::database::{CopyTo, DatabaseError};
 use crate::http_error::HttpError;
-use crate::limits::counts::CountStore;
+use crate::limits::counts::{self, Clock, CountStore};
 use crate::limits::rate::Rate;
 use crate::limits::rate::RateLimit;
 use crate::metrics::{ByTable, EvictionReason, MediumLabel, ServerMetrics, gauge_value};
-use crate::session_store::entry::{SessionOwner, StoredSession};
-use crate::session_store::{SessionStore, StoredSessions};
+use crate::session_store::{SessionOwner, SessionStore, StoredSession, StoredSessions};
 use crate::{SessionConfig, StartError};
 use rand_core::Rng;
 use sotto_core::AnySession;
@@ -39,7 +38,7 @@ use sotto_prg::EntropyError;
 use sotto_wire::SessionId;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use table::{NewSession, SessionLimits, SessionTable};
 
@@ -78,7 +77,7 @@ pub struct Registration<'a, S> {
 /// Seconds since 1970, for the expiry of keys. A clock that is set back makes keys last longer, one
 /// that is set forward makes clients register again; neither does harm.
 pub fn now() -> u64 {
-    crate::clock::of_day().as_secs()
+    counts::of_day().as_secs()
 }
 
 impl Sessions {
@@ -138,7 +137,7 @@ impl<S> Sessions<S> {
         };
         // No earlier than the time that the last run has stored: a clock that was set back gives
         // nobody back a used quota.
-        let clock = Clock::starting(clock::nanos(Duration::from_secs(now)).max(written));
+        let clock = Clock::starting(counts::nanos(Duration::from_secs(now)).max(written));
         let count_store = CountStore { hasher, clock, store, metrics: metrics.clone() };
         let minute = Duration::from_secs(60);
         let message = "the limit of key registrations per minute for this address is reached";
@@ -196,23 +195,23 @@ impl<S> Sessions<S> {
             self.count_store.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
         let stored_bytes = if stored { entry.keys_bytes } else { 0 };
         let new = NewSession { owner, client, stored_bytes, stamp, session, session_bytes };
-        let evicted = self.table().insert(id, new, now);
+        let evicted = locked(&self.table).insert(id, new, now);
         self.forget(evicted);
     }
 
     /// The client's stamp of a session of `owner`. The session does not count as used.
     pub fn client_stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
-        self.table().stamp(id, owner, now)
+        locked(&self.table).stamp(id, owner, now)
     }
 
     /// Where the session of this id is, if it belongs to `owner`; it counts as used.
     pub fn find(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
-        self.table().find(id, owner, now)
+        locked(&self.table).find(id, owner, now)
     }
 
     /// The client of a session.
     fn client_of(&self, id: &SessionId) -> Option<ClientId> {
-        self.table().client(id)
+        locked(&self.table).client(id)
     }
 
     /// The stored keys of a session; `None` if they are missing or damaged, and then the session is
@@ -234,25 +233,25 @@ impl<S> Sessions<S> {
 
     /// Drops a session whose stored keys cannot be used. Blocks on the disk.
     pub fn drop_session(&self, id: &SessionId) {
-        let evicted = self.table().remove(id, EvictionReason::Damaged);
+        let evicted = locked(&self.table).remove(id, EvictionReason::Damaged);
         self.forget(evicted);
     }
 
     /// Puts a session that was admitted from stored keys into memory. Blocks on the disk.
     pub fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
         self.metrics.session_readmissions.inc();
-        let evicted = self.table().admitted(id, session, session_bytes);
+        let evicted = locked(&self.table).admitted(id, session, session_bytes);
         self.forget(evicted);
     }
 
     /// Drops what has expired, and stores the times of use. Blocks on the disk.
     pub fn sweep(&self, now: u64) {
-        let evicted = self.table().expire(now);
+        let evicted = locked(&self.table).expire(now);
         self.forget(evicted);
         let Some(store) = &self.count_store.store else { return };
-        let used = self.table().unsaved();
+        let used = locked(&self.table).unsaved();
         if self.done(store.touch(&used)) {
-            self.table().saved(&used);
+            locked(&self.table).saved(&used);
         }
     }
 
@@ -263,12 +262,12 @@ impl<S> Sessions<S> {
 
     /// Bytes of keys in memory and on disk.
     pub fn bytes(&self) -> (u64, u64) {
-        self.table().bytes()
+        locked(&self.table).bytes()
     }
 
     /// Number of sessions, grouped by `of` their owner.
     pub fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
-        self.table().counts(of)
+        locked(&self.table).counts(of)
     }
 
     /// Counts evicted sessions, and removes them from the disk.
@@ -284,11 +283,106 @@ impl<S> Sessions<S> {
     fn done(&self, outcome: Result<(), DatabaseError>) -> bool {
         self.count_store.done(outcome)
     }
-
-    fn table(&self) -> MutexGuard<'_, SessionTable<S>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    //! Tests of sessions over their store, and real sessions for the tests of both.
+
+    use super::*;
+    use sotto_core::{Artifact, ParamsDigest, TableShape};
+    use sotto_testkit::CLEAR_KEYED;
+    use sotto_testkit::memory::{MemoryRows, MemorySink};
+    use sotto_testkit::rng::seeded;
+    use std::net::IpAddr;
+
+    /// Keys of the keyed test scheme in the clear, and the session that an open table admits from them.
+    pub(super) fn admit(label: &str) -> (Vec<u8>, AnySession) {
+        let params = (CLEAR_KEYED.select)(&TableShape::new(4, 32, 1)).unwrap();
+        let sink = MemorySink::new();
+        (CLEAR_KEYED.server.encode)(&params, &MemoryRows::new(32, vec![7; 128]), &sink).unwrap();
+        let table = (CLEAR_KEYED.server.open)(&params, Arc::new(sink.into_image())).unwrap();
+        let mut prepare = (CLEAR_KEYED.prepare)(&params, &mut seeded(label)).unwrap();
+        prepare.absorb(Artifact::Hint, &[0; 32]).unwrap();
+        let keys = prepare.finish().unwrap().keys();
+        let session = table.admit(&keys).unwrap();
+        (keys, session)
+    }
+
+    pub(crate) fn owner() -> SessionOwner {
+        SessionOwner { table: "t".into(), server: 0, digest: ParamsDigest([9; 32]) }
+    }
+
+    fn peer(last: u8) -> Peer {
+        Peer(IpAddr::from([192, 0, 2, last]))
+    }
+
+    fn open(config: &SessionConfig, state: Option<&Path>, now: u64) -> Sessions {
+        Sessions::open(config, state, Arc::default(), now).unwrap()
+    }
+
+    fn register(sessions: &Sessions, last: u8, now: u64) -> SessionId {
+        let (keys, session) = admit("keys");
+        let session = Arc::new(session);
+        let new = Registration {
+            owner: owner(),
+            peer: peer(last),
+            keys: &keys,
+            stamp: 0,
+            session,
+            session_bytes: 48,
+        };
+        sessions.insert(new, now).unwrap()
+    }
+
+    #[test]
+    fn a_session_outlives_the_process_if_there_is_a_place_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = SessionConfig::default();
+        let sessions = open(&config, Some(dir.path()), 100);
+        let id = register(&sessions, 1, 100);
+        assert!(matches!(sessions.find(&id, &owner(), 100), Some(SessionPlace::Memory(_))));
+        drop(sessions);
+
+        let again = open(&config, Some(dir.path()), 200);
+        assert_eq!(again.bytes(), (0, 48));
+        assert!(matches!(again.find(&id, &owner(), 200), Some(SessionPlace::Disk)));
+        assert_eq!(again.keys(&id).unwrap(), admit("keys").0);
+        again.admitted(&id, Arc::new(admit("keys").1), 48);
+        assert!(matches!(again.find(&id, &owner(), 200), Some(SessionPlace::Memory(_))));
+        drop(again);
+
+        let memory_alone = open(&config, None, 300);
+        assert!(memory_alone.find(&id, &owner(), 300).is_none());
+    }
+
+    #[test]
+    fn a_use_is_written_down_and_counts_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = SessionConfig { ttl_seconds: 100, ..SessionConfig::default() };
+        let sessions = open(&config, Some(dir.path()), 0);
+        let (used, unused) = (register(&sessions, 1, 0), register(&sessions, 1, 0));
+        assert!(sessions.find(&used, &owner(), 90).is_some());
+        sessions.sweep(95);
+        drop(sessions);
+        let again = open(&config, Some(dir.path()), 150);
+        assert!(again.find(&used, &owner(), 150).is_some());
+        assert!(again.find(&unused, &owner(), 150).is_none());
+        assert!(again.keys(&unused).is_none(), "what has expired is gone from the disk");
+    }
+
+    #[test]
+    fn a_client_is_the_same_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = SessionConfig { sessions_per_client: 2, ..SessionConfig::default() };
+        let sessions = open(&config, Some(dir.path()), 0);
+        let (first, other) = (register(&sessions, 1, 0), register(&sessions, 2, 0));
+        drop(sessions);
+        let again = open(&config, Some(dir.path()), 1);
+        register(&again, 1, 1);
+        assert!(again.find(&first, &owner(), 1).is_some());
+        register(&again, 1, 1);
+        register(&again, 1, 1);
+        assert!(again.find(&first, &owner(), 1).is_none() && again.find(&other, &owner(), 1).is_some());
+    }
+}

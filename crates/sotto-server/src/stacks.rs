@@ -6,6 +6,7 @@
 
 use crate::epochs::ServedTables;
 use crate::error::StartError;
+use crate::locked;
 use crate::table_epoch::warn_of_end;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use sotto_catalog::{Hex32, TableName};
 use sotto_db::{DbError, StackDir};
 use sotto_wire::{Code, Problem};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A stack, ready to be sent.
 pub(crate) struct LiveStack {
@@ -106,7 +107,7 @@ impl ServedStacks {
     pub(crate) fn reload(&self, tables: &ServedTables) {
         for stacked in &self.0 {
             let refused = stacked.reload(tables).err();
-            let mut last = stacked.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = locked(&stacked.refused);
             if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
                 tracing::error!(stack = %stacked.name, error, "a new stack is refused; the previous one is still \
                      served");

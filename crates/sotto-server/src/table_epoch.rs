@@ -2,9 +2,9 @@
 
 mod files;
 
-use crate::clock;
-use crate::session_store::entry::SessionOwner;
-use crate::source_error::SourceError;
+use crate::error::SourceError;
+use crate::limits::counts;
+use crate::session_store::SessionOwner;
 use bytes::Bytes;
 use files::EpochFiles;
 use sotto_catalog::{Catalog, Hex32, Packing, PublicKey, SignedCatalog, SymmetricLayer, TableName};
@@ -339,7 +339,7 @@ impl TableEpoch {
 
 /// Logs a warning if clients refuse a table or a stack already because of its age, or soon will.
 pub(crate) fn warn_of_end(name: &TableName, epoch: Epoch, expires: Option<u64>) {
-    let (Some(expires), now) = (expires, clock::of_day().as_secs()) else { return };
+    let (Some(expires), now) = (expires, counts::of_day().as_secs()) else { return };
     match expires.checked_sub(now) {
         None | Some(0) => tracing::warn!(%name, %epoch, "the catalog has expired: clients refuse it"),
         Some(left) if left < SOON => {

@@ -35,7 +35,7 @@ use serde_json::json;
 use sotto_server::StartError;
 use sotto_server::database::CopyTo;
 use sotto_server::extension::{
-    Extension, ExtensionContext, ExtensionNeeds, ExtensionReload, ExtensionSetup, Host,
+    Extension, ExtensionContext, ExtensionNeeds, ExtensionReload, ExtensionSetup, Host, now,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl ExtensionSetup for AppleSetup {
         let (use_cases, state) =
             (UseCaseSet::open(sources, config.configurations_kept)?, server.state.as_deref());
         let keys = UserKeyStore::open(&config.keys, state, of_server)?;
-        let open = |tokens| Tokens::open(tokens, state, keys.count_store()).map(Arc::new);
+        let open = |tokens| Tokens::open(tokens, state, keys.sessions.count_store()).map(Arc::new);
         let tokens = config.tokens.as_ref().map(open).transpose()?;
         let reports = ReportLog::open(config.reports.as_deref(), config.max_report_bytes)?;
         Ok(Some(Arc::new(Apple { use_cases, keys, tokens, reports, metrics })))
@@ -119,7 +119,7 @@ impl Extension for Apple {
     }
 
     fn sweep(&self) {
-        self.keys.sweep();
+        self.keys.sessions.sweep(now());
         if let Some(tokens) = &self.tokens {
             tokens.refresh();
             tokens.sweep();
@@ -127,16 +127,16 @@ impl Extension for Apple {
     }
 
     fn sweep_every(&self) -> Option<Duration> {
-        Some(self.keys.sweep_every())
+        Some(self.keys.sessions.sweep_every())
     }
 
     fn stores(&self) -> Vec<&dyn CopyTo> {
         let tokens = self.tokens.as_ref().and_then(|tokens| tokens.store());
-        self.keys.store().into_iter().chain(tokens).collect()
+        self.keys.sessions.store().into_iter().chain(tokens).collect()
     }
 
     fn update_gauges(&self) {
-        self.metrics.update_gauges(&self.use_cases.live(), &self.keys);
+        self.metrics.update_gauges(&self.use_cases.live(), &self.keys.sessions);
     }
 
     fn reload(&self) -> ExtensionReload {

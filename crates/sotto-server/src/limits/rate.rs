@@ -5,14 +5,14 @@
 //! A rate is a leaky bucket, of which only the time until which it is full is stored (GCRA, ITU-T
 //! I.371). Periods do not begin and end at fixed times, so there is no edge of a period to wait for.
 
-use super::counts::{CountStore, Counted};
+use super::counts::{CountStore, Counted, nanos};
 use crate::StartError;
 use crate::client::{ClientId, Peer};
-use crate::clock::nanos;
 use crate::http_error::HttpError;
+use crate::locked;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Maximum number of clients that are told apart. Further clients share one bucket, until others
@@ -55,7 +55,7 @@ impl Rate {
 }
 
 /// The amounts that each client has used. Times are in nanoseconds, and do not go back
-/// ([`crate::clock::Clock`]).
+/// ([`crate::limits::counts::Clock`]).
 struct Buckets {
     rate: Rate,
     /// Time in which a whole burst accrues.
@@ -199,7 +199,7 @@ impl RateLimit {
         }
         let (now, mut written) = (counts.clock.at(now), HashMap::new());
         for (client, until) in counts.counts()? {
-            plain.buckets().restore(client, until, now);
+            locked(&plain.buckets).restore(client, until, now);
             written.insert(client, until);
         }
         let ahead = nanos(rate.period / AHEAD);
@@ -219,7 +219,7 @@ impl RateLimit {
         if !self.is_bound {
             return None;
         }
-        let (now, mut buckets) = (self.counts.clock.at(now), self.buckets());
+        let (now, mut buckets) = (self.counts.clock.at(now), locked(&self.buckets));
         let waits = self.counts.counted(peer).filter_map(|counted| buckets.check(counted.client, now).err());
         waits.max().map(Duration::from_nanos)
     }
@@ -227,7 +227,7 @@ impl RateLimit {
     /// Adds work that was done for a client.
     pub fn add(&self, peer: Peer, amount: u64, now: Instant) {
         if self.is_bound {
-            let (now, mut buckets) = (self.counts.clock.at(now), self.buckets());
+            let (now, mut buckets) = (self.counts.clock.at(now), locked(&self.buckets));
             self.counts.counted(peer).for_each(|counted| buckets.add(counted, amount, now));
         }
     }
@@ -260,7 +260,7 @@ impl RateLimit {
 
     /// Counts an amount in all networks of a client, or in none.
     fn take_all(&self, peer: Peer, amount: u64, now: u64) -> Result<Vec<(ClientId, u64)>, u64> {
-        let mut buckets = self.buckets();
+        let mut buckets = locked(&self.buckets);
         for counted in self.counts.counted(peer) {
             buckets.could_take(counted, amount, now)?;
         }
@@ -282,7 +282,7 @@ impl RateLimit {
         let now = self.counts.clock.at(now);
         let mut written = self.written.as_ref().map(locked);
         let used: HashMap<_, _> = {
-            let mut buckets = self.buckets();
+            let mut buckets = locked(&self.buckets);
             buckets.forget(now);
             if written.is_none() { HashMap::new() } else { buckets.used().collect() }
         };
@@ -313,14 +313,6 @@ impl RateLimit {
         HttpError::from(Problem::new(Code::Busy, format!("{message}; the next may come in {seconds} s")))
             .after(seconds)
     }
-
-    fn buckets(&self) -> MutexGuard<'_, Buckets> {
-        locked(&self.buckets)
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@
 
 use crate::client::{Network, Peer};
 use crate::http_error::HttpError;
+use crate::locked;
 use crate::metrics::gauge_value;
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Slots that clients hold, and the networks that hold them.
 pub(crate) struct Slots {
@@ -103,10 +104,6 @@ impl Slots {
         };
         peer.networks().map(share).min().unwrap_or(0)
     }
-
-    fn used(&self) -> MutexGuard<'_, SlotsInUse> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Permit {
@@ -123,7 +120,7 @@ impl Permit {
             );
             return Err(Problem::new(Code::TooLarge, text).into());
         }
-        let mut used = slots.used();
+        let mut used = locked(&slots.used);
         let [all, own] = slots.messages;
         let Some(free) = slots.total.checked_sub(used.all.saturating_add(count)) else {
             return Err(HttpError::new(Code::Busy, all));
@@ -163,7 +160,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut used = self.slots.used();
+        let mut used = locked(&self.slots.used);
         used.all -= self.held;
         for network in self.peer.networks() {
             if let Some(held) = used.by_network.get_mut(&network) {
@@ -212,7 +209,7 @@ pub(crate) mod tests {
         assert_eq!(code(take(other)), Some(Code::Busy), "an IPv6 network is one client");
         assert_eq!(slots.gauge.get(), 3);
         drop((held, others));
-        assert!(slots.used().by_network.is_empty() && slots.used().all == 0);
+        assert!(locked(&slots.used).by_network.is_empty() && locked(&slots.used).all == 0);
         let any = capacity(100);
         let held: Vec<_> = (0..100).map(|_| any.take(one, 1).ok().unwrap()).collect();
         assert!(any.take(one, 1).is_err() && held.len() == 100);
@@ -238,24 +235,24 @@ pub(crate) mod tests {
         let mut held = vec![first];
         for last in 2..5 {
             let address = format!("192.0.2.{last}");
-            let free = memory.total - memory.used().all;
+            let free = memory.total - locked(&memory.used).all;
             // Seven eighths of what is free.
             held.push(memory.take(peer(&address), free / 8 * 7).ok().unwrap());
-            assert!(memory.total > memory.used().all, "nothing is left after {last}");
+            assert!(memory.total > locked(&memory.used).all, "nothing is left after {last}");
         }
         assert_eq!(code(memory.take(peer("192.0.2.9"), 800)), Some(Code::TooLarge));
         drop(held);
-        assert!(memory.used().by_network.is_empty() && memory.used().all == 0);
+        assert!(locked(&memory.used).by_network.is_empty() && locked(&memory.used).all == 0);
     }
 
     #[test]
     fn a_permit_grows_by_what_comes_and_not_past_its_share() {
         let memory = memory(800);
         let mut one = memory.none(peer("192.0.2.1"));
-        assert_eq!((memory.used().all, one.held()), (0, 0));
+        assert_eq!((locked(&memory.used).all, one.held()), (0, 0));
         one.grow(600).ok().unwrap();
         assert!(one.grow(101).is_err());
-        assert_eq!((memory.used().all, one.held()), (600, 600));
+        assert_eq!((locked(&memory.used).all, one.held()), (600, 600));
         one.grow(100).ok().unwrap();
         assert_eq!(one.grow(1).unwrap_err().told().0, Code::TooLarge);
         assert_eq!(memory.gauge.get(), 700);
@@ -276,6 +273,6 @@ pub(crate) mod tests {
         assert_eq!(code(take("2001:db8:0:200::1", 101)), Some(Code::Busy), "the same /48");
         let other = take("2001:db8:1::1", 500).ok().unwrap();
         drop((first, second, third, other));
-        assert_eq!(memory.used().all, 0);
+        assert_eq!(locked(&memory.used).all, 0);
     }
 }

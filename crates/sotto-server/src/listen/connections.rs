@@ -4,9 +4,10 @@
 //! same customer.
 
 use crate::client::{Network, Peer};
+use crate::locked;
 use prometheus_client::metrics::gauge::Gauge;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use tokio::sync::Notify;
 
@@ -72,7 +73,7 @@ impl Connections {
     /// closed.
     pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<ConnectionGuard> {
         let customer = peer.customer();
-        let mut table = self.table();
+        let mut table = locked(&self.table);
         if !self.relays.iter().any(|relay| relay.network() == peer.network()) {
             for network in peer.networks() {
                 let limit = self.per_network.saturating_mul(network.clients());
@@ -97,11 +98,7 @@ impl Connections {
 
     /// Closes one idle connection, for when the system has no capacity for another.
     pub(super) fn close_one_idle(&self) {
-        self.table().evict_one(usize::MAX, &self.relays);
-    }
-
-    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.table).evict_one(usize::MAX, &self.relays);
     }
 }
 
@@ -168,7 +165,7 @@ impl ConnectionState {
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {
-        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.activity)
     }
 }
 
@@ -182,7 +179,7 @@ impl Drop for RequestGuard {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut table = self.connections.table();
+        let mut table = locked(&self.connections.table);
         if let Some(states) = table.customers.get_mut(&self.customer) {
             let was_open = states.remove(&self.number).is_some();
             if states.is_empty() {
@@ -208,7 +205,7 @@ mod tests {
 
     fn left(many: &[Option<ConnectionGuard>]) -> usize {
         let is_open = |one: &ConnectionGuard| {
-            one.connections.table().customers.get(&one.customer)?.get(&one.number).map(drop)
+            locked(&one.connections.table).customers.get(&one.customer)?.get(&one.number).map(drop)
         };
         many.iter().flatten().filter(|one| is_open(one).is_some()).count()
     }
@@ -229,8 +226,8 @@ mod tests {
         many.push(connections.enter(peer("192.0.2.1")));
         assert_eq!((left(&many), left(&many[..1])), (3, 1));
         drop((work, many));
-        assert_eq!(connections.table().connections, 0);
-        assert!(connections.table().customers.is_empty());
+        assert_eq!(locked(&connections.table).connections, 0);
+        assert!(locked(&connections.table).customers.is_empty());
     }
 
     #[test]
@@ -249,7 +246,7 @@ mod tests {
                 std::mem::forget(one);
             }
         }
-        assert_eq!(connections.table().connections, 12);
+        assert_eq!(locked(&connections.table).connections, 12);
         assert!(enter("2001:db8:1::1".into()).is_some() && enter("192.0.2.1".into()).is_some());
     }
 

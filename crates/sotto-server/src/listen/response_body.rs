@@ -10,15 +10,16 @@
 //! connection.
 
 use super::connections::RequestGuard;
-use super::send_time::SendTime;
+use super::write_timeout::SendTime;
 use crate::config::SendRate;
 use crate::limits::slots::{BodyMemory, Permit};
+use crate::locked;
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::rt::Executor;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -210,10 +211,6 @@ impl<F: Future<Output = ()>> Future for TimedStream<F> {
         tracing::debug!("a response was not read in time and is dropped");
         Poll::Ready(())
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Documents as they were signed: the list of tables, catalogs, stacks, and the logs of publishers'
 //! catalogs, whose files are as in `c2sp.org/tlog-tiles`.
 
-use super::http;
-use crate::host::shared;
+use super::Served;
+use super::artifacts::{none_match, put_etag};
+use crate::host::{HttpResult, response, shared};
 use crate::http_error::HttpError;
 use crate::logs::LiveLog;
 use crate::service::Service;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use sotto_catalog::Hex32;
 use sotto_core::Epoch;
@@ -19,7 +20,7 @@ use sotto_wire::{Code, Problem, routes};
 use std::sync::Arc;
 
 /// `GET /v1/tables`
-pub(super) async fn tables(State(service): State<Arc<Service>>) -> Result<Response<Body>, HttpError> {
+pub(super) async fn tables(State(service): Served) -> HttpResult {
     let list = TableList { stacks: service.stacks.names(), ..service.tables.list() };
     let body = serde_json::to_vec(&list).map_err(|_| Code::Internal)?;
     Ok(json(Body::from(body)))
@@ -27,11 +28,11 @@ pub(super) async fn tables(State(service): State<Arc<Service>>) -> Result<Respon
 
 /// `GET /v1/tables/{table}`
 pub(super) async fn catalog(
-    State(service): State<Arc<Service>>,
+    State(service): Served,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response<Body>, HttpError> {
+) -> HttpResult {
     let live = service.tables.get(&name)?.live()?;
     let (body, etag) = match requested_epoch(query.as_deref())? {
         None => live.newest().signed(),
@@ -49,22 +50,22 @@ pub(super) async fn catalog(
 
 /// `GET /v1/stacks/{stack}`
 pub(super) async fn stack(
-    State(service): State<Arc<Service>>,
+    State(service): Served,
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Result<Response<Body>, HttpError> {
+) -> HttpResult {
     let live = service.stacks.get(&name)?;
     Ok(document(live.signed.clone(), &live.etag, &headers))
 }
 
 /// The response with a signed document, unless the client has it already.
 fn document(body: Bytes, etag: &str, headers: &HeaderMap) -> Response<Body> {
-    let fresh = http::none_match(headers, etag);
+    let fresh = none_match(headers, etag);
     let mut response = json(if fresh { Body::empty() } else { Body::from(body) });
     if fresh {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
-    http::put_etag(&mut response, etag);
+    put_etag(&mut response, etag);
     shared(response)
 }
 
@@ -80,36 +81,32 @@ fn requested_epoch(query: Option<&str>) -> Result<Option<Epoch>, HttpError> {
 
 /// A response that caches may store but must revalidate: the newest epoch changes.
 fn json(body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::JSON));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
+    response(body, routes::JSON, "no-cache")
 }
 
 /// `GET /v1/logs/{key}/proofs/{digest}`
 pub(super) async fn log_proof(
-    State(service): State<Arc<Service>>,
+    State(service): Served,
     Path((key, digest)): Path<(String, String)>,
-) -> Result<Response<Body>, HttpError> {
+) -> HttpResult {
     let none = || HttpError::new(Code::NotLogged, "the log holds no catalog of that digest");
     let digest: Hex32 = digest.parse().map_err(|_| none())?;
     let proof = read_log(log(&service, &key)?, move |log| log.proof(&digest)).await?.ok_or_else(none)?;
-    Ok(log_response(proof, routes::TEXT, "no-cache"))
+    Ok(response(proof, routes::TEXT, "no-cache"))
 }
 
 /// `GET /v1/logs/{key}/{path}`
 pub(super) async fn log_file(
-    State(service): State<Arc<Service>>,
+    State(service): Served,
     Path((key, path)): Path<(String, String)>,
-) -> Result<Response<Body>, HttpError> {
+) -> HttpResult {
     let none = || HttpError::new(Code::NotLogged, "the log has no such file");
     let file = LogLayout::place(&path).ok_or_else(none)?;
     let bytes = read_log(log(&service, &key)?, move |log| log.file(file)).await?.ok_or_else(none)?;
     Ok(match file {
-        LogFile::Checkpoint => log_response(bytes, routes::TEXT, "no-cache"),
+        LogFile::Checkpoint => response(bytes, routes::TEXT, "no-cache"),
         LogFile::Tile(_) | LogFile::Bundle(..) => {
-            log_response(bytes, routes::OCTETS, "public, max-age=31536000, immutable")
+            response(bytes, routes::OCTETS, "public, max-age=31536000, immutable")
         }
     })
 }
@@ -129,12 +126,4 @@ async fn read_log(
         tracing::error!(%error, "a log cannot be read");
         Code::Internal.into()
     })
-}
-
-fn log_response(body: Bytes, kind: &'static str, cached: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cached));
-    response
 }

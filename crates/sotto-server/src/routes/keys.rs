@@ -1,29 +1,28 @@
-//! Keys in, a session id out.
+//! Keys in, a session id out; and the session that a frame names: none, in memory, or on disk.
 
+use super::Served;
 use crate::TableEpoch;
 use crate::body::BodyReader;
 use crate::client::Peer;
-use crate::host::octets;
+use crate::host::{HttpResult, octets};
 use crate::http_error::HttpError;
 use crate::limits::slots::Permit;
 use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::sessions::{self, Registration};
-use axum::body::Body;
+use crate::sessions::{self, Registration, SessionPlace};
 use axum::extract::{Path, Request, State};
-use axum::http::Response;
 use sotto_core::cooperative::with_yield_hook;
-use sotto_core::{Error, ExpectOrDefault};
+use sotto_core::{AnySession, Error, ExpectOrDefault};
 use sotto_wire::{Code, SessionId, keys};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// `POST /v1/tables/{table}/keys`
 pub(super) async fn register(
-    State(service): State<Arc<Service>>,
+    State(service): Served,
     Path(name): Path<String>,
     request: Request,
-) -> Result<Response<Body>, HttpError> {
+) -> HttpResult {
     let table = service.tables.get(&name)?;
     let (peer, mut reader) = service.host.open_body(request, table.live()?.max_keys())?;
     let read = read(&service, table, peer, &mut reader).await;
@@ -85,4 +84,67 @@ fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Resu
         tracing::error!(%error, "no randomness for a session id");
         Code::Internal.into()
     })
+}
+
+/// Finds the session that a frame for `live` names. This costs nothing, and so comes before the
+/// payload is read.
+///
+/// # Errors
+/// [`Code::SessionExpired`].
+pub(super) fn find_session(
+    service: &Service,
+    live: &TableEpoch,
+    id: &SessionId,
+) -> Result<SessionPlace, HttpError> {
+    let found = match live.default_session() {
+        Some(keyless) if *id == SessionId::NONE => Some(SessionPlace::Memory(keyless.clone())),
+        Some(_) => None,
+        None => service.sessions.find(id, &live.owner(), sessions::now()),
+    };
+    found.ok_or_else(expired)
+}
+
+/// Loads the session; one that is on disk is admitted again.
+///
+/// # Errors
+/// [`Code::SessionExpired`] if it was evicted meanwhile, or its stored keys are damaged;
+/// [`Code::Internal`].
+pub(super) async fn load_session(
+    service: &Arc<Service>,
+    live: &Arc<TableEpoch>,
+    id: &SessionId,
+    found: SessionPlace,
+) -> Result<Arc<AnySession>, HttpError> {
+    if let SessionPlace::Memory(session) = found {
+        return Ok(session);
+    }
+    let turn = service.sessions.loading.clone().lock_owned().await;
+    // Another request of the same session may have loaded it while this one waited.
+    if let SessionPlace::Memory(session) = find_session(service, live, id)? {
+        return Ok(session);
+    }
+    let (loading, live, id) = (service.clone(), live.clone(), *id);
+    let loaded = tokio::task::spawn_blocking(move || {
+        // The task is not canceled when the client hangs up, so its permit ends with the task.
+        let _turn = turn;
+        let sessions = &loading.sessions;
+        let keys = sessions.keys(&id)?;
+        match live.server().admit(&keys) {
+            Ok(session) => {
+                let session = Arc::new(session);
+                sessions.admitted(&id, session.clone(), live.server().session_bytes() as u64);
+                Some(session)
+            }
+            Err(error) => {
+                tracing::error!(table = ?live, %error, "stored keys are no longer admitted");
+                sessions.drop_session(&id);
+                None
+            }
+        }
+    });
+    loaded.await.map_err(|_| Code::Internal)?.ok_or_else(expired)
+}
+
+fn expired() -> HttpError {
+    HttpError::new(Code::SessionExpired, "the session is unknown or was evicted")
 }

@@ -2,12 +2,13 @@
 //! others only if the server allows it (the Fetch standard's CORS protocol). Programs other than
 //! browsers ignore this.
 
-use crate::origins::AllowedOrigins;
+use crate::config::ANY_ORIGIN;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
-use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::middleware::Next;
+use std::sync::Arc;
 
 /// Answers a browser's preflight request, and adds the permission to every response.
 pub(super) async fn allow(
@@ -56,4 +57,22 @@ fn leave() -> Response<Body> {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// The origins whose pages may make requests.
+#[derive(Debug, Clone)]
+pub(crate) struct AllowedOrigins(Arc<[String]>);
+
+impl AllowedOrigins {
+    pub(crate) fn new(allowed: &[String]) -> Self {
+        AllowedOrigins(allowed.into())
+    }
+
+    fn allow(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(header::ORIGIN)?;
+        self.0
+            .iter()
+            .any(|allowed| allowed == ANY_ORIGIN || allowed.as_bytes() == origin)
+            .then(|| origin.clone())
+    }
 }

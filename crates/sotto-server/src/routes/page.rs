@@ -1,6 +1,6 @@
 //! The files of a web page, and the restrictions that a browser enforces on them.
 
-use super::http;
+use super::artifacts::{none_match, put_etag};
 use crate::host::shared;
 use crate::service::Service;
 use crate::static_site::{SiteFile, StaticSite};
@@ -35,7 +35,7 @@ pub(super) fn routes(page: &StaticSite) -> Router<Arc<Service>> {
 }
 
 fn response(leaf: &SiteFile, headers: &HeaderMap) -> Response<Body> {
-    let fresh = http::none_match(headers, &leaf.etag);
+    let fresh = none_match(headers, &leaf.etag);
     let mut response = Response::new(if fresh { Body::empty() } else { Body::from(leaf.bytes.clone()) });
     if fresh {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -45,6 +45,6 @@ fn response(leaf: &SiteFile, headers: &HeaderMap) -> Response<Body> {
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    http::put_etag(&mut response, &leaf.etag);
+    put_etag(&mut response, &leaf.etag);
     shared(response)
 }

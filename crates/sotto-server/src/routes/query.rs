@@ -1,28 +1,31 @@
-//! Queries in, answers out; and the session that a frame names: none, in memory, or on disk.
+//! What clients look rows up with: queries in, answers out; a query in, the units of its record out,
+//! as they are made; a hint request in, hints out; blinded elements in, evaluations and their proof
+//! out. A blinded element reveals nothing, so only the key must be kept out of the log.
 
+use super::Served;
+use super::keys::{find_session, load_session};
 use crate::TableEpoch;
 use crate::body::BodyReader;
 use crate::client::Peer;
-use crate::host::{holding, octets};
+use crate::hint_queue::HintJob;
+use crate::host::{HttpResult, holding, octets};
 use crate::http_error::HttpError;
-use crate::scheduler::{QueryJob, QueryOutcome};
+use crate::limits::slots::Permit;
+use crate::metrics::ByTable;
+use crate::scheduler::{QueryJob, QueryOutcome, StreamJob};
 use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::sessions::{self, SessionPlace};
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response};
-use sotto_core::AnySession;
-use sotto_wire::{Code, Problem, SessionId, answer, query, routes};
+use axum::http::HeaderValue;
+use sotto_oprf::{Evaluations, OprfError};
+use sotto_wire::evaluate::Element;
+use sotto_wire::{Code, Problem, answer, evaluate as evaluation, hints as frames, query, routes, stream};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// `POST /v1/tables/{table}/ask`
-pub(super) async fn query(
-    State(service): State<Arc<Service>>,
-    Path(name): Path<String>,
-    request: Request,
-) -> Result<Response<Body>, HttpError> {
+pub(super) async fn query(State(service): Served, Path(name): Path<String>, request: Request) -> HttpResult {
     let table = service.tables.get(&name)?;
     let (peer, mut reader) = service.host.open_body(request, table.live()?.max_query())?;
     let read = read(&service, table, peer, &mut reader).await;
@@ -72,65 +75,154 @@ async fn read(
     Ok(QueryJob { live, session, head, frame, peer, _frame_memory: frame_memory, answer_memory })
 }
 
-/// Finds the session that a frame for `live` names. This costs nothing, and so comes before the
-/// payload is read.
-///
-/// # Errors
-/// [`Code::SessionExpired`].
-pub(super) fn find_session(
-    service: &Service,
-    live: &TableEpoch,
-    id: &SessionId,
-) -> Result<SessionPlace, HttpError> {
-    let found = match live.default_session() {
-        Some(keyless) if *id == SessionId::NONE => Some(SessionPlace::Memory(keyless.clone())),
-        Some(_) => None,
-        None => service.sessions.find(id, &live.owner(), sessions::now()),
-    };
-    found.ok_or_else(expired)
+/// `POST /v1/tables/{table}/stream`
+pub(super) async fn stream(State(service): Served, Path(name): Path<String>, request: Request) -> HttpResult {
+    let table = service.tables.get(&name)?;
+    let (peer, mut reader) = service.host.open_body(request, table.live()?.max_stream())?;
+    let read = read_stream(&service, table, peer, &mut reader).await;
+    let job = reader.end(read).await?;
+    service.host.metrics.request_bytes.inc_by(job.frame.len() as u64);
+    let (epoch, count) = (job.head.pin.epoch, job.head.units);
+    // A worker that drops the sender has failed; if it drops it because the receiver is gone,
+    // nobody waits.
+    let (units, memory) = service.host.scheduler.submit_stream(job)?.await.unwrap_or(Err(Code::Internal))?;
+    service.host.metrics.row_streams.get_or_create(&ByTable::of(&*name)).inc();
+    tracing::debug!(table = name, %epoch, units = count, "a row stream starts");
+    Ok(holding(octets(Body::new(units)), memory))
 }
 
-/// Loads the session; one that is on disk is admitted again.
-///
-/// # Errors
-/// [`Code::SessionExpired`] if it was evicted meanwhile, or its stored keys are damaged;
-/// [`Code::Internal`].
-pub(super) async fn load_session(
+/// Reads a request in two steps: first the head, with which a wrong request is refused, then the
+/// query.
+async fn read_stream(
     service: &Arc<Service>,
-    live: &Arc<TableEpoch>,
-    id: &SessionId,
-    found: SessionPlace,
-) -> Result<Arc<AnySession>, HttpError> {
-    if let SessionPlace::Memory(session) = found {
-        return Ok(session);
-    }
-    let turn = service.sessions.loading.clone().lock_owned().await;
-    // Another request of the same session may have loaded it while this one waited.
-    if let SessionPlace::Memory(session) = find_session(service, live, id)? {
-        return Ok(session);
-    }
-    let (loading, live, id) = (service.clone(), live.clone(), *id);
-    let loaded = tokio::task::spawn_blocking(move || {
-        // The task is not canceled when the client hangs up, so its permit ends with the task.
-        let _turn = turn;
-        let sessions = &loading.sessions;
-        let keys = sessions.keys(&id)?;
-        match live.server().admit(&keys) {
-            Ok(session) => {
-                let session = Arc::new(session);
-                sessions.admitted(&id, session.clone(), live.server().session_bytes() as u64);
-                Some(session)
-            }
-            Err(error) => {
-                tracing::error!(table = ?live, %error, "stored keys are no longer admitted");
-                sessions.drop_session(&id);
-                None
-            }
-        }
-    });
-    loaded.await.map_err(|_| Code::Internal)?.ok_or_else(expired)
+    table: &ServedTable,
+    peer: Peer,
+    reader: &mut BodyReader,
+) -> Result<StreamJob, HttpError> {
+    service.host.check_budget(peer)?;
+    service.host.check_working()?;
+    let head = stream::StreamHead::parse(reader.head(stream::HEAD_BYTES).await?)?;
+    let live = table.live()?.admit(&head.pin)?.clone();
+    live.check_queried()?;
+    let Some(scheme) = live.server().stream() else {
+        return Err(HttpError::new(
+            Code::CannotStream,
+            "the scheme of this table answers whole records only",
+        ));
+    };
+    head.check(&scheme.units())?;
+    let units_bytes = StreamJob::units_held(scheme.units().answer_bytes);
+    let open = service.host.limits.streams.take(peer, 1)?;
+    let found = find_session(service, &live, &head.session)?;
+    let (frame, frame_memory) = reader.exactly(live.sizes().stream_bytes()).await?;
+    let session = load_session(service, &live, &head.session, found).await?;
+    let units_memory = service.host.take_memory(peer, units_bytes)?;
+    Ok(StreamJob { live, session, head, frame, peer, frame_memory, units_memory, open })
 }
 
-fn expired() -> HttpError {
-    HttpError::new(Code::SessionExpired, "the session is unknown or was evicted")
+/// `POST /v1/tables/{table}/hints`
+pub(super) async fn hints(State(service): Served, Path(name): Path<String>, request: Request) -> HttpResult {
+    let table = service.tables.get(&name)?;
+    let (peer, mut reader) = service.host.open_body(request, table.live()?.max_hint_request())?;
+    let read = read_hints(&service, table, peer, &mut reader).await;
+    let job = reader.end(read).await?;
+    service.host.metrics.request_bytes.inc_by(job.frame.len() as u64);
+    let pin = *job.live.pin();
+    // A worker that drops the sender has failed, or was told to end.
+    let (response, memory) = service.hint_queue.submit(job)?.await.unwrap_or(Err(Code::Internal))?;
+    tracing::debug!(table = name, epoch = %pin.epoch, "a hint request is answered");
+    Ok(holding(octets(frames::encode_response(&pin, &response)), memory))
+}
+
+/// Reads a hint request in two steps: first the head, with which a wrong request is refused, then
+/// the rest.
+async fn read_hints(
+    service: &Service,
+    table: &ServedTable,
+    peer: Peer,
+    reader: &mut BodyReader,
+) -> Result<HintJob, HttpError> {
+    service.host.check_working()?;
+    let head = frames::HintRequestHead::parse(reader.head(frames::HEAD_BYTES).await?)?;
+    let live = table.live()?.admit(&head.pin)?.clone();
+    let none = || HttpError::new(Code::WrongServer, "this server is not the hint server of the table");
+    let bytes = live.hint_request_bytes().ok_or_else(none)?;
+    let response_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
+    let now = Instant::now();
+    service.host.limits.hint_time.check(peer, now)?;
+    service.host.limits.budget.check(peer, now)?;
+    let open = service.host.limits.hint_requests.take(peer, 1)?;
+    let (frame, frame_memory) = reader.exactly(frames::frame_bytes(bytes)).await?;
+    let response_memory = service.host.take_memory(peer, frames::frame_bytes(response_bytes as u64))?;
+    Ok(HintJob { live, frame, peer, _frame_memory: frame_memory, _open: open, response_memory })
+}
+
+/// A checked evaluation request.
+struct CheckedEvaluation {
+    live: Arc<TableEpoch>,
+    elements: Vec<Element>,
+    bytes: u64,
+    memory: Permit,
+}
+
+/// `POST /v1/tables/{table}/evaluate`
+pub(super) async fn evaluate(
+    State(service): Served,
+    Path(name): Path<String>,
+    request: Request,
+) -> HttpResult {
+    let table = service.tables.get(&name)?;
+    let (peer, mut reader) =
+        service.host.open_body(request, evaluation::request_bytes(evaluation::MAX_EVALUATIONS))?;
+    let read = read_evaluation(&service, table, peer, &mut reader).await;
+    let CheckedEvaluation { live, elements, bytes, memory } = reader.end(read).await?;
+    let count = elements.len();
+    service.host.metrics.request_bytes.inc_by(bytes);
+    let (pin, counting) = (*live.pin(), service.clone());
+    let working = tokio::task::spawn_blocking(move || {
+        let _memory = memory;
+        // Counted before the work, all of them or none: a client never learns more than its quota,
+        // however many of its requests are in progress. Counted here, since the disk may have to be
+        // written first.
+        counting.host.limits.evaluations.take(peer, count as u64, Instant::now())?;
+        evaluate_all(&live, &elements)
+    });
+    let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
+    service.host.metrics.evaluations.get_or_create(&ByTable::of(&*name)).inc_by(count as u64);
+    let frame = evaluation::encode_response(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
+    Ok(octets(frame))
+}
+
+/// Reads a request in two steps: first the head, with which a wrong request is refused, then the
+/// elements.
+async fn read_evaluation(
+    service: &Service,
+    table: &ServedTable,
+    peer: Peer,
+    reader: &mut BodyReader,
+) -> Result<CheckedEvaluation, HttpError> {
+    // A client without quota costs no more than this.
+    service.host.limits.evaluations.check(peer, Instant::now())?;
+    service.host.check_working()?;
+    let head = evaluation::EvaluationHead::parse(reader.head(evaluation::HEAD_BYTES).await?)?;
+    let live = table.live()?.admit(&head.pin)?.clone();
+    live.evaluator()?;
+    let bytes = evaluation::request_bytes(head.count);
+    let (frame, memory) = reader.exactly(bytes).await?;
+    let elements = head.elements(&frame)?;
+    Ok(CheckedEvaluation { live, elements, bytes, memory })
+}
+
+fn evaluate_all(live: &TableEpoch, elements: &[Element]) -> Result<Evaluations, HttpError> {
+    let mut rng = sotto_prg::system_rng().map_err(|error| {
+        tracing::error!(%error, "no proof could be made");
+        Code::Internal
+    })?;
+    live.evaluator()?.evaluate(elements, &mut rng).map_err(|error| match error {
+        OprfError::Element => Code::BadElement.into(),
+        error => {
+            tracing::error!(table = ?live, %error, "elements could not be evaluated");
+            Code::Internal.into()
+        }
+    })
 }

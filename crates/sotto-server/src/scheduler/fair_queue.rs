@@ -4,8 +4,8 @@
 //! request, and in however many requests. A requester that is alone has every turn, and then its
 //! requests are ordered by age.
 
-use super::query_job::QueuedQuery;
-use super::step_job::InterleavedJob;
+use super::jobs::InterleavedJob;
+use super::jobs::QueuedQuery;
 use crate::TableEpoch;
 use crate::client::Requester;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -3,12 +3,13 @@
 
 use super::SchedulerLimits;
 use super::fair_queue::{FairQueue, Lead};
-use super::query_job::{QueryJob, QueuedQuery, Reply, refuse};
-use super::step_job::InterleavedJob;
+use super::jobs::InterleavedJob;
+use super::jobs::{QueryJob, QueuedQuery, Reply, refuse};
 use super::stream_job::StreamReadiness;
 use crate::TableEpoch;
 use crate::client::Requester;
-use crate::limits::budget::TimeBudget;
+use crate::limits::TimeBudget;
+use crate::locked;
 use crate::metrics::ServerMetrics;
 use sotto_wire::Code;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -79,7 +80,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     pub(super) fn push(&self, job: QueryJob, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {

@@ -1,11 +1,11 @@
 //! The thread that makes the passes, and the units of streams between them.
 
-use super::query_job::{QueryOutcome, QueuedQuery, Reply};
+use super::jobs::{InterleavedJob, StepJob, StepOutcome};
+use super::jobs::{QueryOutcome, QueuedQuery, Reply};
 use super::queue::{FinishedWork, NextWork, PlannedPass, Queue};
-use super::step_job::{InterleavedJob, StepJob, StepOutcome};
 use super::stream_job::{QueuedStream, StreamStage};
 use crate::TableEpoch;
-use crate::limits::budget::{TimeBudget, share};
+use crate::limits::{TimeBudget, share};
 use crate::metrics::ServerMetrics;
 use sotto_core::{AnySession, Error, ExpectOrDefault};
 use sotto_wire::{Code, Timing, query, stream};

@@ -1,7 +1,8 @@
 //! The checks of a served table for new epochs.
 
-use super::{ServedTable, locked};
+use super::ServedTable;
 use crate::live_epochs::LiveEpochs;
+use crate::locked;
 use crate::{SourceError, TableEpoch};
 use sotto_core::Epoch;
 use sotto_db::Watcher;

@@ -135,3 +135,26 @@ fn nobody_else_can_read_it() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&made), mode(&made.join(FILE))), (0o700, 0o600));
 }
+
+#[test]
+fn what_is_written_is_read_and_nothing_else() {
+    let owner = SessionOwner { table: "t-1".into(), server: 1, digest: ParamsDigest([9; 32]) };
+    let entry = StoredSession::new(owner, ClientId([3; 16]), b"keys", 77);
+    let bytes = entry.to_bytes();
+    assert!(StoredSession::parse(&bytes).is_some_and(|read| read == entry));
+    assert!(entry.is_of(b"keys") && !entry.is_of(b"keyt") && !entry.is_of(b"key"));
+    for len in 0..bytes.len() - 3 {
+        assert!(StoredSession::parse(&bytes[..len]).is_none(), "{len} bytes were taken");
+    }
+    let with = |at: usize, byte| {
+        let mut damaged = bytes.clone();
+        damaged[at] = byte;
+        StoredSession::parse(&damaged)
+    };
+    assert!(with(0, 3).is_none(), "another version");
+    let stamped = StoredSession { stamp: 0x0102, ..entry };
+    assert!(StoredSession::parse(&stamped.to_bytes()).is_some_and(|read| read == stamped));
+    assert!(StoredSession::parse(&stamped.to_bytes()[..100]).is_none(), "cut within its stamp");
+    assert!(with(bytes.len() - 1, b'/').is_none(), "no name of a table");
+    assert!(with(bytes.len() - 1, 0xFF).is_none(), "no text");
+}

@@ -11,14 +11,15 @@ use super::{Registration, Sessions, now};
 use crate::client::{ClientId, Peer};
 use crate::http_error::HttpError;
 use crate::limits::slots::{Permit, Slots};
-use crate::session_store::entry::SessionOwner;
+use crate::locked;
+use crate::session_store::SessionOwner;
 use crate::{SessionConfig, StartError};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_core::{AnySession, ParamsDigest};
 use sotto_wire::{Code, Problem, SessionId};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Limits on requests in progress and their memory, per network and in total.
@@ -175,7 +176,7 @@ impl<S> SessionCache<S> {
 
     /// The admitted keys of a session; they count as used.
     pub fn get(&self, owner: &KeyOwner, id: [u8; 16]) -> Option<Arc<S>> {
-        match self.table().find(&SessionId(id), &owner.0, now())? {
+        match locked(&self.0).find(&SessionId(id), &owner.0, now())? {
             SessionPlace::Memory(session) => Some(session),
             SessionPlace::Disk => None,
         }
@@ -192,16 +193,12 @@ impl<S> SessionCache<S> {
     ) {
         let (owner, client) = (owner.0.clone(), ClientId(client));
         let new = NewSession { owner, client, stored_bytes: 0, stamp: 0, session, session_bytes };
-        self.table().insert(SessionId(id), new, now());
+        locked(&self.0).insert(SessionId(id), new, now());
     }
 
     /// Bytes of all admitted keys.
     pub fn bytes(&self) -> u64 {
-        self.table().bytes().0
-    }
-
-    fn table(&self) -> MutexGuard<'_, SessionTable<S>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0).bytes().0
     }
 }
 

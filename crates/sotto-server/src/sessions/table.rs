@@ -6,7 +6,7 @@ mod usage;
 use crate::SessionConfig;
 use crate::client::ClientId;
 use crate::metrics::EvictionReason;
-use crate::session_store::entry::{SessionOwner, StoredSession};
+use crate::session_store::{SessionOwner, StoredSession};
 use sotto_core::AnySession;
 use sotto_wire::SessionId;
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! The files of an epoch: its image, or a front and its parts.
 
-use crate::source_error::SourceError;
+use crate::error::SourceError;
 use sotto_core::SchemeEntry;
 use sotto_db::image::FileIdentity;
 use sotto_db::{DbError, ImageFile, Progress, ResidentImage, TablePlacement, Watcher};

@@ -1,11 +1,11 @@
-//! Queries are merged; full queue, deadline, panic, clients that hang up.
+//! Queries are merged; panic, clients that hang up. Full queues and deadlines are in the tests of the
+//! queue.
 
 use crate::harness::http::{connect, head};
 use crate::harness::*;
 use sotto_server::{BatchConfig, ServerConfig};
 use sotto_wire::{Code, routes};
 use std::io::Write;
-use std::time::Duration;
 
 #[test]
 fn asks_that_come_during_a_pass_share_the_next() {
@@ -40,50 +40,6 @@ fn passes_are_bounded_and_a_large_ask_does_not_hold_up_a_small_one() {
     assert_answers(&small.join().unwrap(), &world.pin, &[11]);
     // Four queries of the large request; then the small request and three more; then the rest.
     assert_eq!(world.probe.batches(), [1, 4, 4, 3]);
-}
-
-#[test]
-fn a_lone_client_is_never_kept_waiting_for_company() {
-    // A wait of an hour would be noticed.
-    let batch = BatchConfig { max_wait_us: 3_600_000_000, ..BatchConfig::default() };
-    let world = world(&ServerConfig { batch, ..config() });
-    for i in 0..20 {
-        assert_answers(&world.query(&[i]), &world.pin, &[i]);
-    }
-    assert_eq!(world.probe.batches(), [1; 20]);
-}
-
-#[test]
-fn a_full_queue_is_busy_and_recovers() {
-    let world = world(&ServerConfig { max_queue: 2, ..config() });
-    world.probe.hold();
-    let mut waiting = vec![world.query_later(&[0])];
-    world.until("sotto_passes_total", 1.0);
-    waiting.extend([world.query_later(&[0]), world.query_later(&[0])]);
-    world.until("sotto_queue_depth", 2.0);
-    for _ in 0..20 {
-        assert_refused(&world.query(&[0]), Code::Busy);
-    }
-    world.probe.release();
-    for query in waiting {
-        assert_answers(&query.join().unwrap(), &world.pin, &[0]);
-    }
-    assert_answers(&world.query(&[0]), &world.pin, &[0]);
-}
-
-#[test]
-fn an_ask_that_waited_too_long_costs_no_work() {
-    let world = world(&ServerConfig { deadline_ms: 30, ..config() });
-    world.probe.hold();
-    let first = world.query_later(&[0]);
-    world.until("sotto_passes_total", 1.0);
-    let late = world.query_later(&[1]);
-    world.until("sotto_queue_depth", 1.0);
-    std::thread::sleep(Duration::from_millis(60));
-    world.probe.release();
-    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
-    assert_refused(&late.join().unwrap(), Code::Deadline);
-    assert_eq!(world.probe.batches(), [1]);
 }
 
 #[test]

@@ -150,38 +150,32 @@ fn so_many_orders_in_all_and_of_one_client() {
     }
 }
 
+/// The hourly limit of hints, and the time that hints share with passes.
 #[test]
 fn so_much_work_for_one_client_and_no_more() {
-    let hint_server = hint_server(&ServerConfig { hint_seconds_per_client: 1, ..config() }, 1);
-    hint_server.assert_answered(&hint_server.request(0), 0);
-    // The request during which the second ends is finished, and is the last.
-    hint_server.probe.hold_hint_requests();
-    let waiting = hint_server.request_later(1);
-    hint_server.until_open(1);
-    std::thread::sleep(Duration::from_millis(1100));
-    hint_server.probe.release_hint_requests();
-    hint_server.assert_answered(&waiting.join().unwrap(), 1);
-    let refused = hint_server.request(2);
-    assert_refused(&refused, Code::Busy);
-    assert!(refused.text().contains("hourly limit"), "{}", refused.text());
-}
-
-#[test]
-fn hints_are_charged_like_passes() {
     let scan_budget =
         ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let hint_server = hint_server(&ServerConfig { scan_budget, ..config() }, 1);
-    hint_server.probe.hold_hint_requests();
-    let waiting = hint_server.request_later(1);
-    hint_server.until_open(1);
-    std::thread::sleep(Duration::from_millis(1200));
-    hint_server.probe.release_hint_requests();
-    hint_server.assert_answered(&waiting.join().unwrap(), 1);
-    let refused = hint_server.request(2);
-    assert_refused(&refused, Code::Busy);
-    assert!(refused.text().contains("scan time budget of this address"), "{}", refused.text());
-    let frame = frame(&hint_server.single.pin(), SessionId::NONE, &[3]);
-    assert_refused(&post(hint_server.running.public, &routes::query("single"), &frame), Code::Busy);
+    let limits = [
+        (ServerConfig { hint_seconds_per_client: 1, ..config() }, "hourly limit", 200),
+        (ServerConfig { scan_budget, ..config() }, "scan time budget of this address", 429),
+    ];
+    for (config, message, query_status) in limits {
+        let hint_server = hint_server(&config, 1);
+        hint_server.assert_answered(&hint_server.request(0), 0);
+        // The request during which the second ends is finished, and is the last.
+        hint_server.probe.hold_hint_requests();
+        let waiting = hint_server.request_later(1);
+        hint_server.until_open(1);
+        std::thread::sleep(Duration::from_millis(1200));
+        hint_server.probe.release_hint_requests();
+        hint_server.assert_answered(&waiting.join().unwrap(), 1);
+        let refused = hint_server.request(2);
+        assert_refused(&refused, Code::Busy);
+        assert!(refused.text().contains(message), "{}", refused.text());
+        let frame = frame(&hint_server.single.pin(), SessionId::NONE, &[3]);
+        let query = post(hint_server.running.public, &routes::query("single"), &frame);
+        assert_eq!(query.status, query_status, "{message}");
+    }
 }
 
 #[test]

@@ -245,17 +245,6 @@ fn sessions_without_room_in_memory_take_turns() {
 }
 
 #[test]
-fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("sessions.redb"), "dear diary").unwrap();
-    let kept = ServerConfig { state: Some(dir.path().into()), ..config() };
-    let made = EncodedTable::clear(1, &Probe::new());
-    let source: Box<dyn sotto_server::EpochSource> = Box::new(TestSource::with(made));
-    let error = sotto_server::Server::start_with(&kept, vec![source]).err().unwrap().to_string();
-    assert!(error.contains("sessions.redb") && error.contains("delete the file"), "{error}");
-}
-
-#[test]
 fn a_table_of_another_server_is_not_opened() {
     let made = EncodedTable::clear(1, &Probe::new());
     let wrong = TableEpoch::new(made.parts(), 1);

@@ -10,16 +10,10 @@ use sotto_apple::config::ConfigDigest;
 use sotto_apple::service::{DecodeKeys, KeyStore, StoredKeys};
 use sotto_core::ParamsDigest;
 use sotto_server::StartError;
-use sotto_server::database::CopyTo;
-use sotto_server::extension::{
-    CountStore, HttpError, Peer, Registration, ServerMetrics, SessionCounts, SessionOwner, SessionPlace,
-    Sessions, now,
-};
+use sotto_server::extension::{Peer, Registration, ServerMetrics, SessionOwner, SessionPlace, Sessions, now};
 use sotto_wire::SessionId;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// Name of the key file in the state directory.
 const FILE: &str = "apple-keys.redb";
@@ -29,7 +23,8 @@ const TABLE: &str = "apple";
 
 /// The keys of all users.
 pub(crate) struct UserKeyStore {
-    sessions: Sessions<StoredKeys>,
+    /// Each under the digest of its purpose.
+    pub(crate) sessions: Sessions<StoredKeys>,
     table: Arc<str>,
 }
 
@@ -48,47 +43,9 @@ impl UserKeyStore {
         Ok(UserKeyStore { sessions, table: TABLE.into() })
     }
 
-    /// The database of keys, if they outlive the process.
-    pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
-        self.sessions.store()
-    }
-
     /// A view of the store for a request from the address `peer`.
     pub(crate) fn from(&self, peer: Peer) -> PeerKeyStore<'_> {
         PeerKeyStore { store: self, peer }
-    }
-
-    /// Counts an upload of `peer`, if another one is allowed now.
-    ///
-    /// # Errors
-    /// [`sotto_wire::Code::Busy`], with the seconds until an upload is allowed.
-    pub(crate) fn may_upload(&self, peer: Peer) -> Result<(), HttpError> {
-        self.sessions.may_register(peer, Instant::now())
-    }
-
-    /// The store of counts per client.
-    pub(crate) fn count_store(&self) -> &CountStore {
-        self.sessions.count_store()
-    }
-
-    /// Drops expired keys, and stores the times of use. Blocks on the disk.
-    pub(crate) fn sweep(&self) {
-        self.sessions.sweep(now());
-    }
-
-    /// Interval between two calls of [`Self::sweep`].
-    pub(crate) fn sweep_every(&self) -> Duration {
-        self.sessions.sweep_every()
-    }
-
-    /// Bytes of keys in memory and on disk.
-    pub(crate) fn bytes(&self) -> (u64, u64) {
-        self.sessions.bytes()
-    }
-
-    /// Number of keys, by the digest of their purpose.
-    pub(crate) fn counts(&self) -> BTreeMap<ConfigDigest, SessionCounts> {
-        self.sessions.counts(|owner| owner.digest.0)
     }
 
     fn owner(&self, id: &ConfigDigest) -> SessionOwner {

@@ -1,6 +1,5 @@
 //! Metrics of Apple's private lookups, by use case.
 
-use super::keys::UserKeyStore;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,8 +8,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use sotto_apple::proto::Response;
 use sotto_apple::request_part::answer_bytes;
-use sotto_apple::service::{Refusal, RequestPart, Service};
-use sotto_server::extension::{MediumLabel, gauge_value};
+use sotto_apple::service::{Refusal, RequestPart, Service, StoredKeys};
+use sotto_server::extension::{MediumLabel, Sessions, gauge_value};
 use std::time::Duration;
 
 /// Label with the name of a served use case, and no user's.
@@ -74,12 +73,12 @@ pub(crate) fn sample(registry: &mut Registry) {
 
 impl AppleMetrics {
     /// Sets the gauges to the current values.
-    pub(crate) fn update_gauges(&self, live: &Service, users: &UserKeyStore) {
+    pub(crate) fn update_gauges(&self, live: &Service, users: &Sessions<StoredKeys>) {
         let (memory, disk) = users.bytes();
         for (medium, bytes) in [("memory", memory), ("disk", disk)] {
             self.key_bytes.get_or_create(&MediumLabel { medium }).set(gauge_value(bytes));
         }
-        let counts = users.counts();
+        let counts = users.counts(|owner| owner.digest.0);
         for (name, all) in live.use_cases() {
             let by = ByUseCase { use_case: name.to_owned() };
             let newest = all.first().and_then(|newest| counts.get(newest.key_id()));

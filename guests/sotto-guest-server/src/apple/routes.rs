@@ -17,10 +17,11 @@ use axum::routing::post;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sotto_apple::service::{HttpRequest, RequestPart, reported, responses};
-use sotto_server::extension::{Host, HttpError, Peer, Permit, Requester, holding, now};
+use sotto_server::extension::{Host, HttpError, HttpResult, Peer, Permit, Requester, holding, now};
 use sotto_wire::Code;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Instant;
 
 const CONFIG: &str = "/config";
 const KEY: &str = "/key";
@@ -141,7 +142,7 @@ fn gzip(body: &[u8]) -> Result<Vec<u8>, Code> {
 }
 
 /// `POST /config`. No other message of this protocol gets smaller by compression.
-async fn config(served: Served, request: Request) -> Result<Response<Body>, HttpError> {
+async fn config(served: Served, request: Request) -> HttpResult {
     let is_compressed = takes_gzip(request.headers());
     let received = ReceivedRequest::read(served, CONFIG, request).await?;
     let config = low_priority(received, move |received, apple| {
@@ -160,7 +161,7 @@ async fn config(served: Served, request: Request) -> Result<Response<Body>, Http
 
 /// `POST /report`: addresses that a filter has blocked, as a message or as a list in JSON. It names
 /// no user.
-async fn report(served: Served, request: Request) -> Result<Response<Body>, HttpError> {
+async fn report(served: Served, request: Request) -> HttpResult {
     let kind = text(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON));
     let received = ReceivedRequest::read(served, REPORT, request).await?;
@@ -178,8 +179,8 @@ async fn report(served: Served, request: Request) -> Result<Response<Body>, Http
 }
 
 /// `POST /key`. Keys are on disk before the answer is sent, if there is a state directory.
-async fn key(served: Served, request: Request) -> Result<Response<Body>, HttpError> {
-    served.0.0.keys.may_upload(sender(&request)?)?;
+async fn key(served: Served, request: Request) -> HttpResult {
+    served.0.0.keys.sessions.may_register(sender(&request)?, Instant::now())?;
     let received = ReceivedRequest::read(served, KEY, request).await?;
     let done = low_priority(received, |received, apple| {
         apple.use_cases.live().key(&received.http(), &apple.keys.from(received.peer)).map_err(refusal)
@@ -189,7 +190,7 @@ async fn key(served: Served, request: Request) -> Result<Response<Body>, HttpErr
 }
 
 /// `POST /queries`
-async fn queries(served: Served, request: Request) -> Result<Response<Body>, HttpError> {
+async fn queries(served: Served, request: Request) -> HttpResult {
     served.0.1.check_budget(sender(&request)?)?;
     let received = ReceivedRequest::read(served, QUERIES, request).await?;
     let read = low_priority(received, |received, apple| {

@@ -21,7 +21,7 @@ use sotto_ohttp::bhttp::{BhttpLimits, Request as Inner, Response as Answer};
 use sotto_ohttp::gateway::{OVERHEAD, OpenError, ResponseSealer};
 use sotto_ohttp::{KEY_PROBLEM, KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE};
 use sotto_prg::system_rng;
-use sotto_server::extension::{BodyMemory, Extension, Host, HttpError, Nested, Peer};
+use sotto_server::extension::{BodyMemory, Extension, Host, HttpError, Nested, Peer, response};
 use sotto_wire::{Code, routes};
 use std::sync::Arc;
 
@@ -66,12 +66,8 @@ async fn keys(State(layer): State<GatewayLayer>) -> Response<Body> {
     let published = layer.gateway.published_keys();
     // The request inside another one is counted too, by its own route.
     layer.host.count_request("ohttp-keys", "ok", published.len());
-    let mut response = Response::new(Body::from(published));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(KEYS_TYPE));
     // A key opens requests for days after the next one is published.
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    response
+    response(published, KEYS_TYPE, "public, max-age=3600")
 }
 
 /// `POST`: a request for the routes.
@@ -79,12 +75,9 @@ async fn take(State(layer): State<GatewayLayer>, request: Request) -> Response<B
     match carried(&layer, request).await {
         Ok((sealed, memory)) => {
             layer.host.count_request("ohttp", "ok", sealed.len());
-            let mut response = Response::new(Body::from(sealed));
+            let mut response = response(sealed, RESPONSE_TYPE, "no-store");
             // The memory of the inner response counts for the outer one.
             memory.into_iter().for_each(|memory| drop(response.extensions_mut().insert(memory)));
-            let headers = response.headers_mut();
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
-            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
             response
         }
         Err(refusal) => {

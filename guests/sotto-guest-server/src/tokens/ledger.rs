@@ -5,7 +5,7 @@
 //! entries that arrive meanwhile go into the same transaction, so a disk with a latency of five
 //! milliseconds still accepts thousands of tokens a second.
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, Value, WriteTransaction};
 use sotto_pass::ledger::{KeySerial, Ledger, LedgerError, StoredKey};
 use sotto_server::StartError;
 use sotto_server::database::{
@@ -148,27 +148,7 @@ impl TokenLedger {
             let _turn = lock(&self.writing);
             let left = guarded(|| {
                 let write = self.database.begin_write()?;
-                let left = {
-                    let mut removed = 0;
-                    let range = (serial, [0; 32])..=(serial, [0xff; 32]);
-                    let mut spent = write.open_table(SPENT)?;
-                    let some: Vec<(u32, Nonce)> = spent
-                        .range(range.clone())?
-                        .take(AT_ONCE)
-                        .map(|pair| Ok(pair?.0.value()))
-                        .collect::<Result<_, redb::Error>>()?;
-                    removed += some.len();
-                    some.iter().try_for_each(|key| spent.remove(key).map(drop))?;
-                    let mut given = write.open_table(GIVEN)?;
-                    let some: Vec<(u32, Nonce)> = given
-                        .range(range)?
-                        .take(AT_ONCE)
-                        .map(|pair| Ok(pair?.0.value()))
-                        .collect::<Result<_, redb::Error>>()?;
-                    removed += some.len();
-                    some.iter().try_for_each(|key| given.remove(key).map(drop))?;
-                    removed
-                };
+                let left = remove_some(&write, SPENT, serial)? + remove_some(&write, GIVEN, serial)?;
                 write.commit()?;
                 Ok(left)
             });
@@ -208,6 +188,20 @@ fn one(write: &WriteTransaction, line: LedgerWrite) -> Result<bool, redb::Error>
             before < max
         }
     })
+}
+
+/// Removes entries under a number, and returns how many those were.
+fn remove_some<V: Value + 'static>(
+    write: &WriteTransaction,
+    table: TableDefinition<'_, (u32, Nonce), V>,
+    serial: KeySerial,
+) -> Result<usize, redb::Error> {
+    let mut table = write.open_table(table)?;
+    let range = table.range((serial, [0; 32])..=(serial, [0xff; 32]))?;
+    let some =
+        range.take(AT_ONCE).map(|pair| Ok(pair?.0.value())).collect::<Result<Vec<_>, redb::Error>>()?;
+    some.iter().try_for_each(|key| table.remove(key).map(drop))?;
+    Ok(some.len())
 }
 
 fn settle(entry: &QueuedWrite, outcome: Result<bool, LedgerError>) {

@@ -10,10 +10,10 @@ use super::Tokens;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderMap, Response, header};
 use axum::routing::{get, post};
 use sotto_pass::Issuer;
-use sotto_server::extension::{Host, HttpError, Peer, octets};
+use sotto_server::extension::{Host, HttpResult, Peer, octets, response};
 use sotto_wire::Code;
 use std::sync::Arc;
 
@@ -50,29 +50,23 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Option<String> {
 
 /// `GET /.well-known/private-token-issuer-directory`
 async fn directory(State((tokens, _)): Served) -> Response<Body> {
-    let mut response = Response::new(Body::from(tokens.directory()));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(DIRECTORY_TYPE));
     // A successor is announced a day before it signs.
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    response
+    response(tokens.directory(), DIRECTORY_TYPE, "public, max-age=3600")
 }
 
 /// `GET /token-key-for-user-token`
-async fn key(State((tokens, _)): Served, request: Request) -> Result<Response<Body>, HttpError> {
+async fn key(State((tokens, _)): Served, request: Request) -> HttpResult {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     let given = authorization(request.headers());
     tokens.key_for(peer, given.as_deref()).map(octets)
 }
 
 /// `POST /issue`
-async fn issue(State((tokens, host)): Served, request: Request) -> Result<Response<Body>, HttpError> {
+async fn issue(State((tokens, host)): Served, request: Request) -> HttpResult {
     let given = authorization(request.headers());
     let (peer, mut reader) = host.open_body(request, Issuer::most_bytes() as u64)?;
     let read = reader.whole().await;
     let (body, _room) = reader.end(read).await?;
     tokens.admit(peer, given.as_deref())?;
-    let mut response = octets(tokens.issue(peer, given, body).await?);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
-    Ok(response)
+    Ok(response(tokens.issue(peer, given, body).await?, RESPONSE_TYPE, "no-store"))
 }

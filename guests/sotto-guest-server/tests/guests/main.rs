@@ -9,8 +9,7 @@
 //! | `hostile` | refusals of hostile requests; other users are unharmed |
 //! | `ledger` | the server's pages of the ability ledger |
 //! | `ohttp` | requests that a relay passes on (feature `ohttp`) |
-//! | `recordings` | a whole session of Apple's own client, to the last byte |
-//! | `requests` | what newer systems send |
+//! | `requests` | a whole session of Apple's own client, to the last byte; what newer systems send |
 //! | `symmetric` | rows that an evaluation opens, and the quota of evaluations |
 //! | `tokens` | tokens that requests bring |
 //! | `turns` | turns and limits by address |
@@ -25,7 +24,6 @@ mod hostile;
 mod ledger;
 #[cfg(feature = "ohttp")]
 mod ohttp;
-mod recordings;
 mod requests;
 mod symmetric;
 mod tokens;

@@ -1,4 +1,4 @@
-use super::super::step_job::{StepJob, StepOutcome, StepWork};
+use super::super::jobs::{StepJob, StepOutcome, StepWork};
 use super::*;
 use crate::ScanConfig;
 use crate::client::Peer;
