@@ -23,7 +23,6 @@
 //! the works that this follows. This is heuristic.
 
 use crate::grid::Grid;
-use crate::literal::ParamsLiteral;
 use crate::ring::{BABY, FOLD, GIANT, N, NORM, PACK, SIGMA, T, log2_q, log2_special};
 use sotto_lattice::noise::failure_log2;
 use sotto_lattice::noise::steps::{self, GadgetNoise};
@@ -70,10 +69,10 @@ impl Variances {
     }
 }
 
-/// Bound on log2 of the probability that any word of a record comes out wrong.
-pub fn record_failure_log2(grid: &Grid, literal: &ParamsLiteral) -> f64 {
+/// Bound on log2 of the probability that any word of a record comes out wrong, for answers of these
+/// bits of masks and bodies.
+pub fn record_failure_log2(grid: &Grid, [mask, body]: [u8; 2]) -> f64 {
     let unit = |kept: u8| (log2_q() - f64::from(kept)).exp2();
-    let [mask, body] = literal.answer_bits;
     let variance = Variances::most(grid).packed + unit(mask).powi(2) * NORM / 4.0;
     let margin = (log2_q() - 1.0).exp2() / T as f64 - unit(body) / 2.0;
     if margin > 0.0 { failure_log2(margin, variance, (grid.pages * N) as f64) } else { 0.0 }

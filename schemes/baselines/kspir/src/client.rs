@@ -1,144 +1,143 @@
 //! The client: make keys, query, recover.
-//!
-//! No branch, index or allocation depends on the requested record or on a secret; the only
-//! exception is refusing a record past the end.
 
-use crate::KsPir;
-use crate::message::{Answer, Keys, Query};
-use crate::params::Params;
-use crate::ring::{BABY, CYCLE, FOLD, GIANT, LAW, N, PACK, SIGMA, T, gadget, rotation};
-use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result};
+use crate::grid::Grid;
+#[cfg(feature = "server")]
+use crate::keys::Session;
+use crate::keys::{KEY_MASKS, Keys, QUERY_MASKS, Query, SeededBodies};
+use crate::ring::{BABY, CYCLE, FOLD, GIANT, LAW, N, PACK, SIGMA, Slots, T, bits, gadget, ring, rotation};
+use crate::{KsPir, Params};
+use sotto_core::{CryptoRng, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
-use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, truncate};
 use sotto_lattice::rgsw::RgswCiphertext;
-use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::divide::divide;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
+use sotto_silent::{MatrixClient, Preparation, RegisteredKeys};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-/// Label of the masks of keys.
-pub(crate) const KEY_MASKS: &str = "kspir key";
-
-/// Label of the masks of queries.
-pub(crate) const QUERY_MASKS: &str = "kspir query";
-
-/// A client in preparation: its keys are made at once, since no artifact is needed.
-pub struct Prepare {
-    client: Client,
+/// The secret key of a client with the keys to register, made at once since no artifact is needed.
+pub struct Secrets {
+    secret: SecretKey,
+    keys: Keys,
 }
 
-impl sotto_core::Prepare<KsPir> for Prepare {
+impl Preparation<KsPir> for Secrets {
+    /// Draws the secret and makes the keys.
     fn begin(params: &Params, rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare { client: Client::new(params.clone(), rng)? })
-    }
-
-    fn finish(self) -> Result<Client> {
-        Ok(self.client)
+        let (ring, grid, error) = (ring()?, params.grid(), Gaussian::new(SIGMA));
+        let seed = PublicSeed::fresh(rng);
+        let secret = SecretKey::sample(ring, LAW, rng);
+        let mut errors = ErrorSource { law: &error, rng };
+        let mut bodies: Vec<Vec<u128>> = Vec::new();
+        let sent = |level: ModulusLevel, rows: Vec<Vec<u64>>| {
+            rows.into_iter().map(move |row| truncate(ring, level, &row, bits(level)))
+        };
+        let babies = (ModulusLevel::Full, BABY, 1, grid.babies / 2);
+        let giants = (ModulusLevel::Main, GIANT, grid.babies, grid.giants() - 1);
+        for (level, digits, by, count) in [babies, giants] {
+            let gadget = gadget(&digits)?;
+            for step in 1..=count {
+                let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
+                let (k, errors) = (rotation(by * step), &mut errors);
+                let rows = AutomorphismKey::generate(ring, level, &gadget, k, &secret, masks, errors);
+                bodies.extend(sent(level, rows));
+            }
+        }
+        let gadgets = vec![gadget(&PACK)?; grid.levels()];
+        let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
+        let rows = cdks::generate(ring, &gadgets, &secret, masks, &mut errors);
+        bodies.extend(sent(ModulusLevel::Main, rows));
+        Ok(Secrets { secret, keys: Keys(SeededBodies { seed, bodies }) })
     }
 }
 
 /// A client with its secret key.
 pub struct Client {
-    params: Params,
+    ring: &'static Ring,
+    slots: &'static Slots,
     error: Gaussian,
     secret: SecretKey,
-    keys: Keys,
+    pub(crate) keys: Keys,
 }
 
-/// The secret of one query: nothing, since every record comes back at the same place.
-pub struct Pending(());
+impl RegisteredKeys<KsPir> for Keys {
+    fn of(client: &Client) -> Self {
+        client.keys.clone()
+    }
 
-impl sotto_core::Client<KsPir> for Client {
-    type Pending = Pending;
+    #[cfg(feature = "server")]
+    type Session = Session;
 
-    fn keys(&self) -> Keys {
-        self.keys.clone()
+    #[cfg(feature = "server")]
+    fn admit(self, params: &Params) -> Result<Session> {
+        Session::admit(&params.grid(), &self.0)
+    }
+
+    #[cfg(feature = "server")]
+    fn session_bytes(params: &Params) -> usize {
+        Session::bytes(&params.grid())
+    }
+}
+
+impl MatrixClient<KsPir> for Client {
+    /// Nothing, since every record comes back at the same place.
+    type Pending = ();
+
+    fn new(_: &Params, Secrets { secret, keys }: Secrets) -> Result<Self> {
+        Ok(Client { ring: ring()?, slots: Slots::get()?, error: Gaussian::new(SIGMA), secret, keys })
     }
 
     /// The encrypted unit vector of the record's column, and the encrypted power of X that moves
     /// the record to its front.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
-        let len = self.params.literal.records;
-        if index.0 >= len {
-            return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
-        }
-        let [column, number] = self.params.grid.place(index.0);
-        let (ring, seed) = (&self.params.ring, PublicSeed::fresh(rng));
+    fn query(&self, params: &Params, record: u64, rng: &mut dyn CryptoRng) -> Result<(Query, ())> {
+        let grid = params.grid();
+        let [column, number] = grid.place(record);
+        let (ring, seed, secrets) = (self.ring, PublicSeed::fresh(rng), [&self.secret]);
         let masks = MaskSource { seed: &seed, label: QUERY_MASKS, first: 0 };
-        let a = masks.mask(ring, ModulusLevel::Full, 0);
-        let vector = self.vector(column);
-        let mut bodies = encrypt(ring, ModulusLevel::Full, &[&self.secret], &a, &[&vector], &self.error, rng);
-        let power = Zeroizing::new(ring.from_small(ModulusLevel::Main, &power(number)));
+        let (full, main) = (ModulusLevel::Full, ModulusLevel::Main);
+        let a = masks.mask(ring, full, 0);
+        let vector = encrypt(ring, full, &secrets, &a, &[&self.vector(&grid, column)], &self.error, rng);
+        let power = Zeroizing::new(ring.from_small(main, &power(number)));
         let rows = MaskSource { first: 1, ..masks };
         let mut errors = ErrorSource { law: &self.error, rng };
-        let secrets = [&self.secret];
-        bodies.extend(RgswCiphertext::generate(
-            ring,
-            ModulusLevel::Main,
-            [&gadget(&FOLD)?; 2],
-            &secrets,
-            &power,
-            rows,
-            &mut errors,
-        ));
-        Ok((OneServer(Query { seed, bodies }), Pending(())))
+        let fold = gadget(&FOLD)?;
+        let rows = RgswCiphertext::generate(ring, main, [&fold; 2], &secrets, &power, rows, &mut errors);
+        let sent = |level, body: &Vec<u64>| truncate(ring, level, body, bits(level));
+        let bodies = vector.iter().map(|body| sent(full, body)).chain(rows.iter().map(|row| sent(main, row)));
+        Ok((Query(SeededBodies { bodies: bodies.collect(), seed }), ()))
     }
 
-    fn recover(&mut self, _: Pending, OneServer(Answer(pages)): OneServer<Answer>) -> Result<Record> {
-        let grid = &self.params.grid;
-        if pages.len() != grid.pages {
-            return Err(Misuse::ForeignValue("ticket").into());
-        }
+    fn recover(&self, params: &Params, (): (), answer: Vec<Vec<u64>>) -> Result<Vec<u8>> {
+        let grid = params.grid();
         let mut record = vec![0; grid.record_bytes()];
         let words = record.as_chunks_mut::<2>().0;
-        for (page, words) in pages.iter().zip(words.chunks_mut(N)) {
-            let coefficients = self.coefficients(page);
+        for (page, words) in answer.as_chunks().0.iter().zip(words.chunks_mut(N)) {
+            let coefficients = self.coefficients(params.answer_bits.map(u32::from), page);
             // Word k N / r + j is coefficient j r + k.
             for (k, part) in words.chunks_mut(N / grid.blocks).enumerate() {
                 let own = coefficients.iter().skip(k).step_by(grid.blocks);
                 part.iter_mut().zip(own).for_each(|(word, x)| *word = (*x as u16).to_le_bytes());
             }
         }
-        Ok(Record::new(record))
+        Ok(record)
     }
 }
 
 impl Client {
-    /// Draws the secret and makes the keys.
-    fn new(params: Params, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let (ring, error, seed) = (&params.ring, Gaussian::new(SIGMA), PublicSeed::fresh(rng));
-        let secret = SecretKey::sample(ring, LAW, rng);
-        let mut errors = ErrorSource { law: &error, rng };
-        let mut bodies: Vec<Vec<u64>> = Vec::new();
-        let babies = (ModulusLevel::Full, BABY, 1, params.grid.babies / 2);
-        let giants = (ModulusLevel::Main, GIANT, params.grid.babies, params.grid.giants() - 1);
-        for (level, digits, by, count) in [babies, giants] {
-            let gadget = gadget(&digits)?;
-            for step in 1..=count {
-                let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
-                let (k, errors) = (rotation(by * step), &mut errors);
-                bodies.extend(AutomorphismKey::generate(ring, level, &gadget, k, &secret, masks, errors));
-            }
-        }
-        let gadgets = vec![gadget(&PACK)?; params.grid.levels()];
-        let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
-        bodies.extend(cdks::generate(ring, &gadgets, &secret, masks, &mut errors));
-        Ok(Client { error, secret, keys: Keys { seed, bodies }, params })
-    }
-
     /// The message of the vector, in slots modulo q times the special modulus: a one at the column
     /// in every run of slots, times that modulus over t and rounded.
-    fn vector(&self, column: u64) -> Zeroizing<Vec<u64>> {
-        let (ring, around) = (&self.params.ring, self.params.grid.columns as u64 - 1);
+    fn vector(&self, grid: &Grid, column: u64) -> Zeroizing<Vec<u64>> {
+        let (ring, around) = (self.ring, grid.columns as u64 - 1);
         let marks = (0..N as u64).map(|slot| {
             let own = ((slot % CYCLE as u64) & around).ct_eq(&column);
             u64::conditional_select(&0, &1, own)
         });
-        let coefficients = Zeroizing::new(self.params.slots.encode(marks));
+        let coefficients = Zeroizing::new(self.slots.encode(marks));
         let modulus = ring.modulus(ModulusLevel::Full);
         let (whole, rest) = (modulus / u128::from(T), (modulus % u128::from(T)) as u64);
         let scaled = coefficients.iter().map(|x| {
@@ -152,9 +151,8 @@ impl Client {
     /// The coefficients of a packed plaintext: `t (b / 2^body - a s / 2^mask)` to the nearest integer, modulo t.
     ///
     /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 42 bits.
-    fn coefficients(&self, [mask, body]: &[Vec<u64>; 2]) -> Zeroizing<Vec<u64>> {
-        let ring = &self.params.ring;
-        let bits = self.params.literal.answer_bits.map(u32::from);
+    fn coefficients(&self, bits: [u32; 2], [mask, body]: &[Vec<u64>; 2]) -> Zeroizing<Vec<u64>> {
+        let ring = self.ring;
         let mut product = Zeroizing::new(mask.clone());
         ring.forward(ModulusLevel::Main, &mut product);
         ring.mul(ModulusLevel::Main, &mut product, self.secret.slots(ring, ModulusLevel::Main));

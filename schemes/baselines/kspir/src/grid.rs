@@ -48,16 +48,14 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid of powers of two; `None` for an impossible one.
-    pub fn new(pages: u32, columns: u32, blocks: u32, babies: u32) -> Option<Self> {
-        let power = |x: u32, most: usize| x.is_power_of_two() && x as usize <= most;
-        let fits = (1..=MAX_PAGES).contains(&pages)
-            && power(columns, CYCLE)
-            && power(blocks, N)
-            && power(babies, columns as usize)
-            && babies > 1;
-        let [pages, columns, blocks, babies] = [pages, columns, blocks, babies].map(|x| x as usize);
-        fits.then_some(Grid { pages, columns, blocks, babies })
+    /// Whether all numbers but the pages are powers of two, and none is too large.
+    pub fn is_valid(&self) -> bool {
+        let power = |x: usize, most: usize| x.is_power_of_two() && x <= most;
+        (1..=MAX_PAGES as usize).contains(&self.pages)
+            && power(self.columns, CYCLE)
+            && power(self.blocks, N)
+            && power(self.babies, self.columns)
+            && self.babies > 1
     }
 
     /// Maximum number of records of the grid.
@@ -93,12 +91,17 @@ impl Grid {
 
     /// Columns of plaintexts: a giant step each, block after block and layer after layer.
     pub fn cols(&self) -> usize {
-        self.pages * self.blocks * self.giants()
+        self.all_blocks() * self.giants()
     }
 
-    /// The layout of the table of plaintexts; `None` if there is none.
-    pub fn layout(&self) -> Option<TileLayout> {
-        TileLayout::new(WordPacking::Pairs, N, self.babies, self.cols())
+    /// The layout of the plaintexts of some blocks; `None` if there are none.
+    pub fn layout(&self, blocks: usize) -> Option<TileLayout> {
+        TileLayout::new(WordPacking::Pairs, N, self.babies, blocks * self.giants())
+    }
+
+    /// Blocks of all pages.
+    pub fn all_blocks(&self) -> usize {
+        self.pages * self.blocks
     }
 
     /// Bytes of the table of plaintexts.

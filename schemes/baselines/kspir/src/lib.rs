@@ -2,12 +2,13 @@
 //!
 //! ```
 //! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_kspir::{KsPir, params::Params};
+//! use sotto_kspir::KsPir;
+//! use sotto_silent::{MatrixScheme, Params};
 //! use sotto_testkit::{rng::seeded, served::InProcessServer};
 //!
 //! // Parameters for 1000 rows of 32 bytes, and a server of a table of that shape.
-//! let params = Params::check(Params::select(&TableShape::new(1000, 32, 1))?)?;
-//! let server = InProcessServer::<KsPir>::new(params);
+//! let params = Params::<KsPir>::check(Params::<KsPir>::select(&TableShape::new(1000, 32, 1))?)?;
+//! let server = InProcessServer::<MatrixScheme<KsPir>>::new(params);
 //!
 //! // A query tells the server nothing; its answer is read with the secret that stays here.
 //! let mut client = server.client("client");
@@ -26,14 +27,12 @@
 //! |---|---|
 //! | [`ring`] | the paper's moduli and gadgets, and slots |
 //! | [`grid`] | the positions of records in matrices, and of matrices in the image |
-//! | [`literal`] | parameters as a catalog states them |
-//! | [`params`] | checked parameters, and their report |
+//! | [`literal`] | parameters as a catalog states them, with sizes and costs, and their selection |
 //! | [`bound`] | the noise bound |
-//! | [`select`](mod@select) | the grid for a table |
-//! | [`message`] | keys, query and answer, and their bits on the wire |
+//! | [`keys`] | keys and queries: a seed for all masks, and bodies; admitted keys |
 //! | [`client`] | make keys, query, recover |
-//! | `encode`, `update_image`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
+//! | `encode` | tables into images, changes of them, and records out of them (feature `server`) |
+//! | `server` | what a part has, and the steps of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -42,26 +41,21 @@ pub mod client;
 #[cfg(feature = "server")]
 mod encode;
 pub mod grid;
+pub mod keys;
 pub mod literal;
-pub mod message;
-pub mod params;
-#[cfg(feature = "server")]
-mod part;
 pub mod ring;
-pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "server")]
-mod session;
-#[cfg(feature = "server")]
-mod update_image;
 
-use sotto_core::{Assumption, Caps, Hiding, OneServer, Scheme, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
+use sotto_silent::{MatrixScheme, Method};
 
-/// The KsPIR scheme.
+type Params = sotto_silent::Params<KsPir>;
+
+/// The method of KsPIR.
 pub struct KsPir;
 
-impl Scheme for KsPir {
+impl Method for KsPir {
     const ID: SchemeId = SchemeId("kspir/1");
     const METADATA: SchemeMetadata = SchemeMetadata {
         title: "KsPIR (CCS 2024), matrices times a vector by rotations",
@@ -73,17 +67,15 @@ impl Scheme for KsPir {
         is_baseline: true,
         ..SchemeMetadata::new(env!("CARGO_PKG_NAME"))
     };
-    type Params = params::Params;
-    type Fan<T> = OneServer<T>;
-    type Keys = message::Keys;
-    type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare;
+    const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
+    type Literal = literal::ParamsLiteral;
+    type Keys = keys::Keys;
+    type Query = keys::Query;
+    type Prepare = client::Secrets;
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// The registry entry of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<KsPir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<MatrixScheme<KsPir>>();

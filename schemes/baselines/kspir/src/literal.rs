@@ -1,15 +1,20 @@
-//! Parameters as a catalog states them: the grid, and the bits of an answer.
+//! Parameters as a catalog states them, the grid and the bits of an answer; and choosing them for a
+//! table: the paper's grid, and a smaller one for tables that would leave most of it empty.
 
-use crate::grid::Grid;
+use crate::bound::{self, Variances};
+use crate::grid::{Grid, MAX_PAGES, PAGE_BYTES};
+use crate::keys;
+use crate::ring::{self, CYCLE, FOLD, GIANT, N, PACK, SET};
 use serde::{Deserialize, Serialize};
+use sotto_core::{Costs, ParamsError, Result, Security, TableShape, work};
+use sotto_silent::MatrixLiteral;
+use sotto_silent::limits::field;
+use sotto_silent::message::{Field, Format};
 use std::ops::RangeInclusive;
 
 /// The range of the bits of a mask's coefficient in an answer: up to 42 a client's product with the
 /// mask is exact.
 pub const MASK_BITS: RangeInclusive<u8> = 18..=42;
-
-/// Bytes of a seed.
-pub const SEED_BYTES: usize = 32;
 
 /// Maximum bytes of an image.
 pub const MAX_BYTES: u64 = 1 << 46;
@@ -35,8 +40,172 @@ pub struct ParamsLiteral {
 }
 
 impl ParamsLiteral {
-    /// The grid of the literal, if it is valid.
-    pub fn grid(&self) -> Option<Grid> {
-        Grid::new(self.pages, self.columns, self.blocks, self.babies)
+    /// The grid. It is valid for checked literals.
+    pub fn grid(&self) -> Grid {
+        let [pages, columns, blocks, babies] =
+            [self.pages, self.columns, self.blocks, self.babies].map(|x| x as usize);
+        Grid { pages, columns, blocks, babies }
+    }
+
+    /// Bytes of the image: the table, and a copy of the records.
+    pub fn image_bytes(&self) -> u64 {
+        let grid = self.grid();
+        grid.table_bytes().saturating_add(self.records.saturating_mul(grid.record_bytes() as u64))
+    }
+}
+
+impl MatrixLiteral for ParamsLiteral {
+    fn select(shape: &TableShape) -> Result<Self> {
+        let why = "it is empty, has rows of more than 2^20 bytes or more than 2^23 records of 8 KiB, \
+                   or its lookups fail too often";
+        let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
+        let literal = draft(shape).filter(|literal| literal.grid().is_valid()).ok_or_else(no_fit)?;
+        let bits = BODY_BITS
+            .flat_map(|body| (body.max(*MASK_BITS.start())..=*MASK_BITS.end()).map(move |mask| [mask, body]));
+        let reliable = bits
+            .map(|answer_bits| ParamsLiteral { answer_bits, ..literal.clone() })
+            .filter(|literal| literal.failure_log2() <= shape.required_failure_log2());
+        let fewest = reliable.min_by_key(|literal| literal.answer_bits.map(u32::from).iter().sum::<u32>());
+        Ok(fewest.ok_or_else(no_fit)?)
+    }
+
+    fn check(&self) -> Result<Security> {
+        if self.set != SET {
+            return Err(field("set", format!("must be \"{SET}\"")));
+        }
+        let grid = self.grid();
+        if !grid.is_valid() {
+            let powers = format!(
+                "must be a power of two up to 2048, as blocks up to 4096 and babies from 2 to columns, \
+                 with 1 to {MAX_PAGES} pages"
+            );
+            return Err(field("columns", powers));
+        }
+        if self.records == 0 || self.records > grid.capacity() {
+            return Err(field("records", format!("must lie in 1..={}", grid.capacity())));
+        }
+        if self.image_bytes() > MAX_BYTES {
+            return Err(field("blocks", "must be such that the image has at most 2^46 bytes".into()));
+        }
+        let [mask, body] = self.answer_bits;
+        if !MASK_BITS.contains(&mask) || !(*MASK_BITS.start()..=mask).contains(&body) {
+            return Err(field(
+                "answer_bits",
+                format!("must lie in {MASK_BITS:?}, the body's at most the mask's"),
+            ));
+        }
+        ring::security()
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.grid().record_bytes() as u64
+    }
+
+    /// A mask and a body for each page.
+    fn answer(&self) -> Format {
+        let fields = self.answer_bits.map(|bits| Field::words(N as u64, bits.into()));
+        Format::default().and_ciphers(self.pages.into(), fields)
+    }
+
+    fn failure_log2(&self) -> f64 {
+        bound::record_failure_log2(&self.grid(), self.answer_bits)
+    }
+
+    fn costs(&self) -> Costs {
+        let grid = self.grid();
+        Costs {
+            keys_bytes: keys::bytes_of(keys::key_bodies(&grid)) as u64,
+            query_bytes: keys::bytes_of(keys::query_bodies()) as u64,
+            answer_bytes: self.answer_bytes(),
+            server_ops: server_ops(&grid),
+            client_ops: CLIENT_OPS,
+            resident_bytes: self.image_bytes(),
+            ..Costs::default()
+        }
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let grid = self.grid();
+        let variances = Variances::most(&grid);
+        let deviation = |variance: f64| format!("2^{:.1}", variance.log2() / 2.0);
+        vec![
+            ("ring", format!("{SET}: N = {N}, t = {}, log2 q = {:.1}", ring::T, ring::log2_q())),
+            ("grid: columns, blocks", format!("{} x {}", grid.columns, grid.blocks)),
+            ("grid: baby and giant steps", format!("{} x {}", grid.babies, grid.giants())),
+            ("noise: of a selector", deviation(variances.selector)),
+            ("noise: of a block's product", deviation(variances.product)),
+            ("noise: folded", deviation(variances.folded)),
+            ("noise: packed", deviation(variances.packed)),
+        ]
+    }
+}
+
+/// Nanoseconds of a transform of N words modulo q, with its share of other work.
+const TRANSFORM: f64 = 17_000.0;
+
+/// Cost of a baby step, in transforms: products of its digits take as long as its own transforms.
+const BABY_STEP: f64 = 14.0;
+
+/// Operations for a query and for reading its answer.
+const CLIENT_OPS: u64 = 700_000_000;
+
+/// Operations for an answer: the pass over the table; transforms of baby steps, of giant steps, of
+/// external products and of packing.
+fn server_ops(grid: &Grid) -> u64 {
+    let switch = |digits: u32| 1.0 + f64::from(digits);
+    let babies = grid.babies as f64 * BABY_STEP;
+    let block =
+        (grid.giants() - 1) as f64 * switch(GIANT.count) + 2.0 * switch(FOLD.count) + switch(PACK.count);
+    let transforms = babies + (grid.pages * grid.blocks) as f64 * block;
+    grid.table_bytes() * work::READ_BYTE + (transforms * TRANSFORM) as u64 * work::OPS_PER_NANOSECOND
+}
+
+/// Numbers of bits of an answer's body above those of a word that are tried.
+const BODY_BITS: std::ops::RangeInclusive<u8> = 18..=21;
+
+/// The literal without the bits of an answer. With 2048 columns and 128 baby steps it is the
+/// paper's.
+fn draft(shape: &TableShape) -> Option<ParamsLiteral> {
+    if shape.rows == 0 || shape.row_bytes == 0 {
+        return None;
+    }
+    let pages =
+        u32::try_from(shape.row_bytes.div_ceil(PAGE_BYTES as u64)).ok().filter(|x| *x <= MAX_PAGES)?;
+    let together = (u64::from(pages) * PAGE_BYTES as u64 / shape.row_bytes).max(1);
+    let records = shape.rows.div_ceil(together);
+    let columns = records.clamp(2, CYCLE as u64).next_power_of_two();
+    let blocks = records.div_ceil(columns);
+    let blocks = (blocks <= N as u64).then(|| blocks.next_power_of_two())?;
+    // A giant step costs a key switch in each block, and a baby step only one.
+    let babies = columns.min(2 << columns.ilog2().div_ceil(2));
+    let [columns, blocks, babies] = [columns, blocks, babies].map(|x| x as u32);
+    Some(ParamsLiteral { set: SET.into(), records, pages, columns, blocks, babies, answer_bits: [0; 2] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KsPir;
+    use sotto_silent::MatrixScheme;
+    use sotto_testkit::served::selects;
+
+    #[test]
+    fn what_is_selected_passes_the_check() {
+        selects::<MatrixScheme<KsPir>>(1 << 24, 1 << 21);
+    }
+
+    #[test]
+    fn large_tables_have_the_papers_grid() {
+        for (mib, blocks) in [(16, 1), (256, 16), (1024, 64), (8192, 512)] {
+            let literal = ParamsLiteral::select(&TableShape::new(mib << 7, 8192, 1)).unwrap();
+            assert_eq!((literal.columns, literal.blocks, literal.babies), (2048, blocks, 128));
+        }
+        for (rows, row_bytes) in [(1, (1 << 20) + 1), ((1 << 23) + 1, 8192)] {
+            assert!(ParamsLiteral::select(&TableShape::new(rows, row_bytes, 1)).is_err());
+        }
     }
 }

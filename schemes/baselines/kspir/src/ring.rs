@@ -2,12 +2,13 @@
 
 use sotto_core::{Misuse, Result, Security};
 use sotto_lattice::noise::steps::GadgetNoise;
-use sotto_lattice::ring::Ring;
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::secret::Distribution;
 use sotto_lattice::security;
 use sotto_math::gadget::Gadget;
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
+use std::sync::LazyLock;
 
 /// The name of the ring, for literals.
 pub const SET: &str = "n4096-t65537-q56";
@@ -58,15 +59,28 @@ pub fn log2_special() -> f64 {
     (SPECIAL as f64).log2()
 }
 
-/// Builds the ring.
+/// The ring, which is made once.
 ///
 /// # Errors
 /// None, since its numbers are constants.
-pub fn ring() -> Result<Ring> {
-    let [first, second] = PRIMES.map(Modulus::new);
-    let q = first.zip(second).and_then(|(first, second)| Modulus::composite(first, second));
-    let ring = q.and_then(|q| Ring::new(N, q, Some(Modulus::new(SPECIAL)?)));
-    Ok(ring.ok_or(Misuse::Rule("the ring of the paper must have transforms"))?)
+pub fn ring() -> Result<&'static Ring> {
+    static RING: LazyLock<Option<Ring>> = LazyLock::new(|| {
+        let [first, second] = PRIMES.map(Modulus::new);
+        let q = Modulus::composite(first?, second?)?;
+        Ring::new(N, q, Some(Modulus::new(SPECIAL)?))
+    });
+    Ok(RING.as_ref().ok_or(Misuse::Rule("the ring of the paper must have transforms"))?)
+}
+
+/// The modulus of a level.
+pub fn modulus(level: ModulusLevel) -> u128 {
+    let [first, second] = PRIMES.map(u128::from);
+    first * second * if level == ModulusLevel::Full { u128::from(SPECIAL) } else { 1 }
+}
+
+/// Bits of a word at a level.
+pub fn bits(level: ModulusLevel) -> u32 {
+    u128::BITS - modulus(level).leading_zeros()
 }
 
 /// The gadget of a step, which decomposes into digits.
@@ -94,7 +108,7 @@ pub fn rotation(by: usize) -> usize {
 }
 
 /// Conversion of plaintexts from and to their slots, cycle after cycle.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Slots {
     plan: NttPlan,
     /// For each slot its place in the transform.
@@ -102,14 +116,16 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// The slots modulo [`T`].
+    /// The slots modulo [`T`], which are made once.
     ///
     /// # Errors
     /// None, since the constants of [`ring`] are valid.
-    pub fn new() -> Result<Self> {
-        let plan = Modulus::new(T).and_then(|t| NttPlan::new(N, t));
-        let plan = plan.ok_or(Misuse::Rule("the plain modulus must split the ring"))?;
-        Ok(Slots { places: plan.cycles(), plan })
+    pub fn get() -> Result<&'static Self> {
+        static SLOTS: LazyLock<Option<Slots>> = LazyLock::new(|| {
+            let plan = NttPlan::new(N, Modulus::new(T)?)?;
+            Some(Slots { places: plan.cycles(), plan })
+        });
+        Ok(SLOTS.as_ref().ok_or(Misuse::Rule("the plain modulus must split the ring"))?)
     }
 
     /// The coefficients of the plaintext with these slots, in time that does not depend on the
@@ -135,12 +151,14 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sotto_lattice::ring::ModulusLevel;
 
     #[test]
     fn the_constants_are_those_of_the_ring() {
         let ring = ring().unwrap();
         assert_eq!((ring.n(), ring.bits(ModulusLevel::Main), ring.bits(ModulusLevel::Full)), (N, 56, 80));
+        for level in [ModulusLevel::Main, ModulusLevel::Full] {
+            assert_eq!((modulus(level), bits(level)), (ring.modulus(level), ring.bits(level)));
+        }
         assert!((ring.log2_q(ModulusLevel::Full) - log2_q() - log2_special()).abs() < 1e-9);
         for (digits, level) in [
             (BABY, ModulusLevel::Full),
@@ -156,7 +174,7 @@ mod tests {
 
     #[test]
     fn slots_come_back_and_turn() {
-        let slots = Slots::new().unwrap();
+        let slots = Slots::get().unwrap();
         let values: Vec<u64> = (0..N as u64).map(|i| i * i % T).collect();
         let mut coefficients = slots.encode(values.iter().copied());
         let mut turned = vec![0; N];

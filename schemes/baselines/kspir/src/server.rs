@@ -1,63 +1,85 @@
 //! The server: rotations of the vector, one pass over the table for a few queries at once, and the
 //! remaining steps of each block.
+//!
+//! A part has some blocks, and its result is that of each, modulo q; all of them are packed at last. The
+//! copies of the records after the table, from which nothing is answered, are divided among the parts
+//! too. Every part computes the baby steps by itself.
 
-use crate::KsPir;
-use crate::client::QUERY_MASKS;
 use crate::encode::{self, Records};
-use crate::message::{Answer, Keys, Query};
-use crate::params::Params;
-use crate::ring::{FOLD, N, gadget};
-use crate::session::Session;
+use crate::grid::Grid;
+use crate::keys::{QUERY_MASKS, Query, Session, SessionKeys};
+use crate::ring::{self, FOLD, N, bits, gadget, ring};
+use crate::{KsPir, Params};
 use rayon::prelude::*;
-use sotto_core::server::together;
-use sotto_core::{Image, ImageSection, Misuse, PeerMisbehaved, RecordSource, Result, Section, Sink};
+use sotto_core::{
+    Image, ImageSection, Misuse, PartIndex, PeerMisbehaved, RecordChange, RecordSource, Result, Section, Sink,
+};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::ciphertext::Ciphertext;
-use sotto_lattice::encrypt::MaskSource;
+use sotto_lattice::encrypt::{MaskSource, restore};
 use sotto_lattice::mod_down::lower;
 use sotto_lattice::rgsw::RgswCiphertext;
-use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::scratch::Scratch;
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_math::tiles::{Selectors, TileLayout, WordFormat, gather, scan};
+use sotto_silent::MatrixServer;
+use sotto_silent::message::{Field, Format, Partial, PartialFormat};
+use std::ops::Range;
 use std::sync::Arc;
-
-/// Queries in one pass.
-const BATCH: usize = 4;
 
 /// Components of a ciphertext.
 const COMPS: usize = 2;
 
 /// An open table, or some blocks of one.
 pub struct Server {
-    pub(crate) params: Params,
+    grid: Grid,
+    ring: &'static Ring,
     held: ImageSection,
     layout: TileLayout,
     words: WordFormat,
 }
 
 /// A query in the form that the pass and the folding take.
-struct ExpandedQuery<'a> {
-    session: &'a Session,
+pub struct ExpandedQuery {
+    session: Arc<SessionKeys>,
     selectors: Selectors,
     power: RgswCiphertext,
 }
 
-impl sotto_core::Server<KsPir> for Server {
-    type Session = Session;
+/// Number of blocks that are not divided: their plaintexts are whole groups of columns.
+fn together(grid: &Grid) -> usize {
+    TileLayout::GROUP_COLS.div_ceil(grid.giants())
+}
 
-    fn session_bytes(params: &Params) -> usize {
-        Session::bytes(params)
+/// The blocks of a part.
+fn blocks_of(grid: &Grid, cut: PartIndex) -> Range<usize> {
+    let share = cut.share(grid.all_blocks().div_ceil(together(grid)) as u64);
+    let place = |units: u64| (units as usize * together(grid)).min(grid.all_blocks());
+    place(share.start)..place(share.end)
+}
+
+/// The byte range of a part's records after the table.
+fn records_of(params: &Params, cut: PartIndex) -> Range<u64> {
+    cut.share(params.image_bytes() - params.grid().table_bytes())
+}
+
+impl MatrixServer<KsPir> for Server {
+    const BATCH: usize = 4;
+    type Expanded = ExpandedQuery;
+    type Joiner = ();
+
+    fn sections(params: &Params) -> Vec<(Section, u64)> {
+        vec![(Section::Resident, params.image_bytes())]
     }
 
-    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
+    fn write(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         encode::encode(params, rows, out)
     }
 
-    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let layout = encode::layout(&params.grid)?;
-        Server::open_some(params, layout, params.image_bytes() - layout.bytes(), image)
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
+        encode::revise(params, changes, out)
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
@@ -65,48 +87,51 @@ impl sotto_core::Server<KsPir> for Server {
         Ok(Box::new(Records { params: params.clone(), held }))
     }
 
-    fn admit(&self, keys: Keys) -> Result<Session> {
-        Session::admit(&self.params, &keys)
+    fn max_parts(params: &Params) -> u32 {
+        let grid = params.grid();
+        u32::try_from(grid.all_blocks().div_ceil(together(&grid))).unwrap_or(u32::MAX)
     }
 
-    /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; then
-    /// applies giant steps to each block's sums, moves the record to the front, and packs all
-    /// blocks.
-    fn answer_many(&self, queries: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let answer = |((session, _), folded): (&(&Session, Query), Result<Vec<Ciphertext>>)| {
-            Ok(packed(&self.params, session, folded?))
-        };
-        queries.par_iter().zip(self.blocks(&queries)).map(answer).collect()
-    }
-}
-
-impl Server {
-    /// Opens the plaintexts of some blocks, followed by `behind` bytes of other data.
-    pub(crate) fn open_some(
-        params: &Params,
-        layout: TileLayout,
-        beyond: u64,
-        image: Arc<dyn Image>,
-    ) -> Result<Self> {
-        let held = ImageSection::open(image, Section::Resident, "table", layout.bytes() + beyond)?;
-        Ok(Server { params: params.clone(), held, layout, words: encode::words(params)? })
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
+        let (grid, records) = (params.grid(), records_of(params, cut));
+        let blocks = blocks_of(&grid, cut);
+        let columns = blocks.start * grid.giants()..blocks.end * grid.giants();
+        let behind = grid.table_bytes() + records.start..grid.table_bytes() + records.end;
+        let table = grid.layout(grid.all_blocks()).map(|layout| layout.columns(columns).collect::<Vec<_>>());
+        table.into_iter().flatten().chain([behind]).collect()
     }
 
-    /// The result of each block for each query.
-    pub(crate) fn blocks(&self, queries: &[(&Session, Query)]) -> Vec<Result<Vec<Ciphertext>>> {
-        let prepared = queries.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
-        together(prepared, |queries: Vec<ExpandedQuery<'_>>| {
-            queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
-        })
+    /// Mask and body of each block's ciphertext, eight bytes a word.
+    fn partial(params: &Params, cut: PartIndex) -> PartialFormat {
+        let blocks = blocks_of(&params.grid(), cut).len() as u64;
+        let words = Field::wide(N as u64, ring::modulus(ModulusLevel::Main) as u64);
+        let ciphers = Format::default().and_ciphers(blocks, [words; COMPS]);
+        PartialFormat { ciphers, ..PartialFormat::default() }
     }
 
-    fn prepare<'a>(&self, session: &'a Session, query: &Query) -> Result<ExpandedQuery<'a>> {
-        let ring = &self.params.ring;
+    fn open(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+        let (grid, records) = (params.grid(), records_of(params, cut));
+        let layout = encode::layout(&grid, blocks_of(&grid, cut).len())?;
+        let bytes = layout.bytes() + (records.end - records.start);
+        let held = ImageSection::open(image, Section::Resident, "table", bytes)?;
+        Ok(Server { grid, ring: ring()?, held, layout, words: encode::words()? })
+    }
+
+    fn joiner(_: &Params) -> Result<()> {
+        Ok(())
+    }
+
+    /// Rotates the vector by baby steps.
+    fn expand(&self, _: &Params, Session(session): &Session, Query(query): &Query) -> Result<ExpandedQuery> {
+        let ring = self.ring;
         let bad = || PeerMisbehaved::NotCanonical("query");
+        let slots = |level, body: &Vec<u128>| restore(ring, level, body, bits(level)).ok_or_else(bad);
         let (vector, rows) = query.bodies.split_first().ok_or_else(bad)?;
-        if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.params.grid) {
+        if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.grid) {
             return Err(Misuse::ForeignValue("session").into());
         }
+        let vector = slots(ModulusLevel::Full, vector)?;
+        let rows = rows.iter().map(|row| slots(ModulusLevel::Main, row)).collect::<Result<Vec<_>, _>>()?;
         let masks = MaskSource { seed: &query.seed, label: QUERY_MASKS, first: 0 };
         let a = masks.mask(ring, ModulusLevel::Full, 0);
         let vector = Ciphertext::new(ring, ModulusLevel::Full, &a, std::iter::once(vector.as_slice()));
@@ -116,39 +141,14 @@ impl Server {
             selectors.set_rows(row, &[c.comp(0), c.comp(1)]);
         }
         let masks = MaskSource { first: 1, ..masks };
-        let power = RgswCiphertext::assemble(ring, ModulusLevel::Main, [&gadget(&FOLD)?; 2], 1, rows, masks);
-        Ok(ExpandedQuery { session, selectors, power })
+        let power = RgswCiphertext::assemble(ring, ModulusLevel::Main, [&gadget(&FOLD)?; 2], 1, &rows, masks);
+        Ok(ExpandedQuery { session: session.clone(), selectors, power })
     }
 
-    /// The vector in all baby steps, modulo q. The second half is the vector rotated by half of
-    /// them, and then processed like the first.
-    fn rotated(&self, session: &Session, vector: &Ciphertext) -> Vec<Ciphertext> {
-        let ring = &self.params.ring;
-        let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
-        let mut turned = Ciphertext::unfilled(ring, ModulusLevel::Full, 1);
-        middle.apply(ring, vector, &mut turned, &mut Scratch::new(ring));
-        let lowered = |c: &Ciphertext, scratch: &mut Scratch| {
-            let mut out = Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
-            lower(ring, c, &mut out, scratch);
-            out
-        };
-        let mut all = Vec::with_capacity(self.params.grid.babies);
-        for start in [vector, &turned] {
-            let hoisted = middle.hoist(ring, start);
-            let one = |(scratch, image): &mut (Scratch, Ciphertext), key: &AutomorphismKey| {
-                key.apply_hoisted(ring, &hoisted, image, scratch);
-                lowered(image, scratch)
-            };
-            let room = || (Scratch::new(ring), Ciphertext::unfilled(ring, ModulusLevel::Full, 1));
-            all.push(lowered(start, &mut Scratch::new(ring)));
-            all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
-        }
-        all
-    }
-
-    /// One pass for a few queries, and the following steps in each block.
-    fn pass(&self, queries: &[ExpandedQuery<'_>]) -> Vec<Vec<Ciphertext>> {
-        let (layout, grid) = (&self.layout, &self.params.grid);
+    /// Multiplies the table by a few vectors in one pass; then applies giant steps to each block's sums,
+    /// and moves the record to the front.
+    fn pass(&self, _: &Params, queries: &[ExpandedQuery]) -> Vec<Partial> {
+        let (layout, grid) = (&self.layout, &self.grid);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
         let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
         // One range of blocks per thread: more streams at once slow the memory down.
@@ -162,27 +162,82 @@ impl Server {
         };
         let parts = table.par_chunks(per_thread * layout.block_bytes()).enumerate().map(part);
         let parts: Vec<Vec<Vec<u64>>> = parts.collect();
-        let folded = |(i, query): (usize, &ExpandedQuery<'_>)| {
+        let folded = |(i, query): (usize, &ExpandedQuery)| {
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
             let blocks = (0..layout.cols() / grid.giants()).into_par_iter();
-            let ring = &self.params.ring;
+            let ring = self.ring;
             let folded = blocks
                 .map_init(|| Scratch::new(ring), |scratch, block| self.folded(query, &sums, block, scratch));
-            folded.collect()
+            let folded: Vec<Ciphertext> = folded.collect();
+            let words = folded.iter().flat_map(|block| block.components().map(<[u64]>::to_vec));
+            Partial { ciphers: words.collect(), ..Partial::default() }
         };
         queries.par_iter().enumerate().map(folded).collect()
     }
 
+    /// Packs the blocks of each page.
+    fn finish(
+        params: &Params,
+        (): &(),
+        (Session(session), _): (&Session, &Query),
+        Partial { ciphers, .. }: Partial,
+    ) -> Result<Vec<Vec<u64>>> {
+        let (ring, grid) = (ring()?, params.grid());
+        if !session.fits(&grid) {
+            return Err(Misuse::ForeignValue("session").into());
+        }
+        let block = |[mask, body]: &[Vec<u64>; COMPS]| {
+            Ciphertext::new(ring, ModulusLevel::Main, mask, std::iter::once(body.as_slice()))
+        };
+        let page = |blocks: &[[Vec<u64>; COMPS]]| {
+            let blocks = blocks.iter().map(block).collect();
+            let mut packed = cdks::pack(ring, &session.packing, blocks, &mut Scratch::new(ring));
+            // The mask and the body in the bits that are sent.
+            [0, 1].map(|comp| {
+                let mut out = vec![0; N];
+                let slots = packed.comp_mut(comp);
+                ring.inverse(ModulusLevel::Main, slots);
+                let [mask, body] = params.answer_bits.map(u32::from);
+                round_to_bits(ring.q(), slots, if comp == 0 { mask } else { body }, &mut out);
+                out
+            })
+        };
+        let pages: Vec<[Vec<u64>; COMPS]> = ciphers.as_chunks().0.par_chunks(grid.blocks).map(page).collect();
+        Ok(pages.into_iter().flatten().collect())
+    }
+}
+
+impl Server {
+    /// The vector in all baby steps, modulo q. The second half is the vector rotated by half of
+    /// them, and then processed like the first.
+    fn rotated(&self, session: &SessionKeys, vector: &Ciphertext) -> Vec<Ciphertext> {
+        let ring = self.ring;
+        let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
+        let mut turned = Ciphertext::unfilled(ring, ModulusLevel::Full, 1);
+        middle.apply(ring, vector, &mut turned, &mut Scratch::new(ring));
+        let lowered = |c: &Ciphertext, scratch: &mut Scratch| {
+            let mut out = Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
+            lower(ring, c, &mut out, scratch);
+            out
+        };
+        let mut all = Vec::with_capacity(self.grid.babies);
+        for start in [vector, &turned] {
+            let hoisted = middle.hoist(ring, start);
+            let one = |(scratch, image): &mut (Scratch, Ciphertext), key: &AutomorphismKey| {
+                key.apply_hoisted(ring, &hoisted, image, scratch);
+                lowered(image, scratch)
+            };
+            let room = || (Scratch::new(ring), Ciphertext::unfilled(ring, ModulusLevel::Full, 1));
+            all.push(lowered(start, &mut Scratch::new(ring)));
+            all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
+        }
+        all
+    }
+
     /// A block's product with the vector, times X^-p: its inner sums, each rotated by its giant
     /// step.
-    fn folded(
-        &self,
-        query: &ExpandedQuery<'_>,
-        sums: &[u64],
-        block: usize,
-        scratch: &mut Scratch,
-    ) -> Ciphertext {
-        let (ring, giants) = (&self.params.ring, self.params.grid.giants());
+    fn folded(&self, query: &ExpandedQuery, sums: &[u64], block: usize, scratch: &mut Scratch) -> Ciphertext {
+        let (ring, giants) = (self.ring, self.grid.giants());
         let room = |_| Ciphertext::unfilled(ring, ModulusLevel::Main, 1);
         let cols = block * giants..(block + 1) * giants;
         let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
@@ -198,26 +253,4 @@ impl Server {
         query.power.external_product(ring, &sum, &mut turned, scratch);
         turned
     }
-}
-
-/// Packs the blocks of each page.
-pub(crate) fn packed(params: &Params, session: &Session, mut blocks: Vec<Ciphertext>) -> Answer {
-    let mut pages = Vec::with_capacity(params.grid.pages);
-    while !blocks.is_empty() {
-        let rest = blocks.split_off(params.grid.blocks.min(blocks.len()));
-        pages.push(std::mem::replace(&mut blocks, rest));
-    }
-    let page = |blocks| {
-        let (ring, bits) = (&params.ring, params.literal.answer_bits);
-        let mut packed = cdks::pack(ring, &session.packing, blocks, &mut Scratch::new(ring));
-        // The mask and the body in the bits that are sent.
-        [0, 1].map(|comp| {
-            let mut out = vec![0; N];
-            let slots = packed.comp_mut(comp);
-            ring.inverse(ModulusLevel::Main, slots);
-            round_to_bits(ring.q(), slots, u32::from(if comp == 0 { bits[0] } else { bits[1] }), &mut out);
-            out
-        })
-    };
-    Answer(pages.into_par_iter().map(page).collect())
 }

@@ -10,4 +10,9 @@
 mod noise;
 mod refusals;
 mod setup;
-mod vectors;
+
+/// These bytes are the format, and may never change under the id `kspir/1`.
+#[test]
+fn known_answers() {
+    sotto_testkit::vectors::known_answers(&sotto_kspir::ENTRY, include_str!("../../vectors/kspir-1.json"));
+}

@@ -20,13 +20,13 @@ const WIDE: u8 = 42;
 fn noise(table: &Table, lookups: u64) -> f64 {
     let ring = ring().unwrap();
     let q = ring.q().value();
-    let (grid, mut client) = (&table.params.grid, table.client("noise"));
+    let (grid, mut client) = (table.params.grid(), table.client("noise"));
     let rng = &mut seeded("noise");
     PublicSeed::fresh(rng);
-    let secret = SecretKey::sample(&ring, LAW, rng);
+    let secret = SecretKey::sample(ring, LAW, rng);
     let (mut squares, mut count) = (0.0, 0.0);
     for i in 0..lookups {
-        let index = i * 7919 % table.params.literal.records;
+        let index = i * 7919 % table.params.records;
         let (_, answer, record) = table.lookup(&mut client, index, &format!("noise {i}"));
         assert!(record == table.row(index), "{index}");
         let mut sent = Vec::new();
@@ -41,7 +41,7 @@ fn noise(table: &Table, lookups: u64) -> f64 {
                 slots
             };
             let (mask, body) = page.split_at(page.len() / 2);
-            let phase = phase(&ring, ModulusLevel::Main, &secret, &polynomial(mask), &polynomial(body));
+            let phase = phase(ring, ModulusLevel::Main, &secret, &polynomial(mask), &polynomial(body));
             for (i, pair) in words.chunks_exact(2).enumerate() {
                 let (k, j) = (i / (N / grid.blocks), i % (N / grid.blocks));
                 let word = i128::from(u16::from_le_bytes([pair[0], pair[1]]));
@@ -71,10 +71,10 @@ fn noise_is_what_the_formulas_say() {
         let measured = noise(&table, lookups).log2() / 2.0;
         let t = T as f64;
         let unit = (log2_q() - f64::from(WIDE)).exp2();
-        let steps = Variances::average(&table.params.grid, (t * t - 1.0) / 12.0).packed;
+        let steps = Variances::average(&table.params.grid(), (t * t - 1.0) / 12.0).packed;
         let predicted = (steps + unit * unit * (NORM + 1.0) / 12.0).log2() / 2.0;
         println!("{grid:?}: 2^{measured:.2}, predicted 2^{predicted:.2}");
         assert!((measured - predicted).abs() < 0.3, "{grid:?}: 2^{measured:.2}, predicted 2^{predicted:.2}");
-        assert!(Variances::most(&table.params.grid).packed > steps);
+        assert!(Variances::most(&table.params.grid()).packed > steps);
     }
 }

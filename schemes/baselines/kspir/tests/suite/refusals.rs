@@ -5,12 +5,14 @@ use sotto_core::{
     Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex,
     Server as _, Wire,
 };
+use sotto_kspir::KsPir;
+use sotto_kspir::keys::{Keys, Query};
 use sotto_kspir::literal::ParamsLiteral;
-use sotto_kspir::message::{Answer, Keys, Query};
-use sotto_kspir::params::Params;
 use sotto_kspir::ring::{N, PRIMES, ring};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits::pack;
+use sotto_silent::Params;
+use sotto_silent::message::Answer;
 use sotto_testkit::rng::seeded;
 
 #[test]
@@ -44,9 +46,6 @@ fn coefficients_that_are_not_reduced_are_refused() {
     let mut sent = Vec::new();
     answer.put(params, &mut sent);
     assert_eq!(Answer::take(params, &sent).unwrap(), answer);
-    for bytes in [&sent[1..], &[]] {
-        assert!(matches!(Answer::take(params, bytes), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
-    }
 }
 
 #[test]
@@ -60,12 +59,12 @@ fn sessions_of_another_grid_are_refused() {
 
 #[test]
 fn literals_that_promise_too_much_are_refused() {
-    let refused = |literal| match Params::check(literal) {
+    let refused = |literal| match Params::<KsPir>::check(literal) {
         Err(Error::Params(error)) => error,
         other => panic!("{other:?}"),
     };
     let good = || literal(2048 * 16, [1, 2048, 16, 128]);
-    assert!(Params::check(good()).is_ok());
+    assert!(Params::<KsPir>::check(good()).is_ok());
     let narrow = ParamsLiteral { answer_bits: [18, 18], ..good() };
     assert!(matches!(refused(narrow), ParamsError::Unreliable { .. }));
     for (name, bad) in [
