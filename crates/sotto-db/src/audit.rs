@@ -33,20 +33,18 @@ pub fn audit(
     let image = &parts::whole(entry, image.clone(), watch)?;
     let catalog = image.catalog();
     let packing = catalog.terms(entry)?.packing;
-    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), image.clone());
-    let records = records.map_err(DbError::Scheme)?;
+    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), image.clone())?;
     let found = differs(catalog, &packing, records.as_ref(), watch, go_on)?;
     // The bytes read may be zeros if the file was cut short.
     image.check()?;
-    let refuse =
-        |what| DbError::Image { path: image.path().to_owned(), problem: ImageProblem::Rows { what } };
+    let refuse = |what| image.refuse(ImageProblem::Rows { what });
     let AuditedRows::Tree(tree) = found else {
         return if matches!(found, AuditedRows::Nothing) { Ok(false) } else { Err(refuse("rows")) };
     };
     if image.section(Section::Public(Artifact::Tree)).is_some_and(|held| held != tree.nodes()) {
         return Err(refuse("tree"));
     }
-    match tree.has_inline_proofs(records.as_ref(), &packing, catalog.rows).map_err(DbError::Scheme)? {
+    match tree.has_inline_proofs(records.as_ref(), &packing, catalog.rows)? {
         true => Ok(true),
         false => Err(refuse("proofs")),
     }
@@ -68,8 +66,7 @@ pub fn is_committed(
 ) -> Result<bool> {
     let packing = catalog.terms(entry)?.packing;
     let streamed = StreamedRows(FileMapping::of(file).map_err(|e| DbError::io("reading rows", path, e))?);
-    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), Arc::new(streamed));
-    let records = records.map_err(DbError::Scheme)?;
+    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), Arc::new(streamed))?;
     Ok(matches!(differs(catalog, &packing, records.as_ref(), watch, &|| true)?, AuditedRows::Tree(_)))
 }
 

@@ -1,10 +1,11 @@
 //! Encodes a table as a stack whose tables are the buckets of a batch code: one round fetches
 //! several rows, or the values of several keys.
 
+use crate::clock::validity;
 use crate::ingest::{IngestedTable, Notes};
 use crate::inspect::{SchemeInfo, describe};
 use crate::progress::{Progress, ProgressUnit, Watcher};
-use crate::table::{Buckets, MappedTable, TableSource, TableWithHeadroom, grouped};
+use crate::table::{Buckets, ConcatTable, MappedTable, TableSource, grouped};
 use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};
 use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
 use sotto_catalog::{BatchAccess, Catalog, CatalogError, Packing, Stack, TableName};
@@ -16,7 +17,6 @@ use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::keyword::{self, Keyword};
 use sotto_prg::PublicSeed;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Options of a batch code.
 pub struct BatchOptions<'a> {
@@ -73,19 +73,18 @@ pub fn encode_batch(
     let (above, below): (Vec<_>, Vec<_>) = layers.into_iter().partition(|layer| layer.name == keyword::NAME);
     // A key takes several rows.
     let keyword = above.first().map(|layer| Keyword::parse(layer.params.to_string().as_bytes()));
-    let each =
-        keyword.transpose().map_err(DbError::Scheme)?.map_or(1, |keyword| keyword.params().probes as usize);
+    let each = keyword.transpose()?.map_or(1, |keyword| keyword.params().probes as usize);
     // Where a row's copies are stored follows from the number of rows, so the headroom consists of
     // rows of zeros.
     let rows = table.rows().saturating_add(options.headroom);
     let sizes = sizes(before.as_ref(), &options.table, rows, batch.max_lookups, each, out)?;
     let params = Params::new(sizes, batch.seed);
-    let code = params.code().map_err(DbError::Scheme)?;
+    let code = params.code()?;
     let job = Job { entry, code: &code, options };
     job.check(table.row_bytes() as u64, batch.max_queries)?;
 
     let dir = StackDir::create(out)?;
-    let copy = MappedTable::copy(&TableWithHeadroom::new(table.as_ref(), options.headroom), out, watch)?;
+    let copy = MappedTable::copy(&ConcatTable::new(&[table.as_ref()])?.filled(rows), out, watch)?;
     drop(table);
     let buckets = Buckets::new(&copy, &code)?;
     let buckets = buckets.tables();
@@ -118,7 +117,7 @@ pub fn encode_batch(
         round.add(&catalog, entry, visits)?;
         last = Some(catalog);
     }
-    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (created, expires) = validity(options.lifetime);
     let stack = Stack {
         format: FORMAT.to_owned(),
         stack: options.table.clone(),
@@ -128,7 +127,7 @@ pub fn encode_batch(
         files: Vec::new(),
         attribution: options.attribution.clone(),
         created,
-        expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
+        expires,
     };
     // The layers as clients will read them.
     let read = BatchAccess::of(&stack)?.zip(last);
@@ -185,19 +184,16 @@ impl Job<'_> {
         let bucket = (code.buckets() > 0).then(|| (code.bucket_rows() * buckets, buckets, 1));
         let whole = (sizes.spare > 0).then_some((sizes.rows, 1, sizes.spare));
         for (rows, buckets, visits) in bucket.into_iter().chain(whole) {
-            let (goal, set, together) = (self.options.goal, self.options.set.clone(), self.queries());
-            let lookups = self.options.lookups_per_client;
             let shape = TableShape {
-                lookups_per_request: together,
+                lookups_per_request: self.queries(),
                 buckets,
-                goal,
-                set,
-                ..TableShape::new(rows, row_bytes, lookups)
+                goal: self.options.goal,
+                set: self.options.set.clone(),
+                ..TableShape::new(rows, row_bytes, self.options.lookups_per_client)
             };
-            let report = (self.entry.select)(&shape).and_then(|params| (self.entry.report)(&params));
-            let report = report.map_err(DbError::Scheme)?;
-            let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);
-            let lookups = packing.map_err(DbError::Scheme)?.records_per_row();
+            let report = (self.entry.report)(&(self.entry.select)(&shape)?)?;
+            let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes)?;
+            let lookups = packing.records_per_row();
             let max = max_queries(&report.costs, lookups) / lookups.max(1);
             if visits > max {
                 return Err(DbError::NoRoomInRequest { visits, room: max });
@@ -208,9 +204,8 @@ impl Job<'_> {
 }
 
 fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
-    let long =
-        || DbError::Scheme(Misuse::Rule("the stack's name is too long for the numbers of its tables").into());
-    format!("{stack}-{number}").parse().map_err(|_| long())
+    let long = Misuse::Rule("the stack's name is too long for the numbers of its tables");
+    format!("{stack}-{number}").parse().map_err(|_| long.into())
 }
 
 /// Sizes of the code of a new stack for `max_lookups` keys per round, each of which takes `each` rows. The
@@ -226,7 +221,7 @@ fn sizes(
 ) -> Result<CodeSizes> {
     let items = max_lookups.saturating_mul(each);
     let Some(before) = before else {
-        return CodeSizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
+        return Ok(CodeSizes::fit(rows, items).map_err(sotto_core::Error::from)?);
     };
     let elsewhere = |why: String| DbError::OtherStack { dir: dir.to_owned(), why };
     if before.stack != *name {
@@ -277,17 +272,8 @@ impl BatchRequestCost {
     /// Costs of a code without tables.
     fn new(code: Params) -> Self {
         let (scheme, tables, queries, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0, 0);
-        BatchRequestCost {
-            code,
-            scheme,
-            tables,
-            queries,
-            up,
-            down,
-            artifacts,
-            keys,
-            lookups_fail: f64::NEG_INFINITY,
-        }
+        let lookups_fail = f64::NEG_INFINITY;
+        BatchRequestCost { code, scheme, tables, queries, up, down, artifacts, keys, lookups_fail }
     }
 
     /// Adds a table that is queried `visits` times per round.

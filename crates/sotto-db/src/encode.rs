@@ -1,24 +1,21 @@
 //! Encodes a table as the image of the next epoch.
 
-use crate::clock::unix_seconds;
+use crate::clock::validity;
+use crate::files::bytes_at;
 use crate::image::ImageWriter;
 use crate::layout::{LayoutSearch, RowProofs};
 use crate::parts::{self, FilteredSink, PiecesToWrite};
 use crate::progress::Watcher;
 use crate::rows_tree::{RecordsWithProofs, RowsTree};
-use crate::stored_rows::{self, RowsDraft};
+use crate::sidecars::{RowsDraft, WriteCounts, draw_whitening_seed, keep_rows, literal};
 use crate::succession;
 use crate::table::{ConcatTable, PackedRecords, TableSource};
 pub use crate::thread_pool::in_pool;
-use crate::write_counts::{WriteCounts, draw_whitening_seed, literal};
-use crate::{DbError, Result, WriteLock};
+use crate::{DbError, ImageFile, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::FORMAT;
 use sotto_catalog::symmetric;
-use sotto_catalog::{
-    ArtifactEntry, Catalog, Document, Hex32, LayerEntry, RowsRoot, SignedCatalog, SigningKey, TableKind,
-    TableName, ValueKind,
-};
+use sotto_catalog::{Catalog, Document, LayerEntry, RowsRoot, SigningKey, TableKind, TableName, ValueKind};
 use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, TableShape};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -171,12 +168,10 @@ pub fn encode_pieces(
         return Err(DbError::WasMasked { dir: lock.dir().path().to_owned() });
     }
     let epoch = lock.next_epoch()?;
-    let joined = ConcatTable::new(tables).map_err(DbError::Scheme)?;
+    let joined = ConcatTable::new(tables)?;
     let (rows, row_bytes, buckets) = (joined.rows(), joined.row_bytes() as u64, tables.len() as u64);
     if buckets > 1 && options.headroom > 0 {
-        return Err(DbError::Scheme(
-            Misuse::Rule("headroom is not possible in a table of several buckets").into(),
-        ));
+        return Err(Misuse::Rule("headroom is not possible in a table of several buckets").into());
     }
     let shape = TableShape {
         lookups_per_request: options.together,
@@ -188,19 +183,17 @@ pub fn encode_pieces(
     let made_of = tables.iter().find_map(|table| table.made_of());
     let verified = match made_of {
         Some(_) if options.verified == RowProofs::Yes => {
-            let rule = Misuse::Rule(
-                "keys are encoded as sums of rows, which row proofs do not cover: encode the table without \
-                 --row-proofs",
-            );
-            return Err(DbError::Scheme(rule.into()));
+            let rule = "keys are encoded as sums of rows, which row proofs do not cover: encode the table without \
+                 --row-proofs";
+            return Err(Misuse::Rule(rule).into());
         }
         Some(_) => RowProofs::No,
         None => options.verified,
     };
     let layout = LayoutSearch { entry, rows, shape }.choose(verified)?;
     let (report, packing) = (&layout.report, layout.packing);
-    let (rows, table) = (packing.rows(), &joined.filled(packing.rows() / buckets));
-    let created = unix_seconds();
+    let (rows, table): (_, &dyn TableSource) = (packing.rows(), &joined.filled(packing.rows() / buckets));
+    let (created, expires) = validity(options.lifetime);
     let mut draft = Catalog {
         format: FORMAT.to_owned(),
         table: options.table.clone(),
@@ -220,7 +213,7 @@ pub fn encode_pieces(
         sidecar: None,
         attribution: options.attribution.clone(),
         created,
-        expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
+        expires,
     };
     // A catalog that cannot be signed is refused before the work, not after it.
     draft.check()?;
@@ -230,7 +223,7 @@ pub fn encode_pieces(
     let tree = in_pool(options.threads, || RowsTree::of(table, layout.leaf_rows, layout.path, watch))??;
     draft.rows_root = tree.root();
     draw_whitening_seed(entry, &mut draft, options.key)?;
-    let records = PackedRecords::new(table, packing).map_err(DbError::Scheme)?;
+    let records = PackedRecords::new(table, packing)?;
     let records = RecordsWithProofs { records, packing, tree: &tree };
     let params = draft.params.to_string();
     let mut writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
@@ -249,24 +242,26 @@ pub fn encode_pieces(
     let encode_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    draft.artifacts = in_pool(options.threads, || writer.digest(None))??;
-    draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
-    draft.terms(entry)?;
-    let artifact_bytes = bytes_of(&draft);
-    let signed = succession::sign(lock.dir(), &draft, options.key)?;
     // Changing a row of a keyword table requires the other keys in it.
     let has_stored_rows = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
-    let keep =
-        || stored_rows::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
-    let stored_rows = has_stored_rows.then(keep).transpose()?;
-    let stored_rows_bytes = stored_rows.as_ref().map_or(0, RowsDraft::bytes);
-    let write_counts = entry.server.mask.map(|_| WriteCounts::default());
-    let image =
-        ImageDraft { writer, entry, pieces, catalog: &draft, signed: &signed, stored_rows, write_counts };
-    let image = image.publish(lock)?;
-    let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
+    let published = ImageDraft {
+        writer,
+        entry,
+        lock,
+        key: options.key,
+        threads: options.threads,
+        pieces,
+        catalog: draft,
+        before: None,
+        stored: has_stored_rows.then_some(made_of.unwrap_or(table)),
+        write_counts: entry.server.mask.map(|_| WriteCounts::default()),
+    }
+    .publish()?;
     Ok(EncodeSummary {
-        image,
+        image_bytes: bytes_at(&published.image)?,
+        artifact_bytes: bytes_of(&published.catalog),
+        stored_rows_bytes: published.stored_rows_bytes,
+        image: published.image,
         epoch,
         rows,
         row_bytes,
@@ -275,9 +270,6 @@ pub fn encode_pieces(
         records_per_row: packing.records_per_row(),
         path: layout.path,
         table_bytes: rows.saturating_mul(row_bytes),
-        image_bytes,
-        artifact_bytes,
-        stored_rows_bytes,
         encode_seconds,
         seal_seconds: start.elapsed().as_secs_f64(),
         security_bits: report.security.bits,
@@ -285,40 +277,70 @@ pub fn encode_pieces(
     })
 }
 
-/// A complete image without its lasting name, and the files that are stored beside it for updates.
+/// An encoded image without its lasting name, and what its catalog and the files beside it are made
+/// of.
 pub(crate) struct ImageDraft<'a> {
     pub(crate) writer: ImageWriter<'a>,
     pub(crate) entry: &'a SchemeEntry,
+    pub(crate) lock: &'a WriteLock,
+    pub(crate) key: &'a SigningKey,
+    pub(crate) threads: Option<usize>,
     pub(crate) pieces: PiecesToWrite,
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) signed: &'a SignedCatalog,
-    pub(crate) stored_rows: Option<RowsDraft>,
+    /// The catalog without its artifacts.
+    pub(crate) catalog: Catalog,
+    /// The image of the epoch from which this one's deltas lead.
+    pub(crate) before: Option<&'a ImageFile>,
+    /// Rows to store for the next update.
+    pub(crate) stored: Option<&'a dyn TableSource>,
     pub(crate) write_counts: Option<WriteCounts>,
 }
 
+/// An epoch that is on the disk.
+pub(crate) struct PublishedImage {
+    pub(crate) image: PathBuf,
+    pub(crate) catalog: Catalog,
+    pub(crate) stored_rows_bytes: u64,
+}
+
 impl ImageDraft<'_> {
-    /// Gives the image its lasting name, after the files beside it. The image could not be updated
-    /// without these files; the next writer removes them if the image is missing.
-    pub(crate) fn publish(self, lock: &WriteLock) -> Result<PathBuf> {
-        let ImageDraft { writer, entry, pieces, catalog, signed, stored_rows, write_counts } = self;
+    /// Completes and signs the catalog, and gives the image its lasting name after the files beside
+    /// it. The image could not be updated without these files; the next writer removes them if the
+    /// image is missing.
+    pub(crate) fn publish(self) -> Result<PublishedImage> {
+        let ImageDraft { mut writer, entry, lock, key, threads, pieces, mut catalog, .. } = self;
+        let ImageDraft { before, stored, write_counts, .. } = self;
+        let from_epoch = before.map(|before| before.catalog().epoch);
+        catalog.artifacts = in_pool(threads, || writer.digest(from_epoch))??;
+        // Rows that are not an artifact are named for clients that keep state derived from them.
+        let has_rows = catalog.artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
+        catalog.rows_digest = writer.resident_digest().filter(|_| entry.state.is_some() && !has_rows);
+        for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
+            entry.from_digest = before.and_then(|before| before.rows_digest());
+        }
+        catalog.terms(entry)?;
+        let signed = succession::sign(lock.dir(), &catalog, key)?;
+        let (epoch, digest) = (catalog.epoch, catalog.digest()?);
+        let keep = |rows| keep_rows(lock.dir().rows_path(epoch), digest, rows, writer.watch());
+        let stored = stored.map(keep).transpose()?;
+        let stored_rows_bytes = stored.as_ref().map_or(0, RowsDraft::bytes);
         let finish = || match pieces.parts() {
-            None => writer.finish(signed),
+            None => writer.finish(&signed),
             Some(parts) => {
-                let (front, params) = (lock.dir().front_path(catalog.epoch), catalog.params.to_string());
+                let (front, params) = (lock.dir().front_path(epoch), catalog.params.to_string());
                 let with_parts = matches!(pieces, PiecesToWrite::All(_));
-                parts::cut_writer(entry, &params, signed, &writer, &front, parts, with_parts)
+                parts::cut_writer(entry, &params, &signed, &writer, &front, parts, with_parts)
             }
         };
-        let with_rows = || match stored_rows {
+        let with_rows = || match stored {
             Some(rows) => rows.before(finish),
             None => finish(),
         };
         let image = match write_counts {
-            Some(counts) => counts.before(lock.dir(), catalog.epoch, catalog.digest()?, with_rows)?,
+            Some(counts) => counts.before(lock.dir(), epoch, digest, with_rows)?,
             None => with_rows()?,
         };
-        lock.dir().prune_update_files(Some(catalog.epoch))?;
-        Ok(image)
+        lock.dir().prune_update_files(Some(epoch))?;
+        Ok(PublishedImage { image, catalog, stored_rows_bytes })
     }
 }
 
@@ -345,17 +367,6 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())
-}
-
-/// Digest of rows that are not an artifact, for a scheme whose clients keep state derived from
-/// them.
-pub(crate) fn rows_digest(
-    entry: &SchemeEntry,
-    artifacts: &[ArtifactEntry],
-    writer: &ImageWriter<'_>,
-) -> Option<Hex32> {
-    let named = artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
-    writer.resident_digest().filter(|_| entry.state.is_some() && !named)
 }
 
 /// Bytes of all artifacts that clients download.

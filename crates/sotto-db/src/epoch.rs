@@ -6,8 +6,8 @@
 //! DIR/epoch-00000003.front   the front of an image in parts; its parts are beside it
 //! DIR/epoch-00000003.part-0000-of-0002
 //! DIR/epoch-00000001.delta   the remnant of an older epoch: its catalog and its rows delta
-//! DIR/epoch-00000002.rows    plaintext rows of the newest epoch, where updates need them: see [`crate::stored_rows`]
-//! DIR/epoch-00000002.written write counts of the newest epoch, if it is whitened: see [`crate::write_counts`]
+//! DIR/epoch-00000002.rows    plaintext rows of the newest epoch, where updates need them: see [`crate::sidecars`]
+//! DIR/epoch-00000002.written write counts of the newest epoch, if it is whitened: see [`crate::sidecars`]
 //! DIR/signing.key            signs the catalogs; mode 0600
 //! DIR/oprf.key               opens the rows of a symmetric table; mode 0600
 //! DIR/write.lock             locked by the one process that writes
@@ -19,6 +19,7 @@ mod lock;
 pub use keys::{KEY, OPRF_KEY};
 pub use lock::{LOCK, PartLock, WriteLock};
 
+use crate::files::remove;
 use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_core::Epoch;
 use std::fs;
@@ -88,27 +89,31 @@ impl TableDir {
         let rows = self.numbered(ROWS_SUFFIX)?.into_iter().map(|epoch| (epoch, self.rows_path(epoch)));
         let written = self.numbered(WRITTEN_SUFFIX)?.into_iter();
         let written = written.map(|epoch| (epoch, self.write_counts_path(epoch)));
-        for (_, path) in rows.chain(written).filter(|(epoch, _)| Some(*epoch) != newest) {
-            fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
-        }
-        Ok(())
+        let mut older = rows.chain(written).filter(|(epoch, _)| Some(*epoch) != newest);
+        older.try_for_each(|(_, path)| remove(&path))
+    }
+
+    /// Names of the files in the folder, without those that are not text.
+    fn names(&self) -> Result<Vec<String>> {
+        let entries = fs::read_dir(&self.path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+        let entries = entries.map_err(|e| DbError::io("reading the table's folder", &self.path, e))?;
+        Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
     }
 
     fn numbered(&self, suffix: &str) -> Result<Vec<Epoch>> {
-        let failed = |e| DbError::io("reading the table's folder", &self.path, e);
-        let mut epochs = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            let digits = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(IMAGE_PREFIX)?.strip_suffix(suffix))
-                .filter(|digits| digits.len() >= 8 && digits.bytes().all(|c| c.is_ascii_digit()));
-            if let Some(epoch) = digits.and_then(|digits| digits.parse().ok()) {
-                epochs.push(Epoch(epoch));
-            }
-        }
+        let epoch = |name: &String| {
+            let digits = name.strip_prefix(IMAGE_PREFIX)?.strip_suffix(suffix)?;
+            let is_number = digits.len() >= 8 && digits.bytes().all(|c| c.is_ascii_digit());
+            Some(Epoch(digits.parse().ok().filter(|_| is_number)?))
+        };
+        let mut epochs: Vec<_> = self.names()?.iter().filter_map(epoch).collect();
         epochs.sort();
         Ok(epochs)
+    }
+
+    /// Path of a file of `epoch` with this ending.
+    fn path_of(&self, epoch: Epoch, suffix: &str) -> PathBuf {
+        self.path.join(format!("{IMAGE_PREFIX}{:08}{suffix}", epoch.0))
     }
 
     /// The newest epoch in the folder, if there is one.
@@ -121,12 +126,12 @@ impl TableDir {
 
     /// Path of the image of `epoch`, whether it exists or not.
     pub fn image_path(&self, epoch: Epoch) -> PathBuf {
-        self.path.join(format!("{IMAGE_PREFIX}{:08}{IMAGE_SUFFIX}", epoch.0))
+        self.path_of(epoch, IMAGE_SUFFIX)
     }
 
     /// Path of the front of `epoch`, whether it exists or not.
     pub fn front_path(&self, epoch: Epoch) -> PathBuf {
-        self.path.join(format!("{IMAGE_PREFIX}{:08}{FRONT_SUFFIX}", epoch.0))
+        self.path_of(epoch, FRONT_SUFFIX)
     }
 
     /// Files that hold the image of `epoch`, whole or in pieces. The front comes first, so that
@@ -143,31 +148,25 @@ impl TableDir {
 
     /// All parts in the folder, each with the path of its front, which may be missing.
     fn parts_in_folder(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let failed = |e| DbError::io("reading the table's folder", &self.path, e);
-        let mut parts = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if name.starts_with(IMAGE_PREFIX) && name.contains(".part-") {
-                parts.push((path.with_extension(FRONT_SUFFIX.trim_start_matches('.')), path));
-            }
-        }
-        Ok(parts)
+        let parts = self.names()?.into_iter();
+        let parts = parts.filter(|name| name.starts_with(IMAGE_PREFIX) && name.contains(".part-"));
+        let paths = parts.map(|name| self.path.join(name));
+        Ok(paths.map(|path| (path.with_extension(FRONT_SUFFIX.trim_start_matches('.')), path)).collect())
     }
 
     /// Path of the remnant of `epoch`, whether it exists or not.
     pub fn remnant_path(&self, epoch: Epoch) -> PathBuf {
-        self.path.join(format!("{IMAGE_PREFIX}{:08}{REMNANT_SUFFIX}", epoch.0))
+        self.path_of(epoch, REMNANT_SUFFIX)
     }
 
     /// Path of the stored rows of `epoch`, whether they exist or not.
     pub fn rows_path(&self, epoch: Epoch) -> PathBuf {
-        self.path.join(format!("{IMAGE_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
+        self.path_of(epoch, ROWS_SUFFIX)
     }
 
     /// Path of the write counts of `epoch`, which exist if it is whitened.
     pub fn write_counts_path(&self, epoch: Epoch) -> PathBuf {
-        self.path.join(format!("{IMAGE_PREFIX}{:08}{WRITTEN_SUFFIX}", epoch.0))
+        self.path_of(epoch, WRITTEN_SUFFIX)
     }
 
     /// Opens the remnant of `epoch`, or else its image. Only the catalog and the rows delta of
@@ -201,6 +200,5 @@ fn of_epoch(image: Arc<ImageFile>, epoch: Epoch) -> Result<Arc<ImageFile>> {
     if image.catalog().epoch == epoch {
         return Ok(image);
     }
-    let problem = ImageProblem::Malformed { why: "the file's name has another epoch than its catalog" };
-    Err(DbError::Image { path: image.path().to_owned(), problem })
+    Err(image.refuse(ImageProblem::Malformed { why: "the file's name has another epoch than its catalog" }))
 }

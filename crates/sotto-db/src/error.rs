@@ -7,7 +7,7 @@ use crate::file_kind::FileKind;
 use ingest::IngestError;
 use part::PartProblem;
 use sotto_catalog::{CatalogError, PublicKey};
-use sotto_core::Epoch;
+use sotto_core::{Epoch, Misuse};
 use sotto_oprf::OprfError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub enum DbError {
     },
     /// The scheme refused the table or its parameters.
     #[error(transparent)]
-    Scheme(sotto_core::Error),
+    Scheme(#[from] sotto_core::Error),
     /// The folder is locked by another process.
     #[error("{}: another process is writing to this table: wait for it to end, then run this again", dir.display())]
     Locked {
@@ -394,8 +394,19 @@ impl DbError {
     pub(crate) fn scheme(path: &Path, error: sotto_core::Error) -> Self {
         match error {
             sotto_core::Error::Storage(source) => DbError::io("encoding", path, source),
-            other => DbError::Scheme(other),
+            other => other.into(),
         }
+    }
+
+    /// Whether a file does not exist.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, DbError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl From<Misuse> for DbError {
+    fn from(misuse: Misuse) -> Self {
+        DbError::Scheme(misuse.into())
     }
 }
 

@@ -49,7 +49,7 @@ pub use pairs::{KeyValueFile, LineError, PairColumns};
 pub use value::{Encoding, ValueOptions};
 
 use crate::progress::Watcher;
-use crate::source_columns::SourceColumns;
+use crate::sidecars::SourceColumns;
 use crate::{Result, TableSource};
 use sotto_catalog::{LayerEntry, TableKind, ValueKind};
 use sotto_layers::keyword::KeyStats;

@@ -93,7 +93,7 @@ impl Publication {
         };
         all.drain(..all.len().saturating_sub(MAX_CHANGES));
         let text = serde_json::to_vec_pretty(&all).map_err(|error| malformed(&error))?;
-        whole(&self.dir.path().join(SUCCESSIONS), &text)?;
+        whole(&self.dir.path().join(SUCCESSIONS), &text, "writing")?;
         Ok(until)
     }
 }

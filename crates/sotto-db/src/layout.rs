@@ -6,8 +6,8 @@
 //! by deltas. Every layout within those bounds is tried. The best one has the smallest overhead in
 //! bytes or in server work, whichever is larger.
 
+use crate::Result;
 use crate::rows_tree::default_leaf_rows;
-use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::catalog;
 use sotto_catalog::rows_root::{NODE_BYTES, RowsRoot};
@@ -73,7 +73,7 @@ impl LayoutSearch<'_> {
     /// Chooses the best layout.
     ///
     /// # Errors
-    /// [`DbError::Scheme`] for parameters that are refused, or rows for which no layout has proofs.
+    /// [`crate::DbError::Scheme`] for parameters that are refused, or rows for which no layout has proofs.
     pub fn choose(&self, verified: RowProofs) -> Result<RecordLayout> {
         let verified = if self.entry.proven { RowProofs::Yes } else { verified };
         let plain = self.plain();
@@ -97,10 +97,8 @@ impl LayoutSearch<'_> {
             (Some((adds, layout)), _) if adds <= CHEAP => Ok(layout),
             (None, RowProofs::Yes) => {
                 plain?;
-                let rule = Misuse::Rule(
-                    "no parameters leave room for row proofs: encode the table without --row-proofs",
-                );
-                Err(DbError::Scheme(rule.into()))
+                let rule = "no parameters leave room for row proofs: encode the table without --row-proofs";
+                Err(Misuse::Rule(rule).into())
             }
             _ => plain,
         }
@@ -110,7 +108,7 @@ impl LayoutSearch<'_> {
     fn plain(&self) -> Result<RecordLayout> {
         let (params, report) = self.select(&self.shape)?;
         let packing = Packing::new(self.rows, self.shape.row_bytes, report.records, report.record_bytes);
-        let packing = packing.and_then(|packing| self.filled(packing)).map_err(DbError::Scheme)?;
+        let packing = packing.and_then(|packing| self.filled(packing))?;
         self.gate(&report, &packing)?;
         Ok(RecordLayout { params, report, packing, leaf_rows: default_leaf_rows(&packing), path: None })
     }
@@ -216,13 +214,13 @@ impl LayoutSearch<'_> {
     }
 
     fn select(&self, shape: &TableShape) -> Result<(Vec<u8>, ParamsReport)> {
-        let params = (self.entry.select)(shape).map_err(DbError::Scheme)?;
-        let report = (self.entry.report)(&params).map_err(DbError::Scheme)?;
+        let params = (self.entry.select)(shape)?;
+        let report = (self.entry.report)(&params)?;
         Ok((params, report))
     }
 
     fn gate(&self, report: &ParamsReport, packing: &Packing) -> Result<()> {
-        catalog::gate(report, packing).map_err(DbError::Scheme)?;
+        catalog::gate(report, packing)?;
         // The scheme may have ignored the number of lookups per request.
         let of_row = packing.failure_log2(report.failure_log2);
         if of_row > self.shape.required_failure_log2() {
@@ -231,7 +229,7 @@ impl LayoutSearch<'_> {
             let (lookups, required) =
                 (usize::try_from(together).unwrap_or(usize::MAX), REQUIRED_FAILURE_LOG2);
             let refused = ParamsError::UnreliableTogether { lookups, log2, required };
-            return Err(DbError::Scheme(refused.into()));
+            return Err(sotto_core::Error::from(refused).into());
         }
         Ok(())
     }

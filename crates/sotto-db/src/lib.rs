@@ -43,9 +43,7 @@
 //! | [`stack`] | a stack's folder: its tables and its public files |
 //! | [`path_kind`] | tells whether a path is a table, a stack, a table of another protocol, or a file |
 //! | [`publish_log`] | writes catalogs and stacks to their publisher's log |
-//! | [`source_columns`] | remembers how the source of a table was read, for files of changes |
-//! | [`stored_rows`] | stores the plaintext rows of a keyword table beside its image, for the next update |
-//! | [`write_counts`] | counts how often whitened columns were written since the whitening seed was drawn |
+//! | [`sidecars`] | files beside an image for the next update: rows, write counts, columns of the source |
 //! | [`mask`] | masks the rows of a symmetric table |
 //! | [`parts`] | tables in parts: a front, and the resident section in files of its own |
 //! | [`key_rotation`] | replaces a signing key by another, and publishes the succession |
@@ -79,14 +77,12 @@ pub mod publish_log;
 pub mod residency;
 pub mod retention;
 mod rows_tree;
-pub mod source_columns;
+pub mod sidecars;
 pub mod stack;
-pub mod stored_rows;
 mod succession;
 pub mod table;
 mod thread_pool;
 pub mod update;
-pub mod write_counts;
 
 pub use audit::audit;
 pub use batch::{BatchOptions, BatchSummary, encode_batch};
@@ -103,10 +99,10 @@ pub use progress::{Progress, ProgressUnit, Watcher};
 pub use publish_log::LogUpdate;
 pub use residency::{CopyBudget, Residency, ResidentImage, TablePlacement};
 pub use retention::{Retention, RetentionSummary, retain};
-pub use source_columns::SourceColumns;
+pub use sidecars::SourceColumns;
 pub use stack::StackDir;
 pub use table::{PackedRecords, TableSource};
-pub use update::{TableUpdate, UpdateOptions, UpdateSummary, read_update, update_table};
+pub use update::{ChangeFile, TableUpdate, UpdateOptions, UpdateSummary, read_update, update_table};
 
 /// Result of an operation of this crate, with [`DbError`] as the default error.
 pub type Result<T, E = DbError> = std::result::Result<T, E>;

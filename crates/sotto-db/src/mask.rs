@@ -68,13 +68,13 @@ impl RowMasker<'_> {
         let mut block = Vec::new();
         for first in (0..rows).step_by(run as usize) {
             block.resize(run.min(rows - first) as usize * width, 0);
-            table.read(first, &mut block).map_err(DbError::Scheme)?;
+            table.read(first, &mut block)?;
             let masked = block.par_chunks(width).enumerate().map(|(i, item)| {
                 let masked = self.row(first + i as u64, item);
                 stage.add(item.len() as u64);
                 masked
             });
-            let masked: Vec<Vec<u8>> = masked.collect::<sotto_core::Result<_>>().map_err(DbError::Scheme)?;
+            let masked: Vec<Vec<u8>> = masked.collect::<sotto_core::Result<_>>()?;
             out.write_all(&masked.concat()).map_err(|e| DbError::io("writing rows", &temp, e))?;
         }
         Ok(RawFile::new(out, &temp, rows, width + OVERHEAD_BYTES)?.with_temp(temp))

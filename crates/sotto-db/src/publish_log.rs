@@ -89,7 +89,7 @@ fn remember(dir: &Path, log: &Path) -> Result<()> {
     let text = log.to_str().ok_or_else(|| {
         DbError::io("the log's path is not UTF-8", log, std::io::ErrorKind::InvalidInput.into())
     })?;
-    whole(&dir.join(LOG_PATH), format!("{text}\n").as_bytes())
+    whole(&dir.join(LOG_PATH), format!("{text}\n").as_bytes(), "writing")
 }
 
 /// Log entries of everything that this key has signed in a folder: of a stack, first the tables

@@ -5,13 +5,13 @@
 //! rows delta. So an old image can be reduced to these two, in a file of the same format
 //! (`epoch-N.delta`), which frees the rest of its disk space.
 
+use crate::files::{bytes_at, remove};
 use crate::image::ImageWriter;
 use crate::progress::Watcher;
-use crate::{DbError, ImageFile, ImageProblem, Result, StackDir, TableDir, WriteLock};
+use crate::{ImageFile, ImageProblem, Result, StackDir, TableDir, WriteLock};
 use serde::Serialize;
 use sotto_core::{Artifact, Epoch, ExpectOrDefault, Image, Section, Sink};
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The delta from the epoch before.
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
@@ -43,7 +43,7 @@ pub struct RetentionSummary {
 /// Images that are mapped, for example by a server, stay readable there until it drops them.
 ///
 /// # Errors
-/// [`DbError`]; a damaged image stays where it is, and so does everything newer.
+/// [`crate::DbError`]; a damaged image stays where it is, and so does everything newer.
 pub fn retain(lock: &WriteLock, keep: Retention, watch: Watcher<'_>) -> Result<RetentionSummary> {
     let dir = lock.dir();
     let mut images = dir.epochs()?;
@@ -59,15 +59,15 @@ pub fn retain(lock: &WriteLock, keep: Retention, watch: Watcher<'_>) -> Result<R
             if !remnant.exists() {
                 shrink(&image, &remnant, watch)?;
             }
-            done.freed_bytes += remove_all(dir, epoch)?.saturating_sub(bytes_at(&remnant)?);
+            done.freed_bytes += remove_all(&dir.files_of(epoch)?)?.saturating_sub(bytes_at(&remnant)?);
             done.shrunk.push(epoch);
         } else {
-            done.freed_bytes += remove_all(dir, epoch)?;
+            done.freed_bytes += remove_all(&dir.files_of(epoch)?)?;
             done.removed.push(epoch);
         }
     }
     for epoch in dir.remnants()?.into_iter().filter(|epoch| !is_near(*epoch)) {
-        done.freed_bytes += remove(&dir.remnant_path(epoch))?;
+        done.freed_bytes += remove_all(&[dir.remnant_path(epoch)])?;
         done.removed.push(epoch);
     }
     Ok(done)
@@ -84,26 +84,15 @@ fn shrink(image: &ImageFile, remnant: &Path, watch: Watcher<'_>) -> Result<()> {
     // The signature stays, and with it the digest of the delta: a damaged delta is detected here,
     // and the image is kept.
     if written.first().map(|entry| entry.digest) != named.map(|entry| entry.digest) {
-        let problem = ImageProblem::Digest { part: Artifact::RowsDelta.name() };
-        return Err(DbError::Image { path: image.path().to_owned(), problem });
+        return Err(image.refuse(ImageProblem::Digest { part: Artifact::RowsDelta.name() }));
     }
     writer.finish(image.signed_catalog()).map(drop)
 }
 
-fn bytes_at(path: &Path) -> Result<u64> {
-    Ok(fs::metadata(path).map_err(|e| DbError::io("reading", path, e))?.len())
-}
-
-/// Removes a file, and returns its size.
-fn remove(path: &Path) -> Result<u64> {
-    let bytes = bytes_at(path)?;
-    fs::remove_file(path).map_err(|e| DbError::io("removing", path, e))?;
-    Ok(bytes)
-}
-
-/// Removes an epoch's image, whole or in pieces, and returns its size.
-fn remove_all(dir: &TableDir, epoch: Epoch) -> Result<u64> {
-    dir.files_of(epoch)?.iter().map(|path| remove(path)).sum()
+/// Removes files, and returns their size.
+fn remove_all(paths: &[PathBuf]) -> Result<u64> {
+    let sized = |path: &PathBuf| Ok((bytes_at(path)?, remove(path)?).0);
+    paths.iter().map(sized).sum()
 }
 
 /// Applies [`retain`] to every table of a stack.

@@ -8,12 +8,12 @@
 mod proof_records;
 mod update;
 
-pub(crate) use proof_records::{RecordsWithProofs, RowsFromRecords};
+pub(crate) use proof_records::{EditedRecords, RecordsWithProofs, RowsFromRecords};
 pub(crate) use update::{TreeUpdate, TreeUpdater};
 
+use crate::Result;
 use crate::progress::{ByteProgress, Watcher};
 use crate::table::TableSource;
-use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::Packing;
 use sotto_catalog::rows_root::{self, LeafHasher, NODE_BYTES, Node, RowsRoot};
@@ -47,7 +47,7 @@ impl RowsTree {
     /// The tree over the rows of a table.
     ///
     /// # Errors
-    /// [`DbError::Scheme`] if the table cannot be read.
+    /// [`crate::DbError::Scheme`] if the table cannot be read.
     pub(crate) fn of(
         table: &dyn TableSource,
         leaf_rows: u64,
@@ -80,7 +80,7 @@ impl RowsTree {
                 if !go_on() {
                     return Ok(None);
                 }
-                leaves.push(one(table, leaf, leaf_rows).map_err(DbError::Scheme)?);
+                leaves.push(one(table, leaf, leaf_rows)?);
                 stage.add(leaf_bytes);
             }
             return Ok(Some(RowsTree::over(leaves, leaf_rows, path)));
@@ -93,7 +93,7 @@ impl RowsTree {
             }
             let held = step.min(rows - first);
             block.resize((held as usize) * width, 0);
-            table.read(first, &mut block).map_err(DbError::Scheme)?;
+            table.read(first, &mut block)?;
             // The last leaf is as long as the others.
             let leaf_bytes = leaf_bytes as usize;
             block.resize(block.len().next_multiple_of(leaf_bytes), 0);

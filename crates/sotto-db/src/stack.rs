@@ -4,8 +4,8 @@
 //! DIR/stack.json             the signed stack: replaced atomically once everything it names exists
 //! DIR/files/<64 hex digits>  public files named by digest, never changed once they exist
 //! DIR/tables/<name>/         a folder for each table
-//! DIR/stack-00000001.rows    rows of a table that is queried by key, for the next update: see [`crate::stored_rows`]
-//! DIR/source.json            columns of the source: see [`crate::source_columns`]
+//! DIR/stack-00000001.rows    rows of a table that is queried by key, for the next update: see [`crate::sidecars`]
+//! DIR/source.json            columns of the source: see [`crate::sidecars`]
 //! DIR/signing.key            signs the stack and its tables' catalogs
 //! DIR/succession.json        statements about earlier signing keys, if there were any: see [`crate::key_rotation`]
 //! DIR/write.lock             locked by the one process that writes
@@ -13,8 +13,9 @@
 
 use crate::files::{bounded, whole};
 use crate::progress::Watcher;
+use crate::sidecars::keep_rows;
 use crate::table::TableSource;
-use crate::{DbError, Result, TableDir, stored_rows, succession};
+use crate::{DbError, Result, TableDir, succession};
 use sotto_catalog::stack::{MAX_FILE_BYTES, StackFile};
 use sotto_catalog::{CatalogError, SignedStack, SigningKey, Stack, TableName};
 use sotto_core::Epoch;
@@ -104,9 +105,9 @@ impl StackDir {
         for file in &stack.files {
             let there = files.iter().find(|bytes| file.is(bytes));
             let bytes = there.ok_or(CatalogError::Disagree { what: "the public files" })?;
-            whole(&self.file_path(file), bytes)?;
+            whole(&self.file_path(file), bytes, "writing")?;
         }
-        whole(&self.path.join(STACK), &signed.to_bytes())?;
+        whole(&self.path.join(STACK), &signed.to_bytes(), "writing")?;
         Ok(signed)
     }
 
@@ -122,7 +123,7 @@ impl StackDir {
         key: &SigningKey,
         watch: Watcher<'_>,
     ) -> Result<u64> {
-        let draft = stored_rows::keep(self.rows_path(stack.epoch), stack.digest()?, rows, watch)?;
+        let draft = keep_rows(self.rows_path(stack.epoch), stack.digest()?, rows, watch)?;
         let bytes = draft.bytes();
         draft.before(|| self.publish(stack, &[], key))?;
         let older =

@@ -7,13 +7,11 @@
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
 //! | [`buckets`] | the tables of a batch code: rows of another table in another order |
 //! | [`concat`](mod@concat) | tables one after the other, each as long as the longest |
-//! | [`headroom`] | a table with empty rows after its own |
 //! | [`packed_records`] | rows as records: narrow ones packed, wide ones split |
 
 pub mod band;
 pub mod buckets;
 pub mod concat;
-pub mod headroom;
 pub mod packed_records;
 pub mod ranges;
 pub mod raw;
@@ -21,7 +19,6 @@ pub mod raw;
 pub use band::BandTable;
 pub use buckets::{Bucket, Buckets, MappedTable};
 pub use concat::{ConcatTable, grouped};
-pub use headroom::TableWithHeadroom;
 pub use packed_records::PackedRecords;
 pub use ranges::{BlockRule, RangeTable};
 pub use raw::RawFile;

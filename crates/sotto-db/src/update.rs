@@ -9,15 +9,15 @@
 //! | `next_epoch` | writes the next epoch of a table with changed rows |
 //! | [`stack`] | updates the tables of a batch code |
 
-use crate::encode::{bytes_of, check_folder};
+use crate::encode::{PublishedImage, bytes_of, check_folder};
+use crate::files::bytes_at;
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::notes::of_partial_blocks;
-use crate::ingest::{ColumnSelector, Encoding, FileOptions};
 use crate::mask::RowMasker;
 use crate::parts::{self, PiecesToWrite};
 use crate::progress::Watcher;
-use crate::stored_rows::StoredRows;
-use crate::table::BlockRule;
+use crate::sidecars::open_rows;
+use crate::table::{BlockRule, RawFile};
 use crate::thread_pool::in_pool;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{ChangeSet, ChangeTarget};
@@ -46,21 +46,8 @@ pub use stack::{StackSummary, StackUpdate, read_stack_update};
 
 /// Options for reading a file of changes and signing the result.
 pub struct UpdateOptions<'a> {
-    /// Format of the changes file.
-    pub file: FileOptions,
-    /// Columns of the changes: two for an index table, the row's number and its value; three for a
-    /// range table, the first key, the last key and the value; the key, and the value if there are
-    /// any, for a keyword table. `None` selects columns with the names of the table's source
-    /// ([`crate::source_columns`]), or else `row`, `start`, `end`, `key` and `value`, or the first
-    /// columns of a CSV file without a header.
-    pub columns: Option<Vec<ColumnSelector>>,
-    /// Column that says which keys of a keyword table are removed (1, true, yes, delete) and which
-    /// are not (0, false, no, nothing). A key whose value is null is removed in any case; CSV has
-    /// no null.
-    pub delete: Option<ColumnSelector>,
-    /// Encoding of the values; `None` for text, numbers or hexadecimal digits, according to the
-    /// table's values.
-    pub encoding: Option<Encoding>,
+    /// Options for reading the file.
+    pub changes: ChangeFile,
     /// Number of encoding threads; `None` for one per core.
     pub threads: Option<usize>,
     /// Seconds for which the catalog is valid, 0 for no expiry; `None` for as long as the epoch
@@ -70,14 +57,10 @@ pub struct UpdateOptions<'a> {
     pub key: &'a SigningKey,
 }
 
-impl UpdateOptions<'_> {
-    fn change_file(&self) -> ChangeFile {
-        ChangeFile {
-            file: self.file.clone(),
-            columns: self.columns.clone(),
-            delete: self.delete.clone(),
-            encoding: self.encoding,
-        }
+impl<'a> UpdateOptions<'a> {
+    /// Default options, which find the columns of the file by themselves.
+    pub fn new(key: &'a SigningKey) -> Self {
+        UpdateOptions { changes: ChangeFile::default(), threads: None, lifetime: None, key }
     }
 }
 
@@ -120,7 +103,7 @@ pub struct UpdateSummary {
     /// Bytes that the scheme re-encoded; the rest was copied.
     pub written_bytes: u64,
     /// Whether the whole table was re-encoded, because much of it was written since its whitening
-    /// seed was drawn ([`crate::write_counts`]).
+    /// seed was drawn ([`crate::sidecars`]).
     pub reencoded: bool,
     /// Bytes of the image.
     pub image_bytes: u64,
@@ -150,7 +133,7 @@ pub struct TableUpdate<'a> {
     changes: ChangeSet,
     /// Layers of the next epoch.
     layers: Vec<LayerEntry>,
-    stored: Option<StoredRows>,
+    stored: Option<RawFile>,
     /// Strips that were solved again, if the table is a band; the changed rows are then slots of
     /// the strips.
     solved: Option<SolvedStrips>,
@@ -187,16 +170,9 @@ pub fn read_update<'a>(
     let (mut stored, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let (changes, tally) = match &catalog.keyword()? {
         Some(keyword) => {
-            let old = stored.insert(StoredRows::open(lock.dir(), catalog, watch)?);
-            let read = keys::read(
-                path,
-                &options.change_file(),
-                origin.as_ref(),
-                catalog.value,
-                keyword,
-                old,
-                watch,
-            )?;
+            let old = stored.insert(open_rows(lock.dir(), catalog, watch)?);
+            let read =
+                keys::read(path, &options.changes, origin.as_ref(), catalog.value, keyword, old, watch)?;
             let (rows, (tally, notes), mut keyword) = read;
             if keyword.params().band.is_some() {
                 let strips = SolvedStrips::solve(&rows, keyword)?;
@@ -217,7 +193,7 @@ pub fn read_update<'a>(
                 capacity: terms.packing.capacity(),
                 item_bytes: catalog.unmasked_row_bytes()?,
             };
-            let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
+            let read = changes::read(path, &options.changes, origin.as_ref(), &target, watch)?;
             let tally = read.tally(catalog.rows);
             (read, tally)
         }
@@ -233,7 +209,6 @@ pub fn read_update<'a>(
 ///
 /// ```
 /// use sotto_core::Epoch;
-/// use sotto_db::ingest::FileOptions;
 /// use sotto_db::progress::silent;
 /// use sotto_db::table::RawFile;
 /// use sotto_db::{EncodeOptions, TableDir, UpdateOptions, encode_table, update_table};
@@ -253,15 +228,7 @@ pub fn read_update<'a>(
 /// // Two of them change. The same key signs the next epoch.
 /// let changes = folder.join("changes.csv");
 /// fs::write(&changes, "3,c0de\n99,beef\n")?;
-/// let options = UpdateOptions {
-///     file: FileOptions::default(),
-///     columns: None,
-///     delete: None,
-///     encoding: None,
-///     threads: None,
-///     lifetime: None,
-///     key: &key,
-/// };
+/// let options = UpdateOptions::new(&key);
 /// let summary = update_table(&simplepir::ENTRY, &table.lock()?, &changes, &options, &silent)?;
 /// assert_eq!((summary.epoch, summary.rows_changed), (Epoch(2), 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -310,13 +277,13 @@ impl TableUpdate<'_> {
         let next =
             NextEpoch { entry, lock, old: &old, pieces, rows, solved, layers, lifetime, stored: stored_rows };
         let written = next.write(options, watch)?;
-        let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();
-        let image = written.image;
-        let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
+        let PublishedImage { image, catalog: next, stored_rows_bytes } = written.published;
+        let artifact_bytes = bytes_of(&next);
         Ok(UpdateSummary {
+            image_bytes: bytes_at(&image)?,
             image,
-            epoch: written.catalog.epoch,
+            epoch: next.epoch,
             from_epoch: catalog.epoch,
             changes: tally,
             rows_changed: changes.rows.len() as u64,
@@ -328,10 +295,9 @@ impl TableUpdate<'_> {
             keys: stored.is_some().then_some(tally),
             partial_blocks: changes.partial_blocks,
             rule,
-            stored_rows_bytes: written.stored_rows_bytes,
+            stored_rows_bytes,
             written_bytes: written.written_bytes,
             reencoded: written.is_anew,
-            image_bytes,
             delta_bytes,
             artifact_bytes,
             client_bytes: delta_bytes.unwrap_or(artifact_bytes).min(artifact_bytes),
@@ -358,7 +324,7 @@ fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
 /// Masks changed rows under the epoch that is being written.
 fn mask(masker: &RowMasker<'_>, rows: &mut changes::RowChanges) -> Result<()> {
     rows.par_iter_mut().try_for_each(|(row, item)| {
-        *item = masker.row(*row, item).map_err(DbError::Scheme)?;
+        *item = masker.row(*row, item)?;
         Ok(())
     })
 }

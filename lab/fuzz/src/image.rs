@@ -4,7 +4,6 @@
 use sotto_catalog::SigningKey;
 use sotto_core::Epoch;
 use sotto_db::image::header::{HEADER_BYTES, ImageHeader};
-use sotto_db::ingest::FileOptions;
 use sotto_db::{
     EncodeOptions, ImageFile, Retention, TableDir, TableSource, UpdateOptions, encode_table, retain,
     update_table,
@@ -79,16 +78,7 @@ fn remnant() -> Vec<u8> {
     let changes = folder.path().join("changes.csv");
     for row in [1, 2] {
         fs::write(&changes, format!("{row},07\n")).unwrap();
-        let file = FileOptions::default();
-        let options = UpdateOptions {
-            file,
-            columns: None,
-            delete: None,
-            encoding: None,
-            threads: Some(1),
-            lifetime: None,
-            key: &KEY,
-        };
+        let options = UpdateOptions { threads: Some(1), ..UpdateOptions::new(&KEY) };
         update_table(&CLEAR_ROWS, &lock, &changes, &options, &|_| ()).unwrap();
     }
     retain(&lock, Retention { images: 1, deltas: 2 }, &|_| ()).unwrap();

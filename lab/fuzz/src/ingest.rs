@@ -11,7 +11,7 @@ use sotto_db::ingest::{
     ColumnSelector, FileOptions, IndexOptions, IngestOptions, RangeOptions, SourceFormat, SourceLayout,
     ValueOptions,
 };
-use sotto_db::update::{UpdateOptions, update_table};
+use sotto_db::update::{ChangeFile, UpdateOptions, update_table};
 use sotto_db::{DbError, TableDir};
 use sotto_registry::SCHEMES;
 use std::io::Write;
@@ -124,15 +124,9 @@ pub(crate) fn update_changes(data: &[u8]) -> bool {
     fs::write(&changes, data).expect("a temporary file");
     let lock = dir.lock().expect("nobody else writes here");
     let file = FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() };
-    let options = UpdateOptions {
-        file,
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: Some(1),
-        lifetime: None,
-        key: &image::KEY,
-    };
+    let changes_file = ChangeFile { file, ..ChangeFile::default() };
+    let options =
+        UpdateOptions { changes: changes_file, threads: Some(1), ..UpdateOptions::new(&image::KEY) };
     let taken = judge(update_table(SCHEMES[0], &lock, &changes, &options, &|_| ())).is_some();
     let epochs = dir.epochs().expect("a readable folder").len();
     assert_eq!(epochs, 1 + usize::from(taken), "a refused update leaves one epoch");

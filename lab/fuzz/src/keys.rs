@@ -6,9 +6,10 @@ use sotto_core::Epoch;
 use sotto_db::ingest::{
     ColumnSelector, FileOptions, IngestOptions, KeywordOptions, SourceFormat, SourceLayout, ValueOptions,
 };
-use sotto_db::source_columns::SOURCE;
-use sotto_db::write_counts::WriteCounts;
-use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table};
+use sotto_db::sidecars::{SOURCE, WriteCounts};
+use sotto_db::{
+    ChangeFile, DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table,
+};
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_registry::SCHEMES;
@@ -125,8 +126,8 @@ fn update(changes: &[u8], rows: &[u8]) -> bool {
     let file = FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() };
     let columns = Some(vec![ColumnSelector::Number(1), ColumnSelector::Number(2)]);
     let delete = Some(ColumnSelector::Number(3));
-    let options =
-        UpdateOptions { file, columns, delete, encoding: None, threads: Some(1), lifetime: None, key: &KEY };
+    let changes = ChangeFile { file, columns, delete, encoding: None };
+    let options = UpdateOptions { changes, threads: Some(1), ..UpdateOptions::new(&KEY) };
     let taken = match update_table(SCHEMES[0], &lock, &path, &options, &|_| ()) {
         Ok(_) => true,
         Err(error @ (DbError::Io { .. } | DbError::DiskFull { .. })) => panic!("content gave {error}"),

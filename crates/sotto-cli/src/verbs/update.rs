@@ -14,8 +14,8 @@ use sotto_db::ingest::FileOptions;
 use sotto_db::retention::retain_all;
 use sotto_db::update::{StackSummary, read_stack_update, read_update};
 use sotto_db::{
-    PathKind, Retention, RetentionSummary, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock,
-    retain,
+    ChangeFile, PathKind, Retention, RetentionSummary, StackDir, TableDir, UpdateOptions, UpdateSummary,
+    WriteLock, retain,
 };
 use std::time::Duration;
 
@@ -47,11 +47,10 @@ impl Update {
         }
         let key = signing_key(&dir, Some(&path))?;
         let lock = dir.lock()?;
+        let file = FileOptions { format: self.format, delimiter: self.delimiter, header };
+        let (delete, encoding) = (self.delete.clone(), self.encoding);
         let options = UpdateOptions {
-            file: FileOptions { format: self.format, delimiter: self.delimiter, header },
-            columns,
-            delete: self.delete.clone(),
-            encoding: self.encoding,
+            changes: ChangeFile { file, columns, delete, encoding },
             threads: self.threads,
             lifetime: self.publish.given_lifetime(),
             key: &key,

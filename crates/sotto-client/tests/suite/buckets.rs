@@ -10,7 +10,7 @@ use sotto_client::{ClientError, Lookup, Stack, Table};
 use sotto_core::{Image, Section};
 use sotto_db::ingest::{FileOptions, SourceLayout};
 use sotto_db::progress::silent;
-use sotto_db::update::{UpdateOptions, read_stack_update};
+use sotto_db::update::{ChangeFile, UpdateOptions, read_stack_update};
 use sotto_db::{ImageFile, RowProofs, StackDir, TableDir};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_testkit::CLEAR_BATCH;
@@ -235,15 +235,9 @@ fn a_stack_of_buckets_moves_on() {
     let key = dir.root().unwrap().signing_key(None, &mut seeded("key")).unwrap();
     let file = shelf.folder.path().join("changes.csv");
     fs::write(&file, "row,value\n7,another one\n399,the last one\n").unwrap();
-    let options = UpdateOptions {
-        file: FileOptions { header: Some(true), ..FileOptions::default() },
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: Some(1),
-        lifetime: None,
-        key: &key,
-    };
+    let header = FileOptions { header: Some(true), ..FileOptions::default() };
+    let changes = ChangeFile { file: header, ..ChangeFile::default() };
+    let options = UpdateOptions { changes, threads: Some(1), ..UpdateOptions::new(&key) };
     read_stack_update(resolve, &dir, &file, &options, &silent).unwrap().apply(&silent).unwrap();
     let now = [b"another one".to_vec(), value(8), b"the last one".to_vec()];
     for mut batch in [batch, shelf.open()] {

@@ -7,7 +7,6 @@ use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
 use sotto_core::SchemeEntry;
-use sotto_db::ingest::{ColumnSelector, FileOptions};
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, RowProofs, TableDir, UpdateOptions, encode_table, update_table};
 use sotto_prg::system_rng;
@@ -61,15 +60,7 @@ impl Published {
         let hex: String = value(row, salt).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = self.folder.path().join("changes.csv");
         fs::write(&path, format!("{row},{hex}\n")).unwrap();
-        let options = UpdateOptions {
-            file: FileOptions::default(),
-            columns: Some(vec![ColumnSelector::Number(1), ColumnSelector::Number(2)]),
-            delete: None,
-            encoding: None,
-            threads: Some(1),
-            lifetime: None,
-            key: &self.key,
-        };
+        let options = UpdateOptions { threads: Some(1), ..UpdateOptions::new(&self.key) };
         update_table(self.scheme, &self.dir().lock().unwrap(), &path, &options, &|_| ()).unwrap();
     }
 

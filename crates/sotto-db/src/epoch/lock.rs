@@ -86,16 +86,11 @@ impl WriteLock {
     /// is still reading its source; that process keeps it open and loses only the name.
     fn remove_leftovers(&self) -> Result<()> {
         let failed = |e| DbError::io("removing leftovers", &self.dir.path, e);
-        for entry in fs::read_dir(&self.dir.path).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMP_PREFIX)) {
-                fs::remove_file(entry.path()).map_err(failed)?;
-            }
-        }
+        let unfinished = self.dir.names()?.into_iter().filter(|name| name.starts_with(TEMP_PREFIX));
+        let unfinished = unfinished.map(|name| self.dir.path.join(name));
         // The front is written after the parts, unless these are made one by one.
-        for (_, part) in self.dir.parts_in_folder()?.iter().filter(|(front, _)| !front.exists()) {
-            fs::remove_file(part).map_err(failed)?;
-        }
+        let parts = self.dir.parts_in_folder()?.into_iter().filter(|(front, _)| !front.exists());
+        unfinished.chain(parts.map(|(_, part)| part)).try_for_each(fs::remove_file).map_err(failed)?;
         self.dir.prune_update_files(self.dir.latest()?)
     }
 }

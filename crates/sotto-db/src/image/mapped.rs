@@ -142,7 +142,8 @@ impl MappedFile {
         Ok(true)
     }
 
-    pub(super) fn refuse(&self, problem: ImageProblem) -> DbError {
+    /// Error for a problem of this file.
+    pub(crate) fn refuse(&self, problem: ImageProblem) -> DbError {
         DbError::Image { path: self.path.clone(), problem }
     }
 

@@ -7,14 +7,14 @@ use super::digest;
 use super::file_kind::FileKind;
 use super::header::{FilePart, FilePartEntry, HEADER_BYTES, ImageHeader};
 use super::mapped::MappedFile;
-use crate::files::TEMP_PREFIX;
+use crate::files::{PUBLIC, parent, sync_dir, temp_in};
 use crate::progress::{ByteProgress, Progress, ProgressUnit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -60,16 +60,10 @@ impl<'a> ImageWriter<'a> {
     /// # Errors
     /// [`DbError::Io`].
     pub fn create(destination: &Path, watch: Watcher<'a>) -> Result<Self> {
-        let dir = destination.parent().unwrap_or(Path::new("."));
-        let temp = tempfile::Builder::new()
-            .prefix(TEMP_PREFIX)
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o644))
-            .tempfile_in(dir)
-            .map_err(|e| DbError::io("creating a temporary file", dir, e))?;
-        temp.as_file()
-            .set_len(HEADER_BYTES as u64)
-            .map_err(|e| DbError::io("creating a temporary file", dir, e))?;
+        let dir = parent(destination);
+        let failed = |e| DbError::io("creating a temporary file", dir, e);
+        let temp = temp_in(dir, ".tmp", PUBLIC).map_err(failed)?;
+        temp.as_file().set_len(HEADER_BYTES as u64).map_err(failed)?;
         Ok(ImageWriter {
             temp,
             destination: destination.to_owned(),
@@ -136,8 +130,7 @@ impl<'a> ImageWriter<'a> {
             }
             // The copy gets a new digest, under which damage would pass for data from then on.
             if hasher.finalize() != blake3::Hash::from(entry.digest) {
-                let problem = ImageProblem::Digest { part: entry.part.name() };
-                return Err(DbError::Image { path: old.path().to_owned(), problem });
+                return Err(old.refuse(ImageProblem::Digest { part: entry.part.name() }));
             }
         }
         writer.written.store(0, Ordering::Relaxed);
@@ -214,9 +207,7 @@ impl<'a> ImageWriter<'a> {
         let failed = |what, e| DbError::io(what, &destination, e);
         // Never overwrites: a published epoch does not change.
         temp.persist_noclobber(&destination).map_err(|e| failed("renaming", e.error))?;
-        let dir = destination.parent().unwrap_or(Path::new("."));
-        let sync = |dir: File| dir.sync_all();
-        File::open(dir).and_then(sync).map_err(|e| failed("writing the folder to the disk", e))?;
+        sync_dir(&destination).map_err(|e| failed("writing the folder to the disk", e))?;
         Ok(destination)
     }
 
@@ -233,18 +224,12 @@ impl<'a> ImageWriter<'a> {
 
         let mut entries = Vec::new();
         for place in self.places.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let WriterSection { offset, bytes, .. } = place;
             let digest = match place.part {
                 _ if place.part == part => *blake3::hash(text).as_bytes(),
-                _ => place
-                    .digest
-                    .ok_or(DbError::Scheme(Misuse::Rule("finish() called before digest()").into()))?,
+                _ => place.digest.ok_or(Misuse::Rule("finish() called before digest()"))?,
             };
-            entries.push(FilePartEntry {
-                part: place.part,
-                offset: place.offset,
-                bytes: place.bytes,
-                digest,
-            });
+            entries.push(FilePartEntry { part: place.part, offset, bytes, digest });
         }
         let header = ImageHeader { file_bytes: place.offset + place.bytes, piece: self.piece, entries };
         (self.watch)(Progress { stage: "sync", done: 0, total: 0, unit: ProgressUnit::Steps });

@@ -11,6 +11,7 @@ use crate::progress::Watcher;
 use crate::table::{BandTable, RawFile, TableSource};
 use crate::{DbError, Result};
 use sotto_catalog::{LayerEntry, TableKind, ValueKind};
+use sotto_core::Misuse;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{self, BuildError, BuildOptions, KeyStats, KeywordBuilder, ValueWidth};
 use std::os::unix::fs::FileExt;
@@ -153,8 +154,7 @@ fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collec
 
 /// Catalog entry of the keyword layer.
 pub(crate) fn keyword_layer(keyword: &Keyword) -> Result<LayerEntry> {
-    let params = serde_json::to_value(keyword.params()).map_err(|_| {
-        DbError::Scheme(sotto_core::Misuse::Rule("the layer's parameters are not JSON").into())
-    })?;
+    let params = serde_json::to_value(keyword.params());
+    let params = params.map_err(|_| Misuse::Rule("the layer's parameters are not JSON"))?;
     Ok(LayerEntry { name: keyword::NAME.to_owned(), params })
 }

@@ -149,6 +149,24 @@ pub struct KeywordOptions {
     pub seed: PublicSeed,
 }
 
+impl KeywordOptions {
+    /// Options for text values, with keys and values in columns 1 and 2, for an unknown scheme.
+    pub fn new(form: KeyForm, seed: PublicSeed) -> Self {
+        KeywordOptions {
+            key: ColumnSelector::Number(1),
+            form,
+            value: Some(ColumnSelector::Number(2)),
+            values: ValueOptions::default(),
+            headroom: 0,
+            probes: None,
+            slots: None,
+            bands: BandPolicy::Never,
+            costing: None,
+            seed,
+        }
+    }
+}
+
 /// Costs of arrangements of a keyword table, for one scheme and workload.
 #[derive(Clone)]
 pub struct CostModel {

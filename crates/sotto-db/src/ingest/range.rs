@@ -10,10 +10,10 @@ use super::line_reader::Cell;
 use super::options::{FileOptions, RangeOptions};
 use super::value::ValueLengths;
 use super::{IngestedTable, Notes, SourceColumns};
+use crate::Result;
 use crate::progress::Watcher;
 use crate::table::ranges::KeyRange;
 use crate::table::{BlockRule, RangeTable};
-use crate::{DbError, Result};
 use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
 use sotto_catalog::{HexBytes, KeyKind, RowForm, TableKind};
 use sotto_core::ExpectOrDefault;
@@ -99,8 +99,7 @@ pub(crate) fn build(
     }
     let ranges = ranges.into_iter().map(|(range, _)| range).collect();
     let (values, empty) = values.into_rows(form, width);
-    let table = RangeTable::new(ranges, values, width, options.first, options.block, rows, options.rule)
-        .map_err(DbError::Scheme)?;
+    let table = RangeTable::new(ranges, values, width, options.first, options.block, rows, options.rule)?;
     let notes = Notes { mixed_blocks: table.mixed_blocks(), ..reader.notes() };
     let kind = TableKind::Range {
         key: options.key,

@@ -18,7 +18,7 @@ const BLOCK: usize = 8 << 20;
 /// refused.
 pub(crate) fn check(entry: &SchemeEntry, params: &str, parts: u32) -> Result<PartEntry> {
     let cuts = entry.server.parts.ok_or_else(|| DbError::CannotCut { scheme: entry.id.to_string() })?;
-    let most = (cuts.max_parts)(params.as_bytes()).map_err(DbError::Scheme)?;
+    let most = (cuts.max_parts)(params.as_bytes())?;
     match (1..=most).contains(&parts) {
         true => Ok(cuts),
         false => Err(DbError::TooManyParts { parts, most }),
@@ -48,7 +48,7 @@ impl PieceSource<'_> {
             return Ok(path);
         }
         let section = self.cuts.section;
-        let holds = (self.cuts.ranges)(self.params.as_bytes(), cut).map_err(DbError::Scheme)?;
+        let holds = (self.cuts.ranges)(self.params.as_bytes(), cut)?;
         self.write(&path, FileKind::Part(cut), &[(section, holds)])?;
         Ok(path)
     }
@@ -72,7 +72,7 @@ impl PieceSource<'_> {
             for range in ranges {
                 for start in range.clone().step_by(BLOCK) {
                     let length = (range.end - start).min(BLOCK as u64) as usize;
-                    let some = block.get_mut(..length).ok_or(DbError::Scheme(LONG.into()))?;
+                    let some = block.get_mut(..length).ok_or(LONG)?;
                     (self.read)(*section, start, some)?;
                     writer.write_at(*section, at, some).map_err(|e| writer.failed(e))?;
                     at += length as u64;
@@ -136,7 +136,7 @@ pub fn cut_image(
     let read = |section, at: u64, out: &mut [u8]| {
         let held = image.section(section).unwrap_or_default();
         let held = usize::try_from(at).ok().and_then(|at| held.get(at..)?.get(..out.len()));
-        out.copy_from_slice(held.ok_or(DbError::Scheme(LONG.into()))?);
+        out.copy_from_slice(held.ok_or(LONG)?);
         Ok(())
     };
     let front = lock.dir().front_path(image.catalog().epoch);

@@ -4,6 +4,7 @@
 use super::cut::{FilteredSink, PieceSource, check};
 use super::open::part_exists;
 use super::part_path;
+use crate::files::bytes_at;
 use crate::image::ImageWriter;
 use crate::progress::Watcher;
 use crate::rows_tree::{RecordsWithProofs, RowsTree};
@@ -64,7 +65,7 @@ pub fn encode_part(
         let cuts = check(entry, &params, cut.parts())?;
         let other = || DbError::OtherRows { front: front.path().to_owned() };
         let tables = [table];
-        let joined = ConcatTable::new(&tables).map_err(DbError::Scheme)?;
+        let joined = ConcatTable::new(&tables)?;
         if joined.rows() > packing.rows() || joined.row_bytes() as u64 != packing.row_bytes() {
             return Err(other());
         }
@@ -74,9 +75,9 @@ pub fn encode_part(
         if tree.root().root != root.root {
             return Err(other());
         }
-        let records = PackedRecords::new(table, packing).map_err(DbError::Scheme)?;
+        let records = PackedRecords::new(table, packing)?;
         let records = RecordsWithProofs { records, packing, tree: &tree };
-        let ranges = (cuts.ranges)(params.as_bytes(), cut).map_err(DbError::Scheme)?;
+        let ranges = (cuts.ranges)(params.as_bytes(), cut)?;
         let writer = ImageWriter::create(&path, watch)?.sparse();
         let sink = FilteredSink { writer: &writer, section: cuts.section, ranges, others: false };
         in_pool(threads, || (entry.server.encode)(params.as_bytes(), &records, &sink))?
@@ -86,7 +87,7 @@ pub fn encode_part(
         let (params, sections, front) = (&*params, Vec::new(), front.path());
         PieceSource { signed, params, cuts, sections, read: &read, front, watch }.part(cut)?;
     }
-    let image_bytes = std::fs::metadata(&path).map_err(|e| DbError::io("reading", &path, e))?.len();
+    let image_bytes = bytes_at(&path)?;
     let part = (cut.part(), cut.parts());
     let seconds = began.elapsed().as_secs_f64();
     Ok(PartSummary { image: path, epoch: catalog.epoch, part, image_bytes, was_there, seconds })

@@ -5,7 +5,7 @@ use super::open::open_parts;
 use crate::image::header::FilePart;
 use crate::image::{FileKind, ImageWriter};
 use crate::progress::{ByteProgress, Watcher};
-use crate::{DbError, ImageFile, Result};
+use crate::{ImageFile, Result};
 use sotto_core::{Image, Misuse, PartIndex, SchemeEntry, Section, Sink};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// it is dropped. An image that is already whole is returned as it is.
 ///
 /// # Errors
-/// The errors of [`open_parts`]; [`DbError::Image`] for a damaged piece; the errors of writing.
+/// the errors of [`open_parts`]; [`crate::DbError::Image`] for a damaged piece; the errors of writing.
 pub(crate) fn whole(
     entry: &SchemeEntry,
     image: Arc<ImageFile>,
@@ -27,7 +27,7 @@ pub(crate) fn whole(
         piece.verify(watch)?;
     }
     let mut writer = ImageWriter::create(&image.path().with_extension("sotto"), watch)?;
-    let shapes = || DbError::Scheme(Misuse::Rule("the parts have other sizes than the scheme says").into());
+    let shapes = || Misuse::Rule("the parts have other sizes than the scheme says");
     // An encoder writes the resident section first, and so does this.
     if cuts.section == Section::Resident {
         let held: Vec<&[u8]> = opened.iter().filter_map(|part| part.section(cuts.section)).collect();
@@ -35,7 +35,7 @@ pub(crate) fn whole(
         writer.reserve(cuts.section, total).map_err(|e| writer.failed(e))?;
         let stage = ByteProgress::new(watch, "join", total);
         for (cut, mut rest) in PartIndex::all(parts).zip(held) {
-            for range in (cuts.ranges)(params.as_bytes(), cut).map_err(DbError::Scheme)? {
+            for range in (cuts.ranges)(params.as_bytes(), cut)? {
                 let length = usize::try_from(range.end - range.start).map_err(|_| shapes())?;
                 let (bytes, next) = rest.split_at_checked(length).ok_or_else(shapes)?;
                 writer.write_at(cuts.section, range.start, bytes).map_err(|e| writer.failed(e))?;

@@ -1,6 +1,7 @@
 //! Opens the parts that belong to a front.
 
 use super::PartProblem;
+use crate::files::remove;
 use crate::image::FileKind;
 use crate::{DbError, ImageFile, Result};
 use sotto_core::PartIndex;
@@ -59,6 +60,6 @@ pub(super) fn part_exists(front: &Path, text: &[u8], cut: PartIndex) -> Result<b
     if there.is_some_and(|image| image.verify(&crate::progress::silent).is_ok()) {
         return Ok(true);
     }
-    std::fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
+    remove(&path)?;
     Ok(false)
 }

@@ -4,7 +4,8 @@
 use super::{RowsTree, read_each};
 use crate::table::{PackedRecords, TableSource};
 use sotto_catalog::Packing;
-use sotto_core::{Misuse, RecordSource};
+use sotto_core::server::bytes_per_part;
+use sotto_core::{Misuse, RecordChange, RecordSource};
 
 /// Records of a table in which each leaf ends with its path.
 pub(crate) struct RecordsWithProofs<'a> {
@@ -54,6 +55,65 @@ impl RecordSource for RecordsWithProofs<'_> {
     fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         self.records.read_part(record, offset, out)?;
         self.lay(record, offset, out);
+        Ok(())
+    }
+}
+
+/// Records of an image in which some bytes are replaced.
+pub(crate) struct EditedRecords<'a> {
+    pub(crate) old: Box<dyn RecordSource>,
+    /// Changes, in the order of their records.
+    pub(crate) changes: &'a [RecordChange],
+}
+
+impl EditedRecords<'_> {
+    /// Applies the changes to `out`, which holds bytes of some records from byte `offset` of the
+    /// first one on. `out` is whole records, or part of one.
+    fn edit(&self, first: u64, offset: u64, out: &mut [u8]) {
+        let width = self.old.record_bytes() as u64;
+        let start = self.changes.partition_point(|change| change.record < first);
+        for change in self.changes.iter().skip(start) {
+            // Both offsets are from the start of the first record; the bytes before `offset` are
+            // not requested.
+            let at = (change.record - first).saturating_mul(width).saturating_add(change.offset);
+            let end = offset.saturating_add(out.len() as u64);
+            if at >= end {
+                break;
+            }
+            let skipped = offset.saturating_sub(at) as usize;
+            let place = at.saturating_sub(offset) as usize;
+            let new = change.bytes.iter().skip(skipped);
+            out.iter_mut().skip(place).zip(new).for_each(|(out, byte)| *out = *byte);
+        }
+    }
+}
+
+impl RecordSource for EditedRecords<'_> {
+    fn records(&self) -> u64 {
+        self.old.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.old.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read(first, out)?;
+        self.edit(first, 0, out);
+        Ok(())
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read_part(record, offset, out)?;
+        self.edit(record, offset, out);
+        Ok(())
+    }
+
+    fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read_parts(parts, out)?;
+        let each = bytes_per_part(parts.len(), out.len())?;
+        let parts = parts.iter().zip(out.chunks_exact_mut(each));
+        parts.for_each(|((record, offset), out)| self.edit(*record, *offset, out));
         Ok(())
     }
 }

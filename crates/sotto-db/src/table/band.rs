@@ -50,7 +50,7 @@ impl BandTable {
             let last = strips.rows().min(first.saturating_add(together));
             let solve = |strip| {
                 let mut slots = vec![0; strips.row_bytes()];
-                strips.read(strip, &mut slots).map_err(DbError::Scheme)?;
+                strips.read(strip, &mut slots)?;
                 keyword.solve(&slots).map_err(|error| DbError::from(refused(error)))
             };
             let solved: Vec<SolvedStrip> = (first..last).into_par_iter().map(solve).collect::<Result<_>>()?;

@@ -48,7 +48,7 @@ impl MappedTable {
             let bytes = block
                 .get_mut(..some as usize * row_bytes)
                 .expect_or_default("a block holds the rows of one reading");
-            table.read(first, bytes).map_err(DbError::Scheme)?;
+            table.read(first, bytes)?;
             file.write_all(bytes).map_err(failed)?;
             stage.add(bytes.len() as u64);
             first += some;
@@ -103,9 +103,7 @@ impl<'a> Buckets<'a> {
     /// [`Misuse::Rule`] if the code is for another number of rows.
     pub fn new(table: &'a MappedTable, code: &'a BatchCode) -> Result<Self> {
         if table.rows != code.sizes().rows {
-            return Err(DbError::Scheme(
-                Misuse::Rule("the batch code has another number of rows than the table").into(),
-            ));
+            return Err(Misuse::Rule("the batch code has another number of rows than the table").into());
         }
         Ok(Buckets { table, code, placement: Placement::new(code) })
     }

@@ -1,6 +1,6 @@
 //! Concatenation of tables that all have the same number of rows: the buckets of a table.
 
-use super::{TableSource, TableWithHeadroom, check_part, check_read};
+use super::{TableSource, check_part, check_read};
 use sotto_core::{ExpectOrDefault, Misuse, Result, SchemeEntry};
 
 /// Tables of one width, concatenated.
@@ -33,12 +33,11 @@ impl<'a> ConcatTable<'a> {
         ConcatTable { each: self.each.max(each), ..*self }
     }
 
-    /// The table that contains a row, extended to the common length, and the row's number there.
-    fn place(&self, row: u64) -> Result<(TableWithHeadroom<'a>, u64)> {
+    /// The table that contains a row, and the row's number there, which may be past its end.
+    fn place(&self, row: u64) -> Result<(&'a dyn TableSource, u64)> {
         let (table, at) = (row / self.each.max(1), row % self.each.max(1));
         let table = usize::try_from(table).ok().and_then(|table| self.tables.get(table));
-        let table = *table.ok_or(Misuse::IndexPastEnd { index: row, len: self.rows() })?;
-        Ok((TableWithHeadroom::new(table, self.each.saturating_sub(table.rows())), at))
+        Ok((*table.ok_or(Misuse::IndexPastEnd { index: row, len: self.rows() })?, at))
     }
 }
 
@@ -57,10 +56,15 @@ impl TableSource for ConcatTable<'_> {
         while !rest.is_empty() {
             let (table, row) = self.place(first)?;
             let some = (self.each - row).min((rest.len() / self.width) as u64);
-            let (out, after) = rest
-                .split_at_mut_checked(some as usize * self.width)
-                .expect_or_default("no more than are read");
-            table.read(row, out)?;
+            let there = table.rows().saturating_sub(row).min(some);
+            let [bytes, bytes_there] = [some, there].map(|rows| rows as usize * self.width);
+            let (out, after) = rest.split_at_mut_checked(bytes).expect_or_default("no more than are read");
+            let (rows, empty) =
+                out.split_at_mut_checked(bytes_there).expect_or_default("no more than are read");
+            empty.fill(0);
+            if !rows.is_empty() {
+                table.read(row, rows)?;
+            }
             (first, rest) = (first + some, after);
         }
         Ok(())
@@ -69,7 +73,11 @@ impl TableSource for ConcatTable<'_> {
     fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> Result<()> {
         check_part(row, self.rows(), offset, out, self.width)?;
         let (table, row) = self.place(row)?;
-        table.read_part(row, offset, out)
+        if row < table.rows() {
+            return table.read_part(row, offset, out);
+        }
+        out.fill(0);
+        Ok(())
     }
 }
 

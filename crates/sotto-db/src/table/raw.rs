@@ -11,6 +11,8 @@ use tempfile::TempPath;
 #[derive(Debug)]
 pub struct RawFile {
     file: File,
+    /// Offset of the first row.
+    start: u64,
     rows: u64,
     row_bytes: usize,
     _temp: Option<TempPath>,
@@ -25,12 +27,15 @@ impl RawFile {
         let io = |e| DbError::io("reading rows", path, e);
         let bytes = file.metadata().map_err(io)?.len();
         if row_bytes == 0 || rows.checked_mul(row_bytes as u64) != Some(bytes) {
-            return Err(io(std::io::Error::other(
-                "the file's length is not the number of rows times the bytes of a \
-                 row",
-            )));
+            let why = "the file's length is not the number of rows times the bytes of a row";
+            return Err(io(std::io::Error::other(why)));
         }
-        Ok(RawFile { file, rows, row_bytes, _temp: None })
+        Ok(RawFile::after_header(file, 0, rows, row_bytes))
+    }
+
+    /// The rows of a file after `header_bytes` bytes. The caller has checked the file's length.
+    pub(crate) fn after_header(file: File, header_bytes: u64, rows: u64, row_bytes: usize) -> Self {
+        RawFile { file, start: header_bytes, rows, row_bytes, _temp: None }
     }
 
     pub(crate) fn with_temp(mut self, temp: TempPath) -> Self {
@@ -50,11 +55,11 @@ impl TableSource for RawFile {
 
     fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         check_read(first, out, self.row_bytes, self.rows)?;
-        Ok(self.file.read_exact_at(out, first * self.row_bytes as u64)?)
+        Ok(self.file.read_exact_at(out, self.start + first * self.row_bytes as u64)?)
     }
 
     fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         check_part(row, self.rows, offset, out, self.row_bytes)?;
-        Ok(self.file.read_exact_at(out, row * self.row_bytes as u64 + offset)?)
+        Ok(self.file.read_exact_at(out, self.start + row * self.row_bytes as u64 + offset)?)
     }
 }

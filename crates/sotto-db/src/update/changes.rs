@@ -13,7 +13,7 @@ use crate::ingest::range::{End, check_apart, read_key};
 use crate::ingest::value::lay;
 use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
-use crate::source_columns::SourceColumns;
+use crate::sidecars::SourceColumns;
 use crate::table::ranges::KeyRange;
 use crate::table::{BlockRule, RangeTable};
 use crate::{DbError, Result};
@@ -273,7 +273,7 @@ impl RangeChanges {
         // Values of one byte suffice, since only their numbers are read here.
         let blank = vec![0; values.len() + 1];
         let table = RangeTable::new(ranges.clone(), blank, 1, first, block, rows, rule);
-        let table = table.map_err(DbError::Scheme)?;
+        let table = table?;
         for row in blocks {
             if before.replace(row) == Some(row) {
                 continue;

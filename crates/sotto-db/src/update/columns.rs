@@ -8,18 +8,25 @@
 use crate::ingest::line_reader::{ColumnChoice, ColumnFault, HeaderLine};
 use crate::ingest::{ColumnName, ColumnSelector, IngestProblem};
 use crate::ingest::{Encoding, FileOptions};
-use crate::source_columns::SourceColumns;
+use crate::sidecars::SourceColumns;
 
 /// Options for reading a file of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangeFile {
     /// Format of the file.
     pub file: FileOptions,
-    /// Columns of the file; `None` finds them by the names in the table's source, or by position.
+    /// Columns of the changes: two for an index table, the row's number and its value; three for a
+    /// range table, the first key, the last key and the value; the key, and the value if there are
+    /// any, for a keyword table. `None` selects columns with the names of the table's source
+    /// ([`crate::sidecars`]), or else `row`, `start`, `end`, `key` and `value`, or the first columns
+    /// of a CSV file without a header.
     pub columns: Option<Vec<ColumnSelector>>,
-    /// Column that says which keys are removed.
+    /// Column that says which keys of a keyword table are removed (1, true, yes, delete) and which
+    /// are not (0, false, no, nothing). A key whose value is null is removed in any case; CSV has
+    /// no null.
     pub delete: Option<ColumnSelector>,
-    /// Encoding of the values; `None` for the encoding of the table's values.
+    /// Encoding of the values; `None` for text, numbers or hexadecimal digits, according to the
+    /// table's values.
     pub encoding: Option<Encoding>,
 }
 

@@ -9,9 +9,8 @@ use crate::ingest::key::KeyReader;
 use crate::ingest::line_reader::Cell;
 use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
-use crate::source_columns::SourceColumns;
-use crate::stored_rows::StoredRows;
-use crate::table::TableSource;
+use crate::sidecars::SourceColumns;
+use crate::table::{RawFile, TableSource};
 use crate::{DbError, Result};
 use sotto_catalog::ValueKind;
 use sotto_layers::Keyword;
@@ -69,7 +68,7 @@ pub(super) fn read(
     origin: Option<&SourceColumns>,
     value_kind: ValueKind,
     keyword: &Keyword,
-    stored: &StoredRows,
+    stored: &RawFile,
     watch: Watcher<'_>,
 ) -> Result<(RowChanges, (ChangeCounts, Notes), Keyword)> {
     let params = keyword.params();
@@ -181,7 +180,7 @@ fn is_marked(cell: &Cell) -> Result<bool, IngestProblem> {
 fn apply(
     lines: &BTreeMap<Vec<u8>, KeyLine>,
     keyword: &Keyword,
-    stored: &StoredRows,
+    stored: &RawFile,
     fault: impl Fn(u64, usize, IngestProblem) -> DbError,
 ) -> Result<(RowChanges, ChangeCounts, Keyword)> {
     let mut done = ChangeCounts::default();
@@ -191,7 +190,7 @@ fn apply(
     };
     let mut edit = TableEdit::new(keyword, fetch);
     for key in lines.iter().filter(|(_, line)| line.value.is_none()).map(|(key, _)| key) {
-        match edit.remove(key).map_err(DbError::Scheme)? {
+        match edit.remove(key)? {
             true => done.removed += 1,
             false => done.absent += 1,
         }
@@ -201,7 +200,7 @@ fn apply(
         match edit.set(key, value) {
             Ok(true) => done.set += 1,
             Ok(false) => done.added += 1,
-            Err(EditError::Core(error)) => return Err(DbError::Scheme(error)),
+            Err(EditError::Core(error)) => return Err(error.into()),
             Err(EditError::Value { bytes, most }) => {
                 return Err(fault(line.line, 1, IngestProblem::Misfit { bytes, most }));
             }
@@ -211,7 +210,7 @@ fn apply(
     let (mut rows, keyword) = edit.finish();
     let mut same = Vec::new();
     for (row, bytes) in &rows {
-        if fetch(*row).map_err(DbError::Scheme)? == *bytes {
+        if fetch(*row)? == *bytes {
             same.push(*row);
         }
     }

@@ -3,20 +3,18 @@
 use super::UpdateOptions;
 use super::changes::RowChanges;
 use super::strips::SolvedStrips;
-use crate::clock::unix_seconds;
-use crate::encode::{ImageDraft, rows_digest};
+use crate::clock::validity;
+use crate::encode::{ImageDraft, PublishedImage};
 use crate::image::ImageWriter;
 use crate::parts::PiecesToWrite;
 use crate::progress::Watcher;
-use crate::rows_tree::{TreeUpdate, TreeUpdater, write_tree};
-use crate::stored_rows::{self, ChangedRows, RowsDraft, StoredRows};
-use crate::succession;
+use crate::rows_tree::{EditedRecords, TreeUpdate, TreeUpdater, write_tree};
+use crate::sidecars::{ChangedRows, after_changes, draw_whitening_seed};
+use crate::table::{RawFile, TableSource};
 use crate::thread_pool::in_pool;
-use crate::write_counts::{EditedRecords, after_changes, draw_whitening_seed};
 use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
 use sotto_catalog::{Catalog, LayerEntry, Packing, rows_root};
 use sotto_core::{Artifact, Image, Misuse, RecordChange, SchemeEntry, Section, Sink};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,16 +35,14 @@ pub(super) struct NextEpoch<'a> {
     /// Seconds for which its catalog is valid.
     pub(super) lifetime: Option<u64>,
     /// All rows as they were before, if they are stored.
-    pub(super) stored: Option<&'a StoredRows>,
+    pub(super) stored: Option<&'a RawFile>,
 }
 
 /// An epoch that is on disk.
 pub(super) struct WrittenEpoch {
-    pub(super) image: PathBuf,
-    pub(super) catalog: Catalog,
+    pub(super) published: PublishedImage,
     pub(super) records_changed: u64,
     pub(super) written_bytes: u64,
-    pub(super) stored_rows_bytes: u64,
     /// Whether the whole table was re-encoded under another whitening seed.
     pub(super) is_anew: bool,
     pub(super) revise_seconds: f64,
@@ -55,7 +51,7 @@ pub(super) struct WrittenEpoch {
 impl WrittenEpoch {
     /// Bytes of the deltas that clients of the epoch before download.
     pub(super) fn delta_bytes(&self) -> Option<u64> {
-        let deltas = self.catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
+        let deltas = self.published.catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
         deltas.map(|entry| entry.bytes).reduce(u64::saturating_add)
     }
 }
@@ -88,20 +84,19 @@ impl NextEpoch<'_> {
         };
         let last = changed.last().map_or(0, |last| last.saturating_add(1));
         (catalog.rows, catalog.layers) = (catalog.rows.max(last), layers);
-        let packing = terms.packing.with_rows(catalog.rows).map_err(DbError::Scheme)?;
+        let packing = terms.packing.with_rows(catalog.rows)?;
         let records = || (entry.server.records)(old.catalog().params.to_string().as_bytes(), old.clone());
         let nodes = tree_of(old)?;
         let moved = {
-            let records = EditedRecords { old: records().map_err(DbError::Scheme)?, changes: &changes };
+            let records = EditedRecords { old: records()?, changes: &changes };
             let root = &old.catalog().rows_root;
             let tree = TreeUpdater { root, nodes, records: &records, packing, rows_before };
             in_pool(options.threads, || tree.apply(changed.iter().copied(), watch))?
         };
-        let TreeUpdate { nodes: new_nodes, paths } = moved.map_err(DbError::Scheme)?;
+        let TreeUpdate { nodes: new_nodes, paths } = moved?;
         changes.extend(paths);
         changes.sort_by_key(|change| (change.record, change.offset));
         catalog.rows_root.root = rows_root::root(&new_nodes);
-        let from_epoch = catalog.epoch;
         catalog.epoch = lock.next_epoch()?;
         let path = lock.dir().image_path(catalog.epoch);
         let mask = entry.server.mask.as_ref();
@@ -109,12 +104,12 @@ impl NextEpoch<'_> {
             mask.map(|mask| after_changes(mask, lock.dir(), old.catalog(), &changes)).transpose()?;
         let worn = mask.filter(|_| written.as_ref().is_some_and(Option::is_none));
         let start = Instant::now();
-        let mut writer = match worn {
+        let writer = match worn {
             Some(_) => {
                 // Copied sections get new digests, under which damage would pass for data from then
                 // on.
                 old.verify(watch)?;
-                let records = EditedRecords { old: records().map_err(DbError::Scheme)?, changes: &changes };
+                let records = EditedRecords { old: records()?, changes: &changes };
                 draw_whitening_seed(entry, &mut catalog, options.key)?;
                 let writer = ImageWriter::create(&path, watch)?;
                 let params = catalog.params.to_string();
@@ -136,37 +131,23 @@ impl NextEpoch<'_> {
         let written_bytes = writer.written();
         write_tree(&writer, catalog.rows_root.path, nodes, &new_nodes).map_err(|e| writer.failed(e))?;
 
-        let digest_before = old.rows_digest();
-        catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
-        catalog.rows_digest = rows_digest(entry, &catalog.artifacts, &writer);
-        for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
-            entry.from_digest = digest_before;
-        }
-        catalog.created = unix_seconds();
-        catalog.expires = lifetime.map(|lifetime| catalog.created.saturating_add(lifetime));
-        catalog.terms(entry)?;
-        let signed = succession::sign(lock.dir(), &catalog, options.key)?;
-        let keep = |old| {
-            let path = lock.dir().rows_path(catalog.epoch);
-            stored_rows::keep(path, catalog.digest()?, &ChangedRows { old, rows }, watch)
-        };
-        let stored_rows = stored.map(keep).transpose()?;
-        let stored_rows_bytes = stored_rows.as_ref().map_or(0, RowsDraft::bytes);
-        let write_counts = written.map(Option::unwrap_or_default);
-        let (catalog_ref, signed) = (&catalog, &signed);
-        let image =
-            ImageDraft { writer, entry, pieces, catalog: catalog_ref, signed, stored_rows, write_counts };
-        let image = image.publish(lock)?;
-        let records_changed = count_records(&changes);
-        Ok(WrittenEpoch {
-            image,
+        (catalog.created, catalog.expires) = validity(lifetime);
+        let changed_rows = stored.map(|old| ChangedRows { old, rows });
+        let published = ImageDraft {
+            writer,
+            entry,
+            lock,
+            key: options.key,
+            threads: options.threads,
+            pieces,
             catalog,
-            records_changed,
-            written_bytes,
-            stored_rows_bytes,
-            is_anew,
-            revise_seconds,
-        })
+            before: Some(old),
+            stored: changed_rows.as_ref().map(|rows| rows as &dyn TableSource),
+            write_counts: written.map(Option::unwrap_or_default),
+        }
+        .publish()?;
+        let records_changed = count_records(&changes);
+        Ok(WrittenEpoch { published, records_changed, written_bytes, is_anew, revise_seconds })
     }
 }
 
@@ -176,10 +157,7 @@ fn tree_of(old: &ImageFile) -> Result<&[u8]> {
     let tree = old.section(Section::Public(Artifact::Tree)).unwrap_or_default();
     match rows_root::root(tree) == old.catalog().rows_root.root {
         true => Ok(tree),
-        false => {
-            let problem = ImageProblem::Digest { part: Artifact::Tree.name() };
-            Err(DbError::Image { path: old.path().to_owned(), problem })
-        }
+        false => Err(old.refuse(ImageProblem::Digest { part: Artifact::Tree.name() })),
     }
 }
 
@@ -187,9 +165,9 @@ fn tree_of(old: &ImageFile) -> Result<&[u8]> {
 fn into_changes(rows: &RowChanges, packing: &Packing) -> Result<Vec<RecordChange>> {
     let mut changes: Vec<RecordChange> = Vec::new();
     for (&row, bytes) in rows {
-        for place in packing.places(row).map_err(DbError::Scheme)? {
+        for place in packing.places(row)? {
             let short = Misuse::Rule("a changed row has another width than the table's rows");
-            let part = bytes.get(place.bytes).ok_or(DbError::Scheme(short.into()))?;
+            let part = bytes.get(place.bytes).ok_or(short)?;
             match changes.last_mut() {
                 Some(last)
                     if last.record == place.record

@@ -7,15 +7,16 @@
 use super::changes::{self, ChangeTarget, RowChanges};
 use super::next_epoch::{NextEpoch, WrittenEpoch, lifetime};
 use super::{ChangeCounts, UpdateOptions, keys};
-use crate::clock::unix_seconds;
+use crate::clock::validity;
 use crate::encode::bytes_of;
+use crate::files::remove;
 use crate::ingest::Notes;
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::notes::of_partial_blocks;
 use crate::parts::PiecesToWrite;
 use crate::progress::{ByteProgress, Watcher, silent};
-use crate::stored_rows::{ChangedRows, StoredRows};
-use crate::table::BlockRule;
+use crate::sidecars::{ChangedRows, read_rows};
+use crate::table::{BlockRule, RawFile};
 use crate::{DbError, ImageFile, Result, StackDir, TableDir, succession};
 use serde::Serialize;
 use sotto_catalog::stack::Shard;
@@ -84,7 +85,7 @@ pub struct StackUpdate<'a> {
     buckets: Vec<StackTable>,
     rows: RowChanges,
     /// Keyword layer and old rows, if the table is queried by key.
-    keyed: Option<(Keyword, StoredRows)>,
+    keyed: Option<(Keyword, RawFile)>,
     tally: ChangeCounts,
     notes: Notes,
     partial_blocks: u64,
@@ -126,10 +127,10 @@ pub fn read_stack_update<'a>(
     let (rows, partial_blocks, keyed, (tally, notes)) = match &layers {
         BatchAccess::Keys(Compose(keywords, _)) => {
             let rows_path = dir.rows_path(before.epoch);
-            let stored = StoredRows::read_all(rows_path, before.digest()?, rows, catalog.row_bytes, watch)?;
+            let stored = read_rows(rows_path, before.digest()?, rows, catalog.row_bytes, watch)?;
             let (value, keyword) = (catalog.value, keywords.keyword());
             let (rows, tally, keyword) =
-                keys::read(path, &options.change_file(), origin.as_ref(), value, keyword, &stored, watch)?;
+                keys::read(path, &options.changes, origin.as_ref(), value, keyword, &stored, watch)?;
             (rows, 0, Some((keyword, stored)), tally)
         }
         BatchAccess::Rows { kind, .. } => {
@@ -144,7 +145,7 @@ pub fn read_stack_update<'a>(
                 capacity: rows,
                 item_bytes: catalog.row_bytes,
             };
-            let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
+            let read = changes::read(path, &options.changes, origin.as_ref(), &target, watch)?;
             let of_file = (read.tally(rows), read.notes);
             (read.rows, read.partial_blocks, None, of_file)
         }
@@ -220,8 +221,7 @@ impl StackUpdate<'_> {
         named.shards.iter().zip(&self.buckets).try_for_each(|(shard, bucket)| {
             let dir = &bucket.dir;
             for epoch in dir.epochs()?.into_iter().filter(|epoch| *epoch > shard.epoch) {
-                let path = dir.image_path(epoch);
-                std::fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
+                remove(&dir.image_path(epoch))?;
             }
             Ok(())
         })
@@ -231,8 +231,7 @@ impl StackUpdate<'_> {
         let mut stack = self.before.clone();
         stack.epoch = Epoch(stack.epoch.0.saturating_add(1));
         let lifetime = lifetime(self.options.lifetime, stack.created, stack.expires);
-        stack.created = unix_seconds();
-        stack.expires = lifetime.map(|lifetime| stack.created.saturating_add(lifetime));
+        (stack.created, stack.expires) = validity(lifetime);
         let stage = ByteProgress::new(watch, "tables", self.buckets.len() as u64);
         let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
         let mut of_shards = places(self.layers.code(), &self.rows).into_iter();
@@ -264,8 +263,8 @@ impl StackUpdate<'_> {
                 stored: None,
             };
             let written: WrittenEpoch = next.write(self.options, &silent)?;
-            let whole = bytes_of(&written.catalog);
-            *shard = Shard::of(&written.catalog)?;
+            let whole = bytes_of(&written.published.catalog);
+            *shard = Shard::of(&written.published.catalog)?;
             tables_changed += 1;
             artifact_bytes += whole;
             written_bytes += written.written_bytes;

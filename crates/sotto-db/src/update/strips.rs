@@ -3,7 +3,7 @@
 use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use crate::{DbError, Result};
 use rayon::prelude::*;
-use sotto_core::{Error, Misuse, RecordChange};
+use sotto_core::{Misuse, RecordChange};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{BuildError, SolvedStrip};
 
@@ -29,7 +29,7 @@ impl SolvedStrips {
         }
         let solve = |(strip, slots): (&u64, &Vec<u8>)| match keyword.solve(slots) {
             Ok(solved) => Ok((*strip, solved)),
-            Err(BuildError::Refused(error)) => Err(DbError::Scheme(error)),
+            Err(BuildError::Refused(error)) => Err(error.into()),
             Err(_) => Err(refused(
                 "the sums have no room for these keys: encode the table afresh, with room for more",
             )),
@@ -71,5 +71,5 @@ impl SolvedStrips {
 }
 
 fn refused(why: &'static str) -> DbError {
-    DbError::Scheme(Error::from(Misuse::Rule(why)))
+    Misuse::Rule(why).into()
 }

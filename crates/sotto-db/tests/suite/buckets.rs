@@ -9,7 +9,7 @@ use sotto_db::audit;
 use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
 use sotto_db::table::{Buckets, MappedTable, grouped};
-use sotto_db::update::{UpdateOptions, read_stack_update};
+use sotto_db::update::{ChangeFile, UpdateOptions, read_stack_update};
 use sotto_db::{
     DbError, EncodeOptions, ImageFile, RowProofs, StackDir, TableDir, TableSource, encode_buckets,
     encode_table,
@@ -150,13 +150,12 @@ fn a_stack_of_buckets_is_updated() {
         table.bytes[row * 6..][..6].copy_from_slice(&bytes);
     }
     let options = UpdateOptions {
-        file: FileOptions { header: Some(true), ..FileOptions::default() },
-        columns: None,
-        delete: None,
-        encoding: None,
+        changes: ChangeFile {
+            file: FileOptions { header: Some(true), ..FileOptions::default() },
+            ..ChangeFile::default()
+        },
         threads: Some(2),
-        lifetime: None,
-        key: &key,
+        ..UpdateOptions::new(&key)
     };
     let find = |id: &str| Some(&CLEAR_BATCH).filter(|entry| entry.id.0 == id);
     let done = read_stack_update(find, &dir, &file, &options, &silent).unwrap().apply(&silent).unwrap();

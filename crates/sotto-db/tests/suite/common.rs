@@ -2,10 +2,15 @@
 //! as a client of a scheme without privacy does.
 
 use sotto_catalog::SigningKey;
-use sotto_core::{Misuse, Record, SchemeEntry, Section};
-use sotto_db::ingest::{IngestError, IngestProblem};
+use sotto_core::{Layer, Misuse, Record, Row, SchemeEntry, Section};
+use sotto_db::ingest::{FileOptions, IngestError, IngestOptions, IngestProblem, SourceLayout};
 use sotto_db::progress::silent;
-use sotto_db::{DbError, EncodeOptions, EncodeSummary, ImageFile, TableDir, TableSource, encode_table};
+use sotto_db::update::ChangeFile;
+use sotto_db::{
+    DbError, EncodeOptions, EncodeSummary, ImageFile, IngestedTable, TableDir, TableSource, UpdateOptions,
+    UpdateSummary, encode_table, ingest, update_table,
+};
+use sotto_layers::Keyword;
 use sotto_testkit::rng::seeded;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -69,6 +74,62 @@ pub(crate) fn encode(
     table: &dyn TableSource,
 ) -> Result<EncodeSummary, DbError> {
     encode_table(entry, table, &dir.lock()?, &options(&key()), &silent)
+}
+
+/// Updates the folder's table by a file of changes with this name and these contents.
+pub(crate) fn update(
+    dir: &TableDir,
+    entry: &SchemeEntry,
+    name: &str,
+    lines: impl AsRef<[u8]>,
+    changes: ChangeFile,
+) -> Result<UpdateSummary, DbError> {
+    let (scratch, key) = (tempfile::tempdir().unwrap(), key());
+    let path = write(scratch.path(), name, lines);
+    let options = UpdateOptions { changes, threads: Some(2), ..UpdateOptions::new(&key) };
+    update_table(entry, &dir.lock()?, &path, &options, &silent)
+}
+
+/// Updates the folder's table by lines of row numbers and values.
+pub(crate) fn update_rows(dir: &TableDir, entry: &SchemeEntry, lines: impl AsRef<[u8]>) -> UpdateSummary {
+    update(dir, entry, "changes.csv", lines, ChangeFile::default()).unwrap()
+}
+
+/// Reads a file with this name and these contents into a table.
+pub(crate) fn read(
+    name: &str,
+    bytes: impl AsRef<[u8]>,
+    layout: SourceLayout,
+) -> Result<IngestedTable, DbError> {
+    let dir = tempfile::tempdir().unwrap();
+    read_at(&write(dir.path(), name, bytes), layout)
+}
+
+/// Reads a file into a table.
+pub(crate) fn read_at(path: &Path, layout: SourceLayout) -> Result<IngestedTable, DbError> {
+    let scratch = tempfile::tempdir().unwrap();
+    ingest(path, &IngestOptions { file: FileOptions::default(), layout }, scratch.path(), &silent)
+}
+
+/// Value of a key that is stored in one of several of these rows.
+pub(crate) fn value_of(keyword: &Keyword, rows: &[u8], key: &str) -> Option<String> {
+    let width = keyword.params().row_bytes() as usize;
+    let key = keyword.params().form.canonical(key.as_bytes()).unwrap();
+    let (wanted, plan) = keyword.plan(&key, &mut seeded("keys")).unwrap();
+    let wanted = wanted.iter().map(|row| Row::new(rows[*row as usize * width..][..width].to_vec()));
+    let value = keyword.assemble(plan, wanted.collect()).unwrap();
+    value.map(|value| String::from_utf8(value.to_vec()).unwrap())
+}
+
+/// Keyword layer of a table that was read from a file.
+pub(crate) fn keyword_of(table: &IngestedTable) -> Keyword {
+    let [layer] = &table.layers[..] else { panic!("one layer") };
+    Keyword::parse(layer.params.to_string().as_bytes()).unwrap()
+}
+
+/// Value of a key of a table that was read from a file.
+pub(crate) fn get(table: &IngestedTable, key: &str) -> Option<String> {
+    value_of(&keyword_of(table), &all(table.table.as_ref()), key)
 }
 
 /// All rows of an image whose resident section is its records, one after the other.

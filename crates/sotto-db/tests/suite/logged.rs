@@ -81,9 +81,7 @@ fn an_update_is_good_for_as_long_as_the_epoch_before() {
     assert_eq!(lifetime(dir.open_latest().unwrap().catalog()), Some(3600));
     let changes = write(temp.path(), "changes.csv", "1,00000000\n");
     for (asked, want) in [(None, Some(3600)), (Some(60), Some(60)), (Some(0), None), (None, None)] {
-        let file = sotto_db::ingest::FileOptions::default();
-        let (columns, delete, encoding, threads) = (None, None, None, Some(1));
-        let options = UpdateOptions { file, columns, delete, encoding, threads, lifetime: asked, key: &key };
+        let options = UpdateOptions { lifetime: asked, ..UpdateOptions::new(&key) };
         update_table(&CLEAR, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
         assert_eq!(lifetime(dir.open_latest().unwrap().catalog()), want);
     }

@@ -7,15 +7,13 @@
     reason = "a failed check fails its test"
 )]
 
-mod band;
 mod buckets;
 mod common;
 mod encode;
 mod faults;
 mod image;
 mod ingest;
-mod keys;
-mod keyword;
+mod keyed;
 mod logged;
 mod masks;
 mod parts;

@@ -3,10 +3,10 @@
 use crate::common::{Memory, folder, key, names, options, rows_of, write};
 use sotto_catalog::SymmetricLayer;
 use sotto_core::Epoch;
-use sotto_db::ingest::FileOptions;
 use sotto_db::mask::RowMasker;
 use sotto_db::progress::silent;
-use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, update_table};
+use sotto_db::update::ChangeFile;
+use sotto_db::{DbError, EncodeOptions, TableDir, encode_table};
 use sotto_oprf::{Input, MaskVersion, OVERHEAD_BYTES, RowMask, SecretKey};
 use sotto_testkit::{CLEAR, rng::seeded};
 
@@ -24,20 +24,9 @@ fn encode(dir: &TableDir, table: &Memory) -> Result<(), DbError> {
     encode_table(&CLEAR, &masked, &lock, &options, &silent).map(drop)
 }
 
-fn update(dir: &TableDir, changes: &str) -> Result<u64, DbError> {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = write(scratch.path(), "changes.csv", changes);
-    let (key, file) = (key(), FileOptions::default());
-    let options = UpdateOptions {
-        file,
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: Some(2),
-        lifetime: None,
-        key: &key,
-    };
-    update_table(&CLEAR, &dir.lock()?, &path, &options, &silent).map(|done| done.epoch.0)
+fn update(dir: &TableDir, lines: &str) -> Result<u64, DbError> {
+    let done = crate::common::update(dir, &CLEAR, "changes.csv", lines, ChangeFile::default());
+    done.map(|done| done.epoch.0)
 }
 
 /// The rows of an epoch as they are stored.

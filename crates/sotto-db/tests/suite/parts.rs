@@ -1,14 +1,13 @@
 //! Tables in parts: the same bytes however they are made, and typed errors for every fault.
 
-use crate::common::{Memory, folder, key, names, options, write};
+use crate::common::{Memory, folder, key, names, options, update_rows};
 use sotto_core::{Epoch, Image, PartIndex, SchemeEntry, Section};
 use sotto_db::image::FileKind;
-use sotto_db::ingest::FileOptions;
 use sotto_db::parts::{cut_image, open_parts, part_path};
 use sotto_db::progress::silent;
 use sotto_db::{
-    DbError, ImageFile, ImageProblem, PartProblem, PiecesToWrite, Retention, TableDir, UpdateOptions,
-    encode_part, encode_pieces, encode_table, retain, update_table,
+    DbError, ImageFile, ImageProblem, PartProblem, PiecesToWrite, Retention, TableDir, encode_part,
+    encode_pieces, encode_table, retain,
 };
 use sotto_testkit::CLEAR;
 
@@ -196,20 +195,8 @@ fn an_update_of_parts_is_in_parts() {
         let ((_a, whole), (_b, cut)) = (folder(), folder());
         encode_table(entry, &table, &whole.lock().unwrap(), &options(&key()), &silent).unwrap();
         make(&cut, entry, &table, PiecesToWrite::All(PARTS)).unwrap();
-        let scratch = tempfile::tempdir().unwrap();
-        let changes = write(scratch.path(), "c.csv", format!("7,{}\n", "ab".repeat(1024)));
-        let key = key();
-        let options = UpdateOptions {
-            file: FileOptions::default(),
-            columns: None,
-            delete: None,
-            encoding: None,
-            threads: Some(2),
-            lifetime: None,
-            key: &key,
-        };
         for dir in [&whole, &cut] {
-            update_table(entry, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
+            update_rows(dir, entry, format!("7,{}\n", "ab".repeat(1024)));
         }
         let image = whole.open_latest().unwrap();
         assert_eq!(held(&cut), expected_parts(entry, &image), "{}", entry.id);

@@ -1,22 +1,16 @@
 //! Range tables, compared with a table that looks up every key by itself.
 
-use crate::common::{Memory, all, complaint, encode, folder, place, rows_of, write};
+use crate::common::{Memory, all, complaint, encode, folder, place, rows_of};
 use proptest::prelude::*;
 use sotto_catalog::{KeyKind, TableKind};
-use sotto_db::ingest::{
-    FileOptions, IngestOptions, IngestProblem, IngestedTable, RangeOptions, SourceLayout,
-};
-use sotto_db::progress::silent;
+use sotto_db::ingest::{IngestProblem, IngestedTable, RangeOptions, SourceLayout, ValueOptions};
 use sotto_db::table::BlockRule;
-use sotto_db::{DbError, TableSource, ingest};
+use sotto_db::{DbError, TableSource};
 use sotto_testkit::CLEAR;
 use std::fmt::Write;
 
 fn read(text: &str, options: RangeOptions) -> Result<IngestedTable, DbError> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = write(dir.path(), "ranges.csv", text);
-    let options = IngestOptions { file: FileOptions::default(), layout: SourceLayout::Range(options) };
-    ingest(&path, &options, dir.path(), &silent)
+    crate::common::read("ranges.csv", text, SourceLayout::Range(options))
 }
 
 /// Keys 100 to 139 in four blocks of ten.
@@ -78,10 +72,7 @@ fn bad_ranges() {
     assert!(matches!(fault("x,140,a\n"), (1, Some(1), IngestProblem::Kind { .. })));
     assert!(matches!(fault("1.0.0.0,140,a\n"), (1, Some(1), IngestProblem::Kind { .. })));
     assert!(matches!(fault(""), (0, None, IngestProblem::Empty)));
-    let wide = RangeOptions {
-        values: sotto_db::ingest::ValueOptions { width: Some(1), ..Default::default() },
-        ..small()
-    };
+    let wide = RangeOptions { values: ValueOptions { width: Some(1), ..Default::default() }, ..small() };
     let (line, column, problem) = place(read("100,101,ab\n", wide).map(drop).unwrap_err());
     assert_eq!((line, column), (1, Some(3)));
     assert!(matches!(problem, IngestProblem::TooLong { bytes: 2, width: 1 }));
@@ -97,7 +88,7 @@ fn options_that_make_no_table() {
     refused(RangeOptions { first: 5, last: Some(4), ..RangeOptions::new(KeyKind::U32, 1) });
     refused(RangeOptions { last: Some(u64::MAX), ..RangeOptions::new(KeyKind::U64, 1) });
     refused(RangeOptions { last: Some(1 << 32), ..RangeOptions::new(KeyKind::U32, 1) });
-    let unreadable = sotto_db::ingest::ValueOptions { encoding: "u8".parse().unwrap(), ..Default::default() };
+    let unreadable = ValueOptions { encoding: "u8".parse().unwrap(), ..Default::default() };
     refused(RangeOptions { empty: "x".into(), values: unreadable, ..RangeOptions::new(KeyKind::U32, 1) });
 }
 
@@ -105,7 +96,7 @@ fn options_that_make_no_table() {
 fn widths_that_ask_for_too_much_memory() {
     let lines: String = (0..100).map(|key| format!("{key},{key},{key}\n")).collect();
     let with = |width| {
-        let values = sotto_db::ingest::ValueOptions { width: Some(width), ..Default::default() };
+        let values = ValueOptions { width: Some(width), ..Default::default() };
         let options = RangeOptions { values, ..RangeOptions::new(KeyKind::U32, 1) };
         complaint(read(&lines, options).map(drop).unwrap_err()).to_string()
     };

@@ -1,13 +1,12 @@
 //! Ambiguous contents of users' files that no reader may misread, in every format and in files of
 //! changes.
 
-use crate::common::{all, complaint, write};
+use crate::common::{all, complaint, get, keyword_of, read, read_at, write};
 use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use sotto_catalog::KeyKind;
-use sotto_core::{Layer, Row};
 use sotto_db::ingest::{
     ColumnSelector, Encoding, FileOptions, IndexOptions, IngestError, IngestOptions, IngestProblem,
     KeywordOptions, RangeOptions, SourceLayout, ValueOptions,
@@ -15,10 +14,8 @@ use sotto_db::ingest::{
 use sotto_db::progress::silent;
 use sotto_db::update::{ChangeFile, KeyLines, KeyedTable, read_keys};
 use sotto_db::{DbError, IngestedTable, ingest};
-use sotto_layers::Keyword;
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
-use sotto_testkit::rng::seeded;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,18 +24,8 @@ fn column(text: &str) -> ColumnSelector {
 }
 
 fn keyed(form: KeyForm, key: &str, value: Option<&str>) -> SourceLayout {
-    SourceLayout::Keyword(KeywordOptions {
-        key: column(key),
-        form,
-        value: value.map(column),
-        values: ValueOptions::default(),
-        headroom: 0,
-        probes: None,
-        slots: None,
-        bands: Default::default(),
-        costing: None,
-        seed: PublicSeed([9; 32]),
-    })
+    let (key, value) = (column(key), value.map(column));
+    SourceLayout::Keyword(KeywordOptions { key, value, ..KeywordOptions::new(form, PublicSeed([9; 32])) })
 }
 
 fn indexed(value: &str, row: Option<&str>) -> SourceLayout {
@@ -51,30 +38,8 @@ fn addressed(columns: [&str; 3]) -> SourceLayout {
     SourceLayout::Range(RangeOptions { start, end, value, ..RangeOptions::new(KeyKind::Ipv4, 256) })
 }
 
-/// Reads a file whose header, if it has one, is used to find the column by name.
-fn read_at(path: &Path, layout: SourceLayout) -> Result<IngestedTable, DbError> {
-    let options = IngestOptions { file: FileOptions::default(), layout };
-    let scratch = tempfile::tempdir().unwrap();
-    ingest(path, &options, scratch.path(), &silent)
-}
-
-fn read(name: &str, bytes: impl AsRef<[u8]>, layout: SourceLayout) -> Result<IngestedTable, DbError> {
-    let dir = tempfile::tempdir().unwrap();
-    read_at(&write(dir.path(), name, bytes), layout)
-}
-
 fn fault(name: &str, bytes: impl AsRef<[u8]>, layout: SourceLayout) -> IngestError {
     complaint(read(name, bytes, layout).map(drop).unwrap_err())
-}
-
-fn get(table: &IngestedTable, key: &str) -> Option<String> {
-    let keyword = Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap();
-    let (width, bytes) = (table.table.row_bytes(), all(table.table.as_ref()));
-    let key = keyword.params().form.canonical(key.as_bytes()).unwrap();
-    let (rows, plan) = keyword.plan(&key, &mut seeded("readers")).unwrap();
-    let rows = rows.iter().map(|row| Row::new(bytes[*row as usize * width..][..width].to_vec()));
-    let value = keyword.assemble(plan, rows.collect()).unwrap();
-    value.map(|value| String::from_utf8(value.to_vec()).unwrap())
 }
 
 /// A file of changes to a table of text keys, with values if `value_bytes` is not zero.
@@ -254,9 +219,7 @@ fn row_numbers_that_are_other_numbers_are_refused() {
 #[test]
 fn keys_are_as_long_as_the_longest() {
     let longest = |text: &str| read("t.csv", text, keyed(KeyForm::Text, "1", Some("2")));
-    let bytes = |table: &IngestedTable| {
-        Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap().params().key_bytes
-    };
+    let bytes = |table: &IngestedTable| keyword_of(table).params().key_bytes;
     for (length, room) in [(255, 255), (256, 256), (300, 512), (4096, 4096)] {
         let key = "x".repeat(length);
         let table = longest(&format!("a,1\n{key},2\nshort,3\n")).unwrap();

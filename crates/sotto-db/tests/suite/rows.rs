@@ -1,14 +1,11 @@
 //! Tables whose records are an artifact: images without a resident section, rows deltas, and
 //! remnants of old epochs.
 
-use crate::common::{Memory, encode, folder, key, names, write};
+use crate::common::{Memory, encode, folder, names, update_rows};
 use sotto_catalog::ArtifactEntry;
 use sotto_core::{Artifact, Epoch, Image, Section};
-use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
-use sotto_db::{
-    DbError, ImageFile, ImageProblem, Retention, TableDir, UpdateOptions, inspect, retain, update_table,
-};
+use sotto_db::{DbError, ImageFile, ImageProblem, Retention, TableDir, inspect, retain};
 use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_ROWS, CLEAR_TWO};
 
 const ROWS: Section = Section::Public(Artifact::Rows);
@@ -19,22 +16,6 @@ fn entry(dir: &TableDir, epoch: u64, artifact: Artifact) -> Option<ArtifactEntry
     image.catalog().artifacts.iter().find(|entry| entry.artifact == artifact).cloned()
 }
 
-fn update(dir: &TableDir, scheme: &sotto_core::SchemeEntry, changes: &str) {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = write(scratch.path(), "changes.csv", changes);
-    let (key, file) = (key(), FileOptions::default());
-    let options = UpdateOptions {
-        file,
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: Some(2),
-        lifetime: None,
-        key: &key,
-    };
-    update_table(scheme, &dir.lock().unwrap(), &path, &options, &silent).unwrap();
-}
-
 /// A table of 100,000 rows of 32 bytes at epoch 5, each epoch one row different from the one
 /// before.
 fn five_epochs() -> (tempfile::TempDir, TableDir, Memory) {
@@ -42,7 +23,7 @@ fn five_epochs() -> (tempfile::TempDir, TableDir, Memory) {
     let mut table = Memory::numbered(100_000, 32);
     encode(&dir, &CLEAR_ROWS, &table).unwrap();
     for row in 1..5 {
-        update(&dir, &CLEAR_ROWS, &format!("{row},{}\n", "ab".repeat(32)));
+        update_rows(&dir, &CLEAR_ROWS, format!("{row},{}\n", "ab".repeat(32)));
         table.bytes[row * 32..][..32].fill(0xAB);
     }
     (temp, dir, table)
@@ -82,7 +63,7 @@ fn an_update_says_from_which_rows_its_delta_leads() {
     // A scheme without rows has other deltas, which name no rows.
     let (_temp, dir) = folder();
     encode(&dir, &CLEAR, &Memory::numbered(100, 32)).unwrap();
-    update(&dir, &CLEAR, "7,aabb\n");
+    update_rows(&dir, &CLEAR, "7,aabb\n");
     assert!(entry(&dir, 2, Artifact::HintDelta).unwrap().from_digest.is_none());
 }
 
@@ -94,7 +75,7 @@ fn rows_that_are_no_artifact_are_named_by_their_digest() {
     let mut before = blake3::hash(&table.bytes).into();
     assert_eq!(dir.open_latest().unwrap().catalog().rows_digest, Some(before));
     for epoch in 2..=4 {
-        update(&dir, &CLEAR_HELPED, &format!("{epoch},{}\n", "ab".repeat(32)));
+        update_rows(&dir, &CLEAR_HELPED, format!("{epoch},{}\n", "ab".repeat(32)));
         table.bytes[epoch as usize * 32..][..32].fill(0xAB);
         let image = dir.open_latest().unwrap();
         image.verify(&silent).unwrap();
@@ -139,7 +120,7 @@ fn old_images_shrink_to_what_leads_to_the_next() {
     // Nothing is left to do until there is another epoch.
     assert_eq!(retain(&lock, Retention { images: 2, deltas: 4 }, &silent).unwrap(), Default::default());
     drop(lock);
-    update(&dir, &CLEAR_ROWS, "9,00\n");
+    update_rows(&dir, &CLEAR_ROWS, "9,00\n");
     let lock = dir.lock().unwrap();
     let done = retain(&lock, Retention { images: 1, deltas: 2 }, &silent).unwrap();
     assert_eq!((done.shrunk, done.removed), (vec![Epoch(5)], vec![Epoch(4), Epoch(2), Epoch(3)]));

@@ -1,15 +1,13 @@
 //! Updates: the image equals a re-encoded one, and the delta updates a client's hint.
 
-use crate::common::{Memory, complaint, encode, folder, key, names, options, rows_of, write};
+use crate::common::{self, Memory, complaint, encode, folder, key, names, options, rows_of};
 use sotto_catalog::{KeyKind, TableKind, ValueKind};
 use sotto_core::{Artifact, Epoch, Image, Section};
-use sotto_db::ingest::{
-    ColumnSelector, FileOptions, IngestError, IngestOptions, IngestProblem, RangeOptions, SourceLayout,
-    ingest,
-};
+use sotto_db::ingest::{IngestError, IngestProblem, RangeOptions, SourceLayout};
 use sotto_db::progress::silent;
 use sotto_db::table::BlockRule;
-use sotto_db::{DbError, ImageProblem, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
+use sotto_db::update::ChangeFile;
+use sotto_db::{DbError, ImageProblem, TableDir, UpdateSummary, encode_table};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use tempfile::TempDir;
 
@@ -26,21 +24,8 @@ fn update_with(
     changes: &str,
     columns: Option<&[&str]>,
 ) -> Result<UpdateSummary, DbError> {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = write(scratch.path(), name, changes);
-    let columns =
-        columns.map(|names| names.iter().map(|name| name.parse::<ColumnSelector>().unwrap()).collect());
-    let key = key();
-    let options = UpdateOptions {
-        file: FileOptions::default(),
-        columns,
-        delete: None,
-        encoding: None,
-        threads: Some(2),
-        lifetime: None,
-        key: &key,
-    };
-    update_table(&CLEAR, &dir.lock()?, &path, &options, &silent)
+    let columns = columns.map(|names| names.iter().map(|name| name.parse().unwrap()).collect());
+    common::update(dir, &CLEAR, name, changes, ChangeFile { columns, ..ChangeFile::default() })
 }
 
 fn section(dir: &TableDir, epoch: u64, section: Section) -> Vec<u8> {
@@ -95,22 +80,7 @@ fn and_so_for_a_private_scheme() {
         table.bytes[row * 7..][..7].copy_from_slice(&[0, 255, row as u8, 128, 127, 1, 2]);
         changes += &format!("{row},00ff{:02x}807f0102\n", row as u8);
     }
-    let path = write(dir.path(), "c.csv", changes);
-    let key = key();
-    let file = FileOptions::default();
-    let options = UpdateOptions {
-        file,
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: None,
-        lifetime: None,
-        key: &key,
-    };
-    let lock = dir.lock().unwrap();
-    let summary = update_table(entry, &lock, &path, &options, &silent).unwrap();
-    assert_eq!(summary.rows_changed, 5);
-    drop(lock);
+    assert_eq!(common::update_rows(&dir, entry, changes).rows_changed, 5);
     encode(&dir, entry, &table).unwrap();
     for part in [Section::Resident, HINT] {
         assert!(!section(&dir, 2, part).is_empty() && section(&dir, 2, part) == section(&dir, 3, part));
@@ -209,20 +179,9 @@ fn schemes_and_folders_that_cannot() {
     assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Empty { .. })));
     encode(&dir, &CLEAR_TWO, &Memory::numbered(10, 4)).unwrap();
     assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Catalog(_))), "another scheme");
-    let path = write(dir.path(), "c.csv", "1,aa\n");
-    let key = key();
-    let options = UpdateOptions {
-        delete: None,
-        file: FileOptions::default(),
-        columns: None,
-        encoding: None,
-        threads: None,
-        lifetime: None,
-        key: &key,
-    };
     let mut fixed = CLEAR_TWO;
     fixed.server.revise = None;
-    let error = update_table(&fixed, &dir.lock().unwrap(), &path, &options, &silent).unwrap_err();
+    let error = common::update(&dir, &fixed, "c.csv", "1,aa\n", ChangeFile::default()).unwrap_err();
     assert!(matches!(error, DbError::CannotUpdate { .. }));
 }
 
@@ -307,8 +266,7 @@ fn a_part_of_a_block_changes_it_by_the_tables_rule() {
     let key = key();
     let lines = "100,109,AU\n110,119,CN\n120,129,AU\n130,139,CN\n";
     let ranges = RangeOptions { first: 100, rule: BlockRule::Most, ..RangeOptions::new(KeyKind::U32, 10) };
-    let read = IngestOptions { file: FileOptions::default(), layout: SourceLayout::Range(ranges) };
-    let found = ingest(&write(dir.path(), "t.csv", lines), &read, dir.path(), &silent).unwrap();
+    let found = common::read("t.csv", lines, SourceLayout::Range(ranges)).unwrap();
     let options = sotto_db::EncodeOptions { kind: found.kind, value: found.value, ..options(&key) };
     let lock = dir.lock().unwrap();
     encode_table(&CLEAR, found.table.as_ref(), &lock, &options, &silent).unwrap();

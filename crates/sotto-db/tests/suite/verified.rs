@@ -1,14 +1,12 @@
 //! Rows that can be verified one by one, and the root that every catalog commits to.
 
-use crate::common::{Memory, folder, key, options, write};
+use crate::common::{Memory, folder, key, options, update_rows};
 use sotto_catalog::Catalog;
 use sotto_catalog::rows_root;
 use sotto_core::{Artifact, Image, Record, RecordSource, SchemeEntry, Section};
-use sotto_db::ingest::{ColumnSelector, FileOptions};
 use sotto_db::progress::silent;
 use sotto_db::{
-    DbError, EncodeOptions, ImageFile, ImageProblem, RowProofs, TableDir, UpdateOptions, UpdateSummary,
-    audit, encode_table, update_table,
+    DbError, EncodeOptions, ImageFile, ImageProblem, RowProofs, TableDir, UpdateSummary, audit, encode_table,
 };
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use std::sync::Arc;
@@ -28,23 +26,9 @@ fn table(entry: &SchemeEntry, rows: usize, width: usize, headroom: u64) -> (Temp
 }
 
 fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> UpdateSummary {
-    let scratch = tempfile::tempdir().unwrap();
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let text: String = rows.iter().map(|(row, bytes)| format!("{row},{}\n", hex(bytes))).collect();
-    let path = write(scratch.path(), "changes.csv", text);
-    let key = key();
-    let columns = Some(vec![ColumnSelector::Number(1), ColumnSelector::Number(2)]);
-    let file = FileOptions::default();
-    let options = UpdateOptions {
-        file,
-        columns,
-        delete: None,
-        encoding: None,
-        threads: Some(2),
-        lifetime: None,
-        key: &key,
-    };
-    update_table(entry, &dir.lock().unwrap(), &path, &options, &silent).unwrap()
+    let lines: String = rows.iter().map(|(row, bytes)| format!("{row},{}\n", hex(bytes))).collect();
+    update_rows(dir, entry, lines)
 }
 
 /// A function that returns the records that a lookup of a row fetches.

@@ -1,13 +1,12 @@
 //! Whitening of tables: seeds of their own, which are drawn again before too much was written under
 //! one.
 
-use crate::common::{Memory, folder, key, names, options, write};
+use crate::common::{self, Memory, folder, key, names, options};
 use serde_json::json;
 use sotto_catalog::{Catalog, CatalogError, SigningKey};
 use sotto_core::{Epoch, Image, SchemeEntry, Section, TableShape};
-use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
-use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
+use sotto_db::{EncodeOptions, TableDir, UpdateSummary, encode_table};
 use sotto_prg::PublicSeed;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
@@ -32,7 +31,7 @@ fn encode(dir: &TableDir, table: &Memory) {
 /// Writes one row of each of these records, in the image and in `table`.
 fn update(dir: &TableDir, table: &mut Memory, records: impl IntoIterator<Item = u64>) -> UpdateSummary {
     let rows = records.into_iter().map(|record| record * PER_RECORD);
-    update_rows(&fspiral::ENTRY, dir, table, rows).unwrap()
+    update_rows(&fspiral::ENTRY, dir, table, rows)
 }
 
 fn update_rows(
@@ -40,7 +39,7 @@ fn update_rows(
     dir: &TableDir,
     table: &mut Memory,
     rows: impl Iterator<Item = u64>,
-) -> Result<UpdateSummary, DbError> {
+) -> UpdateSummary {
     let mut changes = String::new();
     for row in rows {
         let bytes = &mut table.bytes[row as usize * table.width..][..table.width];
@@ -48,19 +47,7 @@ fn update_rows(
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         changes += &format!("{row},{hex}\n");
     }
-    let scratch = tempfile::tempdir().unwrap();
-    let path = write(scratch.path(), "changes.csv", changes);
-    let (key, file) = (key(), FileOptions::default());
-    let options = UpdateOptions {
-        file,
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: Some(2),
-        lifetime: None,
-        key: &key,
-    };
-    update_table(entry, &dir.lock()?, &path, &options, &silent)
+    common::update_rows(dir, entry, changes)
 }
 
 fn catalog(dir: &TableDir) -> Catalog {
@@ -214,9 +201,9 @@ fn rows_of_slots_too() {
     let (period, most) = (number(&dir, "period"), number(&dir, "written"));
     assert!(most >= 1 && most < number(&dir, "records") / period);
     let first = mask(&dir);
-    let summary = update_rows(entry, &dir, &mut table, (0..most).map(|row| row * period)).unwrap();
+    let summary = update_rows(entry, &dir, &mut table, (0..most).map(|row| row * period));
     assert!(!summary.reencoded && mask(&dir) == first);
-    let summary = update_rows(entry, &dir, &mut table, [most * period].into_iter()).unwrap();
+    let summary = update_rows(entry, &dir, &mut table, [most * period].into_iter());
     assert!(summary.reencoded && mask(&dir) != first);
     is_as_if_encoded(&dir, entry, &table, "pow2");
 }
@@ -224,7 +211,7 @@ fn rows_of_slots_too() {
 #[test]
 fn tables_without_a_mask_keep_no_count() {
     let (_temp, dir) = folder();
-    crate::common::encode(&dir, &simplepir::ENTRY, &Memory::numbered(100, 7)).unwrap();
+    common::encode(&dir, &simplepir::ENTRY, &Memory::numbered(100, 7)).unwrap();
     assert_eq!(names(dir.path()), ["epoch-00000001.sotto", "write.lock"]);
 }
 

@@ -3,7 +3,6 @@
 use crate::harness::*;
 use sotto_catalog::{ArtifactEntry, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Image, Section};
-use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, Retention, TableDir, UpdateOptions, encode_table, retain, update_table};
@@ -61,16 +60,7 @@ fn update(dir: &TableDir, row: u64) {
     let changes = dir.path().join("changes.csv");
     fs::write(&changes, format!("{row},abcd\n")).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
-    let file = FileOptions::default();
-    let options = UpdateOptions {
-        file,
-        columns: None,
-        delete: None,
-        encoding: None,
-        threads: Some(1),
-        lifetime: None,
-        key: &key,
-    };
+    let options = UpdateOptions { threads: Some(1), ..UpdateOptions::new(&key) };
     update_table(&CLEAR_ROWS, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
 }
 

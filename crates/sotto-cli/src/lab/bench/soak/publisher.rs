@@ -11,7 +11,7 @@ use sotto_core::{Misuse, SchemeEntry};
 use sotto_db::ingest::{Encoding, FileOptions};
 use sotto_db::progress::silent;
 use sotto_db::{
-    EncodeOptions, Retention, RowProofs, TableDir, TableSource, UpdateOptions, WriteLock, encode_table,
+    ChangeFile, EncodeOptions, Retention, RowProofs, TableDir, TableSource, UpdateOptions, WriteLock, encode_table,
     retain, update_table,
 };
 use std::io::Write;
@@ -107,15 +107,9 @@ impl Publisher {
     fn update(&mut self) -> Result<()> {
         let epoch = self.epoch + 1;
         self.write_changes(epoch).doing("writing", &self.changes)?;
-        let options = UpdateOptions {
-            file: FileOptions { header: Some(true), ..FileOptions::default() },
-            columns: None,
-            delete: None,
-            encoding: Some(Encoding::Hex),
-            threads: Some(1),
-            lifetime: None,
-            key: &self.key,
-        };
+        let file = FileOptions { header: Some(true), ..FileOptions::default() };
+        let changes = ChangeFile { file, encoding: Some(Encoding::Hex), ..ChangeFile::default() };
+        let options = UpdateOptions { changes, threads: Some(1), ..UpdateOptions::new(&self.key) };
         update_table(self.entry, &self.lock, &self.changes, &options, &silent)?;
         self.epoch = epoch;
         Ok(())
