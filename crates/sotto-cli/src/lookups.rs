@@ -5,7 +5,7 @@ use crate::screen::{Screen, units};
 use serde_json::json;
 use sotto_catalog::ValueKind;
 use sotto_client::{ClientError, Lookup, LookupResult};
-use sotto_db::ingest::text;
+use sotto_db::ingest::open_text;
 use std::fmt;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -100,7 +100,7 @@ pub(crate) fn keys(file: &Path) -> Result<Vec<RequestedKey>> {
     };
     let read = |input| {
         let mut text = Vec::new();
-        text::open(input)?.take(MAX_BYTES + 1).read_to_end(&mut text).map(|_| text)
+        open_text(input)?.take(MAX_BYTES + 1).read_to_end(&mut text).map(|_| text)
     };
     let refused = |why: String| Failure::input(format!("{} is not a list of keys: {why}", file.display()));
     let text = open().and_then(read).map_err(|e| match e.kind() {

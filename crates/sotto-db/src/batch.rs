@@ -1,9 +1,9 @@
 //! Encodes a table as a stack whose tables are the buckets of a batch code: one round fetches
 //! several rows, or the values of several keys.
 
-use crate::clock::validity;
 use crate::ingest::{IngestedTable, Notes};
 use crate::inspect::{SchemeInfo, describe};
+use crate::keys::validity;
 use crate::progress::{Progress, ProgressUnit, Watcher};
 use crate::table::{Buckets, ConcatTable, MappedTable, TableSource, grouped};
 use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};

@@ -1,16 +1,16 @@
 //! Encodes a table as the image of the next epoch.
 
-use crate::clock::validity;
 use crate::files::bytes_at;
 use crate::image::ImageWriter;
+use crate::keys;
+use crate::keys::validity;
 use crate::layout::{LayoutSearch, RowProofs};
 use crate::parts::{self, FilteredSink, PiecesToWrite};
 use crate::progress::Watcher;
+pub use crate::progress::in_pool;
 use crate::rows_tree::{RecordsWithProofs, RowsTree};
 use crate::sidecars::{RowsDraft, WriteCounts, draw_whitening_seed, keep_rows, literal};
-use crate::succession;
 use crate::table::{ConcatTable, PackedRecords, TableSource};
-pub use crate::thread_pool::in_pool;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::FORMAT;
@@ -318,7 +318,7 @@ impl ImageDraft<'_> {
             entry.from_digest = before.and_then(|before| before.rows_digest());
         }
         catalog.terms(entry)?;
-        let signed = succession::sign(lock.dir(), &catalog, key)?;
+        let signed = keys::sign(lock.dir(), &catalog, key)?;
         let (epoch, digest) = (catalog.epoch, catalog.digest()?);
         let keep = |rows| keep_rows(lock.dir().rows_path(epoch), digest, rows, writer.watch());
         let stored = stored.map(keep).transpose()?;
@@ -363,7 +363,7 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
         return Err(DbError::OtherTable { dir, found, wanted });
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
-    if found != given && !succession::is_successor(lock.dir(), wanted, found, given)? {
+    if found != given && !keys::is_successor(lock.dir(), wanted, found, given)? {
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())

@@ -8,11 +8,11 @@
 //! the statement is still sent, since it also names the epoch from which on the old key signs
 //! nothing.
 
-use crate::clock::unix_seconds;
 use crate::epoch::KEY;
 use crate::files::whole;
-pub use crate::succession::SUCCESSIONS;
-use crate::succession::{is_successor, malformed, read};
+pub use crate::keys::SUCCESSIONS;
+use crate::keys::unix_seconds;
+use crate::keys::{is_successor, malformed, read_successions};
 use crate::{DbError, PathKind, Result, StackDir, TableDir, WriteLock};
 use sotto_catalog::stack::Shard;
 use sotto_catalog::succession::{MAX_CHANGES, resolve_signer};
@@ -79,7 +79,7 @@ impl Publication {
     /// Has the old key name the new one in this folder, from its next epoch on. Returns the time
     /// until which clients follow: an existing statement keeps its time.
     fn name_key(&self, old: &SigningKey, new: &SigningKey, now: u64, until: u64) -> Result<u64> {
-        let mut all = read(&self.dir)?;
+        let mut all = read_successions(&self.dir)?;
         let named = resolve_signer(&all, &self.name, old.public(), new.public())?;
         let until = match named.filter(|named| named.until > now) {
             Some(named) => named.until,

@@ -40,8 +40,7 @@
 //! | [`image`] | the image file: written once and atomically, then mapped |
 //! | [`residency`] | decides whether answers are computed from the mapped file or from a copy on huge pages |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its write lock |
-//! | [`stack`] | a stack's folder: its tables and its public files |
-//! | [`path_kind`] | tells whether a path is a table, a stack, a table of another protocol, or a file |
+//! | [`stack`] | a stack's folder: its tables and its public files; kinds of paths |
 //! | [`publish_log`] | writes catalogs and stacks to their publisher's log |
 //! | [`sidecars`] | files beside an image for the next update: rows, write counts, columns of the source |
 //! | [`mask`] | masks the rows of a symmetric table |
@@ -58,7 +57,6 @@
 
 pub mod audit;
 pub mod batch;
-mod clock;
 pub mod encode;
 pub mod epoch;
 pub mod error;
@@ -68,10 +66,10 @@ pub mod image;
 pub mod ingest;
 pub mod inspect;
 pub mod key_rotation;
+mod keys;
 pub mod layout;
 pub mod mask;
 pub mod parts;
-pub mod path_kind;
 pub mod progress;
 pub mod publish_log;
 pub mod residency;
@@ -79,9 +77,7 @@ pub mod retention;
 mod rows_tree;
 pub mod sidecars;
 pub mod stack;
-mod succession;
 pub mod table;
-mod thread_pool;
 pub mod update;
 
 pub use audit::audit;
@@ -94,12 +90,12 @@ pub use ingest::{IngestOptions, IngestedTable, ingest};
 pub use inspect::{Inspection, inspect};
 pub use layout::RowProofs;
 pub use parts::{PartProblem, PiecesToWrite, encode_part};
-pub use path_kind::PathKind;
 pub use progress::{Progress, ProgressUnit, Watcher};
 pub use publish_log::LogUpdate;
 pub use residency::{CopyBudget, Residency, ResidentImage, TablePlacement};
 pub use retention::{Retention, RetentionSummary, retain};
 pub use sidecars::SourceColumns;
+pub use stack::PathKind;
 pub use stack::StackDir;
 pub use table::{PackedRecords, TableSource};
 pub use update::{ChangeFile, TableUpdate, UpdateOptions, UpdateSummary, read_update, update_table};

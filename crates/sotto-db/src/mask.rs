@@ -5,9 +5,9 @@
 //! an encoder may read them several times and each mask takes a scalar multiplication.
 
 use crate::files::temp_file;
+use crate::progress::in_pool;
 use crate::progress::{ByteProgress, Watcher};
 use crate::table::{RawFile, TableSource};
-use crate::thread_pool::in_pool;
 use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::TableName;

@@ -1,5 +1,6 @@
-//! Progress of a long operation, for a person who watches.
+//! Progress of a long operation, for a person who watches, and the threads that it uses.
 
+use crate::{DbError, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Unit of a stage's progress.
@@ -53,4 +54,12 @@ impl<'a> ByteProgress<'a> {
         let done = self.done.fetch_add(amount, Ordering::Relaxed) + amount;
         (self.watch)(Progress { stage: self.stage, done, total: self.total, unit: ProgressUnit::Bytes });
     }
+}
+
+/// Runs `work` on a thread pool of its own if a number of threads is given. Schemes use the current
+/// pool.
+pub fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let Some(threads) = threads else { return Ok(work()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    Ok(pool.map_err(|e| DbError::Threads(e.to_string()))?.install(work))
 }

@@ -1,30 +1,18 @@
 //! Decides whether answers are computed from the mapped file or from a copy on huge pages.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `choice` | decides whether a copy pays, as a pure function |
-//! | `copy_budget` | memory that copies may take |
-//!
 //! The file system decides the pages of a file: huge on some, small on others, and small for
 //! everything that was written in small pieces. A pass over small pages is slower, and reading
 //! single rows is slower still, with a TLB miss for each. Anonymous memory has huge pages on every
 //! file system, and is not paged out to make space for files.
 
-mod choice;
-mod copy_budget;
-
 use crate::ImageFile;
 use crate::image::MappedFile;
-pub use choice::PlacementReason;
-use choice::{PlacementInputs, choose};
-pub use copy_budget::CopyBudget;
-use copy_budget::CopyGrant;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Image, Section};
 pub use sotto_pages::PageKind;
 use sotto_pages::{HugeBuffer, memory, pages_of};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{fmt, io};
 
 /// Bytes of a table that are copied at a time.
@@ -192,6 +180,166 @@ impl<F: Deref<Target = MappedFile> + Send + Sync> Image for ResidentImage<F> {
         match self.copy.get() {
             Some(copy) if copy.section == section => Some(&copy.bytes),
             _ => self.file.section(section),
+        }
+    }
+}
+
+/// Bytes below which a table stays where it is: the processor's caches hold most of it, and its
+/// address translations.
+const LITTLE: u64 = 8 << 20;
+
+/// Inputs of the decision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct PlacementInputs {
+    /// Bytes that answers are computed from.
+    bytes: u64,
+    /// Share of the mapped file that is on huge pages, if the system reports it.
+    huge_share: Option<f64>,
+    /// Whether anonymous memory can be on huge pages.
+    has_huge_pages: bool,
+    /// Bytes that copies may still take.
+    budget_left: u64,
+}
+
+/// Reason for the placement of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlacementReason {
+    /// The operator requested it.
+    Requested,
+    /// The table is so small that it makes no difference.
+    TableIsSmall,
+    /// Most of the file is already on huge pages.
+    FileOnHugePages,
+    /// Most of the file is on small pages.
+    FileOnSmallPages,
+    /// The system does not report the pages of the file.
+    Unknown,
+    /// The file is on small pages, and a copy would be too.
+    NoHugePages,
+    /// The file is on small pages, and a copy exceeds the copy budget.
+    OverCopyBudget,
+}
+
+/// Whether to copy, and the reason.
+fn choose(residency: Residency, facts: &PlacementInputs) -> (bool, PlacementReason) {
+    match residency {
+        Residency::Copy => (true, PlacementReason::Requested),
+        Residency::Map => (false, PlacementReason::Requested),
+        Residency::Auto if facts.bytes < LITTLE => (false, PlacementReason::TableIsSmall),
+        Residency::Auto => match facts.huge_share {
+            None => (false, PlacementReason::Unknown),
+            Some(share) if share >= 0.5 => (false, PlacementReason::FileOnHugePages),
+            Some(_) if !facts.has_huge_pages => (false, PlacementReason::NoHugePages),
+            Some(_) if facts.bytes > facts.budget_left => (false, PlacementReason::OverCopyBudget),
+            Some(_) => (true, PlacementReason::FileOnSmallPages),
+        },
+    }
+}
+
+impl fmt::Display for PlacementReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PlacementReason::Requested => "as requested",
+            PlacementReason::TableIsSmall => "a copy of a small table gains nothing",
+            PlacementReason::FileOnHugePages => "the file is on huge pages already",
+            PlacementReason::FileOnSmallPages => "the file's pages are small",
+            PlacementReason::Unknown => "the system does not tell the file's page size",
+            PlacementReason::NoHugePages => "the system provides no huge pages",
+            PlacementReason::OverCopyBudget => "a copy exceeds the copy budget",
+        })
+    }
+}
+
+/// Limit on the memory that copies of tables may take, and the amount taken.
+#[derive(Debug, Default)]
+pub struct CopyBudget {
+    max_bytes: Option<u64>,
+    taken: Mutex<u64>,
+    turn: Mutex<()>,
+}
+
+/// A share of the budget, released on drop.
+#[derive(Debug)]
+struct CopyGrant {
+    budget: Arc<CopyBudget>,
+    bytes: u64,
+}
+
+impl CopyBudget {
+    /// A budget of `max_bytes` bytes. `None` allows half of the memory that is available when a copy is
+    /// requested.
+    pub fn new(max_bytes: Option<u64>) -> Arc<Self> {
+        Arc::new(CopyBudget { max_bytes, ..CopyBudget::default() })
+    }
+
+    /// Bytes that are taken.
+    pub fn taken(&self) -> u64 {
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes that are left.
+    pub fn left(&self) -> u64 {
+        let taken = self.taken();
+        // The memory of copies is not available any more, so it counts on both sides.
+        let half = || sotto_pages::memory::available().map_or(0, |free| free.saturating_add(taken) / 2);
+        self.max_bytes.unwrap_or_else(half).saturating_sub(taken)
+    }
+
+    /// Lock to hold from reading what is left until taking it: copies are made one after the other.
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes `bytes` from the budget without checking what is left: the caller has checked.
+    fn take(self: &Arc<Self>, bytes: u64) -> CopyGrant {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = taken.saturating_add(bytes);
+        CopyGrant { budget: self.clone(), bytes }
+    }
+}
+
+impl Drop for CopyGrant {
+    fn drop(&mut self) {
+        let mut taken = self.budget.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = taken.saturating_sub(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice() {
+        let small = PlacementInputs {
+            bytes: 1 << 30,
+            huge_share: Some(0.0),
+            has_huge_pages: true,
+            budget_left: 1 << 30,
+        };
+        let share = |share| PlacementInputs { huge_share: share, ..small };
+        let cases = [
+            (small, (true, PlacementReason::FileOnSmallPages)),
+            (share(Some(0.49)), (true, PlacementReason::FileOnSmallPages)),
+            (share(Some(0.5)), (false, PlacementReason::FileOnHugePages)),
+            (share(Some(1.0)), (false, PlacementReason::FileOnHugePages)),
+            (share(Some(f64::NAN)), (true, PlacementReason::FileOnSmallPages)),
+            (share(None), (false, PlacementReason::Unknown)),
+            (
+                PlacementInputs { budget_left: small.bytes - 1, ..small },
+                (false, PlacementReason::OverCopyBudget),
+            ),
+            (PlacementInputs { has_huge_pages: false, ..small }, (false, PlacementReason::NoHugePages)),
+            (PlacementInputs { bytes: LITTLE - 1, ..small }, (false, PlacementReason::TableIsSmall)),
+            (PlacementInputs { bytes: LITTLE, ..small }, (true, PlacementReason::FileOnSmallPages)),
+            (PlacementInputs { bytes: 0, ..small }, (false, PlacementReason::TableIsSmall)),
+            (PlacementInputs { bytes: u64::MAX, ..small }, (false, PlacementReason::OverCopyBudget)),
+        ];
+        for (facts, choice) in cases {
+            assert_eq!(choose(Residency::Auto, &facts), choice, "{facts:?}");
+            assert_eq!(choose(Residency::Copy, &facts), (true, PlacementReason::Requested), "{facts:?}");
+            assert_eq!(choose(Residency::Map, &facts), (false, PlacementReason::Requested), "{facts:?}");
         }
     }
 }

@@ -1,14 +1,11 @@
 //! The Merkle tree over a table's rows ([`sotto_catalog::rows_root`]).
 //!
-//! | module | contents |
-//! |---|---|
-//! | `proof_records` | appends to records the proofs of their rows, reads rows out of such records, and records together |
-//! | `update` | updates the tree after changes to rows |
+//! `update` updates the tree after changes to rows, and has the records that tree and image are read
+//! and written through.
 
-mod proof_records;
 mod update;
 
-pub(crate) use proof_records::{EditedRecords, RecordsWithProofs, RowsFromRecords};
+pub(crate) use update::{EditedRecords, RecordsWithProofs, RowsFromRecords};
 pub(crate) use update::{TreeUpdate, TreeUpdater};
 
 use crate::Result;

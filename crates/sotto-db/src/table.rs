@@ -2,28 +2,26 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`raw`] | rows one after the other in a file |
 //! | [`band`] | rows whose sums encode the values of keys |
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
 //! | [`buckets`] | the tables of a batch code: rows of another table in another order |
-//! | [`concat`](mod@concat) | tables one after the other, each as long as the longest |
 //! | [`packed_records`] | rows as records: narrow ones packed, wide ones split |
 
 pub mod band;
 pub mod buckets;
-pub mod concat;
 pub mod packed_records;
 pub mod ranges;
-pub mod raw;
 
+use crate::DbError;
 pub use band::BandTable;
 pub use buckets::{Bucket, Buckets, MappedTable};
-pub use concat::{ConcatTable, grouped};
 pub use packed_records::PackedRecords;
 pub use ranges::{BlockRule, RangeTable};
-pub use raw::RawFile;
-
-use sotto_core::{Misuse, Result};
+use sotto_core::{ExpectOrDefault, Misuse, Result, SchemeEntry};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use tempfile::TempPath;
 
 /// Rows of one width, readable in any order and by several threads.
 pub trait TableSource: Sync {
@@ -81,4 +79,202 @@ pub(crate) fn check_read(first: u64, out: &[u8], width: usize, len: u64) -> Resu
         return Err(Misuse::IndexPastEnd { index: end, len }.into());
     }
     Ok(())
+}
+
+/// A file of rows; a temporary one is removed when this value is dropped.
+#[derive(Debug)]
+pub struct RawFile {
+    file: File,
+    /// Offset of the first row.
+    start: u64,
+    rows: u64,
+    row_bytes: usize,
+    _temp: Option<TempPath>,
+}
+
+impl RawFile {
+    /// Opens a file of `rows * row_bytes` bytes as a table.
+    ///
+    /// # Errors
+    /// [`DbError::Io`] if it has another length.
+    pub fn new(file: File, path: &Path, rows: u64, row_bytes: usize) -> crate::Result<Self> {
+        let io = |e| DbError::io("reading rows", path, e);
+        let bytes = file.metadata().map_err(io)?.len();
+        if row_bytes == 0 || rows.checked_mul(row_bytes as u64) != Some(bytes) {
+            let why = "the file's length is not the number of rows times the bytes of a row";
+            return Err(io(std::io::Error::other(why)));
+        }
+        Ok(RawFile::after_header(file, 0, rows, row_bytes))
+    }
+
+    /// The rows of a file after `header_bytes` bytes. The caller has checked the file's length.
+    pub(crate) fn after_header(file: File, header_bytes: u64, rows: u64, row_bytes: usize) -> Self {
+        RawFile { file, start: header_bytes, rows, row_bytes, _temp: None }
+    }
+
+    pub(crate) fn with_temp(mut self, temp: TempPath) -> Self {
+        self._temp = Some(temp);
+        self
+    }
+}
+
+impl TableSource for RawFile {
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        check_read(first, out, self.row_bytes, self.rows)?;
+        Ok(self.file.read_exact_at(out, self.start + first * self.row_bytes as u64)?)
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_part(row, self.rows, offset, out, self.row_bytes)?;
+        Ok(self.file.read_exact_at(out, self.start + row * self.row_bytes as u64 + offset)?)
+    }
+}
+
+/// Tables of one width, concatenated.
+pub struct ConcatTable<'a> {
+    tables: &'a [&'a dyn TableSource],
+    width: usize,
+    /// Rows of each table.
+    each: u64,
+}
+
+impl<'a> ConcatTable<'a> {
+    /// Concatenates tables of one width, and fills them up with rows of zeros to the length of the
+    /// longest.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if they have several widths, or if there are none.
+    pub fn new(tables: &'a [&'a dyn TableSource]) -> Result<Self> {
+        let rule = Misuse::Rule("the buckets have rows of different widths");
+        let width = tables.first().map(|table| table.row_bytes()).ok_or(rule.clone())?;
+        if tables.iter().any(|table| table.row_bytes() != width) {
+            return Err(rule.into());
+        }
+        let each = tables.iter().map(|table| table.rows()).max().unwrap_or(0);
+        Ok(ConcatTable { tables, width, each })
+    }
+
+    /// Extends each table to `each` rows, unless the longest has more.
+    #[must_use]
+    pub fn filled(&self, each: u64) -> Self {
+        ConcatTable { each: self.each.max(each), ..*self }
+    }
+
+    /// The table that contains a row, and the row's number there, which may be past its end.
+    fn place(&self, row: u64) -> Result<(&'a dyn TableSource, u64)> {
+        let (table, at) = (row / self.each.max(1), row % self.each.max(1));
+        let table = usize::try_from(table).ok().and_then(|table| self.tables.get(table));
+        Ok((*table.ok_or(Misuse::IndexPastEnd { index: row, len: self.rows() })?, at))
+    }
+}
+
+impl TableSource for ConcatTable<'_> {
+    fn rows(&self) -> u64 {
+        self.each.saturating_mul(self.tables.len() as u64)
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.width
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        check_read(first, out, self.width, self.rows())?;
+        let (mut first, mut rest) = (first, out);
+        while !rest.is_empty() {
+            let (table, row) = self.place(first)?;
+            let some = (self.each - row).min((rest.len() / self.width) as u64);
+            let there = table.rows().saturating_sub(row).min(some);
+            let [bytes, bytes_there] = [some, there].map(|rows| rows as usize * self.width);
+            let (out, after) = rest.split_at_mut_checked(bytes).expect_or_default("no more than are read");
+            let (rows, empty) =
+                out.split_at_mut_checked(bytes_there).expect_or_default("no more than are read");
+            empty.fill(0);
+            if !rows.is_empty() {
+                table.read(row, rows)?;
+            }
+            (first, rest) = (first + some, after);
+        }
+        Ok(())
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_part(row, self.rows(), offset, out, self.width)?;
+        let (table, row) = self.place(row)?;
+        if row < table.rows() {
+            return table.read_part(row, offset, out);
+        }
+        out.fill(0);
+        Ok(())
+    }
+}
+
+/// Groups tables that are encoded as one, in order: the first `alike` together if the scheme
+/// fetches a row of each bucket with one query, and every other one by itself.
+pub fn grouped<'t, 'a>(
+    entry: &SchemeEntry,
+    tables: &'t [&'a dyn TableSource],
+    alike: usize,
+) -> Vec<&'t [&'a dyn TableSource]> {
+    let alike = if entry.batch.is_some() { alike.min(tables.len()) } else { 0 };
+    let (alike, others) = tables.split_at(alike);
+    Some(alike).filter(|alike| !alike.is_empty()).into_iter().chain(others.chunks(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of four bytes that contain their table and their number.
+    struct Counted(u8, u64);
+
+    impl TableSource for Counted {
+        fn rows(&self) -> u64 {
+            self.1
+        }
+        fn row_bytes(&self) -> usize {
+            4
+        }
+        fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+            check_read(first, out, 4, self.1)?;
+            let rows = (first..).zip(out.chunks_mut(4));
+            rows.for_each(|(row, out)| out.copy_from_slice(&[self.0, row as u8, 0xAA, 0xBB]));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn tables_are_read_across_their_ends() {
+        let (a, b, c) = (Counted(1, 3), Counted(2, 5), Counted(3, 1));
+        let tables: [&dyn TableSource; 3] = [&a, &b, &c];
+        let joined = ConcatTable::new(&tables).unwrap();
+        assert_eq!((joined.rows(), joined.filled(2).rows()), (15, 15));
+        let joined = joined.filled(6);
+        let row = |row: u64| {
+            let (table, at) = (row / 6, row % 6);
+            let there = at < tables[table as usize].rows();
+            if there { [table as u8 + 1, at as u8, 0xAA, 0xBB] } else { [0; 4] }
+        };
+        let right: Vec<u8> = (0..18).flat_map(row).collect();
+        for first in 0..18 {
+            for end in first..=18 {
+                let mut out = vec![0x77; (end - first) as usize * 4];
+                joined.read(first, &mut out).unwrap();
+                assert!(out == right[first as usize * 4..][..out.len()], "{first}..{end}");
+            }
+            let mut part = [0x77; 2];
+            joined.read_part(first, 1, &mut part).unwrap();
+            assert_eq!(part, right[first as usize * 4 + 1..][..2]);
+        }
+        assert!(joined.read(17, &mut [0; 8]).is_err() && joined.read_part(18, 0, &mut [0]).is_err());
+        assert!(joined.read(0, &mut [0; 3]).is_err() && joined.read_part(0, 3, &mut [0; 2]).is_err());
+        assert!(ConcatTable::new(&[]).is_err());
+    }
 }

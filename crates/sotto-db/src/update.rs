@@ -5,23 +5,20 @@
 //! | `columns` | finds the columns of a changes file, and whether its first line names them |
 //! | `changes` | reads changes of rows by number or by range |
 //! | `keys` | reads changed and removed keys |
-//! | `strips` | solves the strips of a band again whose keys changed |
-//! | `next_epoch` | writes the next epoch of a table with changed rows |
+//! | `next_epoch` | writes the next epoch of a table with changed rows, or with strips of a band that are solved again |
 //! | [`stack`] | updates the tables of a batch code |
 
 use crate::encode::{PublishedImage, bytes_of, check_folder};
 use crate::files::bytes_at;
 use crate::ingest::keyword::keyword_layer;
-use crate::ingest::notes::of_partial_blocks;
 use crate::mask::RowMasker;
 use crate::parts::{self, PiecesToWrite};
-use crate::progress::Watcher;
+use crate::progress::{Watcher, in_pool};
 use crate::sidecars::open_rows;
 use crate::table::{BlockRule, RawFile};
-use crate::thread_pool::in_pool;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{ChangeSet, ChangeTarget};
-use next_epoch::{NextEpoch, can_revise, lifetime};
+use next_epoch::{NextEpoch, SolvedStrips, can_revise, lifetime};
 use rayon::prelude::*;
 use serde::Serialize;
 use sotto_catalog::{Catalog, LayerEntry, SigningKey};
@@ -30,14 +27,12 @@ use sotto_oprf::{OprfError, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use strips::SolvedStrips;
 
 mod changes;
 mod columns;
 mod keys;
 mod next_epoch;
 pub mod stack;
-mod strips;
 
 pub use changes::{IndexTable, read_rows};
 pub use columns::ChangeFile;
@@ -137,8 +132,6 @@ pub struct TableUpdate<'a> {
     /// Strips that were solved again, if the table is a band; the changed rows are then slots of
     /// the strips.
     solved: Option<SolvedStrips>,
-    tally: ChangeCounts,
-    rule: BlockRule,
     began: Instant,
 }
 
@@ -168,19 +161,19 @@ pub fn read_update<'a>(
     let origin = lock.dir().origin()?;
     let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
     let (mut stored, mut solved, mut layers) = (None, None, catalog.layers.clone());
-    let (changes, tally) = match &catalog.keyword()? {
+    let changes = match &catalog.keyword()? {
         Some(keyword) => {
             let old = stored.insert(open_rows(lock.dir(), catalog, watch)?);
-            let read =
-                keys::read(path, &options.changes, origin.as_ref(), catalog.value, keyword, old, watch)?;
-            let (rows, (tally, notes), mut keyword) = read;
+            let columns = origin.as_ref();
+            let (changes, mut keyword) =
+                keys::read(path, &options.changes, columns, catalog.value, keyword, old, watch)?;
             if keyword.params().band.is_some() {
-                let strips = SolvedStrips::solve(&rows, keyword)?;
+                let strips = SolvedStrips::solve(&changes.rows, keyword)?;
                 keyword = strips.keyword.clone();
                 solved = Some(strips);
             }
             layers = vec![keyword_layer(&keyword)?];
-            (ChangeSet { rows, notes, ..ChangeSet::default() }, tally)
+            changes
         }
         None => {
             let target = ChangeTarget {
@@ -193,15 +186,11 @@ pub fn read_update<'a>(
                 capacity: terms.packing.capacity(),
                 item_bytes: catalog.unmasked_row_bytes()?,
             };
-            let read = changes::read(path, &options.changes, origin.as_ref(), &target, watch)?;
-            let tally = read.tally(catalog.rows);
-            (read, tally)
+            changes::read(path, &options.changes, origin.as_ref(), &target, watch)?
         }
     };
-    if changes.rows.is_empty() {
-        return Err(DbError::no_changes(path, changes.partial_blocks, rule));
-    }
-    Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, stored, solved, tally, rule, began })
+    let changes = changes.check(path)?;
+    Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, stored, solved, began })
 }
 
 /// Applies a file of changed rows to the newest epoch of the locked folder, and writes the next
@@ -249,13 +238,12 @@ pub fn update_table(
 impl TableUpdate<'_> {
     /// Counts of rows, or of keys, that change when the update is applied.
     pub fn tally(&self) -> ChangeCounts {
-        self.tally
+        self.changes.tally
     }
 
     /// Remarks for the owner of the changes file.
     pub fn remarks(&self) -> Vec<String> {
-        let of_blocks = of_partial_blocks(self.changes.partial_blocks, self.rule);
-        self.changes.notes.remarks().into_iter().chain(of_blocks).collect()
+        self.changes.remarks()
     }
 
     /// Writes the next epoch.
@@ -264,7 +252,7 @@ impl TableUpdate<'_> {
     /// The errors of encoding. The folder is then left as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
         let TableUpdate { entry, lock, options, old, pieces, mut changes, layers, .. } = self;
-        let TableUpdate { stored, solved, tally, rule, began, .. } = self;
+        let TableUpdate { stored, solved, began, .. } = self;
         let catalog = old.catalog();
         if let Some(key) = masking(lock, catalog)? {
             changes.fill_gap(catalog.rows, catalog.unmasked_row_bytes()?)?;
@@ -285,16 +273,16 @@ impl TableUpdate<'_> {
             image,
             epoch: next.epoch,
             from_epoch: catalog.epoch,
-            changes: tally,
+            changes: changes.tally,
             rows_changed: changes.rows.len() as u64,
             rows_appended: match stored {
                 Some(_) => 0,
                 None => changes.rows.range(catalog.rows..).count() as u64,
             },
             records_changed: written.records_changed,
-            keys: stored.is_some().then_some(tally),
+            keys: stored.is_some().then_some(changes.tally),
             partial_blocks: changes.partial_blocks,
-            rule,
+            rule: changes.rule,
             stored_rows_bytes,
             written_bytes: written.written_bytes,
             reencoded: written.is_anew,

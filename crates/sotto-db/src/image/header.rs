@@ -1,8 +1,8 @@
 //! The first page of an image: its sections, their offsets and their digests, as specified in
 //! `spec/image.md`.
 
-use super::file_kind::FileKind;
 use crate::ImageProblem;
+use crate::file_kind::FileKind;
 use sotto_core::{Artifact, ExpectOrDefault, Section};
 
 /// Bytes of the header page; sections follow it.
@@ -169,7 +169,8 @@ impl ImageHeader {
         if want != file_bytes {
             return Err(ImageProblem::Length { have: file_bytes, want });
         }
-        let piece = FileKind::from_numbers([fields.u32().unwrap_or(0), fields.u32().unwrap_or(0)])?;
+        let piece = FileKind::from_numbers([fields.u32().unwrap_or(0), fields.u32().unwrap_or(0)])
+            .map_err(malformed)?;
         if count > MAX_SECTIONS {
             return Err(malformed("too many sections"));
         }

@@ -4,9 +4,9 @@
 //! after a crash at any moment, finds either no image or a whole one.
 
 use super::digest;
-use super::file_kind::FileKind;
 use super::header::{FilePart, FilePartEntry, HEADER_BYTES, ImageHeader};
 use super::mapped::MappedFile;
+use crate::file_kind::FileKind;
 use crate::files::{PUBLIC, parent, sync_dir, temp_in};
 use crate::progress::{ByteProgress, Progress, ProgressUnit, Watcher};
 use crate::{DbError, ImageProblem, Result};

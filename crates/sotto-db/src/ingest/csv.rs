@@ -9,8 +9,8 @@ use super::line_reader::{
     Cell, ColumnChoice, ColumnChooser, ColumnFault, HeaderLine, LineNotes, LineReader, OpenedReader, only,
 };
 use super::options::{ColumnSelector, FileOptions};
+use super::source::Text;
 use super::source::{ReadCounts, SourceFile};
-use super::text::Text;
 use csv_core::{ReadRecordResult, ReaderBuilder};
 use sotto_core::ExpectOrDefault;
 use std::io::{BufRead, BufReader};

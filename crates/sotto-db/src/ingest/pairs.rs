@@ -1,15 +1,16 @@
 //! Keys and values of a file, line by line, from which keyword tables are made. A file may be read
 //! several times.
 
-use super::column_reader::ColumnReader;
-use super::error::{IngestError, IngestProblem, LineUnit};
-use super::key::KeyReader;
-use super::options::{ColumnSelector, FileOptions};
-use super::value::ValueOptions;
-use super::{Notes, SourceColumns};
+use crate::ingest::column_reader::ColumnReader;
+use crate::ingest::error::{IngestError, IngestProblem, LineUnit};
+use crate::ingest::line_reader::Cell;
+use crate::ingest::options::{ColumnSelector, FileOptions};
+use crate::ingest::value::ValueOptions;
+use crate::ingest::{Notes, SourceColumns};
 use crate::progress::Watcher;
 use crate::{DbError, Result};
 use sotto_layers::keyword::{BuildError, Key, KeyForm};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Columns of keys and of values.
@@ -135,4 +136,71 @@ impl<'a> KeyValueFile<'a> {
     pub fn fault(&self, line: u64, problem: IngestProblem) -> IngestError {
         IngestError { line, unit: self.unit, ..IngestError::of_file(self.path, problem) }
     }
+}
+
+/// Reads keys of one form.
+pub(crate) struct KeyReader {
+    form: KeyForm,
+    notes: Notes,
+}
+
+/// Characters that people write between the digits of a telephone number.
+const SEPARATORS: [char; 8] = [' ', '-', '.', '(', ')', '/', '\u{a0}', '\u{202f}'];
+
+impl KeyReader {
+    /// A reader of keys of this form.
+    pub(crate) fn new(form: KeyForm) -> Self {
+        KeyReader { form, notes: Notes::default() }
+    }
+
+    /// Reads the key of a cell.
+    pub(crate) fn read(&mut self, cell: &Cell) -> Result<Key, IngestProblem> {
+        let text = cell.text()?;
+        if self.form == KeyForm::Text && text.contains(&0) {
+            return Err(IngestProblem::ZeroByteInKey);
+        }
+        // Publishers' lists may be formatted for people; clients look up plain numbers.
+        let written = if self.form == KeyForm::Phone { plain(&text) } else { text };
+        let key = self.form.canonical(&written).map_err(IngestProblem::Key)?;
+        self.note(&key);
+        Ok(key)
+    }
+
+    fn note(&mut self, key: &[u8]) {
+        let is_text = self.form == KeyForm::Text;
+        let has = |is: bool| u64::from(is);
+        self.notes.wildcard_keys += has((is_text || self.form == KeyForm::Domain) && key.starts_with(b"*."));
+        self.notes.spaced_numbers += has(is_text && is_spaced_number(key));
+        self.notes.digest_keys += has(is_text && is_digest(key));
+    }
+
+    /// Adds counts of suspicious keys to the notes of a file. Hashes are noted only if all keys are
+    /// hashes.
+    pub(crate) fn notes(&self, of_file: Notes) -> Notes {
+        let Notes { wildcard_keys, spaced_numbers, digest_keys, .. } = self.notes;
+        let digest_keys = if digest_keys == of_file.lines { digest_keys } else { 0 };
+        Notes { wildcard_keys, spaced_numbers, digest_keys, ..of_file }
+    }
+}
+
+/// A telephone number without the separators between its digits.
+fn plain(text: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(text) {
+        Ok(text) if text.contains(SEPARATORS) => text.replace(SEPARATORS, "").into_bytes().into(),
+        _ => text.into(),
+    }
+}
+
+fn is_spaced_number(key: &[u8]) -> bool {
+    key.starts_with(b"+") && {
+        let plain = plain(key);
+        plain.len() < key.len() && KeyForm::Phone.canonical(&plain).is_ok()
+    }
+}
+
+/// Whether a key has the length of a hash in hexadecimal digits, with a letter among them.
+fn is_digest(key: &[u8]) -> bool {
+    matches!(key.len(), 32 | 40 | 64)
+        && key.iter().all(u8::is_ascii_hexdigit)
+        && key.iter().any(u8::is_ascii_alphabetic)
 }

@@ -11,7 +11,7 @@ use crate::ingest::error::IngestError;
 use crate::ingest::line_reader::Cell;
 use crate::ingest::range::{End, check_apart, read_key};
 use crate::ingest::value::lay;
-use crate::ingest::{Encoding, IngestProblem, Notes};
+use crate::ingest::{Encoding, IngestProblem, Notes, of_partial_blocks};
 use crate::progress::Watcher;
 use crate::sidecars::SourceColumns;
 use crate::table::ranges::KeyRange;
@@ -28,16 +28,39 @@ pub(super) type RowChanges = BTreeMap<u64, Vec<u8>>;
 #[derive(Default)]
 pub(super) struct ChangeSet {
     pub(super) rows: RowChanges,
+    pub(super) tally: ChangeCounts,
     pub(super) partial_blocks: u64,
+    /// Rule of a range table for blocks that several ranges cover.
+    pub(super) rule: BlockRule,
     /// Notes on the file.
     pub(super) notes: Notes,
 }
 
 impl ChangeSet {
-    /// Counts of the changes for a table of `rows` rows.
-    pub(super) fn tally(&self, rows: u64) -> ChangeCounts {
-        let added = self.rows.range(rows..).count() as u64;
-        ChangeCounts { set: self.rows.len() as u64 - added, added, ..ChangeCounts::default() }
+    /// Counts the changes to the rows of a table.
+    fn counted(self, table: &ChangeTarget<'_>) -> Self {
+        let added = self.rows.range(table.rows..).count() as u64;
+        let set = self.rows.len() as u64 - added;
+        ChangeSet { tally: ChangeCounts { set, added, ..ChangeCounts::default() }, rule: table.rule, ..self }
+    }
+
+    /// Refuses a file that changes no row.
+    pub(super) fn check(self, path: &Path) -> Result<Self> {
+        let why = match self.rule {
+            BlockRule::First => "none contains the first key of a block (--block-value first)",
+            BlockRule::Most => "none contains most keys of a block (--block-value most)",
+        };
+        match (self.rows.is_empty(), self.partial_blocks) {
+            (false, _) => Ok(self),
+            (true, 0) => Err(DbError::NoChanges { path: path.to_owned() }),
+            (true, blocks) => Err(DbError::PartOfBlocks { path: path.to_owned(), blocks, why }),
+        }
+    }
+
+    /// Remarks for the owner of the file.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let of_blocks = of_partial_blocks(self.partial_blocks, self.rule);
+        self.notes.remarks().into_iter().chain(of_blocks).collect()
     }
 
     /// Adds rows of zero bytes between the end of the existing `rows` and the first new row. In
@@ -187,13 +210,14 @@ pub(super) fn read(
         }
     }
     changes.notes = reader.notes();
-    let Some(keys) = keys else { return Ok(changes) };
+    let Some(keys) = keys else { return Ok(changes.counted(target)) };
     ranges.ranges.sort_unstable_by_key(|(range, _)| range.start);
     check_apart(&ranges.ranges)
         .map_err(|(line, other)| reader.fault_at(line, Some(0), IngestProblem::Overlap { other }))?;
     let applied = ranges.apply(&keys, target.rule, max_rows)?;
     let applied = applied.ok_or_else(|| DbError::from(reader.fault_at(0, None, TOO_MANY)))?;
-    if changes.rows.is_empty() { Ok(ChangeSet { notes: changes.notes, ..applied }) } else { Ok(changes) }
+    let read = if changes.rows.is_empty() { ChangeSet { notes: changes.notes, ..applied } } else { changes };
+    Ok(read.counted(target))
 }
 
 const TOO_MANY: IngestProblem =
@@ -292,21 +316,6 @@ impl RangeChanges {
             }
         }
         Ok(Some(changes))
-    }
-}
-
-impl DbError {
-    /// Error for a changes file that changes no row.
-    pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
-        let path = path.to_owned();
-        let why = match rule {
-            BlockRule::First => "none contains the first key of a block (--block-value first)",
-            BlockRule::Most => "none contains most keys of a block (--block-value most)",
-        };
-        match partial_blocks {
-            0 => DbError::NoChanges { path },
-            blocks => DbError::PartOfBlocks { path, blocks, why },
-        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Reads a file of changed and removed keys, and converts it into rows and their new bytes.
 
-use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
+use super::changes::{ChangeSet, MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
 use crate::ingest::column_reader::ColumnReader;
 use crate::ingest::error::{ColumnName, IngestError, LineUnit};
-use crate::ingest::key::KeyReader;
 use crate::ingest::line_reader::Cell;
+use crate::ingest::pairs::KeyReader;
 use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
 use crate::sidecars::SourceColumns;
@@ -70,7 +70,7 @@ pub(super) fn read(
     keyword: &Keyword,
     stored: &RawFile,
     watch: Watcher<'_>,
-) -> Result<(RowChanges, (ChangeCounts, Notes), Keyword)> {
+) -> Result<(ChangeSet, Keyword)> {
     let params = keyword.params();
     let value_bytes = params.values.most();
     let keyed = KeyedTable {
@@ -82,7 +82,7 @@ pub(super) fn read(
     let read = read_keys(path, options, origin, keyed, watch)?;
     let fault = |line, column, problem| read.fault(line, column, problem);
     let (rows, tally, keyword) = apply(&read.lines, keyword, stored, fault)?;
-    Ok((rows, (tally, read.notes), keyword))
+    Ok((ChangeSet { rows, tally, notes: read.notes, ..ChangeSet::default() }, keyword))
 }
 
 /// Reads a file of changed and removed keys.

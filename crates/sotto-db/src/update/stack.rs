@@ -4,20 +4,18 @@
 //! Servers ignore an epoch of a bucket that the stack does not name, so an update that is
 //! interrupted leaves the stack as it was; the next update removes the unnamed epochs.
 
-use super::changes::{self, ChangeTarget, RowChanges};
+use super::changes::{self, ChangeSet, ChangeTarget, RowChanges};
 use super::next_epoch::{NextEpoch, WrittenEpoch, lifetime};
 use super::{ChangeCounts, UpdateOptions, keys};
-use crate::clock::validity;
 use crate::encode::bytes_of;
 use crate::files::remove;
-use crate::ingest::Notes;
 use crate::ingest::keyword::keyword_layer;
-use crate::ingest::notes::of_partial_blocks;
+use crate::keys::{is_successor, validity};
 use crate::parts::PiecesToWrite;
 use crate::progress::{ByteProgress, Watcher, silent};
 use crate::sidecars::{ChangedRows, read_rows};
 use crate::table::{BlockRule, RawFile};
-use crate::{DbError, ImageFile, Result, StackDir, TableDir, succession};
+use crate::{DbError, ImageFile, Result, StackDir, TableDir};
 use serde::Serialize;
 use sotto_catalog::stack::Shard;
 use sotto_catalog::{BatchAccess, CatalogError, Stack};
@@ -83,13 +81,9 @@ pub struct StackUpdate<'a> {
     is_rotated: bool,
     layers: BatchAccess,
     buckets: Vec<StackTable>,
-    rows: RowChanges,
+    changes: ChangeSet,
     /// Keyword layer and old rows, if the table is queried by key.
     keyed: Option<(Keyword, RawFile)>,
-    tally: ChangeCounts,
-    notes: Notes,
-    partial_blocks: u64,
-    rule: BlockRule,
     began: Instant,
 }
 
@@ -109,7 +103,7 @@ pub fn read_stack_update<'a>(
     let (signed, before) = dir.read()?;
     let (found, given) = (signed.public_key(), options.key.public());
     let is_rotated = found != given;
-    if is_rotated && !succession::is_successor(&dir.root()?, &before.stack, found, given)? {
+    if is_rotated && !is_successor(&dir.root()?, &before.stack, found, given)? {
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
     let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
@@ -124,14 +118,14 @@ pub fn read_stack_update<'a>(
     }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
     let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
-    let (rows, partial_blocks, keyed, (tally, notes)) = match &layers {
+    let (changes, keyed) = match &layers {
         BatchAccess::Keys(Compose(keywords, _)) => {
             let rows_path = dir.rows_path(before.epoch);
             let stored = read_rows(rows_path, before.digest()?, rows, catalog.row_bytes, watch)?;
-            let (value, keyword) = (catalog.value, keywords.keyword());
-            let (rows, tally, keyword) =
-                keys::read(path, &options.changes, origin.as_ref(), value, keyword, &stored, watch)?;
-            (rows, 0, Some((keyword, stored)), tally)
+            let (columns, keyword) = (origin.as_ref(), keywords.keyword());
+            let (changes, keyword) =
+                keys::read(path, &options.changes, columns, catalog.value, keyword, &stored, watch)?;
+            (changes, Some((keyword, stored)))
         }
         BatchAccess::Rows { kind, .. } => {
             let target = ChangeTarget {
@@ -145,29 +139,11 @@ pub fn read_stack_update<'a>(
                 capacity: rows,
                 item_bytes: catalog.row_bytes,
             };
-            let read = changes::read(path, &options.changes, origin.as_ref(), &target, watch)?;
-            let of_file = (read.tally(rows), read.notes);
-            (read.rows, read.partial_blocks, None, of_file)
+            (changes::read(path, &options.changes, origin.as_ref(), &target, watch)?, None)
         }
     };
-    if rows.is_empty() {
-        return Err(DbError::no_changes(path, partial_blocks, rule));
-    }
-    Ok(StackUpdate {
-        dir,
-        options,
-        before,
-        is_rotated,
-        layers,
-        buckets,
-        rows,
-        keyed,
-        tally,
-        notes,
-        partial_blocks,
-        rule,
-        began,
-    })
+    let changes = changes.check(path)?;
+    Ok(StackUpdate { dir, options, before, is_rotated, layers, buckets, changes, keyed, began })
 }
 
 /// Opens a table of the stack in the epoch that the stack names.
@@ -192,13 +168,12 @@ fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<StackTable>
 impl StackUpdate<'_> {
     /// Counts of rows, or of keys, that change when the update is applied.
     pub fn tally(&self) -> ChangeCounts {
-        self.tally
+        self.changes.tally
     }
 
     /// Remarks for the owner of the changes file.
     pub fn remarks(&self) -> Vec<String> {
-        let of_blocks = of_partial_blocks(self.partial_blocks, self.rule);
-        self.notes.remarks().into_iter().chain(of_blocks).collect()
+        self.changes.remarks()
     }
 
     /// Writes the next epoch of every table that changes, and then of the stack.
@@ -234,7 +209,7 @@ impl StackUpdate<'_> {
         (stack.created, stack.expires) = validity(lifetime);
         let stage = ByteProgress::new(watch, "tables", self.buckets.len() as u64);
         let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
-        let mut of_shards = places(self.layers.code(), &self.rows).into_iter();
+        let mut of_shards = places(self.layers.code(), &self.changes.rows).into_iter();
         for (shard, bucket) in stack.shards.iter_mut().zip(&self.buckets) {
             stage.add(1);
             // A row of a bucket is at the bucket's offset in the table.
@@ -275,7 +250,7 @@ impl StackUpdate<'_> {
                 if let Some(layer) = stack.layers.first_mut() {
                     *layer = keyword_layer(keyword)?;
                 }
-                let rows = ChangedRows { old: stored, rows: &self.rows };
+                let rows = ChangedRows { old: stored, rows: &self.changes.rows };
                 self.dir.publish_keeping(&stack, &rows, self.options.key, watch)?
             }
             None => self.dir.publish(&stack, &[], self.options.key).map(|_| 0)?,
@@ -283,10 +258,10 @@ impl StackUpdate<'_> {
         Ok(StackSummary {
             epoch: stack.epoch,
             from_epoch: self.before.epoch,
-            changes: self.tally,
-            rows_changed: self.rows.len() as u64,
-            partial_blocks: self.partial_blocks,
-            rule: self.rule,
+            changes: self.changes.tally,
+            rows_changed: self.changes.rows.len() as u64,
+            partial_blocks: self.changes.partial_blocks,
+            rule: self.changes.rule,
             tables: self.buckets.len(),
             tables_changed,
             written_bytes,
