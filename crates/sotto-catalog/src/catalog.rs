@@ -5,10 +5,10 @@ mod layers;
 pub mod table_terms;
 
 use crate::document::{self, Document, json};
-pub use crate::layer::LayerEntry;
 use crate::row_form::{self, RowForm};
 pub use crate::rows_root::MAX_ROWS;
 use crate::symmetric::{self, SymmetricLayer};
+pub use crate::table::LayerEntry;
 use crate::{
     ArtifactEntry, BitPosition, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName,
     ValueKind,

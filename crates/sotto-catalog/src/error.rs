@@ -1,6 +1,6 @@
 //! Errors of catalogs, with whose fault they are and what to do.
 
-use crate::public_key::PublicKey;
+use crate::hex::PublicKey;
 
 /// Why a catalog, a signature or a key was refused.
 #[derive(Debug, thiserror::Error)]

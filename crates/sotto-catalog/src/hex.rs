@@ -1,6 +1,7 @@
-//! Bytes that are written as lower-case hexadecimal text.
+//! Bytes that are written as lower-case hexadecimal text, and the public key of a publisher.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -123,5 +124,23 @@ impl<'de> Deserialize<'de> for HexBytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
         text.parse().map_err(D::Error::custom)
+    }
+}
+
+pub(crate) const PUBLIC_PREFIX: &str = "sotto-pk:";
+
+/// An Ed25519 public key. Text form: `sotto-pk:` and 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PublicKey(pub Hex32);
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PUBLIC_PREFIX}{}", self.0)
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }

@@ -1,8 +1,8 @@
 //! Signing keys, public keys, and their text forms.
 
+use crate::hex::PUBLIC_PREFIX;
+pub use crate::hex::PublicKey;
 use crate::hex::decode;
-use crate::public_key::PUBLIC_PREFIX;
-pub use crate::public_key::PublicKey;
 use crate::{CatalogError, Hex32, Hex64, Result};
 use ed25519_dalek::Signer;
 use sotto_core::CryptoRng;

@@ -10,7 +10,7 @@
 //! byte.
 
 use crate::ValueKind;
-use crate::layer::LayerEntry;
+use crate::table::LayerEntry;
 use serde::{Deserialize, Serialize};
 use sotto_core::{ExpectOrDefault, PeerMisbehaved};
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 //! oblivious function.
 
 use crate::Hex32;
-use crate::layer::LayerEntry;
+use crate::table::LayerEntry;
 use serde::{Deserialize, Serialize};
 use sotto_oprf::{PublicKey, SUITE};
 

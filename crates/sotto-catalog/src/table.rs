@@ -1,4 +1,4 @@
-//! Table names; index, range and keyword tables; and the meaning of a row's bytes.
+//! Table names and layers; index, range and keyword tables; and the meaning of a row's bytes.
 
 use crate::{CatalogError, HexBytes, Result};
 use serde::{Deserialize, Serialize};
@@ -205,4 +205,14 @@ impl ValueKind {
             ValueKind::Unsigned => hex(),
         }
     }
+}
+
+/// Name and parameters of a layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayerEntry {
+    /// Name of the layer, with its version.
+    pub name: String,
+    /// Parameters of the layer.
+    pub params: serde_json::Value,
 }

@@ -3,13 +3,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`code`] | the number of copies and buckets |
+//! | [`code`] | the number of copies and buckets; the checked parameters in a stack |
 //! | `bound` | the bound on failures |
-//! | [`params`] | the checked parameters in a stack |
-//! | [`permutation`] | the positions of the copies, without a map |
+//! | [`permutation`] | the positions of the copies, without a map, and the rows of each bucket for its writer |
 //! | [`matching`] | assigning buckets to rows |
 //! | [`search_budget`] | the number of steps of that search |
-//! | [`placement`] | the rows of each bucket, for its writer |
 //!
 //! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at
 //! `p_j(i) div g`, for permutations `p_j` of a public seed.
@@ -33,12 +31,10 @@
 mod bound;
 pub mod code;
 pub mod matching;
-pub mod params;
 pub mod permutation;
-pub mod placement;
 pub mod search_budget;
 
-pub use params::Params;
+pub use code::Params;
 
 use crate::dummy_rows;
 use code::CodeSizes;

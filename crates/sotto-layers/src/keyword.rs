@@ -8,8 +8,8 @@
 //! | [`band`], `band_solve` | keys in sums of rows, for schemes that add rows |
 //! | `slot` | a key's tag and value in a row, and finding them there |
 //! | [`multi_key`] | several keys in one request, over a batch code |
-//! | [`build`], `build_options` | the server's half: placing keys, in two passes over the data |
-//! | [`sizing`] | the sizes of a table, by its number of keys |
+//! | [`build`] | the server's half: placing keys, in two passes over the data |
+//! | [`sizing`] | the options of a table, and its sizes by the number of keys |
 //! | `occupancy` | the number of rows for a number of keys, and the moves that place every key |
 //! | [`edit`] | the server's half: changing values and adding keys, row by row |
 //! | [`form`] | one spelling for each key: domains, addresses, text, digests |
@@ -37,13 +37,11 @@
 pub mod band;
 mod band_solve;
 pub mod build;
-mod build_options;
 pub mod edit;
 pub mod form;
 pub mod multi_key;
 mod occupancy;
 pub mod params;
-mod rebalance;
 pub mod row_bounds;
 pub mod sizing;
 mod slot;
@@ -51,12 +49,12 @@ mod tag;
 
 pub use band_solve::SolvedStrip;
 pub use build::{KeyPlacement, KeywordBuilder};
-pub use build_options::{BuildError, BuildOptions, ValueWidth};
 pub use edit::{EditError, TableEdit};
 pub use form::{KeyError, KeyForm};
 pub use multi_key::MultiKeyword;
 pub use params::{BandParams, Params, ValueLength};
 pub use row_bounds::RowBounds;
+pub use sizing::{BuildError, BuildOptions, ValueWidth};
 pub use sizing::{KeyStats, KeywordSizes};
 
 use sotto_core::{CryptoRng, Misuse, PeerMisbehaved, Result, Row};

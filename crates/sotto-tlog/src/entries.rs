@@ -9,7 +9,7 @@
 //! The two zero bytes mean v1 and `timestamped_entry` (RFC 6962, 3.4).
 #![deny(clippy::indexing_slicing)]
 
-use crate::text::decimal;
+use crate::note::decimal;
 use crate::{LogError, LogLayout, Result};
 use sotto_tree::log::{Hash, hash};
 

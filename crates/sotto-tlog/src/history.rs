@@ -17,7 +17,7 @@
 
 use crate::catalogs::EntryKind;
 use crate::layout::TILE_WIDTH;
-use crate::text::decimal;
+use crate::note::decimal;
 use crate::{LogEntry, LogError, LogSource, Result, VerifiedLog};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_core::Epoch;

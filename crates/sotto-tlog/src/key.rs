@@ -2,17 +2,22 @@
 //!
 //! Two text forms are parsed. Ed25519 keys have the form of Go's notes, `NAME+ID+BASE64`, where the
 //! name usually is the log's. Keys of RFC 6962 are published without a name, as the base64 of a
-//! P-256 key in DER, so the log's name precedes it: `NAME+BASE64`.
+//! P-256 key in DER, so the log's name precedes it: `NAME+BASE64`. They sign tree heads (sections 2.1.4
+//! and 3.5).
 #![deny(clippy::indexing_slicing)]
 
-use crate::ecdsa;
-use crate::note::{NoteSignature, SignedNote, is_key_name};
-use crate::text::{base64, unbase64};
+use crate::note::{NoteSignature, SignedNote, base64, is_key_name, unbase64};
 use crate::{LogError, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::SigningKey;
+use p256::ecdsa::signature::Verifier;
+use p256::ecdsa::{Signature, VerifyingKey};
 use sha2::{Digest, Sha256};
 use sotto_tree::log::Hash;
 use std::fmt;
 use std::str::FromStr;
+use zeroize::Zeroizing;
 
 /// First line of every checkpoint of a Go checksum database, whatever the database is called.
 pub const GO_ORIGIN: &str = "go.sum database tree";
@@ -56,7 +61,7 @@ impl LogKey {
     /// # Errors
     /// [`LogError::KeyText`] for an invalid name, or bytes that are not a key.
     pub fn rfc6962(name: &str, spki: &[u8]) -> Result<Self> {
-        let key = ecdsa::key(spki).ok_or(LogError::KeyText("not a P-256 key in DER: copy the whole text"))?;
+        let key = p256_key(spki).ok_or(LogError::KeyText("not a P-256 key in DER: copy the whole text"))?;
         Self::named(name, Algorithm::Rfc6962 { key, spki: spki.to_vec() })
     }
 
@@ -127,7 +132,7 @@ impl LogKey {
             }
             Algorithm::Rfc6962 { key, .. } => {
                 let Some((timestamp, signature)) = bytes.split_first_chunk::<8>() else { return false };
-                ecdsa::verify(key, u64::from_be_bytes(*timestamp), size, root, signature)
+                verifies_head(key, u64::from_be_bytes(*timestamp), size, root, signature)
             }
         });
         if valid { Ok(()) } else { Err(LogError::BadSignature { name: self.name.clone() }) }
@@ -147,7 +152,7 @@ impl LogKey {
         let Algorithm::Rfc6962 { key, .. } = &self.algorithm else {
             return Err(LogError::KeyText("expected a P-256 key for a tree head of RFC 6962"));
         };
-        if ecdsa::verify(key, timestamp, size, root, signature) {
+        if verifies_head(key, timestamp, size, root, signature) {
             return Ok(());
         }
         Err(LogError::BadSignature { name: self.name.clone() })
@@ -208,5 +213,69 @@ impl FromStr for LogKey {
             return Err(LogError::KeyText(OTHER_NUMBER));
         }
         Ok(key)
+    }
+}
+
+/// Bytes before the point in the DER of every uncompressed P-256 key (RFC 5480).
+const SPKI: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
+    0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+
+/// Key of a SubjectPublicKeyInfo in DER; `None` if it is of another kind, or not on the curve.
+fn p256_key(spki: &[u8]) -> Option<VerifyingKey> {
+    VerifyingKey::from_sec1_bytes(spki.strip_prefix(&SPKI)?).ok()
+}
+
+/// Signed bytes of a tree head: version v1, `tree_hash`, and the head.
+fn signed_head(timestamp: u64, size: u64, root: &Hash) -> Vec<u8> {
+    [&[0, 1], timestamp.to_be_bytes().as_slice(), &size.to_be_bytes(), root].concat()
+}
+
+/// Whether a `DigitallySigned` of TLS 1.2 is a signature of this head: SHA-256, ECDSA, a length,
+/// DER.
+fn verifies_head(key: &VerifyingKey, timestamp: u64, size: u64, root: &Hash, signature: &[u8]) -> bool {
+    let [4, 3, high, low, der @ ..] = signature else { return false };
+    let length = usize::from(u16::from_be_bytes([*high, *low]));
+    let Ok(signature) = Signature::from_der(der) else { return false };
+    length == der.len() && key.verify(&signed_head(timestamp, size, root), &signature).is_ok()
+}
+
+const PRIVATE_PREFIX: &str = "PRIVATE+KEY+";
+
+/// The text of a key file: `PRIVATE+KEY+NAME+ID+BASE64`, as for Go's notes.
+pub(crate) fn to_key_file(kind: u8, name: &str, id: u32, key: &SigningKey) -> Zeroizing<String> {
+    let mut secret = Zeroizing::new([kind; 33]);
+    if let Some(bytes) = secret.get_mut(1..) {
+        bytes.copy_from_slice(Zeroizing::new(key.to_bytes()).as_slice());
+    }
+    let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
+    // Allocated in full from the start: growing would leave copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(PRIVATE_PREFIX.len() + name.len() + 80));
+    text.push_str(PRIVATE_PREFIX);
+    text.push_str(name);
+    text.push_str(&format!("+{id:08x}+"));
+    text.push_str(&encoded);
+    text.push('\n');
+    text
+}
+
+/// Name, id and secret bytes in a key file of this kind. Whether the id is the key's is unchecked.
+pub(crate) fn from_key_file<'a>(
+    text: &'a str,
+    kind: u8,
+    expected: &'static str,
+) -> Result<(&'a str, &'a str, Zeroizing<[u8; 32]>)> {
+    let refuse = || LogError::KeyText(expected);
+    let mut parts = text.trim().strip_prefix(PRIVATE_PREFIX).ok_or_else(refuse)?.splitn(3, '+');
+    let (Some(name), Some(id), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(refuse());
+    };
+    let decoded = Zeroizing::new(unbase64(encoded).ok_or_else(refuse)?);
+    match decoded.split_first() {
+        Some((found, secret)) if *found == kind => {
+            Ok((name, id, Zeroizing::new(secret.try_into().map_err(|_| refuse())?)))
+        }
+        _ => Err(refuse()),
     }
 }

@@ -33,12 +33,10 @@
 //! | [`history`] | checks a publisher's log in order: one catalog for each epoch, one chain for each name |
 //! | [`appender`] | appends entries to a publisher's log, and attaches cosignatures |
 //! | [`publisher_log`] | a publisher's log as a server reads it: catalogs, their places and proofs |
-//! | [`checkpoint`] | a log's length and root, under its signature |
-//! | [`signed_tree_head`] | signed tree heads of RFC 6962 servers |
+//! | [`checkpoint`] | a log's length and root, under its signature; signed tree heads of RFC 6962 servers |
 //! | [`layout`] | the three layouts: what each file contains |
 //! | [`entries`] | bundles of entries, and the leaf hash of each |
-//! | [`source`] | where files are read from |
-//! | [`log_folder`] | a log in a folder: its layout, its checkpoint, the missing tiles |
+//! | [`log_folder`] | where files are read from; a log in a folder: its layout, its checkpoint, the missing tiles |
 //! | [`read`] | a log of which every tile is checked before it is used; detects logs that shrank or forked |
 //! | [`mod@write`] | writes and grows logs, entry by entry |
 //! | [`generate`] | synthetic logs of any length |
@@ -51,7 +49,6 @@
 pub mod appender;
 pub mod catalogs;
 pub mod checkpoint;
-mod ecdsa;
 pub mod entries;
 pub mod error;
 pub mod generate;
@@ -63,27 +60,22 @@ pub mod note;
 pub mod proof;
 pub mod publisher_log;
 pub mod read;
-pub mod signed_tree_head;
 pub mod signer;
-pub mod source;
-mod text;
 pub mod witness;
 pub mod write;
 
 pub use catalogs::LogEntry;
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, SignedTreeHead};
 pub use entries::BundleEntry;
 pub use error::LogError;
 pub use history::LogHistory;
 pub use key::LogKey;
 pub use layout::{LogLayout, Tile};
-pub use log_folder::LogFolder;
+pub use log_folder::{DirectorySource, LogFolder, LogSource};
 pub use note::SignedNote;
 pub use proof::InclusionProof;
 pub use read::VerifiedLog;
-pub use signed_tree_head::SignedTreeHead;
 pub use signer::LogSigner;
-pub use source::{DirectorySource, LogSource};
 pub use witness::{Cosigner, WitnessKey};
 pub use write::LogWriter;
 

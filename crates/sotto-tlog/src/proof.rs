@@ -5,7 +5,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::note::MAX_NOTE_BYTES;
-use crate::text::{base64, decimal, hash, unbase64};
+use crate::note::{base64, decimal, hash, unbase64};
 use crate::{Checkpoint, LogError, LogKey, Result};
 use sotto_tree::log::{Hash, verify};
 use std::fmt;

@@ -1,17 +1,15 @@
 //! Signing keys of logs, in the text form of Go's notes: `PRIVATE+KEY+NAME+ID+BASE64`.
 
-use crate::key::OTHER_NUMBER;
+use crate::key::{OTHER_NUMBER, from_key_file, to_key_file};
 use crate::note::{NoteSignature, SignedNote};
-use crate::text::unbase64;
 use crate::{Checkpoint, LogError, LogKey, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer, SigningKey};
 use sotto_core::CryptoRng;
 use std::fmt;
 use zeroize::Zeroizing;
 
-const PREFIX: &str = "PRIVATE+KEY+";
+/// Number of Ed25519 keys of logs.
+const KIND: u8 = 1;
 
 /// An Ed25519 signing key of a log. Wiped on drop; it does not print itself.
 pub struct LogSigner {
@@ -47,18 +45,7 @@ impl LogSigner {
 
     /// The text of a key file. The caller writes it with mode 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
-        let mut secret = Zeroizing::new([1; 33]);
-        secret[1..].copy_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
-        let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
-        let (name, id) = (self.public.name(), self.public.id());
-        // Allocated in full from the start: growing would leave copies behind.
-        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + name.len() + 80));
-        text.push_str(PREFIX);
-        text.push_str(name);
-        text.push_str(&format!("+{id:08x}+"));
-        text.push_str(&encoded);
-        text.push('\n');
-        text
+        to_key_file(KIND, self.public.name(), self.public.id(), &self.key)
     }
 
     /// Reads the text of a key file.
@@ -66,14 +53,9 @@ impl LogSigner {
     /// # Errors
     /// [`LogError::KeyText`].
     pub fn from_file(text: &str) -> Result<Self> {
-        let refuse = || LogError::KeyText("expected PRIVATE+KEY+NAME+ID+BASE64, with an Ed25519 key");
-        let mut parts = text.trim().strip_prefix(PREFIX).ok_or_else(refuse)?.splitn(3, '+');
-        let (Some(name), Some(id), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(refuse());
-        };
-        let decoded = Zeroizing::new(unbase64(encoded).ok_or_else(refuse)?);
-        let Some((1, secret)) = decoded.split_first() else { return Err(refuse()) };
-        let signer = Self::new(name, secret.try_into().map_err(|_| refuse())?)?;
+        let expected = "expected PRIVATE+KEY+NAME+ID+BASE64, with an Ed25519 key";
+        let (name, id, secret) = from_key_file(text, KIND, expected)?;
+        let signer = Self::new(name, &secret)?;
         if id != format!("{:08x}", signer.public.id()) {
             return Err(LogError::KeyText(OTHER_NUMBER));
         }

@@ -16,12 +16,10 @@
 //! catalogs of one epoch ([`LogHistory`]).
 #![deny(clippy::indexing_slicing)]
 
-use crate::key::{CUT, OTHER_NUMBER, id};
+use crate::key::{CUT, OTHER_NUMBER, from_key_file, id, to_key_file};
 use crate::note::{NoteSignature, SignedNote, is_key_name};
-use crate::text::{base64, unbase64};
+use crate::note::{base64, unbase64};
 use crate::{Checkpoint, LogError, LogHistory, LogKey, LogLayout, LogSource, Result, VerifiedLog};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use sotto_core::CryptoRng;
 use std::fmt;
@@ -30,8 +28,6 @@ use zeroize::Zeroizing;
 
 /// Signature type of cosignatures with a time, under Ed25519.
 const KIND: u8 = 4;
-
-const PREFIX: &str = "PRIVATE+KEY+";
 
 /// Message of a cosignature: its header and the note's text.
 fn message(time: u64, text: &str) -> Vec<u8> {
@@ -145,20 +141,7 @@ impl Cosigner {
 
     /// The text of a key file. The caller writes it with mode 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
-        let mut secret = Zeroizing::new([KIND; 33]);
-        if let Some(bytes) = secret.get_mut(1..) {
-            bytes.copy_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
-        }
-        let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
-        let (name, id) = (self.public.name(), self.public.id());
-        // Allocated in full from the start: growing would leave copies behind.
-        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + name.len() + 80));
-        text.push_str(PREFIX);
-        text.push_str(name);
-        text.push_str(&format!("+{id:08x}+"));
-        text.push_str(&encoded);
-        text.push('\n');
-        text
+        to_key_file(KIND, self.public.name(), self.public.id(), &self.key)
     }
 
     /// Reads the text of a key file.
@@ -166,14 +149,9 @@ impl Cosigner {
     /// # Errors
     /// [`LogError::KeyText`].
     pub fn from_file(text: &str) -> Result<Self> {
-        let refuse = || LogError::KeyText("expected PRIVATE+KEY+NAME+ID+BASE64 of a witness");
-        let mut parts = text.trim().strip_prefix(PREFIX).ok_or_else(refuse)?.splitn(3, '+');
-        let (Some(name), Some(number), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(refuse());
-        };
-        let decoded = Zeroizing::new(unbase64(encoded).ok_or_else(refuse)?);
-        let Some((&KIND, secret)) = decoded.split_first() else { return Err(refuse()) };
-        let cosigner = Self::new(name, secret.try_into().map_err(|_| refuse())?)?;
+        let expected = "expected PRIVATE+KEY+NAME+ID+BASE64 of a witness";
+        let (name, number, secret) = from_key_file(text, KIND, expected)?;
+        let cosigner = Self::new(name, &secret)?;
         if number != format!("{:08x}", cosigner.public.id()) {
             return Err(LogError::KeyText(OTHER_NUMBER));
         }

@@ -5,24 +5,18 @@
 //! |---|---|
 //! | [`sizes`] | the possible numbers of nodes of each color, and balanced sizes |
 //! | `states` | a coloring as a graph of some tens of states |
-//! | `halves` | binary trees: the Color-Splitting Algorithm |
-//! | `rotation` | `q >= h`: closed form |
-//! | `shares` | the trees in between |
-//! | [`path`] | the rows of a leaf's path in its colors |
-//! | [`copath`] | the rows of the *siblings* of a leaf's path: the rows of a Merkle proof |
+//! | `split` | divides sizes among children: the Color-Splitting Algorithm, rotation for `q >= h`, and the trees in between |
+//! | [`path`] | the rows of a leaf's path in its colors, and of the *siblings* of the path: the rows of a Merkle proof |
 //! | `constant_time` | paths and copaths of a secret leaf |
 //! | [`destinations`] | the colors to which a growing log writes its hashes |
 //! | [`classes`] | whole color classes as lists |
 
 pub mod classes;
 mod constant_time;
-pub mod copath;
 pub mod destinations;
-mod halves;
 pub mod path;
-mod rotation;
-mod shares;
 pub mod sizes;
+mod split;
 mod states;
 
 use crate::shape::PerfectTree;
@@ -75,9 +69,9 @@ impl Coloring {
         let known = &mut StateCache::default();
         let (q, h) = (shape.arity() as usize, shape.height());
         let root = match q {
-            2 => halves::split(&mut states, known, sizes::balanced(shape)),
-            _ if q >= h => rotation::rotate(&mut states, q, h),
-            _ => shares::share(&mut states, known, q, sizes::balanced(shape)),
+            2 => split::split(&mut states, known, sizes::balanced(shape)),
+            _ if q >= h => split::rotate(&mut states, q, h),
+            _ => split::share(&mut states, known, q, sizes::balanced(shape)),
         };
         Coloring { shape, states, root }
     }
@@ -95,7 +89,7 @@ impl Coloring {
             return Err(field("must be feasible for a binary tree (Theorem 2 of TreePIR)").into());
         }
         let mut states = States::new();
-        let root = halves::split(&mut states, &mut StateCache::default(), sizes);
+        let root = split::split(&mut states, &mut StateCache::default(), sizes);
         Ok(Coloring { shape, states, root })
     }
 

@@ -42,7 +42,6 @@
 pub mod answer;
 pub mod evaluate;
 pub mod frame;
-mod frame_error;
 pub mod hints;
 pub mod keys;
 pub mod problem;

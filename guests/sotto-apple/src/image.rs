@@ -3,15 +3,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`description`] | the description of a use case in its file |
-//! | [`rows`] | rows of a table before it is encoded |
 //! | [`ingest`] | reads a file of keys and values into such rows |
-//! | [`encode`](mod@encode) | encodes rows as the file of the next epoch |
-//! | [`row_intake`] | converts keys and values into rows: hashes or seals them |
+//! | [`encode`](mod@encode) | encodes rows, by key or by number, as the file of the next epoch |
+//! | [`row_intake`] | rows of a table before it is encoded, from keys and values that are hashed or sealed |
 //! | [`oprf`] | the secret key of a symmetric table |
-//! | `index` | encodes rows by number |
 //! | [`open`](mod@open) | opens a file as a use case |
-//! | [`update`] | writes the file of the next epoch from changed rows, re-encoding only what changed |
-//! | `revision` | copies a file, and writes what changed over the copy |
+//! | [`update`] | writes the file of the next epoch from changed rows: a copy, and what changed written over it |
 //! | `buckets` | finds out which buckets change, and which rows move |
 //! | [`error`] | errors, with whose fault they are and what to do |
 //!
@@ -22,21 +19,18 @@ mod buckets;
 pub mod description;
 pub mod encode;
 pub mod error;
-mod index;
 pub mod ingest;
 pub mod open;
 pub mod oprf;
-mod revision;
 pub mod row_intake;
-pub mod rows;
 pub mod update;
 
 pub use description::{UseCaseDescription, UseCaseKind};
+pub use encode::encode_index;
 pub use encode::{UseCaseOptions, UseCaseSummary, encode};
 pub use error::ImageError;
-pub use index::encode_index;
 pub use ingest::{IngestSummary, SourceFile, encode_file};
 pub use open::{OpenUseCase, open, open_in};
+pub use row_intake::KeywordRows;
 pub use row_intake::RowIntake;
-pub use rows::KeywordRows;
 pub use update::{PreviousEpoch, UseCaseUpdate};

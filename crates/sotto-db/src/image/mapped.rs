@@ -143,7 +143,7 @@ impl MappedFile {
     }
 
     /// Error for a problem of this file.
-    pub(crate) fn refuse(&self, problem: ImageProblem) -> DbError {
+    pub fn refuse(&self, problem: ImageProblem) -> DbError {
         DbError::Image { path: self.path.clone(), problem }
     }
 

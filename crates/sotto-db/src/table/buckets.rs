@@ -11,7 +11,7 @@ use crate::progress::{ByteProgress, Watcher};
 use crate::{DbError, Result};
 use sotto_core::{ExpectOrDefault, Misuse};
 use sotto_layers::BatchCode;
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;

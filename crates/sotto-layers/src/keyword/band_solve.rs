@@ -10,8 +10,8 @@
 //! is one modulo 2.
 
 use super::band::{BandHash, BandPattern};
-use super::build_options::BuildError;
 use super::params::Params;
+use super::sizing::BuildError;
 use super::{Keyword, slot};
 use sotto_core::{Error, Misuse, SumElement};
 

@@ -10,9 +10,9 @@
 //! slots. Keys come in any order; the same keys in the same order with the same seed give the same
 //! table.
 
-use super::build_options::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
 use super::occupancy;
 use super::params::TAG_BYTES;
+use super::sizing::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
 use super::sizing::{KeyStats, KeywordSizes, params_for, smallest, values};
 use super::tag::{KeyDigest, KeyHash};
 use super::{Keyword, slot};

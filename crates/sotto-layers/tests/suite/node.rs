@@ -5,7 +5,7 @@ use rand_core::SeedableRng;
 use sotto_core::{Compose, Layer, Row};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::code::CodeSizes;
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use sotto_layers::batch_proof::{self, BatchProof};
 use sotto_prg::PublicSeed;
 use sotto_tree::log::{Hash, Peaks, hash, verify};

@@ -7,7 +7,7 @@ use sotto_core::{Compose, Error, Layer, Misuse, ParamsError, Result, Row};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use sotto_prg::PublicSeed;
 
 /// A code and its shards, as a server has them. Row `i` is `i + 1`, so that no row is zero.

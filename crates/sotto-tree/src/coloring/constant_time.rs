@@ -1,7 +1,7 @@
 //! Walks for a secret leaf: every state of each height is read, and each of its branches, and masks
 //! select the data of the leaf's path. The reads and their order depend on the tree's shape alone.
 
-use super::copath::sides;
+use super::path::sides;
 use super::states::{Branch, States};
 use super::{ColorSlot, Coloring};
 use crate::shape::PerfectTree;

@@ -4,8 +4,8 @@
 //! node depends only on its state, so it is computed once for each low state, and a walk finds the
 //! colors.
 
-use super::copath::sides;
 use super::path::PathWalk;
+use super::path::sides;
 use super::states::State;
 use super::{ColorSlot, Coloring};
 use sotto_core::{Misuse, Result};

@@ -1,21 +1,23 @@
 //! Encodes rows as the file of the next epoch. Tables are computed strip by strip, and are never in
 //! memory as a whole.
 
-use super::description::{
+use crate::codec::Codec;
+use crate::image::description::{
     FORMAT, FileLayout, KeyCompression, ShardShape, UseCaseDescription, UseCaseKind, check_name,
 };
-use super::error::ImageError;
-use super::rows::{KeywordRows, ShardRows};
-use crate::codec::Codec;
+use crate::image::error::ImageError;
+use crate::image::row_intake::{KeywordRows, ShardRows};
 use crate::keyword::bucket;
 use crate::keyword::cuckoo::{CuckooError, CuckooItems, CuckooTables, GROWTHS, TableError, grown};
 use crate::keyword::table::plaintexts;
+use crate::length_prefix;
 use crate::sets::{ParamsSet, WeakParams};
 use crate::use_case::UseCase;
 use sotto_bfv::mulpir::{EntryShape, ValueTable};
-use sotto_catalog::{Hex32, ValueKind};
+use sotto_catalog::{Hex32, RowForm, ValueKind};
 use sotto_core::{Epoch, Section, Sink};
 use sotto_db::image::header::FilePart;
+use sotto_db::table::TableSource;
 use sotto_db::{ImageWriter, Progress, ProgressUnit, Watcher, WriteLock};
 use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::PublicKey;
@@ -288,4 +290,63 @@ impl<'a> ImageDraft<'a> {
         let file_bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         Ok(UseCaseSummary { path, description, table_bytes: self.places.table_bytes, file_bytes })
     }
+}
+
+/// Encodes rows as the next epoch of an index table. Entry `i` is row `i`; with `lengths`, it is
+/// the value that row `i` contains in that form, after its length.
+///
+/// # Errors
+/// [`ImageError`].
+pub fn encode_index(
+    rows: &dyn TableSource,
+    lengths: Option<RowForm>,
+    how: &UseCaseOptions,
+    lock: &WriteLock,
+    watch: Watcher<'_>,
+) -> Result<UseCaseSummary, ImageError> {
+    let before = lengths.map_or(0, RowForm::overhead);
+    let longest = (rows.row_bytes() as u64).saturating_sub(before);
+    let (kind, width) = match lengths {
+        None => (UseCaseKind::Index, Some(longest)),
+        Some(_) => (UseCaseKind::IndexWithLengths, length_prefix::entry_bytes(longest)),
+    };
+    let width = width.and_then(|width| usize::try_from(width).ok());
+    let width = width.ok_or_else(|| ImageError::Asked("rows are longer than the largest entry".into()))?;
+    let codec = UseCase::codec(&how.set, how.weak)?;
+    let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
+    let dimensions = EntryShape::quickest(plaintexts(&codec, entries, width));
+    let shape = EntryShape::new(entries, width, codec.kit().plaintext_bytes(), dimensions, 1)?;
+    let values = ValueInfo { longest, oprf: None };
+    let draft = ImageDraft::new(how, kind, lock, vec![(shape, rows.rows())], values, &codec, watch)?;
+    let entry = lengths.map(|read| (read, length_prefix::form(longest)));
+    let (mut first, mut at, mut block) = (0, 0, Vec::new());
+    while first < rows.rows() {
+        let some = ((BLOCK / width).max(1) as u64).min(rows.rows() - first);
+        block.resize(some as usize * rows.row_bytes(), 0);
+        rows.read(first, &mut block).map_err(|e| draft.writer.failed(e))?;
+        if let Some((read, write)) = entry {
+            block = with_lengths(&block, rows.row_bytes(), read, write, width)?;
+        }
+        draft.put(FilePart::Entries, at, &block)?;
+        (first, at) = (first + some, at + block.len() as u64);
+    }
+    draft.finish(&codec, watch)
+}
+
+/// Converts rows of one form into entries of another.
+fn with_lengths(
+    rows: &[u8],
+    row_bytes: usize,
+    read: RowForm,
+    write: RowForm,
+    width: usize,
+) -> Result<Vec<u8>, ImageError> {
+    let wrong = || ImageError::Asked("a row has a length prefix that is longer than the row".into());
+    let mut entries = Vec::with_capacity(rows.len() / row_bytes * width);
+    for row in rows.chunks_exact(row_bytes) {
+        let mut value = read.value(row.to_vec()).map_err(|_| wrong())?;
+        write.write_value(&mut value, width).ok_or_else(wrong)?;
+        entries.append(&mut value);
+    }
+    Ok(entries)
 }

@@ -89,9 +89,8 @@ pub(super) fn newest(path: &Path) -> Result<Arc<ForeignImage>, ImageError> {
     let file = ForeignImage::open(&dir.image_path(epoch))?;
     match UseCaseDescription::parse(file.description()) {
         Ok(told) if told.epoch != epoch.0 => {
-            let problem =
-                ImageProblem::Malformed { why: "the file's name has another epoch than its description" };
-            Err(DbError::Image { path: file.path().to_owned(), problem }.into())
+            let why = "the file's name has another epoch than its description";
+            Err(file.refuse(ImageProblem::Malformed { why }).into())
         }
         // Other problems are reported when the file is read.
         _ => Ok(file),
@@ -114,8 +113,8 @@ pub(super) fn read(
         return Err(refuse("the sections have other lengths than the description says".into()));
     }
     if file.rows_digest() != Some(description.tables) {
-        let problem = ImageProblem::Malformed { why: "the tables differ from those of the description" };
-        return Err(DbError::Image { path: file.path().to_owned(), problem }.into());
+        let why = "the tables differ from those of the description";
+        return Err(file.refuse(ImageProblem::Malformed { why }).into());
     }
     Ok((description, codec, places))
 }

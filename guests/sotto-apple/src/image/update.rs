@@ -5,36 +5,32 @@
 //! place in it, a larger table is made of all rows: [`UseCaseUpdate::is_anew`] says so before
 //! anything is written.
 
-use super::buckets::{BucketAddress, BucketError, Buckets};
-use super::description::{FileLayout, ShardShape, UseCaseDescription, UseCaseKind};
-use super::encode::{ImageDraft, UseCaseOptions, UseCaseSummary, encode};
-use super::error::ImageError;
-use super::open::{newest, read};
-use super::oprf::read_fitting;
-use super::revision::ImageRevision;
-use super::row_intake::{KeyChange, KeyChanges, hash_changes};
-use super::rows::{KeywordRows, MAX_VALUE_BYTES};
 use crate::codec::Codec;
-use crate::keyword::bucket;
-use crate::keyword::{TABLES, shard};
+use crate::image::buckets::{BucketAddress, BucketError, Buckets};
+use crate::image::description::{FileLayout, ShardShape, UseCaseDescription, UseCaseKind};
+use crate::image::encode::{ImageDraft, UseCaseOptions, UseCaseSummary, encode};
+use crate::image::error::ImageError;
+use crate::image::open::{newest, read};
+use crate::image::oprf::read_fitting;
+use crate::image::row_intake::{KeyChange, KeyChanges, KeywordRows, MAX_VALUE_BYTES, hash_changes};
+use crate::keyword::{TABLES, bucket, shard};
 use crate::sets::WeakParams;
+use sotto_bfv::mulpir::ValueTable;
 use sotto_catalog::RowForm;
+use sotto_core::server::ImageSection;
+use sotto_core::{Image, Section, Sink};
 use sotto_db::image::ForeignImage;
 use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
 use sotto_db::update::ChangeCounts;
-use sotto_db::{DbError, ImageProblem, Watcher, WriteLock};
-use std::collections::BTreeMap;
+use sotto_db::{DbError, ImageProblem, Progress, ProgressUnit, Watcher, WriteLock};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A prepared update of the newest epoch of a folder.
 pub struct UseCaseUpdate<'a> {
-    lock: &'a WriteLock,
-    file: Arc<ForeignImage>,
-    description: UseCaseDescription,
-    codec: Arc<Codec>,
-    places: FileLayout,
-    weak: WeakParams,
+    /// The epoch before, with the description of the next one.
+    epoch: PreviousEpoch<'a>,
     change: PendingChange,
     tally: ChangeCounts,
 }
@@ -73,8 +69,7 @@ impl<'a> PreviousEpoch<'a> {
     }
 
     fn damaged(&self) -> ImageError {
-        let problem = ImageProblem::Digest { part: FilePart::Entries.name() };
-        DbError::Image { path: self.file.path().to_owned(), problem }.into()
+        self.file.refuse(ImageProblem::Digest { part: FilePart::Entries.name() }).into()
     }
 
     /// Entries of a table.
@@ -83,6 +78,29 @@ impl<'a> PreviousEpoch<'a> {
         let start = self.places.entries.get(s).and_then(|starts| starts.get(table)).copied();
         let len = self.places.shapes.get(s).map_or(0, |shape| shape.bytes_of_entries() as usize);
         start.and_then(|start| all.get(start as usize..)?.get(..len)).unwrap_or_default()
+    }
+
+    /// All rows, with the changes applied.
+    fn all(&self, changes: &KeyChanges) -> Result<KeywordRows, ImageError> {
+        let mut rows = self.description.oprf.map_or_else(KeywordRows::default, KeywordRows::sealed);
+        for (shape, starts) in self.places.shapes.iter().zip(&self.places.entries) {
+            for start in starts {
+                let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
+                let all = all.get(*start as usize..).unwrap_or_default();
+                for entry in all.chunks_exact(shape.entry_bytes()).take(shape.entries()) {
+                    let damaged = || self.file.refuse(ImageProblem::Malformed { why: "invalid bucket" });
+                    for (hash, value) in bucket::read(entry).ok_or_else(damaged)? {
+                        if !changes.contains_key(&hash) {
+                            rows.push_hashed(hash, value)?;
+                        }
+                    }
+                }
+            }
+        }
+        for (hash, value) in changes.iter().filter_map(|(hash, value)| Some((hash, value.as_ref()?))) {
+            rows.push_hashed(*hash, value)?;
+        }
+        Ok(rows)
     }
 
     /// Prepares changes to a keyword table.
@@ -126,13 +144,13 @@ impl<'a> PreviousEpoch<'a> {
             }
             added.insert(s, (tally.added - before.added, tally.removed - before.removed));
         }
-        let PreviousEpoch { lock, file, mut description, codec, places, weak } = self;
-        for (s, shard) in description.shards.iter_mut().enumerate() {
+        let mut epoch = self;
+        for (s, shard) in epoch.description.shards.iter_mut().enumerate() {
             let (more, fewer) = added.get(&s).copied().unwrap_or_default();
             shard.rows = (shard.rows + more).saturating_sub(fewer);
         }
         let change = if full { PendingChange::Rebuild(changes) } else { PendingChange::Entries(entries) };
-        Ok(UseCaseUpdate { lock, file, description, codec, places, weak, change, tally })
+        Ok(UseCaseUpdate { epoch, change, tally })
     }
 
     /// Prepares changes to an index table. Every row must have the length of the table's rows, and
@@ -160,17 +178,8 @@ impl<'a> PreviousEpoch<'a> {
         };
         let entries = rows.into_iter().filter(is_new);
         let entries = entries.map(|(row, bytes)| ((0, (0, row as usize)), bytes)).collect();
-        let PreviousEpoch { lock, file, description, codec, places, weak } = self;
-        Ok(UseCaseUpdate {
-            lock,
-            file,
-            description,
-            codec,
-            places,
-            weak,
-            change: PendingChange::Entries(entries),
-            tally,
-        })
+        let change = PendingChange::Entries(entries);
+        Ok(UseCaseUpdate { epoch: self, change, tally })
     }
 }
 
@@ -217,43 +226,20 @@ impl UseCaseUpdate<'_> {
     pub fn apply(self, watch: Watcher<'_>) -> Result<(UseCaseSummary, u64), ImageError> {
         match self.change {
             PendingChange::Entries(entries) => {
-                let draft = ImageDraft::of(self.description, self.places.clone(), self.lock, watch)?;
-                ImageRevision { file: self.file, codec: &self.codec, places: &self.places, entries, draft }
-                    .apply(watch)
+                let PreviousEpoch { lock, file, description, codec, places, .. } = self.epoch;
+                let draft = ImageDraft::of(description, places.clone(), lock, watch)?;
+                ImageRevision { file, codec: &codec, places: &places, entries, draft }.apply(watch)
             }
             PendingChange::Rebuild(ref changes) => {
-                self.file.verify(&silent)?;
-                let rows = self.all(changes)?;
-                let how = how(&self.description, self.weak, self.tally.added)?;
-                let written = encode(rows, &how, self.lock, watch)?;
+                let before = &self.epoch;
+                before.file.verify(&silent)?;
+                let rows = before.all(changes)?;
+                let how = how(&before.description, before.weak, self.tally.added)?;
+                let written = encode(rows, &how, before.lock, watch)?;
                 let shards: u64 = written.description.shards.iter().map(plaintexts).sum();
                 Ok((written, shards * TABLES as u64))
             }
         }
-    }
-
-    /// All rows, with the changes applied.
-    fn all(&self, changes: &KeyChanges) -> Result<KeywordRows, ImageError> {
-        let mut rows = self.description.oprf.map_or_else(KeywordRows::default, KeywordRows::sealed);
-        for (shape, starts) in self.places.shapes.iter().zip(&self.places.entries) {
-            for start in starts {
-                let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
-                let all = all.get(*start as usize..).unwrap_or_default();
-                for entry in all.chunks_exact(shape.entry_bytes()).take(shape.entries()) {
-                    let damaged = || ImageProblem::Malformed { why: "invalid bucket" };
-                    let of = || DbError::Image { path: self.file.path().to_owned(), problem: damaged() };
-                    for (hash, value) in bucket::read(entry).ok_or_else(of)? {
-                        if !changes.contains_key(&hash) {
-                            rows.push_hashed(hash, value)?;
-                        }
-                    }
-                }
-            }
-        }
-        for (hash, value) in changes.iter().filter_map(|(hash, value)| Some((hash, value.as_ref()?))) {
-            rows.push_hashed(*hash, value)?;
-        }
-        Ok(rows)
     }
 }
 
@@ -298,4 +284,74 @@ pub fn remove_older(lock: &WriteLock, keep: usize) -> Result<(usize, u64), Image
         std::fs::remove_file(&path).map_err(failed)?;
     }
     Ok((epochs.len(), freed))
+}
+
+/// Bytes of entries that are copied together.
+const BLOCK: usize = 4 << 20;
+
+/// A file that is made as a revision of the one before.
+pub(super) struct ImageRevision<'a, 'w> {
+    pub(super) file: Arc<ForeignImage>,
+    pub(super) codec: &'a Codec,
+    pub(super) places: &'a FileLayout,
+    pub(super) entries: BTreeMap<(usize, BucketAddress), Vec<u8>>,
+    pub(super) draft: ImageDraft<'w>,
+}
+
+impl ImageRevision<'_, '_> {
+    /// Writes the file. Returns the number of plaintexts that were computed again too.
+    pub(super) fn apply(self, watch: Watcher<'_>) -> Result<(UseCaseSummary, u64), ImageError> {
+        // Copied parts get new digests, under which damage would pass for data from then on.
+        let verify = || self.file.verify(&silent).map_err(ImageError::from);
+        let (made, whole) = rayon::join(|| self.entries().and_then(|()| self.tables(watch)), verify);
+        whole?;
+        let made = made?;
+        Ok((self.draft.close()?, made))
+    }
+
+    fn entries(&self) -> Result<(), ImageError> {
+        let old = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
+        for (block, at) in old.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+            self.draft.put(FilePart::Entries, at, block)?;
+        }
+        for ((s, (table, i)), bytes) in &self.entries {
+            let start =
+                self.places.entries.get(*s).and_then(|starts| starts.get(*table)).copied().unwrap_or(0);
+            self.draft.put(FilePart::Entries, start + (i * bytes.len()) as u64, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn tables(&self, watch: Watcher<'_>) -> Result<u64, ImageError> {
+        let (kit, writer) = (self.codec.kit(), &self.draft.writer);
+        let failed = |e| writer.failed(e);
+        let image: Arc<dyn Image> = self.file.clone();
+        let held = ImageSection::open(image, Section::Resident, "tables", self.places.table_bytes)
+            .map_err(failed)?;
+        let held = Arc::new(held);
+        let (mut done, mut made) = (0, 0);
+        for (s, shape) in self.places.shapes.iter().enumerate() {
+            for table in 0..shape.batch() {
+                let at = |places: &[Vec<u64>]| places.get(s).and_then(|starts| starts.get(table)).copied();
+                let (start, entries) =
+                    (at(&self.places.tables).unwrap_or(0), at(&self.places.entries).unwrap_or(0));
+                let of_table = (s, (table, 0))..(s, (table + 1, 0));
+                let [_, d1] = shape.dimensions();
+                let plaintext = |((_, (_, i)), _): (&(usize, BucketAddress), &Vec<u8>)| i / shape.in_one();
+                let changed: BTreeSet<usize> = self.entries.range(of_table).map(plaintext).collect();
+                made += (changed.len() * shape.chunks()) as u64;
+                let is_changed = |row: usize, col: usize| changed.contains(&(row * d1 + col % d1));
+                let read = |at: u64, out: &mut [u8]| writer.read_part(FilePart::Entries, entries + at, out);
+                let old = ValueTable::held(kit, shape, held.clone(), start).map_err(failed)?;
+                let rewritten = old.rewrite(kit, &is_changed, &read, &mut |at, lines| {
+                    done += lines.len() as u64;
+                    let total = self.places.table_bytes;
+                    watch(Progress { stage: "encode", done, total, unit: ProgressUnit::Bytes });
+                    writer.write_at(Section::Resident, start + at, lines)
+                });
+                rewritten.map_err(failed)?;
+            }
+        }
+        Ok(made)
+    }
 }

@@ -5,7 +5,7 @@ use crate::secret::{SecretRng, hidden, hide, show, shown};
 use crate::trial::{pick, source, timed};
 use sotto_core::{Compose, Layer, Row, SumElement};
 use sotto_layers::batch_code::code::CodeSizes;
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use sotto_layers::keyword::{BuildOptions, Key, KeyForm, KeywordBuilder, Value, ValueWidth};
 use sotto_layers::{BatchCode, Keyword, MultiKeyword};
 use sotto_prg::PublicSeed;

@@ -6,7 +6,7 @@ use crate::secret::{hidden, show};
 use crate::trial::{pick, timed};
 use sotto_core::{Compose, Layer};
 use sotto_layers::batch_code::code::CodeSizes;
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use sotto_layers::batch_proof::{self, BatchProof};
 use sotto_layers::{BatchCode, ColorProof, TileProof, tile_proof};
 use sotto_prg::PublicSeed;

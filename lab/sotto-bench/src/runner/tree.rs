@@ -17,7 +17,7 @@ use crate::report::{self, PublishedTree, Tree, TreeMeasured, TreeSkipped, Trees}
 use crate::timing::{Samples, ms};
 use proofs::ProofRun;
 use sotto_core::{CryptoRng, Layer, Result, SchemeEntry};
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use sotto_pages::memory;
 use sotto_prg::PublicSeed;
 use sotto_tree::{ColorSlot, Coloring, PerfectTree};

@@ -6,7 +6,7 @@ use crate::definition::ProofMethod;
 use crate::runner::tree::SEED;
 use sotto_core::{CryptoRng, ExpectOrDefault, Layer, Misuse, ParamsError, Result, Row};
 use sotto_layers::batch_code::code::CodeSizes;
-use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_code::permutation::Placement;
 use sotto_layers::{BatchCode, ColorProof, batch_code, color_proof};
 use sotto_math::sha256;
 use sotto_pages::HugeWords;

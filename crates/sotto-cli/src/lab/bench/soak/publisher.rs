@@ -11,8 +11,8 @@ use sotto_core::{Misuse, SchemeEntry};
 use sotto_db::ingest::{Encoding, FileOptions};
 use sotto_db::progress::silent;
 use sotto_db::{
-    ChangeFile, EncodeOptions, Retention, RowProofs, TableDir, TableSource, UpdateOptions, WriteLock, encode_table,
-    retain, update_table,
+    ChangeFile, EncodeOptions, Retention, RowProofs, TableDir, TableSource, UpdateOptions, WriteLock,
+    encode_table, retain, update_table,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};

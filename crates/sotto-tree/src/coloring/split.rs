@@ -1,4 +1,8 @@
-//! Sizes divided among three or more children, for trees with more layers than a node has children.
+//! Divides the sizes below a node among its children: the Color-Splitting Algorithm for binary trees
+//! (the paper's Algorithms 1 to 3), rotation for trees with at least as many children to a node as
+//! layers, and shares for the trees in between.
+//!
+//! # Shares
 //!
 //! Here the paper's rule, which gives siblings at most two colors, has no solution for many trees:
 //! three layers of a ternary tree need all three colors among the root's children. So siblings get
@@ -18,9 +22,16 @@
 //!
 //! Where that has no solution, the node is colored by rotation instead, and the coloring's sizes
 //! are those that result.
+//!
+//! # Rotation
+//!
+//! There is no search, and no failure. A node's list of `k` colors is rotated by one place from child
+//! to child. Below a child the whole subtree is colored layer by layer, in the order of the rotated
+//! list. If `k` children of `q` make a full rotation, `q mod k` are left over: they get a color each
+//! and do the same with the others. Full rotations are exactly balanced, so sizes are balanced where
+//! `k` divides `q`; elsewhere they differ by the contribution of the last children.
 
-use super::rotation::rotate;
-use super::states::{Child, StateCache, States, sorted};
+use crate::coloring::states::{Child, StateCache, States, sorted};
 use crate::shape::below;
 
 /// Maximum number of lists of sizes that are tried before the rest is colored by rotation.
@@ -144,4 +155,91 @@ fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, wanted: 
         left -= part;
     }
     wanted - left
+}
+
+/// Adds the states of a tree of `height` layers, and returns the root's.
+pub(crate) fn rotate(states: &mut States, arity: usize, height: usize) -> u32 {
+    let mut layered = States::LEAF;
+    let mut rotated = States::LEAF;
+    for k in 1..=height {
+        let turns = arity / k * k;
+        let children = (0..arity)
+            .map(|s| {
+                let left_over = s >= turns;
+                let place = if left_over { s - turns } else { s % k };
+                let others =
+                    (1..k).map(|j| if left_over { j - usize::from(j <= place) } else { (place + j) % k });
+                let state = if left_over { rotated } else { layered };
+                Child { place: place as u8, state, order: others.map(|place| place as u8).collect() }
+            })
+            .collect();
+        rotated = states.add(k, children);
+        let in_layers = || Child { place: 0, state: layered, order: (1..k).map(|j| j as u8).collect() };
+        layered = states.add(k, (0..arity).map(|_| in_layers()).collect());
+    }
+    rotated
+}
+
+/// The state of a node with these sizes below it, in ascending order and feasible.
+pub(crate) fn split(states: &mut States, known: &mut StateCache, sizes: Vec<u64>) -> u32 {
+    if let Some(state) = known.get(&sizes) {
+        return state;
+    }
+    let lists = children(&sizes);
+    // Two leaves, or two children with a color's only two nodes, share that color.
+    let shared = sizes.first() == Some(&2);
+    let children = (0u8..)
+        .zip(lists)
+        .map(|(side, list)| {
+            let (sizes, order) = sorted(list);
+            Child { place: if shared { 0 } else { side }, state: split(states, known, sizes), order }
+        })
+        .collect();
+    let state = states.add(sizes.len(), children);
+    known.insert(sizes, state);
+    state
+}
+
+/// The lists of the left and the right child, while sizes are divided among them.
+#[derive(Default)]
+struct Halves {
+    lists: [Vec<(u64, u8)>; 2],
+    sums: [u64; 2],
+}
+
+impl Halves {
+    fn give(&mut self, side: usize, size: u64, place: usize) {
+        self.sums[side] += size;
+        self.lists[side].push((size, place as u8));
+    }
+}
+
+/// The sizes of the left and the right child, with the places of their colors.
+fn children(sizes: &[u64]) -> [Vec<(u64, u8)>; 2] {
+    let mut halves = Halves::default();
+    let dealt = match sizes {
+        [] | [_] => return halves.lists,
+        [2, second, ..] => {
+            halves.give(0, second / 2, 1);
+            halves.give(1, second.div_ceil(2), 1);
+            2
+        }
+        [first, second, others @ ..] => {
+            halves.give(0, second - 1, 1);
+            halves.give(1, first - 1, 0);
+            if let Some(third) = others.first() {
+                // The share that makes both sums equal.
+                let shared = third + first - second;
+                halves.give(0, shared.div_ceil(2), 2);
+                halves.give(1, second - first + shared / 2, 2);
+            }
+            3
+        }
+    };
+    for (place, size) in sizes.iter().enumerate().skip(dealt) {
+        let larger = usize::from(halves.sums[0] >= halves.sums[1]);
+        halves.give(larger, size.div_ceil(2), place);
+        halves.give(1 - larger, size / 2, place);
+    }
+    halves.lists
 }
