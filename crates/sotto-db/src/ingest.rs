@@ -33,6 +33,7 @@ use crate::progress::Watcher;
 use crate::sidecars::SourceColumns;
 use crate::table::BlockRule;
 use crate::{Result, TableSource};
+pub use column_reader::ChangeFile;
 pub use error::{ColumnName, IngestError, IngestProblem, LineUnit};
 pub use keyword::{ArrangementLimits, KeyArrangement, arrangement};
 pub use options::{

@@ -2,7 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `columns` | finds the columns of a changes file, and whether its first line names them |
 //! | `changes` | reads changes of rows by number or by range |
 //! | `keys` | reads changed and removed keys |
 //! | `next_epoch` | writes the next epoch of a table with changed rows, or with strips of a band that are solved again |
@@ -29,13 +28,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 mod changes;
-mod columns;
 mod keys;
 mod next_epoch;
 pub mod stack;
 
+pub use crate::ingest::ChangeFile;
 pub use changes::{IndexTable, read_rows};
-pub use columns::ChangeFile;
 pub use keys::{KeyLine, KeyLines, KeyedTable, read_keys};
 pub use stack::{StackSummary, StackUpdate, read_stack_update};
 

@@ -190,7 +190,6 @@ mod tests {
     use crate::table::RawFile;
     use sotto_layers::batch_code::code::CodeSizes;
     use sotto_prg::PublicSeed;
-    use std::collections::BTreeSet;
 
     /// A table of rows of eight bytes, each of which contains its number plus one.
     fn numbered(rows: u64) -> (tempfile::TempDir, MappedTable) {
@@ -207,26 +206,6 @@ mod tests {
         let mut rows = vec![0xAA; bucket.rows() as usize * 8];
         bucket.read(0, &mut rows).unwrap();
         rows
-    }
-
-    #[test]
-    fn each_copy_of_the_table_is_whole() {
-        let (_folder, table) = numbered(20_000);
-        let sizes = CodeSizes { rows: 20_000, items: 20, copies: 3, buckets: 10, spare: 6 };
-        let code = BatchCode::new(sizes, &PublicSeed([3; 32])).unwrap();
-        let buckets = Buckets::new(&table, &code).unwrap();
-        let tables = buckets.tables();
-        let shards: Vec<u64> = tables.iter().map(TableSource::rows).collect();
-        assert_eq!(shards, sotto_core::Layer::shards(&code));
-        for copy in tables[..30].chunks(10) {
-            let rows: BTreeSet<u64> = copy.iter().flat_map(all_rows).filter(|row| *row > 0).collect();
-            assert!(rows.into_iter().eq(1..=20_000));
-        }
-        assert!(all_rows(&tables[30]).into_iter().eq(1..=20_000));
-    }
-
-    fn all_rows(bucket: &Bucket<'_>) -> Vec<u64> {
-        all(bucket).as_chunks::<8>().0.iter().map(|row| u64::from_le_bytes(*row)).collect()
     }
 
     #[test]

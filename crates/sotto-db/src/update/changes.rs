@@ -4,9 +4,9 @@
 //! the value as if the rest of the block had the block's old value: the earlier values in the block
 //! are not known here.
 
-use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
 use crate::ingest::column_reader::ColumnReader;
+use crate::ingest::column_reader::ColumnRequest;
 use crate::ingest::error::IngestError;
 use crate::ingest::line_reader::Cell;
 use crate::ingest::range::{End, check_apart, read_key};

@@ -1,9 +1,9 @@
 //! Reads a file of changed and removed keys, and converts it into rows and their new bytes.
 
 use super::changes::{ChangeSet, MAX_BYTES, OVERHEAD_BYTES, RowChanges};
-use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
 use crate::ingest::column_reader::ColumnReader;
+use crate::ingest::column_reader::ColumnRequest;
 use crate::ingest::error::{ColumnName, IngestError, LineUnit};
 use crate::ingest::line_reader::Cell;
 use crate::ingest::pairs::KeyReader;

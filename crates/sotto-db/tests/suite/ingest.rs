@@ -145,14 +145,6 @@ fn every_format_gives_the_same_table() {
 }
 
 #[test]
-fn a_byte_order_mark_is_not_part_of_a_name() {
-    let dir = scratch();
-    let path = write(dir.path(), "t.csv", "\u{feff}name,n\nab,1\n");
-    let table = read(&path, &index("name", Some("n"), Encoding::Text, None)).unwrap();
-    assert_eq!(all(&*table.table), b"\0\0ab");
-}
-
-#[test]
 fn plain_rows_may_begin_like_a_compressed_file() {
     let dir = scratch();
     let bytes = [0x1f, 0x8b, 8, 0];

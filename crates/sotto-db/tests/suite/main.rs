@@ -14,7 +14,6 @@ mod faults;
 mod image;
 mod ingest;
 mod keyed;
-mod logged;
 mod masks;
 mod parts;
 mod ranges;

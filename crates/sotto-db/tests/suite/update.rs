@@ -67,32 +67,6 @@ fn an_update_is_what_encoding_afresh_would_be() {
     }
 }
 
-/// An update of a scheme with privacy, whose resident section and hint are not the rows, equals
-/// re-encoding.
-#[test]
-fn and_so_for_a_private_scheme() {
-    let entry = &simplepir::ENTRY;
-    let (_temp, dir) = folder();
-    let mut table = Memory::numbered(5000, 7);
-    encode(&dir, entry, &table).unwrap();
-    let mut changes = String::new();
-    for row in [0, 1, 2, 777, 4999] {
-        table.bytes[row * 7..][..7].copy_from_slice(&[0, 255, row as u8, 128, 127, 1, 2]);
-        changes += &format!("{row},00ff{:02x}807f0102\n", row as u8);
-    }
-    assert_eq!(common::update_rows(&dir, entry, changes).rows_changed, 5);
-    encode(&dir, entry, &table).unwrap();
-    for part in [Section::Resident, HINT] {
-        assert!(!section(&dir, 2, part).is_empty() && section(&dir, 2, part) == section(&dir, 3, part));
-    }
-
-    let mut held = section(&dir, 1, HINT);
-    let params = dir.open_latest().unwrap().catalog().params.to_string();
-    let patch = entry.patch.unwrap();
-    patch(params.as_bytes(), Artifact::Hint, &mut held, &section(&dir, 2, DELTA)).unwrap();
-    assert!(held == section(&dir, 2, HINT));
-}
-
 #[test]
 fn a_delta_brings_the_old_hint_along() {
     let (_temp, dir, _) = table(32);
@@ -220,13 +194,6 @@ fn numbers_are_written_as_numbers_whatever_the_width() {
         expected[0] = 12;
         assert_eq!(rows[2 * width..][..width], expected, "twelve, and not 0x12");
     }
-}
-
-#[test]
-fn one_writer_at_a_time() {
-    let (_temp, dir, _) = table(2);
-    let _lock = dir.lock().unwrap();
-    assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Locked { .. })));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! Sealing takes a scalar multiplication for each row, which dominates the time to encode such a
 //! table.
 
-use crate::image::ImageError;
 use crate::image::error::ImageError;
 use crate::keyword::bucket::ROW;
 use crate::keyword::{hash, shard};
