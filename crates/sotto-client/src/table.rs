@@ -251,7 +251,7 @@ impl Table {
     ///
     /// # Errors
     /// As for [`Builder::open`];
-    /// [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
+    /// [`ClientError::EpochChanged`] if the table has moved on.
     pub fn refill_hints(&mut self) -> Result<bool> {
         self.driver.refill_hints(&mut self.session)
     }

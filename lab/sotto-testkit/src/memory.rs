@@ -237,18 +237,19 @@ impl Sink for MemorySink {
 #[derive(Debug)]
 pub struct FullDisk {
     disk: MemorySink,
-    room: u64,
+    /// Bytes that are left.
+    room: AtomicU64,
 }
 
 impl FullDisk {
     /// An empty disk with space for `room` bytes.
     pub fn after(room: u64) -> Self {
-        FullDisk { disk: MemorySink::new(), room }
+        FullDisk { disk: MemorySink::new(), room: AtomicU64::new(room) }
     }
 
     /// A disk that holds an image and has no space left.
     pub fn holding(image: MemoryImage) -> Self {
-        FullDisk { disk: MemorySink::holding(image), room: 0 }
+        FullDisk { disk: MemorySink::holding(image), room: AtomicU64::new(0) }
     }
 }
 
@@ -259,10 +260,12 @@ impl Sink for FullDisk {
     }
 
     fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> Result<()> {
-        if self.disk.written().saturating_add(bytes.len() as u64) > self.room {
-            return Err(io::Error::from(io::ErrorKind::StorageFull).into());
+        // One step for threads that write at the same time.
+        let take = |room: u64| room.checked_sub(bytes.len() as u64);
+        match self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(_) => self.disk.write_at(section, offset, bytes),
+            Err(_) => Err(io::Error::from(io::ErrorKind::StorageFull).into()),
         }
-        self.disk.write_at(section, offset, bytes)
     }
 
     fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()> {

@@ -32,7 +32,7 @@ const TRANSFORM_OPS: u64 = 700_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the lattice set: [`SET`](sotto_silent::lwe::ring::SET).
+    /// Name of the lattice set: [`SET`].
     pub set: String,
     /// Bytes in a record, `w`.
     pub record_bytes: u64,
@@ -46,7 +46,7 @@ pub struct ParamsLiteral {
     pub answer_bits: u8,
     /// Bits of a word of a fresh row's mask.
     pub mask_bits: u8,
-    /// Seed of the public matrix: [`PUBLIC_SEED`](sotto_silent::lwe::ring::PUBLIC_SEED).
+    /// Seed of the public matrix: [`PUBLIC_SEED`].
     pub seed: PublicSeed,
 }
 

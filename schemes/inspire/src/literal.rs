@@ -45,7 +45,7 @@ const PRODUCT_OPS: u64 = 10_500_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the ring: [`SET`](sotto_silent::lattice::SET).
+    /// Name of the ring: [`SET`].
     pub set: String,
     /// Bytes in a record.
     pub record_bytes: u64,
@@ -61,7 +61,7 @@ pub struct ParamsLiteral {
     pub selector_bits: [u8; 2],
     /// Bits of a coefficient of an answer: of masks, of bodies.
     pub answer_bits: [u8; 2],
-    /// Seed of the public polynomials: [`PUBLIC_SEED`](sotto_silent::lattice::PUBLIC_SEED).
+    /// Seed of the public polynomials: [`PUBLIC_SEED`].
     pub seed: PublicSeed,
 }
 

@@ -18,7 +18,7 @@ use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 use sotto_silent::matrix_shape::{self, MatrixShape, cuts};
 use sotto_silent::message::{Field, Format, packed_bytes};
 
-/// The lattice set of all literals except for those of [`FRODO`]; [`ring`](sotto_silent::lwe::ring) holds its numbers.
+/// The lattice set of all literals except for those of [`FRODO`]; [`ring`] holds its numbers.
 pub use sotto_silent::lwe::ring::SET;
 
 /// The set that is only used by name: FrodoPIR's matrix over its lattice set, [`FRODO`].
@@ -56,7 +56,7 @@ pub struct ParamsLiteral {
     pub query_bits: u8,
     /// Bits in an answer word, `t`.
     pub answer_bits: u8,
-    /// Seed of the public matrix: [`PUBLIC_SEED`](sotto_silent::lwe::ring::PUBLIC_SEED).
+    /// Seed of the public matrix: [`PUBLIC_SEED`].
     pub seed: PublicSeed,
 }
 

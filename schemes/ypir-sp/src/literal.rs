@@ -26,7 +26,7 @@ pub const MAX_RECORDS: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the ring: [`SET`](lattice::SET).
+    /// Name of the ring: [`lattice::SET`].
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
@@ -38,7 +38,7 @@ pub struct ParamsLiteral {
     pub key_bits: u8,
     /// Bits of a coefficient of an answer: of masks, of bodies.
     pub answer_bits: [u8; 2],
-    /// Seed of the public polynomials: [`PUBLIC_SEED`](lattice::PUBLIC_SEED).
+    /// Seed of the public polynomials: [`lattice::PUBLIC_SEED`].
     pub seed: PublicSeed,
 }
 

@@ -81,7 +81,7 @@ impl Table {
     /// then the work since the last checkpoint is lost.
     ///
     /// # Errors
-    /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot take
+    /// [`ClientError::State`] if the client was ready, and cannot take
     /// the current one's place.
     pub fn pause(&mut self, max_wait: Duration) -> Result<bool> {
         let Some(preparation) = self.take_preparation() else { return Ok(true) };

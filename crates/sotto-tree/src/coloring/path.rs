@@ -67,7 +67,7 @@ impl Coloring {
     /// is for secret ones.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`](sotto_core::Misuse::IndexPastEnd) for a leaf past the end.
+    /// [`Misuse::IndexPastEnd`] for a leaf past the end.
     pub fn path(&self, leaf: u64) -> Result<Vec<ColorSlot>> {
         let mut places = Vec::with_capacity(self.shape.height());
         self.path_into(leaf, &mut places)?;
@@ -77,7 +77,7 @@ impl Coloring {
     /// [`Self::path`] into a vector that is reused.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`](sotto_core::Misuse::IndexPastEnd) for a leaf past the end.
+    /// [`Misuse::IndexPastEnd`] for a leaf past the end.
     pub fn path_into(&self, leaf: u64, places: &mut Vec<ColorSlot>) -> Result<()> {
         self.shape.check_leaf(leaf)?;
         places.clear();

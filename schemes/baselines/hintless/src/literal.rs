@@ -46,7 +46,7 @@ const ROTATION_OPS: u64 = 25_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the LWE set: that of [`HINTLESS`](sotto_silent::lwe::dense::HINTLESS).
+    /// Name of the LWE set: that of [`HINTLESS`].
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,

@@ -23,7 +23,7 @@ pub const MAX_BYTES: u64 = 1 << 46;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the ring: [`SET`](crate::ring::SET).
+    /// Name of the ring: [`SET`].
     pub set: String,
     /// Number of records.
     pub records: u64,

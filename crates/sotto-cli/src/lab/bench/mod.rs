@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`load`] | servers on loopback, requests whose answers are known, and a server's counters |
+//! | [`mod@load`] | servers on loopback, requests whose answers are known, and a server's counters |
 //! | `throughput` | how many lookups per second a server answers |
 //! | `overload` | a server that receives more requests than it can answer |
 //! | `soak` | a server over a long time, with everything that happens meanwhile |
@@ -167,10 +167,12 @@ impl Bench {
             return report.judge();
         }
         let report = self.measure(screen, &options)?;
-        if let Some(path) = &self.svg {
-            write(path, &report.svg()?)?;
+        // Figures that took long are shown, whether or not they can be drawn.
+        self.print(screen, &report.table(), &report, &report.json())?;
+        match &self.svg {
+            Some(path) => write(path, &report.svg()?),
+            None => Ok(()),
         }
-        self.print(screen, &report.table(), &report, &report.json())
     }
 
     fn measure(&self, screen: Screen, options: &Options) -> Result<Report> {
