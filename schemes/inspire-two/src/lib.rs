@@ -45,6 +45,7 @@ pub mod server;
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_silent::{MatrixScheme, Method, message};
 
+#[cfg(feature = "server")]
 type Params = sotto_silent::Params<InspireTwo>;
 
 /// The method of InsPIRe^(2).
