@@ -226,7 +226,8 @@ impl Layer for BatchCode {
 
 /// `x` under a mask of ones, and `y` under one of zeros.
 fn chosen(mask: u16, x: u64, y: u64) -> u64 {
-    // All bits of the mask are the same, so its sign determines it.
-    let mask = i64::from(mask as i16) as u64;
+    // All bits of the mask are the same, so its sign determines it. The compiler must not know that:
+    // it would make a branch of it.
+    let mask = i64::from(std::hint::black_box(mask) as i16) as u64;
     x & mask | y & !mask
 }

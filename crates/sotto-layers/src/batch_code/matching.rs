@@ -52,9 +52,13 @@ fn less(x: u16, y: u16) -> u16 {
 }
 
 /// The entry at a secret position, or 0 if there is no such position. `numbers` are the positions
-/// of the entries: a list of them, since loops over lists are vectorized.
+/// of the entries. The compiler must not know that a mask is all ones or zero: it would make a
+/// branch of it.
 fn read(list: &[u16], numbers: &[u16], place: u16) -> u16 {
-    numbers.iter().zip(list).fold(0, |found, (i, entry)| found | entry & same(*i, place))
+    numbers
+        .iter()
+        .zip(list)
+        .fold(0, |found, (i, entry)| found | entry & std::hint::black_box(same(*i, place)))
 }
 
 /// The position of an entry, or [`NONE`].
