@@ -51,14 +51,24 @@ fn less(x: u16, y: u16) -> u16 {
     (u32::from(x).wrapping_sub(y.into()) >> 16) as u16
 }
 
+/// Entries whose masks are computed at once.
+const LANES: usize = 16;
+
 /// The entry at a secret position, or 0 if there is no such position. `numbers` are the positions
-/// of the entries. The compiler must not know that a mask is all ones or zero: it would make a
-/// branch of it.
+/// of the entries: a list of them, since loops over lists are vectorized. A compiler that knows that
+/// masks are all ones or zero makes branches of them, so they are hidden from it, some at once.
 fn read(list: &[u16], numbers: &[u16], place: u16) -> u16 {
-    numbers
-        .iter()
-        .zip(list)
-        .fold(0, |found, (i, entry)| found | entry & std::hint::black_box(same(*i, place)))
+    let (lists, rest) = list.as_chunks::<LANES>();
+    let (chunks, others) = numbers.split_at(list.len() - rest.len());
+    let mut found = [0; LANES];
+    for (list, numbers) in lists.iter().zip(chunks.as_chunks::<LANES>().0) {
+        let mut masks = [0; LANES];
+        masks.iter_mut().zip(numbers).for_each(|(mask, i)| *mask = same(*i, place));
+        let masks = std::hint::black_box(&masks);
+        found.iter_mut().zip(list).zip(masks).for_each(|((found, x), mask)| *found |= x & mask);
+    }
+    let whole = found.iter().fold(0, |found, x| found | x);
+    others.iter().zip(rest).fold(whole, |found, (i, x)| found | x & std::hint::black_box(same(*i, place)))
 }
 
 /// The position of an entry, or [`NONE`].
