@@ -9,6 +9,7 @@
 //! | `lookup` | lookups in as many requests as they need, also when the epoch changes |
 //! | `keys` | registered keys, from one opening to the next |
 //! | `state_guard` | what is on disk before a request is sent, for clients whose hints are used up |
+//! | `pacing` | pauses, rate and priority of a thread in the background |
 //! | `preparation` | the next client, prepared before it is needed |
 //! | [`event`] | what happens to the client and its state, and how long it waits for others |
 //! | `driver` | the caller of a [`SessionSetup`], with a cache and transports; states that follow deltas |
@@ -28,6 +29,7 @@ pub mod event;
 mod keys;
 pub(crate) mod lookup;
 pub mod options;
+pub(crate) mod pacing;
 pub(crate) mod preparation;
 mod rows;
 mod servers;

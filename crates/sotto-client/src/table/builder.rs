@@ -5,7 +5,7 @@ use super::event::Notifier;
 use super::keys::KeyManager;
 use super::options::{Callbacks, OpenOptions};
 #[cfg(test)]
-use super::preparation::Clock;
+use super::pacing::Clock;
 use super::preparation::PreparationPolicy;
 #[cfg(test)]
 use super::state_guard::StatePathsFactory;

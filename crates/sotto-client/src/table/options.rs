@@ -1,7 +1,7 @@
 //! Options for opening tables and stacks: which key to trust, where to store files, how long to wait.
 
 use super::event::{Notifier, WaitPolicy};
-use super::preparation::{Clock, SystemClock};
+use super::pacing::{Clock, SystemClock};
 use super::servers::MakeTransports;
 use super::state_guard::StatePathsFactory;
 use super::{Progress, TableEvent};

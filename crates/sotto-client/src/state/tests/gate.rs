@@ -1,6 +1,6 @@
 //! A gate that holds rows back in the background, and a clock for tests.
 
-use crate::table::preparation::{Clock, PauseReason, PreparationSignal};
+use crate::table::pacing::{Clock, PauseReason, PreparationSignal};
 use crate::transport::{Request, Response, Transport, TransportError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;

@@ -7,7 +7,7 @@ use super::sim::Fault;
 use super::{Scene, drip, is_accident};
 use crate::state::StateError;
 use crate::state::preparation_file::FILE;
-use crate::table::preparation::Clock;
+use crate::table::pacing::Clock;
 use crate::table::{Stage, Table, TableBuilder, TableEvent};
 use crate::transport::Response;
 use crate::{ClientError, Result};
