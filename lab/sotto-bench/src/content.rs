@@ -2,20 +2,9 @@
 
 use crate::definition::{Case, Content};
 use sotto_prg::PublicSeed;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// Seed of every generated table: the same rows on every machine, so that digests can be written down.
 const SEED: PublicSeed = PublicSeed(*b"sotto bench: rows of every table");
-
-/// A table's rows, concatenated to one string of bytes.
-pub(crate) trait RowBytes: Sync {
-    /// Reads the bytes from `at` on; zeroes past the end.
-    fn fill(&self, at: u64, out: &mut [u8]);
-
-    /// Time that [`Self::fill`] took so far, summed over threads.
-    fn spent(&self) -> Duration;
-}
 
 /// The golden ratio in 64 bits: SplitMix64's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -31,7 +20,6 @@ pub(crate) struct GeneratedRows {
     content: Content,
     rows: u64,
     row_bytes: u64,
-    nanos: AtomicU64,
 }
 
 impl GeneratedRows {
@@ -43,7 +31,6 @@ impl GeneratedRows {
             content: case.content,
             rows: case.stored_rows(),
             row_bytes: case.stored_row_bytes(),
-            nanos: AtomicU64::new(0),
         }
     }
 
@@ -58,11 +45,12 @@ impl GeneratedRows {
     /// The bytes of one row.
     pub(crate) fn row(&self, row: u64) -> Vec<u8> {
         let mut out = vec![0; self.row_bytes as usize];
-        self.write(row * self.row_bytes, &mut out);
+        self.fill(row * self.row_bytes, &mut out);
         out
     }
 
-    fn write(&self, at: u64, out: &mut [u8]) {
+    /// Reads the bytes from `at` on; zeroes past the end.
+    pub(crate) fn fill(&self, at: u64, out: &mut [u8]) {
         let inside = self.bytes().saturating_sub(at).min(out.len() as u64) as usize;
         let (inside, beyond) = out.split_at_mut(inside);
         beyond.fill(0);
@@ -107,23 +95,11 @@ impl GeneratedRows {
         while at < self.bytes() {
             let take = (self.bytes() - at).min(block.len() as u64) as usize;
             let (block, _) = block.split_at_mut(take);
-            self.write(at, block);
+            self.fill(at, block);
             hasher.update(block);
             at += take as u64;
         }
         hasher.finalize().to_hex().to_string()
-    }
-}
-
-impl RowBytes for GeneratedRows {
-    fn fill(&self, at: u64, out: &mut [u8]) {
-        let start = Instant::now();
-        self.write(at, out);
-        self.nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    fn spent(&self) -> Duration {
-        Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
     }
 }
 

@@ -23,18 +23,19 @@ pub struct Definition {
     pub name: String,
     /// The purpose of the definition, one sentence.
     pub about: String,
-    /// The cases of tables; at least one, if there are no trees.
+    /// The cases of tables and of trees; at least one.
     pub cases: Vec<Case>,
-    /// Trees of hashes, whose proofs are looked up.
-    pub trees: Vec<TreeCase>,
 }
 
-/// One scheme on one table shape.
+/// One scheme on one table shape, or on the tables of a tree of hashes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// The number of the case's turn: cases of one turn are the lines of one `[[case]]`, share a
-    /// table and run in turns.
+    /// table and run in turns; or those of one tree and method, and share its tables.
     pub turn: usize,
+    /// The tree whose hashes are the rows, and the measurement on it. Without a scheme, every scheme
+    /// with one server fetches proofs.
+    pub tree: Option<TreeTask>,
     /// The comparison shape of the table, if it has a name of its own.
     pub compare: Option<String>,
     /// The name in reports, instead of scheme and set.
@@ -98,6 +99,7 @@ impl Case {
     pub fn plain(scheme: &str, rows: u64, row_bytes: u64) -> Self {
         Case {
             turn: 0,
+            tree: None,
             compare: None,
             name: None,
             scheme: scheme.to_owned(),
@@ -161,26 +163,15 @@ pub struct Steps {
     pub threads: Vec<usize>,
 }
 
-/// Trees of one arity, and the measurements on them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TreeCase {
-    /// The trees, in the order given.
-    pub shapes: Vec<PerfectTree>,
+/// A tree of hashes, and a measurement on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeTask {
+    /// The tree.
+    pub shape: PerfectTree,
     /// The kind of measurement.
     pub measure: Measure,
-    /// The methods of making a proof from rows.
-    pub methods: Vec<ProofMethod>,
-    /// The methods of fetching rows: a case for each scheme, without rows so far. Empty stands for
-    /// every scheme with one server.
-    pub lines: Vec<Case>,
-    /// Threads of the server.
-    pub threads: usize,
-    /// Number of repetitions of each figure; the report gives medians.
-    pub repeats: usize,
-    /// Proofs that one client is expected to fetch per epoch.
-    pub lookups_per_client: u64,
-    /// Whether the case takes minutes or many gigabytes, and so runs only on request.
-    pub full: bool,
+    /// The method of making a proof from rows.
+    pub method: ProofMethod,
 }
 
 /// A measurement on a tree.
@@ -212,14 +203,6 @@ impl ProofMethod {
             ProofMethod::Colors => "colors",
             ProofMethod::Buckets => "buckets",
         }
-    }
-}
-
-impl TreeCase {
-    /// The case for the scheme with this name: a table of hashes, without rows so far.
-    pub(crate) fn by(&self, scheme: &str) -> Case {
-        let (threads, lookups, lookups_per_client) = (self.threads, self.repeats, self.lookups_per_client);
-        Case { threads, lookups, lookups_per_client, ..Case::plain(scheme, 1, 32) }
     }
 }
 

@@ -78,10 +78,8 @@ pub enum BenchError {
         why: String,
     },
     /// The file of published figures is damaged.
-    #[error("{file}: {why}")]
+    #[error("lab/sotto-bench/published.toml: {why}")]
     Published {
-        /// Name of the file.
-        file: &'static str,
         /// The error in the file.
         why: String,
     },

@@ -4,8 +4,7 @@
 //! |---|---|
 //! | [`definition`] | TOML files that define measurements, and the built-in ones |
 //! | [`machine`] | the facts of this machine, and its memory bandwidth |
-//! | [`calibrate`](mod@calibrate) | the speed of each scheme here |
-//! | [`predictions`] | predictions of a calibration for other tables, and how good they are |
+//! | [`calibrate`](mod@calibrate) | the speed of each scheme here, predictions for other tables, and how good they are |
 //! | [`regression`] | ratios that must not fall, and judging them |
 //! | `content` | generated rows, also for checking answers |
 //! | `plan` | preparing one case: parameters, layout of rows, memory that it needs |
@@ -30,7 +29,6 @@ mod error;
 pub mod machine;
 mod options;
 mod plan;
-pub mod predictions;
 pub mod regression;
 pub mod report;
 mod runner;

@@ -3,20 +3,22 @@
 //! A linear-scan scheme can be no faster than reading its table, so every scan is reported as a
 //! share of a plain read *in the same minute*: on a shared host the same read varies by a quarter.
 
-mod bandwidth;
 mod shapes;
 
-pub use bandwidth::ScanRate;
-pub(crate) use bandwidth::{Reader, rate as scan_rate};
 pub use shapes::{KernelShapes, Shapes, Trial, machine as name};
 
+use crate::timing::{Samples, in_turns};
 use crate::{BenchError, Options};
+use rayon::prelude::*;
 use serde::Serialize;
+use sotto_core::ExpectOrDefault;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes, scan_u32};
 use sotto_pages::memory::{peak_resident, resident};
-use sotto_pages::{HugeBuffer, memory};
+use sotto_pages::{HugeBuffer, memory, pages_of};
 use std::fs;
+use std::hint::black_box;
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The memory bandwidth of a machine, and the share of it that the scan kernels reach.
 #[derive(Debug, Clone, Serialize)]
@@ -73,7 +75,7 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
         reads.push(reader.rate("memory, huge pages", &huge, passes));
     }
     let one = Reader::new(1)?;
-    let scans = bandwidth::rates(&one, &huge, passes);
+    let scans = rates(&one, &huge, passes);
     drop(huge);
     let plain = vec![1u8; large];
     reads.push(one.rate("memory, ordinary pages", &plain, passes));
@@ -214,6 +216,134 @@ impl PeakMemory {
     }
 }
 
+/// Reads memory with a pool of its own, which is also the pool a measured server runs in.
+pub(crate) struct Reader {
+    pool: rayon::ThreadPool,
+    threads: usize,
+}
+
+impl Reader {
+    pub(crate) fn new(threads: usize) -> Result<Self, BenchError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("bench-{i}"))
+            .build()
+            .map_err(|why| BenchError::Threads { threads, why: why.to_string() })?;
+        Ok(Reader { pool, threads })
+    }
+
+    /// Runs `work` in the pool.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// One pass over `bytes`: each thread reads one contiguous part, front to back.
+    pub(crate) fn pass(&self, bytes: &[u8]) -> Duration {
+        let part = bytes.len().div_ceil(self.threads).next_multiple_of(64).max(64);
+        self.pool.install(|| {
+            let start = Instant::now();
+            let sum = if self.threads == 1 {
+                sotto_math::machine::read_pass(bytes)
+            } else {
+                bytes.par_chunks(part).map(sotto_math::machine::read_pass).reduce(|| 0, u64::wrapping_add)
+            };
+            black_box(sum);
+            start.elapsed()
+        })
+    }
+
+    /// Median and best rate of `passes` passes, after one that is not counted.
+    fn rate(&self, what: &'static str, bytes: &[u8], passes: usize) -> ReadRate {
+        self.pass(bytes);
+        let mut samples = Samples::default();
+        (0..passes).for_each(|_| samples.push(self.pass(bytes)));
+        let size = bytes.len() as f64;
+        ReadRate {
+            what,
+            buffer_bytes: bytes.len() as u64,
+            pages: pages_of(bytes).and_then(|pages| pages.kind()).map(|kind| kind.to_string()),
+            threads_count: self.threads,
+            read_gb_per_s: size / samples.median().as_nanos().max(1) as f64,
+            best_gb_per_s: size / samples.min().as_nanos().max(1) as f64,
+        }
+    }
+}
+
+/// Columns of the matrix: their square is a GiB, the size of the performance goals.
+const COLUMNS: usize = 32_768;
+
+/// Planes of a 56-bit word, the widest modulus that schemes here scan with.
+const WIDE_PLANES: usize = 7;
+
+/// One kernel, in turns with a plain read.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScanRate {
+    /// Name of the kernel.
+    pub what: String,
+    /// Queries answered in one pass.
+    pub queries_count: usize,
+    /// Bytes scanned in one pass.
+    pub buffer_bytes: u64,
+    /// Median of the passes: bytes scanned per second, however many queries.
+    pub scan_gb_per_s: f64,
+    /// Median of the plain reads between them.
+    pub read_gb_per_s: f64,
+    /// Scan rate over read rate.
+    pub of_read_ratio: f64,
+}
+
+/// Scans `memory` as a byte matrix, for several numbers of queries and two widths of words.
+fn rates(reader: &Reader, memory: &[u8], passes: usize) -> Vec<ScanRate> {
+    let scans = [(4, 1), (4, 2), (4, 4), (4, 8), (WIDE_PLANES, 1)];
+    scans.map(|(planes, queries)| scan_rate(reader, memory, passes, planes, queries)).to_vec()
+}
+
+/// Scans memory for some queries, whose words have `planes` byte planes.
+pub(crate) fn scan_rate(
+    reader: &Reader,
+    memory: &[u8],
+    passes: usize,
+    planes: usize,
+    queries_count: usize,
+) -> ScanRate {
+    let layout = PanelLayout::new(memory.len() / COLUMNS / 64 * 64, COLUMNS);
+    let panels = memory.get(..layout.bytes()).expect_or_default("the layout was made for this memory");
+    // The values of the words do not affect the time; that they differ keeps the kernel honest.
+    let words = |i: usize| -> Vec<u64> {
+        (0..COLUMNS as u64).map(|c| (c + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8).collect()
+    };
+    let queries: Vec<QueryPlanes> =
+        (0..queries_count).map(|i| QueryPlanes::from_u64(&words(i), planes, &layout)).collect();
+    let queries: Vec<&QueryPlanes> = queries.iter().collect();
+    let read = || reader.pass(panels);
+    let (scan, read) = if planes <= 4 {
+        let mut sums = vec![vec![0u32; layout.padded_rows()]; queries_count];
+        let scan = || {
+            let mut out: Vec<&mut [u32]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
+            scan_u32(panels, &layout, &queries, &mut out);
+            black_box(&sums);
+        };
+        in_turns(passes, scan, read)
+    } else {
+        let mut sums = vec![vec![0i64; layout.padded_rows() * planes]; queries_count];
+        let scan = || {
+            let mut out: Vec<&mut [i64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
+            scan_planes(panels, &layout, &queries, &mut out);
+            black_box(&sums);
+        };
+        in_turns(passes, scan, read)
+    };
+    let rate = |time: Duration| panels.len() as f64 / time.as_nanos().max(1) as f64;
+    ScanRate {
+        what: format!("{}-bit words", 8 * planes),
+        queries_count,
+        buffer_bytes: panels.len() as u64,
+        scan_gb_per_s: rate(scan),
+        read_gb_per_s: rate(read),
+        of_read_ratio: rate(scan) / rate(read),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,8 +362,7 @@ mod tests {
         let text = report.table();
         assert!(report.shapes.kernels.iter().all(|kernel| text.contains(&kernel.shape)));
         assert!(text.contains("GB/s") && text.contains(&report.machine.kernels));
-        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
-        assert_eq!(json["format"], "sotto-machine/1");
+        assert_eq!(serde_json::to_value(&report).unwrap()["format"], "sotto-machine/1");
     }
 
     #[test]

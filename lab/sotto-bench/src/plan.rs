@@ -85,6 +85,11 @@ impl<'a> PreparedCase<'a> {
         move |why| BenchError::Scheme { case: self.label.clone(), step, why }
     }
 
+    /// A recovered row that is not the generated one.
+    pub(crate) fn wrong(&self, row: u64, why: String) -> BenchError {
+        BenchError::WrongAnswer { case: self.label.clone(), row, why }
+    }
+
     /// Memory of the case while it is queried: the image, and the artifacts of the client.
     fn held_memory(&self) -> u64 {
         let costs = &self.report.costs;

@@ -18,7 +18,9 @@ use crate::error::BenchError;
 use crate::machine::MachineFacts;
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::{self, CasePlan, PreparedCase};
-use crate::report::{DefinitionInfo, MeasuredCase, PublishedRow, Report, SkippedCase, UNITS};
+use crate::report::{
+    DefinitionInfo, MeasuredCase, PublishedRow, PublishedTree, Report, SkippedCase, Trees, UNITS,
+};
 use encode::EncodedLine;
 use sotto_core::SchemeEntry;
 use sotto_pages::memory;
@@ -41,7 +43,8 @@ pub(crate) fn run_with(
     options: &Options,
     watcher: Watcher<'_>,
 ) -> Result<Report, BenchError> {
-    let tables: Vec<_> = definition.cases.iter().map(plan::table).collect();
+    let of_tables = definition.cases.iter().filter(|case| case.tree.is_none());
+    let tables: Vec<_> = of_tables.map(plan::table).collect();
     let mut report = Report {
         format: "sotto-bench/1",
         units: UNITS,
@@ -51,9 +54,13 @@ pub(crate) fn run_with(
         published: PublishedRow::beside(&tables)?,
         modeled: Vec::new(),
         skipped: Vec::new(),
-        trees: tree::run(&definition.trees, schemes, options, watcher)?,
+        trees: Trees::default(),
     };
     for turn in definition.turns() {
+        if turn.iter().any(|case| case.tree.is_some()) {
+            tree::run(turn, schemes, options, watcher, &mut report.trees)?;
+            continue;
+        }
         // The available memory is read once, so that every line of a case is judged by the same
         // value.
         let available = memory::available();
@@ -78,6 +85,7 @@ pub(crate) fn run_with(
             report.measured.extend(measure(plans, options, watcher)?);
         }
     }
+    report.trees.published = PublishedTree::beside(&report.trees.measured)?;
     let measured = &report.measured;
     report.modeled.iter_mut().for_each(|row| row.with_floor(measured));
     Ok(report)
@@ -106,7 +114,7 @@ fn measure(
             check_rows(&plan, plan.case, &source)?;
         }
         std::fs::create_dir(folder(i))?;
-        let encoded = encode::encode(&plan, &source, &folder(i), watcher)?;
+        let encoded = encode::encode(&plan, &|at, out| source.fill(at, out), &folder(i), watcher)?;
         lines.push(BenchLine { plan, source, encoded });
     }
     let mut measured = online::measure(&lines, options, watcher)?;

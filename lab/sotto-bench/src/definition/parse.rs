@@ -1,7 +1,7 @@
 //! From TOML text to a checked definition. Field types check themselves while they are read, so that
 //! the parser can point at the line.
 
-use super::{Case, Content, Definition, Measure, ProofMethod, Steps, TreeCase};
+use super::{Case, Content, Definition, Measure, ProofMethod, Steps, TreeTask};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
@@ -114,17 +114,17 @@ impl Definition {
             line: 1 + text.bytes().take(start).filter(|b| *b == b'\n').count(),
             why,
         };
-        let mut cases = Vec::with_capacity(read.case.len());
-        for (turn, case) in read.case.into_iter().enumerate() {
+        let mut cases: Vec<Case> = Vec::new();
+        let next_turn = |cases: &[Case]| cases.last().map_or(0, |case| case.turn + 1);
+        for case in read.case {
             let start = case.span().start;
-            cases.extend(check(turn, case.into_inner()).map_err(|why| at(start, why))?);
+            cases.extend(check(next_turn(&cases), case.into_inner()).map_err(|why| at(start, why))?);
         }
-        let mut trees = Vec::with_capacity(read.tree.len());
         for case in read.tree {
             let start = case.span().start;
-            trees.push(check_tree(case.into_inner()).map_err(|why| at(start, why))?);
+            cases.extend(check_tree(next_turn(&cases), case.into_inner()).map_err(|why| at(start, why))?);
         }
-        Ok(Definition { name: read.name, about: read.about, cases, trees })
+        Ok(Definition { name: read.name, about: read.about, cases })
     }
 }
 
@@ -234,7 +234,8 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
     cases(LineText { scheme, name, set, goal, params }, lines, &common)
 }
 
-fn check_tree(text: TreeText) -> Result<TreeCase, String> {
+/// The cases of every tree and method, in this order.
+fn check_tree(mut turn: usize, text: TreeText) -> Result<Vec<Case>, String> {
     let shape = |height: &u8| PerfectTree::new(text.arity, *height).map_err(|why| why.to_string());
     let shapes = text.heights.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
     if shapes.is_empty() {
@@ -247,20 +248,26 @@ fn check_tree(text: TreeText) -> Result<TreeCase, String> {
     if text.lines.is_some() && text.measure != Measure::Proofs {
         return Err("lines apply to proofs only: omit them".to_owned());
     }
-    let mut case = TreeCase {
-        shapes,
-        measure: text.measure,
-        methods,
-        lines: Vec::new(),
+    let common = Case {
         threads: one(text.threads, 1, MAX_THREADS, "threads")?,
-        repeats: one(text.repeats, 5, MAX_LOOKUPS, "repeats")?,
+        lookups: one(text.repeats, 5, MAX_LOOKUPS, "repeats")?,
         lookups_per_client: text.lookups_per_client.map_or(1000, |n| n.0),
         full: text.full,
+        ..Case::plain("", 1, 32)
     };
-    if text.lines.is_some() {
-        case.lines = cases(LineText::default(), text.lines, &case.by(""))?;
+    let lines = match text.lines {
+        None => vec![common],
+        lines => cases(LineText::default(), lines, &common)?,
+    };
+    let mut all = Vec::new();
+    for shape in shapes {
+        for &method in &methods {
+            let tree = Some(TreeTask { shape, measure: text.measure, method });
+            all.extend(lines.iter().map(|line| Case { turn, tree, ..line.clone() }));
+            turn += 1;
+        }
     }
-    Ok(case)
+    Ok(all)
 }
 
 /// The steps as written in a definition.

@@ -118,12 +118,14 @@ fn trees_have_defaults_and_limits() {
     let text =
         "name = \"n\"\nabout = \"a\"\n\n[[tree]]\narity = 2\nheights = [3, 20]\nmeasure = \"proofs\"\n";
     let definition = Definition::parse("d.toml", text).unwrap();
-    let [tree] = definition.trees.as_slice() else { panic!("one tree") };
-    assert_eq!((tree.shapes.len(), tree.shapes[1].leaves(), tree.repeats), (2, 1 << 20, 5));
+    let tasks: Vec<_> = definition.cases.iter().map(|case| case.tree.unwrap()).collect();
+    let facts = |task: &TreeTask| (task.shape.leaves(), task.method);
     assert_eq!(
-        (tree.methods.as_slice(), tree.lines.len()),
-        ([ProofMethod::Colors, ProofMethod::Buckets].as_slice(), 0)
+        tasks.iter().map(facts).collect::<Vec<_>>(),
+        [8, 1 << 20].map(|n| [(n, ProofMethod::Colors), (n, ProofMethod::Buckets)]).concat()
     );
+    assert!(definition.cases.iter().all(|case| case.lookups == 5 && case.scheme.is_empty()));
+    assert_eq!(definition.turns().map(<[Case]>::len).collect::<Vec<_>>(), [1; 4]);
     for (from, to, says) in [
         ("[3, 20]", "[]", "heights is empty"),
         ("[3, 20]", "[41]", "2^40"),

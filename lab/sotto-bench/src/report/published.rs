@@ -1,7 +1,7 @@
 //! The published tier: other people's figures, as they published them, from
-//! `lab/sotto-bench/published.toml` and `published-trees.toml`.
+//! `lab/sotto-bench/published.toml`.
 
-use super::format::shape;
+use super::grid::shape;
 use super::{Step, TableFacts, Tree, TreeFigures, TreeMeasured};
 use crate::error::BenchError;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -9,8 +9,7 @@ use serde_json::{Map, Value, json};
 use sotto_tree::PerfectTree;
 use std::collections::BTreeMap;
 
-const ROWS: &str = include_str!("../../published.toml");
-const TREES: &str = include_str!("../../published-trees.toml");
+const FILE: &str = include_str!("../../published.toml");
 
 /// One published row. Fields the source does not give are absent, never estimated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,22 +96,25 @@ fn kb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Erro
     Ok(Option::<f64>::deserialize(deserializer)?.map(|kb| (kb * 1000.0) as u64))
 }
 
-/// A file of published figures: rows by their sources.
+/// The file of published figures: rows and lines about trees, by their sources.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileText<R> {
-    source: Vec<SourceText<R>>,
+struct FileText {
+    source: Vec<SourceText>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SourceText<R> {
+struct SourceText {
     name: String,
     machine: String,
     threads: u64,
     #[serde(default)]
     packs: bool,
-    row: Vec<R>,
+    #[serde(default)]
+    row: Vec<PublishedRow>,
+    #[serde(default)]
+    tree: Vec<TreeText>,
 }
 
 /// A line of a published table: figures for each height, by their names.
@@ -129,7 +131,7 @@ impl PublishedRow {
     /// The published rows that are comparable with any of `tables`, small tables first, and within
     /// a shape as in the file.
     pub(crate) fn beside(tables: &[TableFacts]) -> Result<Vec<Self>, BenchError> {
-        let mut rows = parse_rows(ROWS)?;
+        let (mut rows, _) = parse(FILE)?;
         rows.retain(|row| tables.iter().any(|table| row.is_comparable(table)));
         PublishedRow::sort(&mut rows);
         Ok(rows)
@@ -168,7 +170,8 @@ impl PublishedTree {
             Value::Object(figures) => figures.into_iter().filter(|(_, figure)| !figure.is_null()).collect(),
             _ => Map::new(),
         };
-        let kept = parse_trees(TREES)?.into_iter().filter_map(|mut row| {
+        let (_, trees) = parse(FILE)?;
+        let kept = trees.into_iter().filter_map(|mut row| {
             let same = measured.iter().filter(|m| m.tree == row.tree).map(|m| figures(&m.figures));
             let ours: Vec<Map<String, Value>> = same.collect();
             let mut common = figures(&row.figures);
@@ -190,36 +193,26 @@ fn origin(source: &str, machine: &str, threads: u64) -> String {
     format!("{source}; {machine}, {threads}")
 }
 
-fn parse_rows(text: &str) -> Result<Vec<PublishedRow>, BenchError> {
-    let refuse = |e: toml::de::Error| BenchError::Published {
-        file: "lab/sotto-bench/published.toml",
-        why: e.to_string(),
-    };
-    let file: FileText<PublishedRow> = toml::from_str(text).map_err(refuse)?;
-    let rows = file.source.into_iter().flat_map(|SourceText { name, machine, threads, packs, row }| {
-        row.into_iter().map(move |row| PublishedRow {
+/// All rows, and all lines about trees, one for each height.
+fn parse(text: &str) -> Result<(Vec<PublishedRow>, Vec<PublishedTree>), BenchError> {
+    let refuse = |why: String| BenchError::Published { why };
+    let file: FileText = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
+    let (mut rows, mut trees) = (Vec::new(), Vec::new());
+    for SourceText { name, machine, threads, packs, row, tree } in file.source {
+        rows.extend(row.into_iter().map(|row| PublishedRow {
             shape: shape(row.rows_count, row.row_bits),
             threads_count: threads,
             machine: machine.clone(),
             source: name.clone(),
             packs,
             ..row
-        })
-    });
-    Ok(rows.collect())
-}
-
-fn parse_trees(text: &str) -> Result<Vec<PublishedTree>, BenchError> {
-    let refuse = |why: String| BenchError::Published { file: "lab/sotto-bench/published-trees.toml", why };
-    let file: FileText<TreeText> = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
-    let mut rows = Vec::new();
-    for source in &file.source {
-        for TreeText { line, arity, heights, figures } in &source.row {
+        }));
+        for TreeText { line, arity, heights, figures } in tree {
             if figures.values().any(|list| list.len() != heights.len()) {
                 return Err(refuse(format!("{line}: expected a figure for each height")));
             }
-            for (i, height) in heights.iter().enumerate() {
-                let shape = PerfectTree::new(*arity, *height).map_err(|e| refuse(e.to_string()))?;
+            for (i, height) in heights.into_iter().enumerate() {
+                let shape = PerfectTree::new(arity, height).map_err(|e| refuse(e.to_string()))?;
                 let figure = |(name, list): (&String, &Vec<f64>)| {
                     let value = list.get(i).copied().unwrap_or_default();
                     match name.strip_suffix("_kb") {
@@ -228,18 +221,18 @@ fn parse_trees(text: &str) -> Result<Vec<PublishedTree>, BenchError> {
                     }
                 };
                 let figures = Value::Object(figures.iter().map(figure).collect());
-                rows.push(PublishedTree {
+                trees.push(PublishedTree {
                     tree: Tree::of(shape),
                     line: line.clone(),
                     figures: serde_json::from_value(figures).map_err(|e| refuse(e.to_string()))?,
-                    machine: source.machine.clone(),
-                    threads_count: source.threads,
-                    source: source.name.clone(),
+                    machine: machine.clone(),
+                    threads_count: threads,
+                    source: name.clone(),
                 });
             }
         }
     }
-    Ok(rows)
+    Ok((rows, trees))
 }
 
 #[cfg(test)]
@@ -248,7 +241,7 @@ mod tests {
 
     #[test]
     fn every_published_line_names_its_source_and_machine() {
-        let rows = parse_rows(ROWS).unwrap();
+        let (rows, trees) = parse(FILE).unwrap();
         assert!(rows.len() >= 30);
         for row in &rows {
             let origins = ["eprint", "USENIX", "CCS", "ESORICS", "run by this project"];
@@ -256,9 +249,8 @@ mod tests {
             assert!(!row.machine.is_empty() && row.threads_count == 1, "{row:?}");
             assert!(row.server_ms.or(row.online_ms).is_some_and(|ms| ms > 0.0), "{row:?}");
         }
-        let rows = parse_trees(TREES).unwrap();
-        assert!(rows.len() > 100, "{}", rows.len());
-        for row in &rows {
+        assert!(trees.len() > 100, "{}", trees.len());
+        for row in &trees {
             assert!(row.source.contains("newPIR/TreePIR") || row.source.contains("qTreePIR"), "{row:?}");
             assert!(!row.machine.is_empty() && row.figures != TreeFigures::default(), "{row:?}");
         }
@@ -299,12 +291,14 @@ mod tests {
 
     #[test]
     fn damaged_files_are_refused() {
-        let source = "[[source]]\nname = \"x\"\nmachine = \"y\"\nthreads = 1\n[[source.row]]\n";
+        let error = |text: String| {
+            let source = "[[source]]\nname = \"x\"\nmachine = \"y\"\nthreads = 1\n";
+            parse(&format!("{source}{text}")).unwrap_err().to_string()
+        };
         for (bad, why) in
             [("log2_rows = 64", "at most 63"), ("log2_rows = 3\nserver_s = 1.0", "unknown field")]
         {
-            let text = format!("{source}scheme = \"s\"\nrow_bits = 8\n{bad}");
-            let error = parse_rows(&text).unwrap_err().to_string();
+            let error = error(format!("[[source.row]]\nscheme = \"s\"\nrow_bits = 8\n{bad}"));
             assert!(error.contains(why), "{error}");
         }
         for (bad, why) in [
@@ -312,9 +306,8 @@ mod tests {
             ("heights = [60]\nsetup_ms = [1]", "2^40"),
             ("heights = [3]\nsetup_s = [1]", "unknown field"),
         ] {
-            let error =
-                parse_trees(&format!("{source}line = \"l\"\narity = 2\n{bad}")).unwrap_err().to_string();
-            assert!(error.contains(why) && error.contains("published-trees"), "{error}");
+            let error = error(format!("[[source.tree]]\nline = \"l\"\narity = 2\n{bad}"));
+            assert!(error.contains(why) && error.contains("published.toml"), "{error}");
         }
     }
 }

@@ -1,10 +1,9 @@
 //! A report for people: one table per question, one tier per table.
 
-use super::format::{digits, time};
-use super::grid::{NamedRow, Sheet, Text, blank, distinct, show, value};
-use super::tree_table;
+use super::grid::{NamedRow, Sheet, Text, blank, digits, distinct, show, time, value};
 use super::{
     FetchMethod, MeasuredCase, PublishedRow, Report, Step, TableFacts, TablePlacement, Traffic, break_even,
+    trees,
 };
 use comfy_table::Table;
 use serde::Serialize;
@@ -188,7 +187,7 @@ impl Report {
         if !self.published.is_empty() {
             self.published_tables(&mut out);
         }
-        tree_table::add(&self.trees, &mut out);
+        trees::add(&self.trees, &mut out);
         if !self.skipped.is_empty() || !self.trees.skipped.is_empty() {
             out.line("\nNOT RUN");
             for skipped in &self.skipped {

@@ -134,8 +134,8 @@ impl<'a> BenchClient<'a> {
         lookup: OpenLookup,
         answers: &[Vec<Vec<u8>>],
     ) -> Result<(Vec<u8>, Duration), BenchError> {
-        let wrong =
-            |why: String| BenchError::WrongAnswer { case: self.plan.label.clone(), row: lookup.row, why };
+        let plan = self.plan;
+        let wrong = |why: String| plan.wrong(lookup.row, why);
         self.totals.down = answers.iter().flatten().map(|a| a.len() as u64).sum();
         let start = self.clock.start();
         let mut records = Vec::with_capacity(lookup.pending.len());
@@ -145,13 +145,35 @@ impl<'a> BenchClient<'a> {
         let got = self.plan.packing.extract(lookup.row, &records).map_err(|why| wrong(why.to_string()))?;
         let took = start.elapsed();
         self.totals.recover.push(took);
-        let expected = (self.truth)(lookup.row);
+        self.compare(lookup.row, &got)?;
+        Ok((got, took))
+    }
+
+    /// Compares a row with the truth.
+    fn compare(&mut self, row: u64, got: &[u8]) -> Result<(), BenchError> {
+        let expected = (self.truth)(row);
         let differ = got.iter().zip(&expected).filter(|(a, b)| a != b).count();
         if got.len() != expected.len() || differ > 0 {
-            return Err(wrong(format!("{differ} of {} bytes differ", expected.len())));
+            return Err(self.plan.wrong(row, format!("{differ} of {} bytes differ", expected.len())));
         }
         self.totals.checked += 1;
-        Ok((got, took))
+        Ok(())
+    }
+
+    /// A pass of one server over some queries, and its time.
+    fn served<'q>(
+        &self,
+        queries: impl IntoIterator<Item = &'q Vec<u8>>,
+    ) -> Result<(Vec<Vec<u8>>, Duration), BenchError> {
+        let queries: Vec<(&AnySession, &[u8])> =
+            queries.into_iter().map(|query| (&self.session, query.as_slice())).collect();
+        let (clock, server) = (self.clock, self.server);
+        let (served, elapsed) = self.reader.install(|| {
+            let start = clock.start();
+            (server.answer_many(&queries), start.elapsed())
+        });
+        let answers: Result<Vec<_>, Error> = served.into_iter().collect();
+        Ok((answers.map_err(self.plan.failed("answering"))?, elapsed))
     }
 }
 
@@ -234,22 +256,11 @@ impl BenchClient<'_> {
         // Servers work at the same time, on machines of their own; here the slower one counts.
         let mut answers: Vec<Vec<Vec<Vec<u8>>>> =
             lookups.iter().map(|lookup| vec![Vec::new(); lookup.pending.len()]).collect();
-        for server in 0..self.plan.entry.query_servers {
-            let queries: Vec<(&AnySession, &[u8])> = lookups
-                .iter()
-                .flat_map(|lookup| &lookup.queries)
-                .filter_map(|to_servers| to_servers.get(server))
-                .map(|query| (&self.session, query.as_slice()))
-                .collect();
-            let (served, elapsed) = self.reader.install(|| {
-                let start = self.clock.start();
-                let served = self.server.answer_many(&queries);
-                (served, start.elapsed())
-            });
+        for server in 0..plan.entry.query_servers {
+            let queries = lookups.iter().flat_map(|lookup| &lookup.queries);
+            let (served, elapsed) = self.served(queries.filter_map(|to_servers| to_servers.get(server)))?;
             fetched.server = fetched.server.max(elapsed);
-            for (place, answer) in answers.iter_mut().flatten().zip(served) {
-                place.push(answer.map_err(plan.failed("answering"))?);
-            }
+            answers.iter_mut().flatten().zip(served).for_each(|(place, answer)| place.push(answer));
         }
         for (lookup, answers) in lookups.into_iter().zip(answers) {
             let (row, took) = self.check(lookup, &answers)?;
@@ -283,14 +294,9 @@ impl BenchClient<'_> {
         let mut server = Duration::ZERO;
         let mut answers = Vec::with_capacity(queries.len());
         for query in &queries {
-            let (served, elapsed) = self.reader.install(|| {
-                let start = Instant::now();
-                (self.server.answer_many(&[(&self.session, query.as_slice())]), start.elapsed())
-            });
+            let (served, elapsed) = self.served([query])?;
             server = server.max(elapsed);
-            for answer in served {
-                answers.push(answer.map_err(plan.failed("answering"))?);
-            }
+            answers.extend(served);
         }
         self.totals.up = queries.iter().map(|query| query.len() as u64).sum();
         self.totals.down = answers.iter().map(|answer| answer.len() as u64).sum();
@@ -299,12 +305,9 @@ impl BenchClient<'_> {
         let records = batch.recover_buckets(pending, &answers).map_err(plan.failed("recovering a record"))?;
         let mut fetched = Vec::with_capacity(rows.len());
         for (row, record) in rows.iter().zip(records) {
-            let wrong = |why: String| BenchError::WrongAnswer { case: plan.label.clone(), row: *row, why };
-            let got = self.plan.packing.extract(*row, &[record]).map_err(|why| wrong(why.to_string()))?;
-            if got != (self.truth)(*row) {
-                return Err(wrong("its bytes differ".to_owned()));
-            }
-            self.totals.checked += 1;
+            let got =
+                plan.packing.extract(*row, &[record]).map_err(|why| plan.wrong(*row, why.to_string()))?;
+            self.compare(*row, &got)?;
             fetched.push(got);
         }
         let recover = start.elapsed();

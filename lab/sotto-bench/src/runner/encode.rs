@@ -1,7 +1,6 @@
 //! Encoding rows to an image: the very file that a server maps, written by the same writer. Times of
 //! the stages come from the progress that an encoder reports anyway.
 
-use crate::content::RowBytes;
 use crate::error::BenchError;
 use crate::machine::{PeakMemory, Reader};
 use crate::options::{Progress, Watcher};
@@ -15,6 +14,7 @@ use sotto_catalog::{
 use sotto_core::{Epoch, Misuse, RecordSource, Result};
 use sotto_db::{DbError, ImageFile, ImageWriter};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,14 +26,14 @@ pub(super) struct EncodedLine {
 
 pub(super) fn encode(
     plan: &PreparedCase<'_>,
-    source: &dyn RowBytes,
+    fill: Filler<'_>,
     folder: &Path,
     watcher: Watcher<'_>,
 ) -> Result<EncodedLine, BenchError> {
     let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
     let path = folder.join("table.sotto");
     let reader = Reader::new(plan.threads)?;
-    let rows = Records { source, packing: plan.packing };
+    let rows = Records { fill, packing: plan.packing, nanos: AtomicU64::new(0) };
 
     let peak = PeakMemory::watch();
     let start = Instant::now();
@@ -44,7 +44,7 @@ pub(super) fn encode(
     reader
         .install(|| (plan.entry.server.encode)(&plan.params, &rows, &writer))
         .map_err(plan.failed("encoding"))?;
-    let generating_s = source.spent().as_secs_f64();
+    let generating_s = rows.nanos.load(Ordering::Relaxed) as f64 / 1e9;
     let scheme_s = (encoding.elapsed().as_secs_f64() - generating_s / plan.threads as f64).max(0.0);
     let artifacts = reader.install(|| writer.digest(None)).map_err(image_fault)?;
     let signed = sign(plan, Epoch(1), artifacts)?;
@@ -178,13 +178,24 @@ impl StepTimer {
     }
 }
 
+/// Reads the bytes of a table from a place on; zeroes past the end.
+pub(super) type Filler<'a> = &'a (dyn Fn(u64, &mut [u8]) + Sync);
+
 /// The records of a table.
-pub(super) struct Records<'a> {
-    pub(super) source: &'a dyn RowBytes,
-    pub(super) packing: Packing,
+struct Records<'a> {
+    fill: Filler<'a>,
+    packing: Packing,
+    /// Time that filling took so far, summed over threads.
+    nanos: AtomicU64,
 }
 
 impl Records<'_> {
+    fn fill(&self, at: u64, out: &mut [u8]) {
+        let start = Instant::now();
+        (self.fill)(at, out);
+        self.nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
     /// The start of a record in the table's bytes, and the number of them that it holds.
     ///
     /// [`Packing`] puts rows into records in order, so a record holds consecutive bytes of the
@@ -220,13 +231,13 @@ impl RecordSource for Records<'_> {
         let (at, held) = self.extent(first);
         if held == size && self.packing.records_per_row() == 1 {
             // Full records are consecutive in the table as in the output.
-            self.source.fill(at, out);
+            self.fill(at, out);
             return Ok(());
         }
         for (record, out) in (first..end).zip(out.chunks_exact_mut(size)) {
             let (at, held) = self.extent(record);
             let (rows, padding) = out.split_at_mut(held);
-            self.source.fill(at, rows);
+            self.fill(at, rows);
             padding.fill(0);
         }
         Ok(())
@@ -240,7 +251,7 @@ impl RecordSource for Records<'_> {
         let (at, held) = self.extent(record);
         let inside = (held as u64).saturating_sub(offset).min(out.len() as u64) as usize;
         let (rows, padding) = out.split_at_mut(inside);
-        self.source.fill(at + offset, rows);
+        self.fill(at + offset, rows);
         padding.fill(0);
         Ok(())
     }
@@ -307,7 +318,8 @@ mod tests {
             );
             let source = GeneratedRows::new(&Definition::parse("t", &text).unwrap().cases[0]);
             let packing = Packing::new(rows, row_bytes, records, record_bytes).unwrap();
-            let table = Records { source: &source, packing };
+            let fill = |at, out: &mut [u8]| source.fill(at, out);
+            let table = Records { fill: &fill, packing, nanos: AtomicU64::new(0) };
             let mut all = vec![1; (records * record_bytes) as usize];
             table.read(0, &mut all).unwrap();
             for row in 0..rows {

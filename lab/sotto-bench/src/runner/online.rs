@@ -16,7 +16,6 @@ use sotto_core::{AnyServer, CryptoRng, Image};
 use sotto_db::{CopyBudget, ImageFile, Residency, ResidentImage};
 use sotto_pages::{memory, pages_of};
 use std::hint::black_box;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -342,23 +341,9 @@ fn series(
 /// Bytes of the client's data: its state as written, or the artifacts that it has to hold.
 fn state_bytes(client: &mut BenchClient<'_>, plan: &PreparedCase<'_>) -> Result<u64, BenchError> {
     let Some(state) = client.client().state() else { return Ok(plan.report.costs.artifact_bytes) };
-    let mut count = ByteCount(0);
-    state.save(&mut count).map_err(plan.failed("saving a client"))?;
-    Ok(count.0)
-}
-
-/// A writer that counts its bytes.
-struct ByteCount(u64);
-
-impl Write for ByteCount {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    let mut saved = Vec::new();
+    state.save(&mut saved).map_err(plan.failed("saving a client"))?;
+    Ok(saved.len() as u64)
 }
 
 /// Plain lookups timed together: one alone is too short for the clock.

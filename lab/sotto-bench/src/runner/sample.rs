@@ -42,8 +42,8 @@ pub(crate) fn sample(
     let source = GeneratedRows::new(case);
     let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
     let start = Instant::now();
-    let encoded =
-        encode::encode(&PreparedCase { threads, ..(*plan).clone() }, &source, folder.path(), watcher)?;
+    let on_all = PreparedCase { threads, ..(*plan).clone() };
+    let encoded = encode::encode(&on_all, &|at, out| source.fill(at, out), folder.path(), watcher)?;
     let encode = start.elapsed();
     let one = Reader::new(1)?;
     let held = ResidentServer::open(&plan, &encoded.image, &CopyBudget::new(None), &one)?;

@@ -7,15 +7,12 @@
 
 mod proofs;
 mod stack;
-#[cfg(test)]
-mod tests;
 
-use crate::definition::{Case, Measure, ProofMethod, TreeCase};
+use crate::definition::{Case, Measure, ProofMethod, TreeTask};
 use crate::error::BenchError;
 use crate::options::{Options, Progress, Watcher};
-use crate::report::{self, PublishedTree, Tree, TreeMeasured, TreeSkipped, Trees};
+use crate::report::{self, Tree, TreeMeasured, TreeSkipped, Trees};
 use crate::timing::{Samples, ms};
-use proofs::ProofRun;
 use sotto_core::{CryptoRng, Layer, Result, SchemeEntry};
 use sotto_layers::batch_code::permutation::Placement;
 use sotto_pages::memory;
@@ -31,85 +28,72 @@ const SEED: PublicSeed = PublicSeed(*b"sotto bench: hashes of all trees");
 /// Memory for the program itself.
 const MARGIN_BYTES: u64 = 512 << 20;
 
-/// Runs the trees of a definition, in order.
+/// Runs the cases of a turn: the lines of one tree and method.
 pub(super) fn run(
-    cases: &[TreeCase],
+    lines: &[Case],
     schemes: &[&'static SchemeEntry],
     options: &Options,
     watcher: Watcher<'_>,
-) -> Result<Trees, BenchError> {
-    let mut trees = Trees::default();
-    for case in cases {
-        for shape in &case.shapes {
-            Run { case, shape: *shape, schemes, options, watcher, trees: &mut trees }.measure()?;
+    trees: &mut Trees,
+) -> Result<(), BenchError> {
+    let Some((case, TreeTask { shape, measure, method })) =
+        lines.first().and_then(|case| case.tree.map(|tree| (case, tree)))
+    else {
+        return Ok(());
+    };
+    let run = Run { case, shape, measure, method, schemes, options, watcher };
+    if let Some(reason) = run.refusal() {
+        trees.skipped.push(run.skipped(method.name(), reason));
+        return Ok(());
+    }
+    match measure {
+        Measure::Setup => trees.measured.push(measure_setup(&run)?),
+        Measure::Index => trees.measured.push(measure_index(&run)?),
+        // Proofs by every scheme, from the same tables.
+        Measure::Proofs => {
+            let nodes = Nodes::new(shape);
+            let stack = Stack::new(&nodes, method).map_err(|why| run.failed("laying out a tree", why))?;
+            for line in run.lines(lines) {
+                match proofs::measure(&run, &nodes, &stack, line)? {
+                    Ok(measured) => trees.measured.push(measured),
+                    Err(skipped) => trees.skipped.push(skipped),
+                }
+            }
         }
     }
-    trees.published = PublishedTree::beside(&trees.measured)?;
-    Ok(trees)
+    Ok(())
 }
 
-/// One tree of a case.
+/// One tree, and one method of its proofs.
 struct Run<'a> {
-    case: &'a TreeCase,
+    /// The first line.
+    case: &'a Case,
     shape: PerfectTree,
+    measure: Measure,
+    method: ProofMethod,
     schemes: &'a [&'static SchemeEntry],
     options: &'a Options,
     watcher: Watcher<'a>,
-    trees: &'a mut Trees,
 }
 
 impl Run<'_> {
-    fn measure(&mut self) -> Result<(), BenchError> {
-        for method in &self.case.methods {
-            if let Some(reason) = self.refusal(*method) {
-                self.skip(method.name(), reason);
-                continue;
-            }
-            match self.case.measure {
-                Measure::Setup => {
-                    let measured = measure_setup(self, *method)?;
-                    self.trees.measured.push(measured);
-                }
-                Measure::Index => {
-                    let measured = measure_index(self, *method)?;
-                    self.trees.measured.push(measured);
-                }
-                Measure::Proofs => self.proofs(*method)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Measures proofs by every scheme, from the same tables.
-    fn proofs(&mut self, method: ProofMethod) -> Result<(), BenchError> {
-        let nodes = Nodes::new(self.shape);
-        let stack = Stack::new(&nodes, method).map_err(|why| self.failed("laying out a tree", why))?;
-        for line in self.lines() {
-            match proofs::measure(self, &nodes, &stack, line)? {
-                ProofRun::Measured(measured) => self.trees.measured.push(*measured),
-                ProofRun::Skipped { title, reason } => self.skip(&title, reason),
-            }
-        }
-        Ok(())
-    }
-
-    /// The lines of the case, or one for each scheme with one server.
-    fn lines(&self) -> Vec<Case> {
-        if !self.case.lines.is_empty() {
-            return self.case.lines.clone();
+    /// The lines that are given, or one for each scheme with one server.
+    fn lines(&self, given: &[Case]) -> Vec<Case> {
+        if !self.case.scheme.is_empty() {
+            return given.to_vec();
         }
         let alone = self.schemes.iter().filter(|entry| entry.servers == 1);
-        alone.map(|entry| self.case.by(entry.id.0)).collect()
+        alone.map(|entry| Case { scheme: entry.id.0.to_owned(), ..self.case.clone() }).collect()
     }
 
     /// The reason why a tree is not run here, if any. The memory of a scheme is part of its tables'
     /// plans.
-    fn refusal(&self, method: ProofMethod) -> Option<String> {
+    fn refusal(&self) -> Option<String> {
         if self.case.full && !self.options.full {
             return Some("takes minutes: give --full".to_owned());
         }
         let nodes = self.shape.nodes();
-        let needed = match (self.case.measure, method) {
+        let needed = match (self.measure, self.method) {
             (Measure::Setup, _) if nodes >= u32::MAX.into() => {
                 return Some("not measured: node numbers have 32 bits".to_owned());
             }
@@ -134,21 +118,20 @@ impl Run<'_> {
     }
 
     fn repeats(&self) -> usize {
-        if self.options.quick { self.case.repeats.min(3) } else { self.case.repeats }
+        if self.options.quick { self.case.lookups.min(3) } else { self.case.lookups }
     }
 
     fn tree_info(&self) -> Tree {
         Tree::of(self.shape)
     }
 
-    /// Empty results for a method.
-    fn blank(&self, method: ProofMethod, title: String) -> TreeMeasured {
-        TreeMeasured::new(self.tree_info(), method.name(), title, self.repeats())
+    /// Results without figures.
+    fn blank(&self, title: String) -> TreeMeasured {
+        TreeMeasured::new(self.tree_info(), self.method.name(), title, self.repeats())
     }
 
-    fn skip(&mut self, line: &str, reason: String) {
-        let tree = self.tree_info();
-        self.trees.skipped.push(TreeSkipped { tree, line: line.to_owned(), reason });
+    fn skipped(&self, line: &str, reason: String) -> TreeSkipped {
+        TreeSkipped { tree: self.tree_info(), line: line.to_owned(), reason }
     }
 
     fn failed(&self, step: &'static str, why: sotto_core::Error) -> BenchError {
@@ -160,15 +143,15 @@ impl Run<'_> {
 const ROWS: usize = 1 << 16;
 
 /// Measures writing the places of all nodes, which the papers' programs compute first, on one thread.
-fn measure_setup(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, BenchError> {
+fn measure_setup(run: &Run<'_>) -> Result<TreeMeasured, BenchError> {
     let (mut made, mut written) = (Samples::default(), Samples::default());
     let name = run.tree_info().name;
     let repeats = run.repeats();
     let mut nodes = 0;
     for done in 0..=repeats {
-        let step = method.name();
+        let step = run.method.name();
         (run.watcher)(Progress { case: &name, step, done: done as u64, total: repeats as u64 + 1 });
-        let (first, all, count) = match method {
+        let (first, all, count) = match run.method {
             ProofMethod::Colors => colors(run),
             ProofMethod::Buckets => buckets(run),
         }
@@ -180,8 +163,7 @@ fn measure_setup(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, Ben
             written.push(all);
         }
     }
-    let mut measured = run.blank(method, method.name().to_owned());
-    measured.threads_count = 1;
+    let mut measured = run.blank(run.method.name().to_owned());
     measured.written_rows_count = nodes;
     measured.figures.made_ms = Some(ms(made.median()));
     measured.figures.setup_ms = Some(ms(written.median()));
@@ -225,14 +207,13 @@ fn buckets(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
 const TOGETHER: u32 = 50;
 
 /// Measures finding the places of one proof's rows, as the client does, on one thread.
-fn measure_index(run: &Run<'_>, method: ProofMethod) -> Result<TreeMeasured, BenchError> {
+fn measure_index(run: &Run<'_>) -> Result<TreeMeasured, BenchError> {
     let name = run.tree_info().name;
-    (run.watcher)(Progress { case: &name, step: method.name(), done: 0, total: 0 });
+    (run.watcher)(Progress { case: &name, step: run.method.name(), done: 0, total: 0 });
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
-    let mut measured = run.blank(method, method.name().to_owned());
-    measured.threads_count = 1;
+    let mut measured = run.blank(run.method.name().to_owned());
     let failed = |why| run.failed("indexing a proof", why);
-    match method {
+    match run.method {
         ProofMethod::Colors => {
             let coloring = Coloring::new(run.shape);
             let binary = run.shape.arity() == 2;

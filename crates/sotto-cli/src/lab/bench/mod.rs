@@ -18,8 +18,7 @@ use crate::failure::{Failure, FileContext, Result};
 use crate::screen::Screen;
 use crate::screen::progress::StageUnit;
 use serde::Serialize;
-use sotto_bench::calibrate::calibrate as measure;
-use sotto_bench::predictions::predict;
+use sotto_bench::calibrate::{calibrate as measure, predict};
 use sotto_bench::regression::{GuardReport, guard};
 use sotto_bench::{Options, Progress, Report, load, machine, shipped};
 use sotto_plan::Calibration;
@@ -124,7 +123,7 @@ impl Bench {
             }
             let report = machine::probe(&options)?;
             calibration::store_kernel_shapes(&report.shapes);
-            self.print(screen, &report.table(), &report, &report.json())?;
+            self.print(screen, &report.table(), &report)?;
             return calibrate(&options, screen);
         }
         if self.definitions == ["regression"] {
@@ -138,7 +137,7 @@ impl Bench {
             && first == "server"
         {
             let report = throughput::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
-            return self.print(screen, &report.table(), &report, &report.json()?);
+            return self.print(screen, &report.table(), &report);
         }
         if let [first, dir] = self.definitions.as_slice()
             && first == "overload"
@@ -150,7 +149,7 @@ impl Bench {
                 &options,
                 screen,
             )?;
-            return self.print(screen, &report.table(), &report, &report.json()?);
+            return self.print(screen, &report.table(), &report);
         }
         if let [first, dir] = self.definitions.as_slice()
             && first == "soak"
@@ -163,12 +162,12 @@ impl Bench {
                 &options,
                 screen,
             )?;
-            self.print(screen, &report.table(), &report, &report.json()?)?;
+            self.print(screen, &report.table(), &report)?;
             return report.judge();
         }
         let report = self.measure(screen, &options)?;
         // Figures that took long are shown, whether or not they can be drawn.
-        self.print(screen, &report.table(), &report, &report.json())?;
+        self.print(screen, &report.table(), &report)?;
         match &self.svg {
             Some(path) => write(path, &report.svg()?),
             None => Ok(()),
@@ -206,7 +205,7 @@ impl Bench {
         };
         let schemes = sotto_registry::SCHEMES;
         let report = watched(screen, |progress| predict(&calibration, schemes, options, progress))?;
-        self.print(screen, &report.table(), &report, &report.json())
+        self.print(screen, &report.table(), &report)
     }
 
     /// Measures and prints all ratios. If one has fallen, that is an error of sotto.
@@ -215,19 +214,16 @@ impl Bench {
             let reason = "--svg and --threads do not apply to `bench regression`";
             return Err(Failure::usage(reason).fix("omit them"));
         }
-        let bars = screen.bars();
-        let report = guard(options, &|at| {
-            bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share);
-        });
-        let report = report?;
-        bars.finish();
-        self.print(screen, &report.table(), &report, &report.json())?;
+        let report = watched(screen, |progress| guard(options, progress))?;
+        self.print(screen, &report.table(), &report)?;
         verdict(&report)
     }
 
-    fn print(&self, screen: Screen, table: &str, report: &impl Serialize, json: &str) -> Result<()> {
+    /// Writes a report: JSON to the file of `--out`, and text or a line of JSON to the screen.
+    fn print(&self, screen: Screen, table: &str, report: &impl Serialize) -> Result<()> {
         if let Some(path) = &self.out {
-            write(path, json)?;
+            let json = serde_json::to_string_pretty(report);
+            write(path, &json.map_err(|error| Failure::internal(error.to_string()))?)?;
         }
         screen.say(table.trim_end())?;
         screen.report(report)

@@ -96,11 +96,6 @@ impl Report {
             units::count(self.refused as u64)
         )
     }
-
-    /// The result as JSON.
-    pub(crate) fn json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
-    }
 }
 
 /// Sends requests at fixed times, `per_second` a second.

@@ -82,11 +82,6 @@ impl Report {
             units::count(self.answers_checked)
         )
     }
-
-    /// The result as JSON.
-    pub(crate) fn json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
-    }
 }
 
 /// Serves the newest epoch of the table in `dir` twice, with and without shared passes, and

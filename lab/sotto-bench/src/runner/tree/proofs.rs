@@ -2,14 +2,13 @@
 //! the proof verified. A client queries each table by itself, or all that a proof visits once as the
 //! buckets of one table, where a scheme queries those at once.
 
-use crate::content::RowBytes;
 use crate::definition::Case;
 use crate::error::BenchError;
 use crate::machine::Reader;
 use crate::options::Progress;
 use crate::plan;
 use crate::plan::{CasePlan, PreparedCase};
-use crate::report::TreeMeasured;
+use crate::report::{TreeMeasured, TreeSkipped};
 use crate::runner::client::BenchClient;
 use crate::runner::encode;
 use crate::runner::online::ResidentServer;
@@ -29,52 +28,36 @@ struct GroupClient<'g, 'a> {
     client: BenchClient<'a>,
 }
 
-/// A table in memory.
-struct MemoryTable<'a>(&'a [u8]);
-
-impl RowBytes for MemoryTable<'_> {
-    fn fill(&self, at: u64, out: &mut [u8]) {
-        let from = self.0.get(at as usize..).unwrap_or_default();
-        let (inside, beyond) = out.split_at_mut(from.len().min(out.len()));
-        inside.copy_from_slice(from.get(..inside.len()).unwrap_or_default());
-        beyond.fill(0);
-    }
-
-    fn spent(&self) -> Duration {
-        Duration::ZERO
-    }
+/// Reads the bytes of a table in memory from a place on; zeroes past the end.
+fn fill(table: &[u8], at: u64, out: &mut [u8]) {
+    let from = table.get(at as usize..).unwrap_or_default();
+    let (inside, beyond) = out.split_at_mut(from.len().min(out.len()));
+    inside.copy_from_slice(from.get(..inside.len()).unwrap_or_default());
+    beyond.fill(0);
 }
 
-/// The outcome of measuring a scheme on a stack.
-pub(super) enum ProofRun {
-    /// Every proof was right.
-    Measured(Box<TreeMeasured>),
-    /// Nothing was run.
-    Skipped { title: String, reason: String },
-}
-
-/// Measures a scheme on a stack.
+/// Measures a scheme on a stack: every proof was right, or nothing was run.
 pub(super) fn measure(
     run: &Run<'_>,
     nodes: &Nodes,
     stack: &Stack,
     line: Case,
-) -> Result<ProofRun, BenchError> {
-    let method = stack.method();
-    let title = format!("{}, {}", line.title(), method.name());
+) -> Result<Result<TreeMeasured, TreeSkipped>, BenchError> {
+    let title = format!("{}, {}", line.title(), run.method.name());
+    let no_parameters = |why| Ok(Err(run.skipped(&title, format!("no parameters: {why}"))));
     let groups = match group(run, stack, &line)? {
-        GroupPlan::Groups(groups) => groups,
-        GroupPlan::NoFit(why) => return Ok(no_parameters(title, &why)),
+        Ok(groups) => groups,
+        Err(why) => return no_parameters(why),
     };
     let mut plans = Vec::with_capacity(groups.len());
     for Group { case, .. } in &groups {
         match PreparedCase::of(case, run.schemes, run.options)? {
-            CasePlan::NoFit(why) => return Ok(no_parameters(title, &why)),
+            CasePlan::NoFit(why) => return no_parameters(why),
             CasePlan::Plan(plan) => plans.push(plan),
         }
     }
     if let Some(reason) = run.too_large(plan::needed_memory(plans.iter().map(|plan| &**plan))) {
-        return Ok(ProofRun::Skipped { title, reason });
+        return Ok(Err(run.skipped(&title, reason)));
     }
 
     let folder = run.options.folder()?;
@@ -85,7 +68,7 @@ pub(super) fn measure(
         (run.watcher)(Progress { case: &name, step: "encoding", done: i as u64, total });
         let folder = folder.path().join(i.to_string());
         std::fs::create_dir(&folder)?;
-        encoded.push(encode::encode(plan, &MemoryTable(&group.rows), &folder, &|_| ())?);
+        encoded.push(encode::encode(plan, &|at, out| fill(&group.rows, at, out), &folder, &|_| ())?);
     }
     let threads = plans.first().map_or(1, |plan| plan.threads);
     let reader = Reader::new(threads)?;
@@ -129,7 +112,7 @@ pub(super) fn measure(
         }
     }
 
-    let mut measured = run.blank(method, title);
+    let mut measured = run.blank(title);
     let first = plans.first();
     measured.scheme = first.map(|plan| plan.entry.id.to_string());
     measured.set = line.set.clone();
@@ -159,11 +142,7 @@ pub(super) fn measure(
     figures.once_bytes = sum(&|_, client| client.keys_bytes).map(|keys| keys + once);
     figures.up_bytes = sum(&|queries, client| client.totals.up * queries);
     figures.down_bytes = sum(&|queries, client| client.totals.down * queries);
-    Ok(ProofRun::Measured(Box::new(measured)))
-}
-
-fn no_parameters(title: String, why: &str) -> ProofRun {
-    ProofRun::Skipped { title, reason: format!("no parameters: {why}") }
+    Ok(Ok(measured))
 }
 
 /// The expected row of a table.
@@ -229,22 +208,20 @@ fn proof(
 }
 
 /// Tables that are encoded as one.
-pub(super) struct Group<'a> {
+struct Group<'a> {
     /// The numbers of the tables in the stack.
     tables: Range<usize>,
     /// Rows of the tables, one table after the other.
-    pub(super) rows: Cow<'a, [u8]>,
-    pub(super) case: Case,
+    rows: Cow<'a, [u8]>,
+    case: Case,
 }
 
-/// All groups of a stack, or the reason why the scheme has no parameters for one.
-pub(super) enum GroupPlan<'a> {
-    Groups(Vec<Group<'a>>),
-    NoFit(String),
-}
-
-/// Groups the tables of a stack for a scheme.
-fn group<'a>(run: &Run<'_>, stack: &'a Stack, line: &Case) -> Result<GroupPlan<'a>, BenchError> {
+/// Groups the tables of a stack for a scheme, or says why it has no parameters for one.
+fn group<'a>(
+    run: &Run<'_>,
+    stack: &'a Stack,
+    line: &Case,
+) -> Result<Result<Vec<Group<'a>>, String>, BenchError> {
     let tables = stack.tables();
     let alone = |i: usize, table: &'a Vec<u8>| Group {
         tables: i..i + 1,
@@ -258,10 +235,10 @@ fn group<'a>(run: &Run<'_>, stack: &'a Stack, line: &Case) -> Result<GroupPlan<'
     let case = Case { rows: longest * buckets as u64, buckets: buckets as u64, ..line.clone() };
     if buckets < 2 || !crate::plan::queries_buckets(&case, run.schemes) {
         let groups = tables.iter().enumerate().map(|(i, table)| alone(i, table));
-        return Ok(GroupPlan::Groups(groups.collect()));
+        return Ok(Ok(groups.collect()));
     }
     let each = match PreparedCase::of(&case, run.schemes, run.options)? {
-        CasePlan::NoFit(why) => return Ok(GroupPlan::NoFit(why)),
+        CasePlan::NoFit(why) => return Ok(Err(why)),
         // As many rows as fit the records of a bucket.
         CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
     };
@@ -273,18 +250,18 @@ fn group<'a>(run: &Run<'_>, stack: &'a Stack, line: &Case) -> Result<GroupPlan<'
     let case = Case { rows: each * buckets as u64, ..case };
     let first = Group { tables: 0..buckets, rows: Cow::Owned(rows), case };
     let others = tables.iter().enumerate().skip(buckets).map(|(i, table)| alone(i, table));
-    Ok(GroupPlan::Groups(std::iter::once(first).chain(others).collect()))
+    Ok(Ok(std::iter::once(first).chain(others).collect()))
 }
 
 impl Group<'_> {
     /// The row of a visit to a table, if it is in this group.
-    pub(super) fn row(&self, table: usize, row: u64) -> Option<u64> {
+    fn row(&self, table: usize, row: u64) -> Option<u64> {
         let bucket = self.tables.clone().position(|own| own == table)?;
         Some(bucket as u64 * (self.case.rows / self.case.buckets) + row)
     }
 
     /// Number of queries of a proof.
-    pub(super) fn queries(&self, visits: &[usize]) -> u64 {
+    fn queries(&self, visits: &[usize]) -> u64 {
         let visits = visits.iter().filter(|visit| self.tables.contains(visit)).count() as u64;
         visits / self.case.buckets
     }

@@ -17,7 +17,6 @@ use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
 /// The tables of hashes of a tree.
 pub(super) struct Stack {
-    method: ProofMethod,
     layer: ProofRows,
     tables: Vec<Vec<u8>>,
 }
@@ -75,12 +74,7 @@ impl Stack {
                 (ProofRows::Path(coloring), tables)
             }
         };
-        Ok(Stack { method, layer, tables })
-    }
-
-    /// The method of the stack.
-    pub(super) fn method(&self) -> ProofMethod {
-        self.method
+        Ok(Stack { layer, tables })
     }
 
     /// The rows of each table, one after the other.

@@ -184,11 +184,6 @@ impl Report {
             grid::facts(rows)
         )
     }
-
-    /// The result as JSON.
-    pub(crate) fn json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
-    }
 }
 
 /// The servers and the duration of a soak, and the expected contents of rows.
