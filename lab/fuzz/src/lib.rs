@@ -4,22 +4,15 @@
 //! | module | what it feeds |
 //! |---|---|
 //! | `apple` | requests, responses and tables of Apple's protocol |
-//! | `wire` | frames, refusals, headers |
-//! | `catalog` | catalogs, signed and plain; keys |
-//! | `lattice` | polynomials of ciphertexts, and answers |
-//! | `layers` | parameters of layers, and rows that are none |
-//! | `ohttp` | messages, keys and sealed requests of Oblivious HTTP |
+//! | `anonymity` | messages, keys and sealed requests of Oblivious HTTP; keys and tokens of Privacy Pass |
+//! | `wire` | frames, refusals, headers; polynomials of ciphertexts |
+//! | `catalog` | catalogs, signed and plain; keys; parameters of layers, and rows that are none |
 //! | `oprf` | elements, proofs, keys and masked rows of symmetric tables |
-//! | `pass` | keys, requests and tokens of Privacy Pass, and the file of users |
-//! | `scheme` | every registered scheme's keys, messages, artifacts, literals and client states |
-//! | `upkeep` | their orders and supplies, where a server makes hints |
+//! | `scheme` | every registered scheme's keys, messages, artifacts, literals, client states, orders and supplies |
 //! | `image` | image files and their first page |
-//! | `ingest` | source files of every format, and files of changes |
-//! | `keys` | changed keys of tables that are asked by key, and the rows that are kept for them |
-//! | `state` | what a client reads back of its own state |
+//! | `files` | server configurations, bench definitions, recorded lookups, a client's own state |
+//! | `ingest` | source files of every format, files of changes, and what is kept beside a table |
 //! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses |
-//! | `vector` | recorded lookups |
-//! | `text` | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
 //! `make fuzz TARGET=ask` gives one to libFuzzer. `make test` runs each for a second, and
@@ -32,23 +25,16 @@
     reason = "a target that panics has found something"
 )]
 
+mod anonymity;
 mod apple;
 mod catalog;
+mod files;
 mod image;
 mod ingest;
-mod keys;
-mod lattice;
-mod layers;
-mod ohttp;
 mod oprf;
-mod pass;
 mod scheme;
 pub mod smoke;
-mod state;
-mod text;
 mod tlog;
-mod upkeep;
-mod vector;
 mod wire;
 
 /// A target, and inputs to start from.
@@ -90,21 +76,21 @@ targets! {
     apple_database: apple, databases;
     apple_description: apple, descriptions;
     apple_sealed: apple, sealeds;
-    pass_key: pass, pass_keys;
-    pass_request: pass, pass_requests;
-    pass_header: pass, pass_headers;
-    pass_users: pass, pass_userses;
-    ohttp_request: ohttp, requests;
-    ohttp_response: ohttp, responses;
-    ohttp_keys: ohttp, keyses;
-    ohttp_sealed: ohttp, sealeds;
-    ohttp_answer: ohttp, answers;
-    ohttp_ring: ohttp, rings;
+    pass_key: anonymity, pass_keys;
+    pass_request: anonymity, pass_requests;
+    pass_header: anonymity, pass_headers;
+    pass_users: anonymity, pass_userses;
+    ohttp_request: anonymity, requests;
+    ohttp_response: anonymity, responses;
+    ohttp_keys: anonymity, keyses;
+    ohttp_sealed: anonymity, sealeds;
+    ohttp_answer: anonymity, answers;
+    ohttp_ring: anonymity, rings;
     signed_catalog: catalog, signed_catalogs;
     signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;
-    keyword_params: layers, keyword_paramses;
-    pbc_params: layers, pbc_paramses;
+    keyword_params: catalog, keyword_paramses;
+    pbc_params: catalog, pbc_paramses;
     public_key: catalog, public_keys;
     signing_key: catalog, signing_keys;
     oprf_elements: oprf, elementses;
@@ -125,10 +111,10 @@ targets! {
     scheme_journal: scheme, journals;
     scheme_rows_delta: scheme, rows_deltas;
     scheme_checkpoint: scheme, checkpoints;
-    scheme_order: upkeep, orders;
-    scheme_supply: upkeep, supplies;
-    bgv_body: lattice, bgv_bodies;
-    bgv_answer: lattice, bgv_answers;
+    scheme_order: scheme, scheme_orders;
+    scheme_supply: scheme, scheme_supplies;
+    bgv_body: wire, bgv_bodies;
+    bgv_answer: wire, bgv_answers;
     image_header: image, headers;
     image_file: image, files;
     ingest_csv: ingest, csvs;
@@ -138,16 +124,16 @@ targets! {
     ingest_ranges: ingest, ranges;
     ingest_raw: ingest, raws;
     update_changes: ingest, changes;
-    update_keys: keys, key_changes;
-    kept_rows: keys, keepings;
-    table_source: keys, sources;
-    table_written: keys, writtens;
-    state_record: state, records;
-    state_head: state, heads;
-    state_about: state, abouts;
-    state_pass: state, passes;
-    registered_keys: state, keyrings;
-    vector: vector, vectors;
+    update_keys: ingest, key_changes;
+    kept_rows: ingest, keepings;
+    table_source: ingest, sources;
+    table_written: ingest, writtens;
+    state_record: files, records;
+    state_head: files, heads;
+    state_about: files, abouts;
+    state_pass: files, passes;
+    registered_keys: files, keyrings;
+    vector: files, vectors;
     log_checkpoint: tlog, checkpoints;
     log_key: tlog, keys;
     log_head: tlog, heads;
@@ -158,6 +144,6 @@ targets! {
     log_path: tlog, paths;
     witness_key: tlog, witnesses;
     witness_note: tlog, cosigned;
-    server_config: text, server_configs;
-    bench_definition: text, bench_definitions;
+    server_config: files, server_configs;
+    bench_definition: files, bench_definitions;
 }

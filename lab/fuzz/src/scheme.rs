@@ -1,4 +1,4 @@
-//! Every registered scheme's keys, messages, artifacts and literals. Sizes are fixed by parameters, so input
+//! Every registered scheme's keys, messages, artifacts, literals, orders and supplies. Sizes are fixed by parameters, so input
 //! of a wrong size is fed as it is and once more, cut or repeated to the size that lets it in.
 
 use sotto_core::{
@@ -6,7 +6,7 @@ use sotto_core::{
 };
 use sotto_registry::{SCHEMES, find};
 use sotto_testkit::conformance::Subject;
-use sotto_testkit::conformance::subject::{Case, Fill, NARROW, Table, changes, single};
+use sotto_testkit::conformance::subject::{Case, Fill, NARROW, Table, changes, refill_hints, single};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -110,14 +110,21 @@ fn collect(seeds: impl Fn(&Fixture) -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
     FIXTURES.iter().filter_map(seeds).collect()
 }
 
+/// Feeds `data` cut or repeated to `len` bytes, and as it is, which must be refused if its size is wrong.
+fn sized(data: &[u8], len: usize, mut takes: impl FnMut(&[u8]) -> bool) -> bool {
+    let fitted = fit(data, len);
+    assert!(fitted == data || !takes(data), "bytes of a wrong size were taken");
+    takes(&fitted)
+}
+
 /// `data`, cut or repeated to `len` bytes.
-pub(crate) fn fit(data: &[u8], len: usize) -> Vec<u8> {
+fn fit(data: &[u8], len: usize) -> Vec<u8> {
     let filler = if data.is_empty() { &[0] } else { data };
     filler.iter().copied().cycle().take(len).collect()
 }
 
 /// Whether it was taken; a refusal must be the peer's fault.
-pub(crate) fn taken<T>(result: Result<T>) -> bool {
+fn taken<T>(result: Result<T>) -> bool {
     match result {
         Ok(_) => true,
         Err(Error::Peer(_) | Error::Unreadable) => false,
@@ -150,9 +157,7 @@ pub(crate) fn paramses() -> Vec<Vec<u8>> {
 /// Keys.
 pub(crate) fn scheme_keys(data: &[u8]) -> bool {
     each(|Fixture { table, .. }| {
-        let fitted = fit(data, table.server.keys_bytes());
-        assert!(fitted == data || !taken(table.server.admit(data)), "keys of a wrong size were taken");
-        taken(table.server.admit(&fitted))
+        sized(data, table.server.keys_bytes(), |keys| taken(table.server.admit(keys)))
     })
 }
 
@@ -167,11 +172,8 @@ pub(crate) fn keyses() -> Vec<Vec<u8>> {
 /// A query.
 pub(crate) fn scheme_query(data: &[u8]) -> bool {
     each(|Fixture { table, session, .. }| {
-        let fitted = fit(data, table.server.query_bytes());
-        let answer = |query: &[u8]| single(table.server.as_ref(), session, query);
-        let as_it_is = taken(answer(data));
-        assert_eq!(as_it_is, fitted == data && as_it_is, "a query of a wrong size was taken");
-        taken(answer(&fitted))
+        let answer = |query: &[u8]| taken(single(table.server.as_ref(), session, query));
+        sized(data, table.server.query_bytes(), answer)
     })
 }
 
@@ -185,14 +187,11 @@ pub(crate) fn queries() -> Vec<Vec<u8>> {
 /// An answer.
 pub(crate) fn scheme_answer(data: &[u8]) -> bool {
     each(|fixture| {
-        let recover = |answer: &[u8]| {
+        sized(data, fixture.table.server.answer_bytes(), |answer| {
             let mut client = fixture.client();
             let (queries, ticket) = client.query(RecordIndex(0), &mut seeded("answer")).unwrap();
-            client.recover(ticket, &vec![answer.to_vec(); queries.len()])
-        };
-        let fitted = fit(data, fixture.table.server.answer_bytes());
-        assert!(fitted == data || !taken(recover(data)), "an answer of a wrong size was taken");
-        taken(recover(&fitted))
+            taken(client.recover(ticket, &vec![answer.to_vec(); queries.len()]))
+        })
     })
 }
 
@@ -210,12 +209,8 @@ pub(crate) fn scheme_unit(data: &[u8]) -> bool {
         let (table, mut client) = (&fixture.table, fixture.client());
         let (_, ticket) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
         let (Some(stream), Some(units)) = (table.server.stream(), client.units()) else { return false };
-        let fitted = fit(data, stream.units().answer_bytes as usize);
-        assert!(
-            fitted == data || !taken(units.open_unit(&ticket, 0, data)),
-            "a unit of a wrong size was taken"
-        );
-        taken(units.open_unit(&ticket, 0, &fitted))
+        let bytes = stream.units().answer_bytes as usize;
+        sized(data, bytes, |answer| taken(units.open_unit(&ticket, 0, answer)))
     })
 }
 
@@ -337,4 +332,56 @@ pub(crate) fn scheme_checkpoint(data: &[u8]) -> bool {
 
 pub(crate) fn checkpoints() -> Vec<Vec<u8>> {
     collect(|fixture| fixture.kept.as_ref().map(|kept| kept.checkpoint.clone()))
+}
+
+/// Tables of schemes whose hints a server makes.
+fn supplied() -> impl Iterator<Item = &'static Table> {
+    FIXTURES.iter().map(|fixture| &fixture.table).filter(|table| table.server.supplier().is_some())
+}
+
+/// A client that has ordered nothing.
+fn fresh(table: &Table) -> Box<dyn AnyClient> {
+    (table.entry.prepare)(&table.params, &mut seeded("fuzz")).unwrap().finish().unwrap()
+}
+
+/// An order.
+pub(crate) fn scheme_order(data: &[u8]) -> bool {
+    each(|Fixture { table, .. }| {
+        let Some(supplier) = table.server.supplier() else { return false };
+        let has_its_size = |supply: &Vec<u8>| assert_eq!(supply.len(), supplier.supply_bytes());
+        sized(data, supplier.order_bytes(), |order| taken(supplier.supply(order).inspect(has_its_size)))
+    })
+}
+
+/// Orders: the first, and the one that a first query makes due.
+pub(crate) fn scheme_orders() -> Vec<Vec<u8>> {
+    let orders = |table: &Table| {
+        let mut client = fresh(table);
+        let first = client.hint_client().unwrap().next_hint_request().unwrap();
+        refill_hints(client.as_mut(), table.server.as_ref()).unwrap();
+        client.query(RecordIndex(0), &mut seeded("fuzz")).unwrap();
+        [first, client.hint_client().unwrap().next_hint_request().unwrap()]
+    };
+    supplied().flat_map(orders).flatten().collect()
+}
+
+/// The supply to a first order.
+pub(crate) fn scheme_supply(data: &[u8]) -> bool {
+    each(|Fixture { table, .. }| {
+        let Some(supplier) = table.server.supplier() else { return false };
+        let mut client = fresh(table);
+        let hint_client = client.hint_client().expect("a client of such a scheme orders");
+        assert!(hint_client.next_hint_request().unwrap().is_some(), "a fresh client orders");
+        sized(data, supplier.supply_bytes(), |supply| taken(hint_client.apply_hint_response(supply)))
+    })
+}
+
+/// Supplies, cut short; the rest repeats them.
+pub(crate) fn scheme_supplies() -> Vec<Vec<u8>> {
+    let supply = |table: &Table| {
+        let order = fresh(table).hint_client().unwrap().next_hint_request().unwrap().unwrap();
+        let supply = table.server.supplier().unwrap().supply(&order).unwrap();
+        supply[..supply.len().min(4096)].to_vec()
+    };
+    supplied().map(supply).collect()
 }

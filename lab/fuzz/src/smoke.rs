@@ -12,18 +12,18 @@ use std::time::{Duration, Instant};
 const SLOW: Duration = Duration::from_secs(10);
 
 /// What a run over one target came to.
-pub struct Outcome {
+struct Outcome {
     /// Inputs fed.
-    pub runs: u64,
+    runs: u64,
     /// Inputs taken.
-    pub taken: u64,
+    taken: u64,
     /// The input that did harm, if one did, and how.
-    pub harm: Option<(Vec<u8>, String)>,
+    harm: Option<(Vec<u8>, String)>,
 }
 
 /// Feeds a target its seeds and then mutations of them, for `limit`. The inputs are the same on every
 /// run; how many there are is up to the machine.
-pub fn run(target: &Target, limit: Duration) -> Outcome {
+fn run(target: &Target, limit: Duration) -> Outcome {
     let mut outcome = Outcome { runs: 0, taken: 0, harm: None };
     let seeds = (target.seeds)();
     if seeds.is_empty() {
@@ -49,12 +49,11 @@ pub fn run(target: &Target, limit: Duration) -> Outcome {
 }
 
 /// Runs a target. An input that does harm is kept in `lab/fuzz/artifacts`, and the error says which one it is.
-pub fn judge(target: &Target, limit: Duration) -> Result<Outcome, String> {
-    let outcome = run(target, limit);
-    let Some((input, how)) = &outcome.harm else { return Ok(outcome) };
+pub fn judge(target: &Target, limit: Duration) -> Result<(), String> {
+    let Some((input, how)) = run(target, limit).harm else { return Ok(()) };
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/artifacts");
     let file = format!("{folder}/{}", target.name);
-    let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&file, input));
+    let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &input));
     let place = if kept.is_ok() { format!("it is in {file}") } else { format!("{input:02x?}") };
     Err(format!("{} {how} on an input of {} bytes; {place}", target.name, input.len()))
 }

@@ -12,9 +12,9 @@ fn main() -> ExitCode {
         arguments.test_threads.or(std::thread::available_parallelism().ok().map(Into::into));
     let seconds = std::env::var("SOTTO_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let limit = Duration::from_secs_f64(seconds.unwrap_or(0.5));
-    let trials = TARGETS.iter().map(|target| {
-        Trial::test(target.name, move || smoke::judge(target, limit).map(drop).map_err(Into::into))
-    });
+    let trials = TARGETS
+        .iter()
+        .map(|target| Trial::test(target.name, move || smoke::judge(target, limit).map_err(Into::into)));
     // Libraries are known to panic on some damaged files. We contain that, and it should not fill the screen.
     std::panic::set_hook(Box::new(|_| ()));
     libtest_mimic::run(&arguments, trials.collect()).exit_code()

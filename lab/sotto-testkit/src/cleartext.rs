@@ -21,22 +21,18 @@
 //! | module | contents |
 //! |---|---|
 //! | `params` | records, units and slots, chosen and checked |
-//! | `message` | the messages |
-//! | `client` | the client: prepare, query, recover |
-//! | `batch` | a record of each bucket by one query |
+//! | `message` | the messages, and sums of records |
+//! | `client` | the client: prepare, query, recover; a record of each bucket |
 //! | `state` | the client's saved state |
 //! | `hint_server` | hints that the second server makes |
 //! | `server` | the unencoded table, and changes of it |
-//! | `sum` | eight bytes about a record |
 
-mod batch;
 mod client;
 pub mod hint_server;
 mod message;
 mod params;
 mod server;
 pub mod state;
-mod sum;
 
 use client::ClientState;
 use message::{Answer, Keys, Query};

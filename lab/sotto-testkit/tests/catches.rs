@@ -4,7 +4,7 @@ use sotto_core::{
     AnyServer, Artifact, Error, Image, ParamsReport, RecordSource, Result, SchemeEntry, Section, Sink,
     TableShape,
 };
-use sotto_testkit::conformance::{Subject, artifacts, buckets, epochs, params, queries, rows, storage, wire};
+use sotto_testkit::conformance::{Subject, epochs, extensions, images, params, queries, rows, wire};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 use sotto_testkit::{CLEAR, CLEAR_BATCH, CLEAR_TWO};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn a_wrong_hint_size_in_the_report() {
         report.costs.artifact_bytes -= 1;
         Ok(report)
     }
-    artifacts::sizes(&broken(|entry| entry.report = report));
+    images::artifact_sizes(&broken(|entry| entry.report = report));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn an_image_that_is_not_checked() {
             MemoryImage::default().with(Section::Resident, &vec![0; (CLEAR.report)(params)?.table_bytes()]);
         (CLEAR.server.open)(params, Arc::new(whole))
     }
-    storage::cut_short(&broken(|entry| entry.server.open = open));
+    images::cut_short(&broken(|entry| entry.server.open = open));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_full_disk_that_nobody_notices() {
             other => other,
         }
     }
-    storage::full_disk(&broken(|entry| entry.server.encode = encode));
+    images::full_disk(&broken(|entry| entry.server.encode = encode));
 }
 
 #[test]
@@ -156,19 +156,19 @@ fn buckets_that_are_mixed_up() {
         let image = MemoryImage::default().with(Section::Resident, &table);
         (CLEAR_BATCH.server.open)(params, Arc::new(image))
     }
-    buckets::come_back(&broken_one(CLEAR_BATCH, |entry| entry.server.open = open));
+    extensions::buckets_come_back(&broken_one(CLEAR_BATCH, |entry| entry.server.open = open));
 }
 
 #[test]
 #[should_panic(expected = "the buckets that were asked for")]
 fn buckets_of_another_number() {
-    buckets::come_back(&broken_one(CLEAR_BATCH, |entry| entry.batch = Some(|_| Ok(1))));
+    extensions::buckets_come_back(&broken_one(CLEAR_BATCH, |entry| entry.batch = Some(|_| Ok(1))));
 }
 
 #[test]
-#[should_panic(expected = "two queries for the same places")]
+#[should_panic(expected = "two queries for the same records")]
 fn a_batch_query_that_repeats_itself() {
-    buckets::sizes(&Subject::private(&CLEAR_BATCH));
+    extensions::bucket_sizes(&Subject::private(&CLEAR_BATCH));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn buckets_that_are_ignored() {
         let buckets = if shape.buckets == 3 { 1 } else { shape.buckets };
         (CLEAR.select)(&TableShape { buckets, ..shape.clone() })
     }
-    buckets::refused(&broken(|entry| entry.select = select));
+    extensions::buckets_refused(&broken(|entry| entry.select = select));
 }
 
 /// Bytes of a table with these parameters.

@@ -1,14 +1,13 @@
 //! The client and its preparation: a sum of each record or of the whole table, and its open
-//! queries.
+//! queries; and a record of each bucket by one query, which has a place in each.
 
-use super::message::{Answer, Keys, Query, UnitAnswer, places, shares, slot_name, unseal};
+use super::message::{Answer, Keys, Query, UnitAnswer, add, fold, places, shares, slot_name, sum, unseal};
 use super::params::{ClearParams, SUM};
-use super::sum::{add, fold, sum};
 use super::{Clear, SchemeKind};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Error, Misuse, PatchArtifact, PeerMisbehaved,
-    PerServer, Prepare, Record, RecordIndex, Result, StreamScheme,
+    Artifact, ArtifactNeed, BatchScheme, Budget, Client, CryptoRng, Error, Misuse, PatchArtifact,
+    PeerMisbehaved, PerServer, Prepare, Record, RecordIndex, Result, StreamScheme, check_bucket_places,
 };
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -255,5 +254,32 @@ impl<K: SchemeKind> PatchArtifact for Clear<K> {
             *old.ok_or(PeerMisbehaved::NotCanonical("record index in a hint delta"))? = *new;
         }
         Ok(())
+    }
+}
+
+impl<K: SchemeKind> BatchScheme for Clear<K> {
+    fn buckets(params: &ClearParams<K>) -> u64 {
+        params.buckets()
+    }
+
+    fn query_buckets(
+        client: &mut ClientState<K>,
+        places: &[u64],
+        _: &mut dyn CryptoRng,
+    ) -> Result<(K::Fan<Query>, Pending<K>)> {
+        check_bucket_places(places, client.params.buckets(), client.params.bucket_records())?;
+        let rule = Misuse::Rule("there is a query for each server");
+        let queries = <K::Fan<Query>>::from_vec(vec![Query::of(places)]).ok_or(rule)?;
+        Ok((queries, Pending::new(client.next, 0)))
+    }
+
+    fn recover_buckets(
+        client: &mut ClientState<K>,
+        _: Pending<K>,
+        answers: K::Fan<Answer>,
+    ) -> Result<Vec<Record>> {
+        let (answers, each) = (answers.into_vec(), client.params.bucket_records());
+        let read = |bucket| client.read(bucket * each, &answers).map(Record::new);
+        (0..client.params.buckets()).map(read).collect()
     }
 }

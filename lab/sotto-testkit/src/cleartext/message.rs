@@ -1,4 +1,4 @@
-//! The messages of schemes in the clear.
+//! The messages of schemes in the clear, and sums of records, eight bytes each.
 //!
 //! ```text
 //! keys:     u64 mask | 40 bytes that prove that keys were not damaged on the way; nothing where there are none
@@ -15,7 +15,7 @@
 use super::SchemeKind;
 use super::params::{ClearParams, KEY_BYTES, UNIT_SUM};
 use sotto_core::wire::exact;
-use sotto_core::{CryptoRng, Error, PeerMisbehaved, Result, Wire};
+use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved, Result, Wire};
 use std::marker::PhantomData;
 
 /// The mask of a session; zero without keys.
@@ -237,4 +237,30 @@ impl Form for HintResponseForm {
     fn size<K: SchemeKind>(_: &ClearParams<K>) -> usize {
         16
     }
+}
+
+/// The exclusive or of a record's words: what changes in a record changes its fold by the fold of the change.
+pub(super) fn fold(record: &[u8]) -> u64 {
+    let words = record.chunks(8).map(|word| {
+        let mut padded = [0; 8];
+        padded.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
+        u64::from_le_bytes(padded)
+    });
+    words.fold(0, |sum, word| sum ^ word)
+}
+
+/// The sum of a record that a client stores: a checksum where a hint has it, the fold where changes
+/// are followed.
+pub(super) fn sum<K: SchemeKind>(record: &[u8]) -> u64 {
+    if K::ARTIFACT != Some(Artifact::Hint) {
+        return fold(record);
+    }
+    let mut sum = [0; 8];
+    blake3::Hasher::new().update(record).finalize_xof().fill(&mut sum);
+    u64::from_le_bytes(sum)
+}
+
+/// Adds bytes to a record.
+pub(super) fn add(record: &mut [u8], bytes: impl IntoIterator<Item = u8>) {
+    record.iter_mut().zip(bytes).for_each(|(to, from)| *to ^= from);
 }

@@ -1,9 +1,8 @@
 //! The unencoded table, and changes of it. A delta of rows has for each changed record its index
 //! (u64, little-endian), and the exclusive or of its old and new bytes; ascending, each once.
 
-use super::message::{Answer, Keys, Query, UnitAnswer, index_at, seal};
+use super::message::{Answer, Keys, Query, UnitAnswer, add, fold, index_at, seal, sum};
 use super::params::{ClearParams, SUM};
-use super::sum::{add, fold, sum};
 use super::{Clear, SchemeKind};
 use sotto_core::{
     Artifact, Image, ImageSection, Misuse, RecordChange, RecordSource, Result, Section, SectionRecords,

@@ -11,9 +11,8 @@
 //! in two different queries ([`used`]).
 
 use super::client::{ClientState, OpenClearQuery, Pending, SETTLED, malformed};
-use super::message::word;
+use super::message::{fold, word};
 use super::params::ClearParams;
-use super::sum::fold;
 use super::{Clear, SchemeKind};
 use sotto_core::{Misuse, PeerMisbehaved, Result, Stateful};
 use std::io::{ErrorKind, Read, Write};

@@ -2,8 +2,7 @@
 
 use super::crashes::{Disk, ask, loaded, saved};
 use super::epochs::change_rows;
-use super::refilled_client::refill_hints;
-use super::subject::{Case, Fill, NARROW, Subject, Table, single};
+use super::subject::{Case, Fill, NARROW, Subject, Table, refill_hints, single};
 use super::wire::harmless;
 use crate::memory::MemorySink;
 use crate::rng::seeded;

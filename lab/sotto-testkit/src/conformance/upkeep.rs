@@ -1,8 +1,7 @@
 //! Schemes whose hints a server makes: hint requests, hint responses, and clients that are refilled
 //! as they go.
 
-use super::refilled_client::refill_hints;
-use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE};
+use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE, refill_hints};
 use super::wire::{damage, harmless};
 use crate::rng::seeded;
 use sotto_core::{AnyClient, AnyServer, Budget, CryptoRng, Error, PeerMisbehaved, RecordIndex, Result};

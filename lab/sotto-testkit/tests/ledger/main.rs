@@ -7,4 +7,3 @@ mod digests;
 mod pages;
 mod schemes;
 mod texts;
-mod trials;

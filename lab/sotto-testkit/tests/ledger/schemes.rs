@@ -1,10 +1,12 @@
-//! The abilities of each registered scheme, its parameter sets, and its guarantees and costs at a
-//! dozen shapes.
+//! The abilities of each registered scheme, its parameter sets, its guarantees and costs at a dozen
+//! shapes, and its conformance trials.
 
 use rayon::prelude::*;
 use sotto_core::{Goal, SchemeEntry, TableShape};
 use sotto_registry::SCHEMES;
+use sotto_testkit::conformance::{Subject, trials};
 use sotto_testkit::ledger;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Rows and bytes of a row: from one row to a gigabyte.
@@ -120,4 +122,23 @@ fn ledger_of_schemes() {
     let mut all: Vec<String> = SCHEMES.par_iter().map(|entry| scheme(entry)).collect();
     all.sort();
     ledger::check("schemes.txt", &all.join("\n"));
+}
+
+/// Which schemes go through each conformance trial.
+#[test]
+fn ledger_of_trials() {
+    let mut schemes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for entry in SCHEMES {
+        for trial in trials(Box::leak(Box::new(Subject::private(entry)))) {
+            let (scheme, name) = trial.name().split_once("::").unwrap();
+            assert_eq!(scheme, entry.id.0);
+            schemes.entry(name.to_owned()).or_default().push(entry.id.0);
+        }
+    }
+    let lines = schemes.into_iter().map(|(trial, mut of)| {
+        of.sort_unstable();
+        let all = of.len() == SCHEMES.len();
+        format!("{trial}: {}\n", if all { "every scheme".to_owned() } else { of.join(" ") })
+    });
+    ledger::check("trials.txt", &lines.collect::<String>());
 }

@@ -1,12 +1,56 @@
-//! What a client reads back of its own state: it was written by this program, and then lay on a disk.
+//! Files that people write (server configurations, bench definitions), recorded lookups, and what a
+//! client reads back of its own state, which lay on a disk.
 
+use sotto_binding::vector::{Vector, replay};
 use sotto_client::session::RegisteredKeys;
 use sotto_client::session::logged_request::LoggedRequest;
 use sotto_client::state::metadata::StateMetadata;
-use sotto_client::state::preparation_file;
+use sotto_client::state::preparation_file::PreparationHeader;
 use sotto_client::state::snapshot::SnapshotHeader;
 use sotto_core::Epoch;
 use std::path::Path;
+
+/// A server configuration.
+pub(crate) fn server_config(data: &[u8]) -> bool {
+    std::str::from_utf8(data).is_ok_and(|text| sotto_guest_server::GuestConfig::parse(text).is_ok())
+}
+
+/// The configuration that shows every key, and the shortest.
+pub(crate) fn server_configs() -> Vec<Vec<u8>> {
+    vec![
+        include_bytes!("../../../guests/sotto-guest-server/example.toml").to_vec(),
+        b"tables = [{ dir = \"ip\" }]".to_vec(),
+    ]
+}
+
+/// A bench definition.
+pub(crate) fn bench_definition(data: &[u8]) -> bool {
+    std::str::from_utf8(data).is_ok_and(|text| sotto_bench::Definition::parse("fuzz.toml", text).is_ok())
+}
+
+/// Those that ship with the toolkit.
+pub(crate) fn bench_definitions() -> Vec<Vec<u8>> {
+    sotto_bench::shipped().iter().map(|shipped| shipped.text.as_bytes().to_vec()).collect()
+}
+
+/// A recorded lookup: one that was changed is refused, or says the same.
+pub(crate) fn vector(data: &[u8]) -> bool {
+    let Ok(replayed) = replay(data) else { return false };
+    // Nobody makes another row of recorded answers by changing bytes.
+    let seeds = vectors();
+    let (seed, _) = Vector::parse(&seeds[0]).unwrap();
+    assert_eq!((replayed.row, replayed.value), (seed.row, seed.value.0));
+    true
+}
+
+/// One of a scheme that answers quickly.
+pub(crate) fn vectors() -> Vec<Vec<u8>> {
+    let files: [&[u8]; 2] = [
+        include_bytes!("../../../spec/vectors/dpf-1.json"),
+        include_bytes!("../../../spec/vectors/dpf-1.bin"),
+    ];
+    vec![files.concat()]
+}
 
 /// A recorded request.
 pub(crate) fn state_record(data: &[u8]) -> bool {
@@ -35,17 +79,14 @@ pub(crate) fn heads() -> Vec<Vec<u8>> {
 
 /// The head of a client that is half prepared.
 pub(crate) fn state_pass(data: &[u8]) -> bool {
-    let Some(head) = preparation_file::PreparationHeader::decode(data) else { return false };
+    let Some(head) = PreparationHeader::decode(data) else { return false };
     assert!(head.encode() == data);
     true
 }
 
 pub(crate) fn passes() -> Vec<Vec<u8>> {
     let (params, rows) = ([9; 32].into(), [8; 32].into());
-    vec![
-        preparation_file::PreparationHeader { id: [b'5'; 32], clients: 2, epoch: Epoch(7), params, rows }
-            .encode(),
-    ]
+    vec![PreparationHeader { id: [b'5'; 32], clients: 2, epoch: Epoch(7), params, rows }.encode()]
 }
 
 /// Keys that servers know, as they lie in a keyring once they are decrypted.
