@@ -5,17 +5,14 @@
 //! |---|---|
 //! | [`control`] | what must be reported |
 //! | [`schemes`] | every registered scheme: query and recover |
-//! | [`tables`] | rows in records, bits in rows |
+//! | [`tables`] | rows in records, bits in rows; both through the blocking client |
 //! | [`layers`] | keywords, batches |
 //! | [`logs`] | proofs from transparency logs |
-//! | [`symmetric`] | blinding |
-//! | [`client`] | a row and a bit through the blocking client |
+//! | [`blinding`] | inputs of symmetric tables, tokens, and requests that are sealed for a gateway |
 //! | [`apple`] | lookups of Apple's protocol |
-//! | [`anonymity`] | tokens, and requests that are sealed for a gateway |
 
-mod anonymity;
 mod apple;
-mod client;
+mod blinding;
 mod control;
 mod layers;
 mod logs;
@@ -30,7 +27,6 @@ mod schemes;
     reason = "the server of the client's tests, of which this uses a part"
 )]
 mod server;
-mod symmetric;
 mod tables;
 
 use std::process::ExitCode;
@@ -81,10 +77,8 @@ pub(crate) fn all() -> Vec<Case> {
         tables::cases(),
         layers::cases(),
         logs::cases(),
-        symmetric::cases(),
-        client::cases(),
+        blinding::cases(),
         apple::cases(),
-        anonymity::cases(),
     ];
     parts.into_iter().flatten().collect()
 }
@@ -118,7 +112,7 @@ pub(crate) fn run(name: &str) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::{Case, all, for_the_clock};
-    use crate::trial::{self, Class};
+    use crate::secret::{Class, run_trial};
     use sotto_testkit::rng::seeded;
 
     /// Every case without Valgrind is a lookup, with the right result.
@@ -133,7 +127,7 @@ mod tests {
         for case in for_the_clock() {
             let mut round = case.made();
             for class in [Class::Random, Class::Fixed, Class::Random] {
-                trial::run(class, seeded("any"), || round(0));
+                run_trial(class, seeded("any"), || round(0));
             }
         }
     }

@@ -1,14 +1,22 @@
-//! Runs all cases with all kernels in parallel, and compares the reports with the list.
+//! Runs all cases with all kernels in parallel, each in a process of its own under memcheck, and
+//! compares the reports with the list of known dependences on secrets, `known.txt`. It can only
+//! shrink: a dependence that is not on it fails the lane, and so does an entry that is not found.
 
 use crate::cases::{self, Case};
-use crate::known_leaks::{self, ReportedLeaks};
-use crate::report::{Frame, LeakSite, Report};
-use crate::valgrind::{self, KERNELS};
-use std::process::ExitCode;
+use crate::report::{Frame, LeakKind, LeakSite, Report, read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Kernels that Valgrind can run: it knows no AVX-512.
+const KERNELS: [&str; 2] = ["scalar", "avx2"];
+
+/// The folder of the workspace when this was built: where its files are, in debug information.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The outcome of a case.
 struct Outcome {
@@ -22,7 +30,7 @@ pub(crate) fn run(names: &[String]) -> ExitCode {
         eprintln!("built without feature `valgrind`, so nothing is secret: make constant-time");
         return ExitCode::FAILURE;
     }
-    let known = match known_leaks::list() {
+    let known = match list() {
         Ok(known) => known,
         Err(wrong) => {
             eprintln!("{wrong}");
@@ -62,7 +70,7 @@ pub(crate) fn run(names: &[String]) -> ExitCode {
         }
     }
     if names.is_empty() {
-        wrong.extend(known_leaks::differences(&known, &found));
+        wrong.extend(differences(&known, &found));
     }
     let places = found.len();
     println!("{} cases, each with {}; reports from {places} functions", cases.len(), KERNELS.join(" and "));
@@ -93,7 +101,7 @@ fn all(jobs: &[(&str, &str, bool)]) -> Vec<Outcome> {
             jobs.get(at).map(|job| (at, job))
         } {
             let begin = Instant::now();
-            let reports = valgrind::reports(name, kernels);
+            let reports = reports(name, kernels);
             let outcome = Outcome { reports, took: begin.elapsed() };
             done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, outcome));
         }
@@ -109,5 +117,128 @@ fn print(report: &Report) {
     for (i, Frame { place: LeakSite { file, function }, line }) in report.stack.iter().take(8).enumerate() {
         let kind = if i == 0 { report.kind.name() } else { "" };
         println!("  {kind:6} {file}:{line} {function}");
+    }
+}
+
+/// All reports of a case.
+///
+/// # Errors
+/// In words, if the case did not end well: then its reports mean nothing.
+fn reports(case: &str, kernels: &str) -> Result<Vec<Report>, String> {
+    let words = |error: io::Error| format!("valgrind: {error}");
+    let root = std::path::Path::new(ROOT).canonicalize().map_err(words)?;
+    let xml = tempfile::NamedTempFile::new().map_err(words)?;
+    let output = Command::new("valgrind")
+        .args(["--tool=memcheck", "--leak-check=no", "--error-limit=no", "--num-callers=40", "--xml=yes"])
+        // All places, however alike their stacks are.
+        .arg(format!("--xml-file={}", xml.path().display()))
+        .arg(std::env::current_exe().map_err(words)?)
+        .args([crate::RUN, case])
+        .env("SOTTO_SIMD", kernels)
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .map_err(words)?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let xml = std::fs::read_to_string(xml.path()).map_err(words)?;
+    if !xml.contains("</valgrindoutput>") {
+        return Err("the report of memcheck has no end".into());
+    }
+    Ok(read(&xml, &root.display().to_string()))
+}
+
+const LIST: &str = include_str!("../known.txt");
+
+/// Numbers of lines of each function that branch on secrets, and that index by them.
+type KnownLeaks = BTreeMap<LeakSite, [usize; 2]>;
+
+/// The reported lines of each place.
+type ReportedLeaks = BTreeMap<LeakSite, BTreeSet<(LeakKind, u32)>>;
+
+/// Reads the list.
+///
+/// # Errors
+/// The first line that is no entry.
+fn list() -> Result<KnownLeaks, String> {
+    parse(LIST)
+}
+
+/// Lines of `file | function | branches | indexes | why | who could see it`; comments begin with a hash.
+fn parse(text: &str) -> Result<KnownLeaks, String> {
+    let mut known = KnownLeaks::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let wrong = |_| format!("known.txt: not an entry: {line}");
+        let parts: Vec<&str> = line.split('|').map(str::trim).filter(|part| !part.is_empty()).collect();
+        let [file, function, branches, indexes, _why, who] = parts.try_into().map_err(|_| wrong(()))?;
+        if !["caller", "server", "cache"].contains(&who) {
+            return Err(wrong(()));
+        }
+        let number = |part: &str| part.parse::<usize>().map_err(|_| wrong(()));
+        let place = LeakSite { file: file.into(), function: function.into() };
+        if known.insert(place, [number(branches)?, number(indexes)?]).is_some() {
+            return Err(format!("known.txt: listed twice: {line}"));
+        }
+    }
+    Ok(known)
+}
+
+/// The differences in words: found and not listed, or listed and not found.
+fn differences(known: &KnownLeaks, found: &ReportedLeaks) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (place, lines) in found {
+        let of = |kind| {
+            lines.iter().filter(|(other, _)| *other == kind).map(|(_, line)| *line).collect::<Vec<_>>()
+        };
+        let [branches, indexes, others] = [LeakKind::Branch, LeakKind::Index, LeakKind::Other].map(of);
+        let allowed = known.get(place).copied().unwrap_or([0; 2]);
+        if [branches.len(), indexes.len()] != allowed || !others.is_empty() {
+            wrong.push(format!(
+                "{} | {} | {} | {} | listed: {allowed:?}; branches {branches:?}, indexes {indexes:?}, others {others:?}",
+                place.file,
+                place.function,
+                branches.len(),
+                indexes.len()
+            ));
+        }
+    }
+    for LeakSite { file, function } in known.keys().filter(|place| !found.contains_key(place)) {
+        wrong.push(format!("{file} | {function} | listed and no longer found: remove the line"));
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(file: &str, lines: &[(LeakKind, u32)]) -> ReportedLeaks {
+        let place = LeakSite { file: file.into(), function: "f".into() };
+        ReportedLeaks::from([(place, lines.iter().copied().collect())])
+    }
+
+    #[test]
+    fn the_list_can_be_read() {
+        list().unwrap();
+        for wrong in
+            ["a.rs | f | 1 | 0 | why", "a.rs | f | x | 0 | why | cache", "a.rs | f | 1 | 0 | | cache"]
+        {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("a.rs | f | 1 | 0 | why | cache\na.rs | f | 2 | 0 | why | cache").is_err());
+    }
+
+    #[test]
+    fn more_and_less_than_is_listed_is_wrong() {
+        use LeakKind::{Branch, Index, Other};
+        let known = parse("# of a\na.rs | f | 2 | 1 | why | cache").unwrap();
+        let listed = [(Branch, 3), (Branch, 9), (Index, 3)];
+        assert!(differences(&known, &found("a.rs", &listed)).is_empty());
+        for more in [(Branch, 4), (Index, 9), (Other, 3)] {
+            assert_eq!(differences(&known, &found("a.rs", &[&listed[..], &[more]].concat())).len(), 1);
+        }
+        assert_eq!(differences(&known, &found("a.rs", &listed[1..])).len(), 1);
+        assert_eq!(differences(&known, &found("b.rs", &listed)).len(), 2);
+        assert_eq!(differences(&known, &ReportedLeaks::new()).len(), 1);
     }
 }

@@ -4,15 +4,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`secret`] | marking secrets, and a generator of secret bytes |
+//! | [`secret`] | marking secrets, a generator of secret bytes, and a case with other secrets, timed |
 //! | [`cases`] | the cases |
-//! | [`valgrind`] | a case in a process of its own, under memcheck |
 //! | [`report`] | the reports of memcheck |
-//! | [`known_leaks`] | the list of known dependences on secrets |
-//! | [`lane`] | all cases with all kernels, compared with the list |
-//! | [`trial`] | a case with other secrets, timed |
-//! | [`welch`] | whether times of two classes have one mean |
-//! | [`clock`] | timing all cases (dudect), for kernels that Valgrind cannot run |
+//! | [`lane`] | all cases with all kernels under memcheck, compared with the list of known dependences on secrets |
+//! | [`clock`] | timing all cases (dudect), for kernels that Valgrind cannot run: whether times of two classes have one mean |
 //!
 //! Without arguments all cases run under Valgrind; with names, or parts of names, these cases, and
 //! every report is shown with its stack.
@@ -21,13 +17,9 @@
 #[allow(clippy::expect_used, reason = "a case that fails says so to the lane")]
 mod cases;
 mod clock;
-mod known_leaks;
 mod lane;
 mod report;
 mod secret;
-mod trial;
-mod valgrind;
-mod welch;
 
 use std::process::ExitCode;
 

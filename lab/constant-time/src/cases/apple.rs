@@ -1,8 +1,7 @@
 //! Lookups of Apple's protocol: the shard and the buckets of a secret key, a row by its number, and what opens a sealed row.
 
 use super::Case;
-use crate::secret::{SecretRng, hidden, hide, show};
-use crate::trial::{pick, source, timed};
+use crate::secret::{SecretRng, hidden, hide, pick, show, source, timed};
 use bytes::Bytes;
 use sotto_apple::client::{Client, ConfigPolicy, KeySeed, ShardHistory, config_request};
 use sotto_apple::codec::Codec;

@@ -1,8 +1,7 @@
 //! Code that depends on secrets on purpose: if it is not reported, nothing else would be.
 
 use super::Case;
-use crate::secret::{hidden, shown};
-use crate::trial::{source, timed};
+use crate::secret::{hidden, shown, source, timed};
 use rand_chacha::ChaCha20Rng;
 use rand_core::Rng;
 use sotto_testkit::rng::seeded;

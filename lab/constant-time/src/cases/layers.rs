@@ -1,8 +1,7 @@
 //! Layers above the schemes: the request is secret, and so are the fetched rows.
 
 use super::Case;
-use crate::secret::{SecretRng, hidden, hide, show, shown};
-use crate::trial::{pick, source, timed};
+use crate::secret::{SecretRng, hidden, hide, pick, show, shown, source, timed};
 use sotto_core::{Compose, Layer, Row, SumElement};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::permutation::Placement;
@@ -121,18 +120,22 @@ fn undigits(text: &[u8]) -> Vec<u8> {
     text.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
+/// The secret key of a round, and its value: two keys that are there, and one that is not.
+fn wanted(entries: &[Entry], round: usize) -> (Vec<u8>, Option<&Vec<u8>>) {
+    // The reader may learn whether the key is present, so all random ones are.
+    let at = pick([3, 44, entries.len()][round] as u64, entries.len() as u64) as usize;
+    let entry = entries.get(at);
+    let mut key = entry.map_or(b"no key".to_vec(), |(key, _)| key.clone());
+    hide(key.as_mut_slice());
+    (key, entry.map(|(_, value)| value))
+}
+
 fn keyword(options: BuildOptions, entries: Vec<Entry>) -> impl FnMut(usize) {
     let (keyword, rows) = table(options, &entries);
-    let other = (b"no key".to_vec(), Vec::new());
     move |round| {
-        // The reader may learn whether the key is present, so all random ones are.
-        let written = [3, 44, entries.len()][round];
-        let at = pick(written as u64, entries.len() as u64) as usize;
-        let (key, value) = entries.get(at).unwrap_or(&other);
-        let mut key = key.clone();
-        hide(key.as_mut_slice());
+        let (key, value) = wanted(&entries, round);
         let reply = ask(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
-        assert!(found(reply).as_ref() == (at < entries.len()).then_some(value));
+        assert!(found(reply).as_ref() == value);
     }
 }
 
@@ -150,13 +153,8 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
         SumElement::Pair.number(&solved[at / entry].entries[row * entry + at % entry..][..2])
     };
     let width = keyword.params().table_row_bytes() as usize;
-    let other = (b"no key".to_vec(), Vec::new());
     move |round| {
-        let written = [3, 44, entries.len()][round];
-        let at = pick(written as u64, entries.len() as u64) as usize;
-        let (key, value) = entries.get(at).unwrap_or(&other);
-        let mut key = key.clone();
-        hide(key.as_mut_slice());
+        let (key, value) = wanted(&entries, round);
         let rng = &mut SecretRng(source("layer"));
         let (first, plan) = timed(|| keyword.plan(&key, rng)).expect("a key");
         // Values that a server would not learn.
@@ -169,7 +167,7 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
             (0..width).step_by(2).flat_map(|at| SumElement::Pair.bytes_of(added(at))).collect();
         hide(sum.as_mut_slice());
         let reply = timed(|| keyword.assemble(plan, vec![Row::new(sum)])).expect("a sum of rows");
-        assert!(found(reply).as_ref() == (at < entries.len()).then_some(value));
+        assert!(found(reply).as_ref() == value);
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::Case;
 use super::layers::{ask, placed};
-use crate::secret::{hidden, show};
-use crate::trial::{pick, timed};
+use crate::secret::{hidden, pick, show, timed};
 use sotto_core::{Compose, Layer};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::permutation::Placement;

@@ -2,8 +2,7 @@
 //! the requested record.
 
 use super::Case;
-use crate::secret::{SecretRng, bytes_of, hidden, sent, show, shown};
-use crate::trial::{pick, source, timed};
+use crate::secret::{SecretRng, bytes_of, hidden, pick, sent, show, shown, source, timed};
 use sotto_core::{AnyClient, AnySession, Budget, RecordIndex, SchemeEntry};
 use sotto_registry::SCHEMES;
 use sotto_testkit::conformance::subject::{self, Fill, Subject, Table, single};

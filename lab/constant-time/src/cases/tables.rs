@@ -1,11 +1,19 @@
-//! Rows in records, and bits in rows.
+//! Rows in records, and bits in rows; and both through the blocking client around a scheme: from a
+//! lookup to a request, and from the answer to the value. Its random values are not marked, since it
+//! draws them itself; the lookup is.
 
 use super::Case;
-use crate::secret::{bytes_of, hidden, shown};
-use crate::trial::{pick, timed};
+use super::server::{self, Server, server_of, value};
+use crate::secret::{bytes_of, hidden, pick, show, shown, timed};
 use sotto_catalog::rows_root::{self, LeafHasher, NODE_BYTES, Node};
 use sotto_catalog::{BitPosition, Packing, RowsRoot};
+use sotto_client::Table;
+use sotto_client::transport::{InProcessTransport, Request};
 use sotto_core::{Record, RecordIndex};
+
+const ROWS: u64 = 300;
+/// Bytes of a row.
+const WIDE: usize = 8;
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -13,6 +21,26 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("packing/wide", 3, || row(Packing::new(10, 40, 30, 16))),
         Case::new("rows-root/verifies", 3, verified),
         Case::new("bit/of", 1, || |_| bit()),
+        Case::new("client/row", 2, || {
+            let mut table = opened();
+            move |round| {
+                let row = pick([17, ROWS - 1][round], ROWS);
+                let mut got = timed(|| table.get(hidden(row))).expect("a row of the table");
+                show(got.as_mut_slice());
+                assert!(got == value(row, WIDE));
+            }
+        }),
+        Case::new("client/bit", 2, || {
+            let mut table = opened();
+            move |round| {
+                let bits = ROWS * 8 * WIDE as u64;
+                let bit = pick([17 * 64 + 5, bits - 1][round], bits);
+                let mut got = timed(|| table.get_bits(&[hidden(bit)])).expect("a bit of the table");
+                show(got.as_mut_slice());
+                let (row, within) = (value(bit / 64, WIDE), bit % 64);
+                assert!(got == [row[within as usize / 8] >> (within % 8) & 1 == 1]);
+            }
+        }),
     ]
 }
 
@@ -68,4 +96,15 @@ fn bit() {
     assert!(row == at / 16);
     let bytes = (1u16 << within).to_le_bytes();
     assert!(shown(timed(|| bit.of(&hidden(bytes)))));
+}
+
+/// A table whose server reads its public input.
+fn opened() -> Table {
+    let server: Server = server_of("simplepir/1", ROWS, WIDE as u64);
+    let transport = InProcessTransport::new(move |request: &Request| {
+        let mut request = request.clone();
+        show(request.body.as_mut_slice());
+        server.with(|world| world.call(&request))
+    });
+    Table::over(transport, server::NAME).open().expect("an honest server")
 }
