@@ -75,5 +75,81 @@ fn lists(line: &str, scheme: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "lists_tests.rs"]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    use super::*;
+    use crate::graph::{Crate, Source};
+
+    /// The files that name schemes, with all the lines these need.
+    pub(crate) fn files(schemes: &[&str]) -> Vec<Source> {
+        let all =
+            |line: &dyn Fn(&str) -> String| schemes.iter().map(|scheme| line(scheme)).collect::<String>();
+        let workspace = all(&|s| {
+            format!("{s} = {{ package = \"sotto-{s}\", version = \"0.1.0\", path = \"schemes/{s}\" }}\n")
+        });
+        let registry = all(&|s| {
+            format!("    \"{s}\",\n    \"{s}?/server\",\n{s} = {{ workspace = true, optional = true }}\n")
+        });
+        let list = all(&|s| format!("    &{}::ENTRY,\n", s.replace('-', "_")));
+        let schemes_page = all(&|s| format!("| [`{s}`](../schemes/{s}/README.md) |\n"));
+        let crates = all(&|s| format!("`{s}`"));
+        let texts = [
+            (WORKSPACE, workspace),
+            (REGISTRY, registry),
+            (LIST, list),
+            ("docs/schemes.md", schemes_page),
+            ("crates/README.md", crates),
+        ];
+        texts.map(|(path, text)| Source { path: path.into(), text }).into()
+    }
+
+    fn graph(schemes: &[&str], listed: &[&str]) -> Graph {
+        let scheme =
+            |name: &&str| Crate { name: name.to_string(), folder: "schemes".into(), ..Crate::default() };
+        Graph { crates: schemes.iter().map(scheme).collect(), files: files(listed), ..Graph::default() }
+    }
+
+    #[test]
+    fn schemes_that_are_listed_everywhere_break_nothing() {
+        assert_eq!(broken(&graph(&["dpf", "lp-treepir"], &["dpf", "lp-treepir"])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_new_scheme_is_told_each_line_it_needs() {
+        let broken_rules = broken(&graph(&["dpf", "new-pir"], &["dpf"]));
+        let lines = [
+            "add the line `new-pir = { package = \"sotto-new-pir\", version = \"0.1.0\", path = \"schemes/new-pir\" }` to \
+             [workspace.dependencies] in Cargo.toml",
+            "add the line `\"new-pir\",` to the feature `schemes` in crates/sotto-registry/Cargo.toml",
+            "add the line `\"new-pir?/server\",` to the feature `server` in crates/sotto-registry/Cargo.toml",
+            "add the line `new-pir = { workspace = true, optional = true }` to [dependencies]",
+            "add the line `&new_pir::ENTRY,` to SCHEMES in crates/sotto-registry/src/schemes.rs",
+            "docs/schemes.md lists the schemes",
+            "crates/README.md lists the schemes",
+        ];
+        assert_eq!(broken_rules.len(), lines.len(), "{broken_rules:?}");
+        for (broken_rules, line) in broken_rules.iter().zip(lines) {
+            assert!(broken_rules.starts_with("new-pir: ") && broken_rules.contains(line), "{broken_rules}");
+        }
+    }
+
+    #[test]
+    fn no_other_file_lists_schemes() {
+        for (line, refused) in [
+            ("sotto-registry = { workspace = true, features = [\"server\", \"dpf\"] }", true),
+            ("sotto-registry = { workspace = true, features = [\"default\", \"server\"] }", false),
+            ("\tcargo clippy -p sotto-registry --features dpf,server", true),
+            ("dpf = { workspace = true }", false),
+        ] {
+            let mut graph = graph(&["dpf"], &["dpf"]);
+            graph.files.push(Source { path: "crates/x/Cargo.toml".into(), text: line.into() });
+            let broken_rules = broken(&graph);
+            assert_eq!(broken_rules.len(), usize::from(refused), "{line}: {broken_rules:?}");
+            assert!(
+                broken_rules
+                    .iter()
+                    .all(|broken_rules| broken_rules.contains("crates/x/Cargo.toml lists schemes")),
+                "{broken_rules:?}"
+            );
+        }
+    }
+}

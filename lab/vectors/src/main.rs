@@ -2,22 +2,17 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `cases` | the lookups to record |
-//! | `encoded_table` | a case's table, encoded and signed |
+//! | `cases` | the lookups to record, their tables, and seeds that anyone can compute |
 //! | `record` | serving and querying the table, and writing down the messages |
 //! | `secrets` | the secrets with which a client with another generator opens the answers |
 //! | `write` | a vector's two files |
-//! | `seeds` | seeds that anyone can compute |
 //!
 //! All randomness has a seed, so the same sources give the same files.
 #![forbid(unsafe_code)]
 
 mod cases;
-mod encoded_table;
-mod exchange;
 mod record;
 mod secrets;
-mod seeds;
 #[cfg(test)]
 mod tests;
 mod write;

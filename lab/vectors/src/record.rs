@@ -2,12 +2,9 @@
 //! client that queries it.
 
 use crate::Failure;
-use crate::cases::Case;
-use crate::encoded_table::EncodedTable;
-use crate::exchange::RecordedExchange;
+use crate::cases::{Case, EncodedTable, derived};
 use crate::secrets::Secrets;
-use crate::seeds::derived;
-use crate::write::{VectorFiles, Writer};
+use crate::write::{RecordedExchange, VectorFiles, Writer};
 use sotto_binding::vector::{FORMAT, Vector, VectorError, VectorKey, generator, lookup};
 use sotto_catalog::HexBytes;
 use sotto_client::ClientError;

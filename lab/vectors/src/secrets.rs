@@ -4,9 +4,8 @@
 //! not lead to the recorded request is not written.
 
 use crate::Failure;
-use crate::cases::Case;
-use crate::encoded_table::EncodedTable;
-use crate::exchange::RecordedExchange;
+use crate::cases::{Case, EncodedTable};
+use crate::write::RecordedExchange;
 use sotto_binding::vector::generator;
 use sotto_catalog::Hex32;
 use sotto_core::RecordIndex;

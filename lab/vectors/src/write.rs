@@ -1,7 +1,8 @@
-//! A vector's two files.
+//! A vector's two files, and the requests and responses in them.
 
-use sotto_binding::vector::{Body, MARK, NamedBytes, Pieces, Vector};
+use sotto_binding::vector::{self, Body, Exchange, MARK, NamedBytes, Pieces, Vector};
 use sotto_catalog::{Hex32, HexBytes};
+use sotto_client::transport::{Request, Response};
 use std::collections::HashMap;
 
 /// Maximum bytes of a body in the text.
@@ -103,5 +104,27 @@ impl VectorFiles {
     pub(crate) fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
         let binary = (!self.bytes.is_empty()).then(|| (format!("{}.bin", self.name), self.bytes.as_slice()));
         [(format!("{}.json", self.name), self.text.as_bytes())].into_iter().chain(binary)
+    }
+}
+
+/// A request that was sent, and its response.
+pub(crate) struct RecordedExchange {
+    pub(crate) server: u8,
+    pub(crate) request: Request,
+    pub(crate) response: Response,
+}
+
+impl RecordedExchange {
+    pub(crate) fn written(&self, writer: &mut Writer) -> Exchange {
+        let RecordedExchange { server, request, response } = self;
+        Exchange {
+            server: *server,
+            method: vector::method(request.method).to_owned(),
+            path: request.path.clone(),
+            range: request.range.as_ref().map(vector::range),
+            request: (!request.body.is_empty()).then(|| writer.request(&request.body)),
+            status: response.status,
+            response: writer.body(&response.body),
+        }
     }
 }
