@@ -4,6 +4,7 @@
 //! What is re-exported further up is followed down to the module that has it, and code for tests is left out.
 
 use crate::graph::Source;
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Segments of a path from the root of the crate on.
@@ -107,6 +108,7 @@ impl Modules {
 
     fn read_file(&mut self, path: Path, file: &Source, sources: &[Source]) {
         let tokens = tokens(&file.text);
+        let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
         if !is_for_tests(tokens.strip_prefix(&["#", "!"]).unwrap_or_default()) {
             self.read_items(path, &tokens, &file.path, sources);
         }
@@ -337,92 +339,42 @@ fn skip_item<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
     rest
 }
 
-/// Words, `::`, strings and single other characters of a text, without comments.
-fn tokens(text: &str) -> Vec<&str> {
+/// Words, `::`, literals and single other characters of a text, without comments. The compiler says
+/// what is wrong with a text that has no tokens.
+fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = token_length(rest, first);
-        let (token, after) = rest.split_at(length.min(rest.len()));
-        let is_comment = token.starts_with("//") || token.starts_with("/*");
-        if !first.is_whitespace() && !is_comment {
-            tokens.push(token);
-        }
-        rest = after;
-    }
+    flatten(text.parse().unwrap_or_default(), &mut tokens);
     tokens
 }
 
-fn token_length(rest: &str, first: char) -> usize {
-    let end = |found: Option<usize>| found.unwrap_or(rest.len());
-    if rest.starts_with("//") {
-        return end(rest.find('\n'));
-    }
-    if rest.starts_with("/*") {
-        return block_comment_length(rest);
-    }
-    if rest.starts_with("::") {
-        return 2;
-    }
-    if let Some(length) = string_length(rest) {
-        return length;
-    }
-    if first.is_alphanumeric() || first == '_' {
-        return end(rest.find(|c: char| !c.is_alphanumeric() && c != '_'));
-    }
-    if let Some(after) = rest.strip_prefix('\'') {
-        let mut chars = after.chars();
-        return match (chars.next(), chars.next()) {
-            // What a backslash stands before is one character or some, up to the quote.
-            (Some('\\'), Some(escaped)) => {
-                let from = 2 + escaped.len_utf8();
-                end(rest.get(from..).and_then(|rest| rest.find('\'')).map(|at| from + at + 1))
+fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
+    let mut stream = stream.into_iter().peekable();
+    let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
+    while let Some(token) = stream.next() {
+        match &token {
+            // A comment of documentation is an attribute.
+            TokenTree::Group(group) if is_documentation(group) => {
+                while tokens.pop_if(|token| *token == "#" || *token == "!").is_some() {}
             }
-            (Some(inner), Some('\'')) => inner.len_utf8() + 2,
-            // A lifetime.
-            _ => 1,
-        };
-    }
-    first.len_utf8()
-}
-
-fn block_comment_length(rest: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while let Some(text) = rest.get(at..).filter(|text| !text.is_empty()) {
-        if text.starts_with("/*") {
-            depth += 1;
-            at += 2;
-        } else if text.starts_with("*/") {
-            depth = depth.saturating_sub(1);
-            at += 2;
-        } else {
-            at += text.chars().next().map_or(1, char::len_utf8);
-        }
-        if depth == 0 {
-            break;
+            TokenTree::Group(group) => {
+                let [open, close] = match group.delimiter() {
+                    Delimiter::Parenthesis => ["(", ")"],
+                    Delimiter::Bracket => ["[", "]"],
+                    _ => ["{", "}"],
+                };
+                tokens.push(open.to_owned());
+                flatten(group.stream(), tokens);
+                tokens.push(close.to_owned());
+            }
+            TokenTree::Punct(punct) if is_colon(&token) && punct.spacing() == Spacing::Joint => {
+                let second = stream.next_if(is_colon);
+                tokens.push(if second.is_some() { "::" } else { ":" }.to_owned());
+            }
+            _ => tokens.push(token.to_string()),
         }
     }
-    at
 }
 
-/// Length of the string that a text begins with: plain, of bytes, of C, or raw.
-fn string_length(rest: &str) -> Option<usize> {
-    let prefix = rest.find(|c: char| !['b', 'c', 'r'].contains(&c)).filter(|length| *length <= 2)?;
-    let raw = rest.get(..prefix)?.contains('r');
-    let body = rest.get(prefix..)?;
-    let hashes = if raw { body.len() - body.trim_start_matches('#').len() } else { 0 };
-    let body = body.get(hashes..)?.strip_prefix('"')?;
-    let opening = prefix + hashes + 1;
-    if raw {
-        let closing = format!("\"{}", "#".repeat(hashes));
-        return Some(body.find(&closing).map_or(rest.len(), |at| opening + at + closing.len()));
-    }
-    let mut escaped = false;
-    let end = body.find(|c| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        ends
-    });
-    Some(end.map_or(rest.len(), |at| opening + at + 1))
+fn is_documentation(attribute: &Group) -> bool {
+    attribute.stream().into_iter().next().is_some_and(|first| first.to_string() == "doc")
 }
