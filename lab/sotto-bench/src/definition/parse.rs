@@ -3,11 +3,9 @@
 
 use super::{Case, Content, Definition, Measure, ProofMethod, Steps, TreeTask};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
 use sotto_core::Goal;
 use sotto_tree::PerfectTree;
-use std::fmt;
 use toml::Spanned;
 
 /// Maximum bytes of a definition's table: 16 TiB. Beyond it products of sizes could overflow.
@@ -313,7 +311,8 @@ fn check_steps(text: StepsText) -> Result<Steps, String> {
 }
 
 /// A count of at least 1, written as a number or as a power: `1048576` or `"2^20"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "toml::Value")]
 struct Count(u64);
 
 impl Count {
@@ -326,31 +325,17 @@ impl Count {
     }
 }
 
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Count;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a count of at least 1, such as 1000 or \"2^20\"")
-            }
-            fn visit_i64<E: Error>(self, n: i64) -> Result<Count, E> {
-                match u64::try_from(n) {
-                    Ok(n) if n > 0 => Ok(Count(n)),
-                    _ => Err(E::custom(format!("expected a count of at least 1, got {n}"))),
-                }
-            }
-            fn visit_u64<E: Error>(self, n: u64) -> Result<Count, E> {
-                if n > 0 { Ok(Count(n)) } else { Err(E::custom("expected a count of at least 1, got 0")) }
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
-                match Count::of(text) {
-                    Some(n) if n > 0 => Ok(Count(n)),
-                    _ => Err(E::custom(format!("expected a count such as 1000 or \"2^20\", got {text:?}"))),
-                }
-            }
-        }
-        deserializer.deserialize_any(Reader)
+impl TryFrom<toml::Value> for Count {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        let count = match &value {
+            toml::Value::Integer(n) => u64::try_from(*n).ok(),
+            toml::Value::String(text) => Count::of(text),
+            _ => None,
+        };
+        let refuse = || format!("expected a count of at least 1, such as 1000 or \"2^20\", got {value}");
+        count.filter(|n| *n > 0).map(Count).ok_or_else(refuse)
     }
 }
 
@@ -364,32 +349,30 @@ fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String>
 }
 
 /// A BLAKE3 digest in lower-case hexadecimal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 struct Digest(String);
 
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        if hex {
-            Ok(Digest(text))
-        } else {
-            Err(D::Error::custom("expected a digest of 64 lower-case hexadecimal digits"))
-        }
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        let is_hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        is_hex.then_some(Digest(text)).ok_or("expected a digest of 64 lower-case hexadecimal digits")
     }
 }
 
 /// A goal by its name, such as `query-bytes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 struct GoalName(Goal);
 
-impl<'de> Deserialize<'de> for GoalName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let known = || Goal::ALL.map(Goal::name).join(", ");
-        let found = Goal::ALL.into_iter().find(|goal| goal.name() == text);
-        found
-            .map(GoalName)
-            .ok_or_else(|| D::Error::custom(format!("unknown goal {text:?}, expected one of {}", known())))
+impl TryFrom<String> for GoalName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let refuse =
+            || format!("unknown goal {text:?}, expected one of {}", Goal::ALL.map(Goal::name).join(", "));
+        Goal::ALL.into_iter().find(|goal| goal.name() == text).map(GoalName).ok_or_else(refuse)
     }
 }
