@@ -7,7 +7,7 @@ use crate::lab::bench::Bench;
 use crate::lab::demo::Demo;
 use crate::lab::leakage::Leakage;
 use crate::lab::self_test::SelfTest;
-use crate::screen::Screen;
+use crate::screen::{Report, Screen};
 use crate::update_args::Update;
 use crate::verbs::audit::Audit;
 use crate::verbs::backup::{Backup, Restore};
@@ -145,7 +145,7 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => error.exit(),
     };
     let screen = Screen::new(cli.json);
-    code(cli.verb.run(screen), cli.json)
+    code(cli.verb.run(screen).and_then(|report| screen.print(report)), cli.json)
 }
 
 /// The exit code of a result; a failure is printed.
@@ -161,30 +161,30 @@ fn code(result: Result<()>, json: bool) -> ExitCode {
 }
 
 impl Verb {
-    fn run(self, screen: Screen) -> Result<()> {
+    fn run(self, screen: Screen) -> Result<Report> {
         match self {
             Verb::Plan(verb) => verb.run(screen),
-            Verb::Schemes(verb) => verb.run(screen),
+            Verb::Schemes(verb) => verb.run(),
             Verb::Encode(verb) => verb.run(screen),
             Verb::Serve(verb) => verb.run(screen),
             Verb::Get(verb) => verb.run(screen),
             Verb::Prepare(verb) => verb.run(screen),
             Verb::Update(verb) => verb.run(screen),
-            Verb::RotateKey(verb) => verb.run(screen),
-            Verb::Forget(verb) => verb.run(screen),
-            Verb::Backup(verb) => verb.run(screen),
-            Verb::Restore(verb) => verb.run(screen),
+            Verb::RotateKey(verb) => verb.run(),
+            Verb::Forget(verb) => verb.run(),
+            Verb::Backup(verb) => verb.run(),
+            Verb::Restore(verb) => verb.run(),
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Doctor(verb) => verb.run(screen),
             Verb::Leakage(verb) => verb.run(screen),
             Verb::Merkle(verb) => verb.run(screen),
             Verb::Log(verb) => verb.run(screen),
             Verb::Audit(verb) => verb.run(screen),
-            Verb::Ray(verb) => verb.run(screen),
+            Verb::Ray(verb) => verb.run(),
             Verb::SelfTest(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
-            Verb::ExitCodes => screen.say(EXIT_CODES),
+            Verb::ExitCodes => screen.say(EXIT_CODES).map(|()| Report::default()),
         }
     }
 }

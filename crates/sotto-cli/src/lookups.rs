@@ -1,7 +1,7 @@
 //! Requested rows, bits and keys, from the command line and from files; and the result of each.
 
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, units};
+use crate::screen::units;
 use serde_json::json;
 use sotto_catalog::ValueKind;
 use sotto_client::{ClientError, Lookup, LookupResult};
@@ -184,14 +184,6 @@ impl RequestedLookups {
         results.map(answer).collect()
     }
 
-    /// Prints results, a line each.
-    pub(crate) fn print(&self, screen: Screen, answers: &[PrintedResult]) -> Result<()> {
-        let terminal = std::io::stdout().is_terminal();
-        answers
-            .iter()
-            .try_for_each(|answer| screen.say(format!("{}  {}", answer.name, answer.printable(terminal))))
-    }
-
     /// The failure that names rows and keys which the table cannot have, by their place on the
     /// command line or in the file of keys and not by their text: what is looked up is private, and
     /// messages end up in logs.
@@ -252,6 +244,12 @@ impl PrintedResult {
             (Some((_, shown)), _) if terminal => escaped(shown),
             (Some((_, shown)), _) => shown.clone(),
         }
+    }
+
+    /// Results as text, a line each.
+    pub(crate) fn lines(results: &[Self]) -> String {
+        let terminal = std::io::stdout().is_terminal();
+        results.iter().map(|result| format!("{}  {}\n", result.name, result.printable(terminal))).collect()
     }
 
     /// Whether there is a value.

@@ -3,7 +3,6 @@
 
 use crate::connect_args::duration;
 use crate::failure::{Failure, Result};
-use crate::screen::Screen;
 use serde_json::{Value, json};
 use sotto_catalog::SigningKey;
 use sotto_db::{LogUpdate, TableDir, publish_log};
@@ -43,36 +42,32 @@ impl PublishArgs {
         self.given_lifetime().filter(|lifetime| *lifetime > 0)
     }
 
-    /// Writes everything published in a folder into the log, if there is one. Returns the report as
-    /// JSON.
-    pub(crate) fn write(&self, dir: &Path, key: &SigningKey, screen: Screen) -> Result<Value> {
-        match publish_log::publish_to_log(dir, self.catalog_log.as_deref(), key)? {
-            None => Ok(Value::Null),
-            Some(log) => {
-                screen.say(text(&log))?;
-                Ok(json(&log))
-            }
-        }
+    /// Writes everything published in a folder into the log, if there is one.
+    pub(crate) fn write(&self, dir: &Path, key: &SigningKey) -> Result<Option<LogUpdate>> {
+        Ok(publish_log::publish_to_log(dir, self.catalog_log.as_deref(), key)?)
     }
 
     /// Writes everything published in a folder into the log, as [`Self::write`] does, with the key
     /// that signed it.
-    pub(crate) fn write_with(&self, dir: &Path, key: Option<&Path>, screen: Screen) -> Result<Value> {
+    pub(crate) fn write_with(&self, dir: &Path, key: Option<&Path>) -> Result<Option<LogUpdate>> {
         let folder = TableDir::open(dir)?;
-        self.write(dir, &signing_key(&folder, key)?, screen)
+        self.write(dir, &signing_key(&folder, key)?)
     }
 }
 
-fn text(log: &LogUpdate) -> String {
-    let LogUpdate { folder, added, entries } = log;
+/// What was added to a log, for a script; null without a log.
+pub(crate) fn log_json(log: Option<&LogUpdate>) -> Value {
+    log.map_or(Value::Null, |LogUpdate { folder, added, entries }| {
+        json!({ "folder": folder, "added": added, "entries": entries })
+    })
+}
+
+/// The line about what was added to a log.
+pub(crate) fn log_line(LogUpdate { folder, added, entries }: &LogUpdate) -> String {
     let folder = folder.display();
     format!(
         "log: {added} added, {entries} entries in {folder}; have it cosigned (sotto log cosign {folder} ...)"
     )
-}
-
-fn json(log: &LogUpdate) -> Value {
-    json!({ "folder": log.folder, "added": log.added, "entries": log.entries })
 }
 
 /// The key that signs the table in `dir`.

@@ -310,11 +310,11 @@ pub(crate) fn kind(kind: &TableKind) -> String {
     }
 }
 
-/// Remarks for the owner of the file: what was unusual about it, and about the size of the result.
+/// Notes for the owner of the file: what was unusual about it, and about the size of the result.
 pub(crate) fn remarks(notes: &Notes, image_bytes: u64, input: Option<&Path>) -> Vec<String> {
     let file_bytes = input.and_then(|input| std::fs::metadata(input).ok()).map(|metadata| metadata.len());
     let of_size = file_bytes.and_then(|bytes| out_of_proportion(image_bytes, bytes));
-    notes.remarks().into_iter().chain(of_size).collect()
+    notes.remarks().into_iter().chain(of_size).map(|note| format!("note: {note}")).collect()
 }
 
 /// Stages and their times, in one line.

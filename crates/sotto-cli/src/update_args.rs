@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::publish_args::PublishArgs;
-use crate::screen::{Screen, units};
+use crate::screen::{Report, Screen, units};
 use crate::source_args::delimiter;
 use serde_json::json;
 use sotto_catalog::TableKind;
@@ -149,15 +149,13 @@ impl Update {
     /// Prints what will change.
     pub(crate) fn announce(&self, tally: ChangeCounts, remarks: &[String], screen: Screen) -> Result<()> {
         screen.say(changes_text(&tally))?;
-        for note in remarks {
-            screen.say(format!("note: {note}"))?;
-        }
-        if self.dry_run {
-            screen.say("nothing written (--dry-run)")?;
-            screen.report(&json!({ "dry_run": true, "changes": tally }))?;
-        }
-        Ok(())
+        remarks.iter().try_for_each(|note| screen.say(format!("note: {note}")))
     }
+}
+
+/// The report of a dry run.
+pub(crate) fn dry_run(tally: ChangeCounts) -> Report {
+    Report::new("nothing written (--dry-run)", &json!({ "dry_run": true, "changes": tally }))
 }
 
 /// The next step, which is printed last.

@@ -3,9 +3,9 @@
 use crate::apple;
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::output_dir::{CreatedFiles, Output, check_kind};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::SourceArgs;
-use crate::table_summary::{remarks, stages_json, stages_text};
+use crate::table_summary::{remarks, stages_json, took};
 use serde_json::json;
 use sotto_apple::image::description::KeyCompression;
 use sotto_apple::image::{
@@ -82,15 +82,6 @@ fn compression(text: &str) -> Result<KeyCompression, &'static str> {
     }
 }
 
-/// The result of the encoding.
-struct AppleOutcome {
-    written: UseCaseSummary,
-    read: IngestSummary,
-    opened: OpenUseCase,
-    stages: Vec<(String, Duration)>,
-    took: Duration,
-}
-
 /// The options of `sotto encode` that apply to such tables.
 pub(crate) struct AppleJob<'a> {
     pub(crate) args: &'a AppleArgs,
@@ -103,7 +94,7 @@ pub(crate) struct AppleJob<'a> {
 }
 
 impl AppleJob<'_> {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let (set, began) = (self.params_set()?, Instant::now());
         let options = self.source.options(None, sotto_db::ingest::BandPolicy::Never)?;
         let use_case = self.use_case_options(set, &options)?;
@@ -126,7 +117,7 @@ impl AppleJob<'_> {
         lock.keep_origin(&read.origin)?;
         let stages = bars.finish();
         let opened = open(&written.path, use_case.weak)?;
-        self.say(screen, &AppleOutcome { written, read, opened, stages, took: began.elapsed() })
+        Ok(self.report(&written, &read, &opened, &stages, began.elapsed()))
     }
 
     fn params_set(&self) -> Result<ParamsSet> {
@@ -208,23 +199,25 @@ impl AppleJob<'_> {
         oprf::read_or_make(lock, &mut rng).map(Some).map_err(Failure::from)
     }
 
-    fn say(&self, screen: Screen, done: &AppleOutcome) -> Result<()> {
-        let written = &done.written;
-        screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
-        screen.say(self.source.description(done.read.notes.lines))?;
-        for note in remarks(&done.read.notes, written.file_bytes, self.source.input()) {
-            screen.say(format!("note: {note}"))?;
-        }
-        let mut lines = apple::facts(&done.opened);
-        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
-        screen.say(grid::facts(lines))?;
-        screen.say(format!("\nnext: sotto serve --apple {}", self.out.display()))?;
-        screen.report(&json!({
-            "summary": apple::json(&done.opened),
-            "notes": done.read.notes,
-            "stages_s": stages_json(&done.stages),
-            "seconds": done.took.as_secs_f64(),
-        }))
+    fn report(
+        &self,
+        written: &UseCaseSummary,
+        IngestSummary { notes, .. }: &IngestSummary,
+        opened: &OpenUseCase,
+        stages: &[(String, Duration)],
+        time: Duration,
+    ) -> Report {
+        let mut text = vec![
+            format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)),
+            self.source.description(notes.lines),
+        ];
+        text.extend(remarks(notes, written.file_bytes, self.source.input()));
+        let (mut lines, seconds) = (apple::facts(opened), time.as_secs_f64());
+        lines.push(("time", took(seconds, stages)));
+        text.push(format!("{}\n\nnext: sotto serve --apple {}", grid::facts(lines), self.out.display()));
+        let (summary, stages) = (apple::json(opened), stages_json(stages));
+        let json = json!({ "summary": summary, "notes": notes, "stages_s": stages, "seconds": seconds });
+        Report::new(text.join("\n"), &json)
     }
 
     fn write(

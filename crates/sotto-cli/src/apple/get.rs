@@ -15,7 +15,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::lookups::{PrintedResult, RequestedLookups};
 use crate::screen::{Report, Screen, grid, units};
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 use sotto_apple::client::{Client, ConfigPolicy, PendingRequest, ShardFunction, config_request};
 use sotto_apple::sets::WeakParams;
 use sotto_catalog::ValueKind;
@@ -129,7 +129,7 @@ pub(crate) struct AppleCall<'a> {
 }
 
 impl AppleCall<'_> {
-    pub(crate) fn run(&self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(&self, screen: Screen) -> Result<Report> {
         let AppleCall { url, remote, requested, .. } = self;
         let count = requested.rows.len() + requested.keys.len();
         if count > MAX_LOOKUPS {
@@ -151,20 +151,21 @@ impl AppleCall<'_> {
         let mut server = AppleServer { connection, tokens: tokens.transpose()? };
         if self.args.fetch_tokens {
             let count = server.fetch_tokens(&mut rng)?;
-            screen.say(format!("stored tokens: {count}"))?;
-            return screen.report(&json!({ "stored_tokens": count }));
+            let text = format!("stored tokens: {count}");
+            return Ok(Report::new(text, &json!({ "stored_tokens": count })));
         }
         let mut files = ClientFiles::open(remote, url, use_case, self.args.user.as_deref())?;
         let results = self.look_up(&mut server, &mut files, use_case, &mut rng);
         let is_relayed = server.connection.is_relayed();
-        let shown = results.and_then(|results| self.show(use_case, results, is_relayed, screen));
+        let report = results.and_then(|results| self.report(use_case, results, is_relayed));
+        let shown = report.and_then(|report| screen.print(report));
         // Called whatever the result, so that requests to the issuer do not depend on the lookups.
         server.refill_tokens(&mut rng);
-        shown
+        shown.map(|()| Report::default())
     }
 
-    /// Prints the results.
-    fn show(&self, use_case: &str, results: AppleResults, is_relayed: bool, screen: Screen) -> Result<()> {
+    /// The results of the lookups: what they revealed to whom, and their cost.
+    fn report(&self, use_case: &str, results: AppleResults, is_relayed: bool) -> Result<Report> {
         let AppleResults { client, values, traffic } = results;
         let fits = if client.rows().is_some() {
             self.requested.keys.is_empty()
@@ -185,14 +186,48 @@ impl AppleCall<'_> {
             return Err(Failure::missing(format!("no such row: the table has {rows}"))
                 .fix("give a row number below that; rows are counted from 0"));
         }
-        self.requested.print(screen, &answers)?;
-        screen.print(&AppleReport {
-            use_case,
-            client: &client,
-            traffic: &traffic,
-            is_relayed,
-            answers: &answers,
-        })
+        let keys = match traffic.keys {
+            0 => "nothing (keys of an earlier call)".to_owned(),
+            keys => format!("{} of keys up", units::bytes(keys)),
+        };
+        let revealed = match client.parts_told() {
+            1 => "nothing about the row".to_owned(),
+            parts if parts == client.shards() as u64 => format!("in which of {parts} shards each key is"),
+            parts => format!("at most in which of {parts} parts of all keys each key is"),
+        };
+        let mut facts = vec![("use case", use_case.to_owned()), ("server learns", revealed)];
+        if is_relayed {
+            facts.push(("relay learns", "the address of this client, and the number of bytes".to_owned()));
+        }
+        if client.is_symmetric() {
+            let opened = match traffic.evaluations {
+                1 => "1 evaluation, proved".to_owned(),
+                count => format!("{count} evaluations, proved"),
+            };
+            facts.push(("opened", opened));
+        }
+        let verified = match client.is_symmetric() {
+            true => "only evaluations: this protocol has no other proofs",
+            false => "no: this protocol has no proofs",
+        };
+        facts.extend([
+            ("verified", verified.to_owned()),
+            ("bytes", format!("{} up, {} down", units::bytes(traffic.up), units::bytes(traffic.down))),
+            ("once", format!("{keys}, {} of configuration", units::bytes(traffic.config))),
+            ("time", format!("round trip {}", units::time(traffic.round_trip))),
+        ]);
+        let json = json!({
+            "use_case": use_case,
+            "shards": client.shards(),
+            "parts_told": client.parts_told(),
+            "answers": PrintedResult::reports(&answers),
+            "up_bytes": traffic.up,
+            "down_bytes": traffic.down,
+            "once": { "config_bytes": traffic.config, "keys_bytes": traffic.keys },
+            "evaluations": client.is_symmetric().then_some(traffic.evaluations),
+            "round_trip_ms": traffic.round_trip.as_secs_f64() * 1e3,
+        });
+        Ok(Report::new(PrintedResult::lines(&answers) + &grid::facts(facts), &json))
     }
 
     /// Makes the lookups, and repeats them once if the server has lost the keys meanwhile, or has
@@ -324,66 +359,5 @@ fn answer(name: String, is_key: bool, says_length: bool, value: Option<Vec<u8>>)
         PrintedResult::of_key(kind, name, None, value)
     } else {
         PrintedResult::new(kind, name, None, value)
-    }
-}
-
-/// The results of such lookups: what they revealed to whom, and their cost.
-struct AppleReport<'a> {
-    use_case: &'a str,
-    client: &'a Client,
-    traffic: &'a TrafficSummary,
-    is_relayed: bool,
-    answers: &'a [PrintedResult],
-}
-
-impl Report for AppleReport<'_> {
-    fn text(&self) -> String {
-        let AppleReport { use_case, client, traffic, is_relayed, .. } = self;
-        let keys = match traffic.keys {
-            0 => "nothing (keys of an earlier call)".to_owned(),
-            keys => format!("{} of keys up", units::bytes(keys)),
-        };
-        let revealed = match client.parts_told() {
-            1 => "nothing about the row".to_owned(),
-            parts if parts == client.shards() as u64 => format!("in which of {parts} shards each key is"),
-            parts => format!("at most in which of {parts} parts of all keys each key is"),
-        };
-        let relay = is_relayed
-            .then(|| ("relay learns", "the address of this client, and the number of bytes".to_owned()));
-        let mut facts = vec![("use case", (*use_case).to_owned()), ("server learns", revealed)];
-        facts.extend(relay);
-        facts.extend(client.is_symmetric().then(|| {
-            let count = match traffic.evaluations {
-                1 => "1 evaluation, proved".to_owned(),
-                count => format!("{count} evaluations, proved"),
-            };
-            ("opened", count)
-        }));
-        let verified = match client.is_symmetric() {
-            true => "only evaluations: this protocol has no other proofs",
-            false => "no: this protocol has no proofs",
-        };
-        facts.extend([
-            ("verified", verified.to_owned()),
-            ("bytes", format!("{} up, {} down", units::bytes(traffic.up), units::bytes(traffic.down))),
-            ("once", format!("{keys}, {} of configuration", units::bytes(traffic.config))),
-            ("time", format!("round trip {}", units::time(traffic.round_trip))),
-        ]);
-        grid::facts(facts)
-    }
-
-    fn json(&self) -> Value {
-        let AppleReport { use_case, client, traffic, answers, .. } = self;
-        json!({
-            "use_case": use_case,
-            "shards": client.shards(),
-            "parts_told": client.parts_told(),
-            "answers": PrintedResult::reports(answers),
-            "up_bytes": traffic.up,
-            "down_bytes": traffic.down,
-            "once": { "config_bytes": traffic.config, "keys_bytes": traffic.keys },
-            "evaluations": client.is_symmetric().then_some(traffic.evaluations),
-            "round_trip_ms": traffic.round_trip.as_secs_f64() * 1e3,
-        })
     }
 }

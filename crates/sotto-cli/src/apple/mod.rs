@@ -22,7 +22,7 @@ mod tokens;
 pub(crate) mod update;
 
 use crate::failure::{Exit, Failure, Result, disk};
-use crate::screen::{Screen, grid, units, with_fields};
+use crate::screen::{Report, Screen, grid, units, with_fields};
 use serde_json::{Value, json};
 use sotto_apple::image::oprf::read_fitting;
 use sotto_apple::image::{ImageError, OpenUseCase, UseCaseDescription, UseCaseKind};
@@ -114,20 +114,20 @@ pub(crate) fn find(target: &Path, epoch: Option<u64>) -> Result<Option<PathBuf>>
     })
 }
 
-pub(crate) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {
+pub(crate) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<Report> {
     let opened = open(path)?;
     let file = opened.image.file();
     if verify {
         let bars = screen.bars();
         file.verify(&|at| bars.watch(None, at))?;
     }
-    screen.say(format!("{} ({})\n", path.display(), units::bytes(file.header().file_bytes)))?;
-    screen.say(grid::facts(facts(&opened)))?;
-    screen.say(match verify {
-        true => "\nverified: every section matches its digest",
-        false => "\nheader and description are valid; --verify compares every section with its digest",
-    })?;
-    screen.report(&with_fields(&json(&opened), json!({ "verified": verify }))?)
+    let checked = match verify {
+        true => "verified: every section matches its digest",
+        false => "header and description are valid; --verify compares every section with its digest",
+    };
+    let (bytes, facts) = (units::bytes(file.header().file_bytes), grid::facts(facts(&opened)));
+    let text = format!("{} ({bytes})\n\n{facts}\n\n{checked}", path.display());
+    Ok(Report::new(text, &with_fields(&json(&opened), json!({ "verified": verify }))?))
 }
 
 /// Opens a table to inspect it. A weak one may be inspected, though not served.

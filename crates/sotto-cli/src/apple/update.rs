@@ -1,25 +1,25 @@
 //! An update of a table of Apple's lookups.
 
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary::{stages_json, took};
-use crate::update_args::{NEXT, Update};
+use crate::update_args::{NEXT, Update, dry_run};
 use serde_json::json;
 use sotto_apple::image::update::remove_older;
-use sotto_apple::image::{PreviousEpoch, UseCaseDescription, UseCaseKind, UseCaseSummary};
+use sotto_apple::image::{PreviousEpoch, UseCaseKind, UseCaseSummary};
 use sotto_apple::sets::WeakParams;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::ingest::FileOptions;
 use sotto_db::update::{ChangeFile, IndexTable, KeyedTable, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Text that is printed first, since the update takes longer, and clients notice it.
 const REENCODED: &str = "\
 the rows do not fit: the whole table is encoded again, larger, and clients fetch its configuration again";
 
 impl Update {
-    pub(crate) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<()> {
+    pub(crate) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<Report> {
         if self.signing_key.is_some() || self.publish.is_given() {
             return Err(Failure::usage(
                 "--signing-key, --expires and --catalog-log do not apply to a table of Apple's lookups",
@@ -44,41 +44,48 @@ impl Update {
         }
         self.announce(tally, &remarks, screen)?;
         if self.dry_run {
-            return Ok(());
+            return Ok(dry_run(tally));
         }
         let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));
         let (written, plaintexts) = done??;
         let keep = self.keep_epochs.map(|keep| remove_older(&lock, keep.into()));
         let (removed, freed) = keep.transpose()?.unwrap_or_default();
         let stages = bars.finish();
-        screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
-        screen.say(grid::facts(lines(
-            &from,
-            &written,
-            plaintexts,
-            is_reencoded,
-            began.elapsed(),
-            &stages,
-        )))?;
+        let UseCaseSummary { path, file_bytes, description, .. } = &written;
+        let all: u64 = description
+            .shards
+            .iter()
+            .map(|shard| shard.dimensions.iter().product::<u64>() * description.kind.tables() as u64)
+            .sum();
+        let configuration = if is_reencoded { "new: clients fetch it again" } else { "unchanged" };
+        let facts = grid::facts([
+            ("use case", description.name.clone()),
+            ("epoch", format!("{}, from {}", description.epoch, from.epoch)),
+            ("rows", units::count(description.rows())),
+            ("encoded", format!("{} of {} plaintexts", units::count(plaintexts), units::count(all))),
+            ("configuration", configuration.to_owned()),
+            ("time", took(began.elapsed().as_secs_f64(), &stages)),
+        ]);
+        let mut text = format!("{} ({})\n\n{facts}\n", path.display(), units::bytes(*file_bytes));
         if removed > 0 {
-            screen.say(format!("old epochs: {removed} removed, {} freed", units::bytes(freed)))?;
+            text += &format!("old epochs: {removed} removed, {} freed\n", units::bytes(freed));
         }
-        screen.say(NEXT)?;
-        screen.report(&json!({
+        let json = json!({
             "summary": {
-                "image": written.path,
-                "image_bytes": written.file_bytes,
-                "epoch": written.description.epoch,
+                "image": path,
+                "image_bytes": file_bytes,
+                "epoch": description.epoch,
                 "from_epoch": from.epoch,
                 "changes": tally,
                 "reencoded": is_reencoded,
                 "plaintexts": plaintexts,
-                "description": written.description,
+                "description": description,
             },
             "removed": removed,
             "stages_s": stages_json(&stages),
             "seconds": began.elapsed().as_secs_f64(),
-        }))
+        });
+        Ok(Report::new(text + NEXT, &json))
     }
 
     /// Reads the file of changes, by keys or by row numbers, and remarks for its owner.
@@ -136,30 +143,4 @@ fn padded(
 ) -> std::collections::BTreeMap<u64, Vec<u8>> {
     rows.values_mut().for_each(|row| row.resize(row_bytes as usize, 0));
     rows
-}
-
-fn lines(
-    from: &UseCaseDescription,
-    written: &UseCaseSummary,
-    changed_plaintexts: u64,
-    is_reencoded: bool,
-    time: Duration,
-    stages: &[(String, Duration)],
-) -> Vec<(&'static str, String)> {
-    let description = &written.description;
-    let configuration = if is_reencoded { "new: clients fetch it again" } else { "unchanged" };
-    let plaintexts: u64 = description
-        .shards
-        .iter()
-        .map(|shard| shard.dimensions.iter().product::<u64>() * description.kind.tables() as u64)
-        .sum();
-    let changed = format!("{} of {} plaintexts", units::count(changed_plaintexts), units::count(plaintexts));
-    vec![
-        ("use case", description.name.clone()),
-        ("epoch", format!("{}, from {}", description.epoch, from.epoch)),
-        ("rows", units::count(description.rows())),
-        ("encoded", changed),
-        ("configuration", configuration.to_owned()),
-        ("time", took(time.as_secs_f64(), stages)),
-    ]
 }

@@ -1,7 +1,7 @@
 //! `sotto self-test`: whether this build, on this machine, makes the recorded bytes.
 
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::screen::Screen;
+use crate::screen::{Report, Screen};
 use serde_json::json;
 use sotto_binding::vector::{VectorError, replay};
 use std::fs;
@@ -26,25 +26,20 @@ pub(crate) struct SelfTest {
 }
 
 impl SelfTest {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         for file in &self.files {
             let vector = read(file)?;
             let begun = Instant::now();
             let replayed = replay(&vector).map_err(|error| failed(file, &error))?;
             let (name, ms) = (file.display().to_string(), begun.elapsed().as_secs_f64() * 1e3);
-            screen.say(format!(
-                "{name}: {}, {} requests, as recorded ({ms:.0} ms)",
-                replayed.scheme, replayed.requests
-            ))?;
-            screen.report(&json!({
-                "vector": name,
-                "scheme": replayed.scheme,
-                "row": replayed.row,
-                "requests": replayed.requests,
-                "milliseconds": ms,
-            }))?;
+            let (scheme, requests, row) = (&replayed.scheme, replayed.requests, &replayed.row);
+            let text = format!("{name}: {scheme}, {requests} requests, as recorded ({ms:.0} ms)");
+            let json = json!({
+                "vector": name, "scheme": scheme, "row": row, "requests": requests, "milliseconds": ms,
+            });
+            screen.print(Report::new(text, &json))?;
         }
-        Ok(())
+        Ok(Report::default())
     }
 }
 

@@ -15,30 +15,35 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::Write;
 
-/// What a verb computed, which is printed in either form: [`Screen::print`].
-pub(crate) trait Report {
-    /// The lines for a person.
-    fn text(&self) -> String;
+/// The answer of a verb: lines for a person, and an object for a script. It is printed in one place,
+/// when the verb has ended: [`Screen::print`].
+#[derive(Default)]
+pub(crate) struct Report {
+    /// `None` if the verb has printed everything while it ran.
+    forms: Option<(String, serde_json::Result<String>)>,
+    failure: Option<Failure>,
+}
 
-    /// The object for a script.
-    fn json(&self) -> Value;
+impl Report {
+    pub(crate) fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
+        Report { forms: Some((text.into(), serde_json::to_string(json))), failure: None }
+    }
+
+    /// The same answer of a verb that fails after it is printed, if there is a failure.
+    pub(crate) fn but(self, failure: Option<Failure>) -> Self {
+        Report { failure, ..self }
+    }
 }
 
 /// The output of a command, as text or JSON.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     json: bool,
-    quiet: bool,
 }
 
 impl Screen {
     pub(crate) fn new(json: bool) -> Self {
-        Screen { json, quiet: false }
-    }
-
-    /// A screen for a verb that another one runs: nothing is printed, except for progress.
-    pub(crate) fn quiet(self) -> Self {
-        Screen { quiet: true, ..self }
+        Screen { json }
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -47,21 +52,19 @@ impl Screen {
 
     /// Prints text for a person; nothing with `--json`.
     pub(crate) fn say(self, text: impl AsRef<str>) -> Result<()> {
-        if self.json || self.quiet { Ok(()) } else { line(text.as_ref()) }
+        if self.json { Ok(()) } else { line(text.as_ref()) }
     }
 
-    /// Prints a result for a script, on one line; nothing without `--json`.
-    pub(crate) fn report(self, value: &impl Serialize) -> Result<()> {
-        if !self.json || self.quiet {
-            return Ok(());
+    /// Prints a report: text for a person, or JSON on one line with `--json`.
+    pub(crate) fn print(self, Report { forms, failure }: Report) -> Result<()> {
+        if let Some((text, json)) = forms {
+            match self.json {
+                true => line(json.as_ref().map_err(cannot_serialize)?)?,
+                false if text.is_empty() => {}
+                false => line(&text)?,
+            }
         }
-        line(&serde_json::to_string(value).map_err(cannot_serialize)?)
-    }
-
-    /// Prints a report: text for a person, or JSON with `--json`.
-    pub(crate) fn print(self, report: &impl Report) -> Result<()> {
-        self.say(report.text())?;
-        self.report(&report.json())
+        failure.map_or(Ok(()), Err)
     }
 
     /// Progress bars for long work.
@@ -72,14 +75,14 @@ impl Screen {
 
 /// A result as JSON, with further fields.
 pub(crate) fn with_fields(value: &impl Serialize, fields: Value) -> Result<Value> {
-    let mut value = serde_json::to_value(value).map_err(cannot_serialize)?;
+    let mut value = serde_json::to_value(value).map_err(|error| cannot_serialize(&error))?;
     if let (Some(object), Value::Object(fields)) = (value.as_object_mut(), fields) {
         object.extend(fields);
     }
     Ok(value)
 }
 
-fn cannot_serialize(error: serde_json::Error) -> Failure {
+fn cannot_serialize(error: &serde_json::Error) -> Failure {
     Failure::internal(format!("cannot serialize a result: {error}"))
 }
 

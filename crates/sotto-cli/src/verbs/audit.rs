@@ -5,10 +5,10 @@
 use crate::connect_args::default_cache;
 use crate::download;
 use crate::failure::{Failure, FileContext, Result};
-use crate::screen::Screen;
 use crate::screen::progress::ProgressLine;
+use crate::screen::{Report, Screen};
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
 use sotto_client::cache::Cache;
 use sotto_core::{Artifact, Epoch, SchemeEntry};
@@ -50,17 +50,17 @@ enum Verb {
 }
 
 impl Audit {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         match self.verb {
             Verb::Rows(verb) => verb.run(screen),
-            Verb::Evidence(verb) => verb.run(screen),
+            Verb::Evidence(verb) => verb.run(),
         }
     }
 }
 
 /// Arguments of `sotto audit rows`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AuditRows {
+struct AuditRows {
     /// Directory of a table or stack, or address of a server
     #[arg(value_name = "DIR|URL")]
     target: String,
@@ -76,21 +76,29 @@ pub(crate) struct AuditRows {
 }
 
 impl AuditRows {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    fn run(self, screen: Screen) -> Result<Report> {
         let bars = screen.bars();
         let audited = match crate::is_url(&self.target) {
             true => vec![self.remote(&bars)?],
             false => self.local(&bars)?,
         };
         bars.finish();
-        for (catalog, _) in &audited {
-            screen.say(format!(
-                "table {}, epoch {}: all {} rows match the signed root {}",
-                catalog.table, catalog.epoch, catalog.rows, catalog.rows_root.root
-            ))?;
-        }
-        let tables: Vec<Value> = audited.iter().map(|(catalog, key)| report(catalog, key)).collect();
-        screen.report(&json!({ "audited": tables }))
+        let tables = audited.iter().map(|(catalog, key)| {
+            let Catalog { table, epoch, rows, rows_root, .. } = catalog;
+            let key = key.to_string();
+            let json = json!({
+                "table": table, "epoch": epoch, "rows": rows, "rows_root": rows_root, "public_key": key,
+            });
+            (
+                format!(
+                    "table {table}, epoch {epoch}: all {rows} rows match the signed root {}",
+                    rows_root.root
+                ),
+                json,
+            )
+        });
+        let (lines, tables): (Vec<_>, Vec<_>) = tables.unzip();
+        Ok(Report::new(lines.join("\n"), &json!({ "audited": tables })))
     }
 
     fn local(&self, bars: &ProgressLine) -> Result<Vec<(Catalog, PublicKey)>> {
@@ -174,16 +182,9 @@ fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry> {
         .ok_or_else(|| Failure::usage(format!("scheme {:?} is not in this build", catalog.scheme)))
 }
 
-fn report(catalog: &Catalog, key: &PublicKey) -> Value {
-    json!({
-        "table": catalog.table, "epoch": catalog.epoch, "rows": catalog.rows, "rows_root": catalog.rows_root,
-        "public_key": key.to_string(),
-    })
-}
-
 /// Arguments of `sotto audit evidence`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Evidence {
+struct Evidence {
     /// Folder for the exported files; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -193,35 +194,34 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    fn run(self) -> Result<Report> {
         let folder = self.cache.map_or_else(default_cache, Ok)?;
         if !folder.is_dir() {
             return Err(Failure::missing(format!("no such cache: {}", folder.display()))
                 .fix("give the cache of `sotto get` with --cache DIR"));
         }
-        let cached = |error| Failure::from(error);
-        let all = Cache::open(&folder).and_then(|cache| cache.evidence()).map_err(cached)?;
+        let all = Cache::open(&folder).and_then(|cache| cache.evidence())?;
         fs::create_dir_all(&self.out).doing("making", &self.out)?;
         let write = |name: &str, bytes: &[u8]| {
             let path = self.out.join(name);
             fs::write(&path, bytes).doing("writing", &path)
         };
-        let mut evidence = Vec::new();
+        let (mut lines, mut evidence) = (Vec::new(), Vec::new());
         for one in &all {
             let (name, statement) = (one.name(), one.statement());
             let files = [format!("{name}.first"), format!("{name}.other"), format!("{name}.txt")];
             let texts = [one.first.as_slice(), one.other.as_slice(), &[statement.as_bytes(), b"\n"].concat()];
             files.iter().zip(texts).try_for_each(|(name, bytes)| write(name, bytes))?;
-            screen.say(format!("{name}: {statement}"))?;
+            lines.push(format!("{name}: {statement}"));
             evidence.push(
                 json!({ "publisher": one.publisher.to_string(), "files": files, "statement": statement }),
             );
         }
         if all.is_empty() {
-            screen.say("no evidence in this cache")?;
+            lines.push("no evidence in this cache".to_owned());
         }
         let evidence = json!({ "evidence": evidence });
         write("evidence.json", format!("{evidence:#}\n").as_bytes())?;
-        screen.report(&evidence)
+        Ok(Report::new(lines.join("\n"), &evidence))
     }
 }

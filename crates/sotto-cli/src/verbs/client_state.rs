@@ -7,7 +7,7 @@
 use crate::connect_args;
 use crate::connect_args::{ConnectArgs, EventLog, default_cache};
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use serde_json::json;
 use sotto_catalog::TableName;
 use sotto_client::{Stack, Table};
@@ -37,7 +37,7 @@ pub(crate) struct Prepare {
 }
 
 impl Prepare {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let (bars, events) = (Arc::new(screen.bars()), EventLog::default());
         let mut table = self.remote.open(&bars, &events)?;
         if table.budget() == Budget::Unlimited {
@@ -52,18 +52,16 @@ impl Prepare {
         bars.finish();
         let happened = events.print(screen)?;
         let (left, came) = (connect_args::budget(&table), table.stats().artifacts.down);
-        screen.say(grid::facts([
-            ("table", format!("{}, epoch {}", table.catalog().table, table.catalog().epoch)),
+        let (name, epoch) = (&table.catalog().table, table.catalog().epoch);
+        let text = grid::facts([
+            ("table", format!("{name}, epoch {epoch}")),
             ("left", format!("{} queries", units::count(left.expect_or_default("its client has a budget")))),
             ("streamed", units::bytes(came)),
-        ]))?;
-        screen.report(&json!({
-            "table": table.catalog().table,
-            "epoch": table.catalog().epoch,
-            "budget": left,
-            "artifact_bytes": came,
-            "events": happened,
-        }))
+        ]);
+        let json = json!({
+            "table": name, "epoch": epoch, "budget": left, "artifact_bytes": came, "events": happened,
+        });
+        Ok(Report::new(text, &json))
     }
 }
 
@@ -96,16 +94,16 @@ pub(crate) struct Forget {
 }
 
 impl Forget {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         let (table, cache) = (self.table.as_str(), self.cache.map_or_else(default_cache, Ok)?);
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let of_table = Table::connect_all(&servers, table).insecure_plaintext().cache_dir(&cache).forget();
         let of_stack = Stack::connect_all(&servers, table).insecure_plaintext().cache_dir(&cache).forget();
         let forgotten = of_table? | of_stack?;
-        screen.say(match forgotten {
+        let text = match forgotten {
             true => format!("forgotten: the next key and epoch seen of {table} are trusted, so pin its key"),
             false => format!("{} has no entry for {table} at that address", cache.display()),
-        })?;
-        screen.report(&json!({ "table": table, "forgotten": forgotten }))
+        };
+        Ok(Report::new(text, &json!({ "table": table, "forgotten": forgotten })))
     }
 }

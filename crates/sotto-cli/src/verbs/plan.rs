@@ -8,13 +8,11 @@ mod tables;
 
 use crate::calibration;
 use crate::failure::{Failure, FileContext, Result};
-use crate::screen::Screen;
+use crate::screen::{Report, Screen};
 use crate::source_args::{SchemeArg, SourceArgs, scheme};
 use sotto_db::ingest::{BandPolicy, SurveyedData, survey};
 use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
-use sotto_plan::{
-    Machine, NetworkLink, Plan as Planned, RankBy, SearchScope, ServerTrust, TableData, Workload,
-};
+use sotto_plan::{Machine, NetworkLink, RankBy, SearchScope, ServerTrust, TableData, Workload};
 use sotto_prg::PublicSeed;
 use std::path::PathBuf;
 
@@ -56,25 +54,20 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        let workload = self.workload_args.workload(screen)?;
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
+        let (workload, read) = self.workload_args.workload(screen)?;
         let (calibration, times) = calibration::recall();
         let scope = SearchScope { only: self.scheme.map(SchemeArg::entry), all: self.all };
         let plan = sotto_plan::plan(&workload, scope, calibration.as_ref())?;
-        screen.say(tables::text(&plan, &times))?;
-        screen.report(&plan)?;
+        let mut text = read + &tables::text(&plan, &times);
         if let Some(path) = &self.out {
-            write(path, &plan)?;
-            screen.say(format!("\nnext: sotto encode ... --plan {}", path.display()))?;
+            let json = serde_json::to_string_pretty(&plan)
+                .map_err(|error| Failure::internal(format!("cannot serialize a plan: {error}")))?;
+            std::fs::write(path, json).doing("writing", path)?;
+            text += &format!("\n\nnext: sotto encode ... --plan {}", path.display());
         }
-        Ok(())
+        Ok(Report::new(text, &plan))
     }
-}
-
-fn write(path: &std::path::Path, plan: &Planned) -> Result<()> {
-    let text = serde_json::to_string_pretty(plan)
-        .map_err(|error| Failure::internal(format!("cannot serialize a plan: {error}")))?;
-    std::fs::write(path, text).doing("writing", path)
 }
 
 /// What is planned for.
@@ -165,15 +158,15 @@ fn rank_by(name: &str) -> std::result::Result<RankBy, String> {
 }
 
 impl WorkloadArgs {
-    /// The workload. Planning checks its figures.
-    pub(crate) fn workload(&self, screen: Screen) -> Result<Workload> {
+    /// The workload, and the line that says how its file was read. Planning checks its figures.
+    pub(crate) fn workload(&self, screen: Screen) -> Result<(Workload, String)> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let cores = self.cores.unwrap_or(u32::try_from(cores).unwrap_or(u32::MAX));
-        let data = match self.rows {
-            Some(rows) => self.counted(rows)?,
+        let (data, read) = match self.rows {
+            Some(rows) => (self.counted(rows)?, String::new()),
             None => self.read(screen)?,
         };
-        Ok(Workload {
+        let workload = Workload {
             data,
             batch: self.batch,
             updates_per_day: self.updates_per_day,
@@ -199,7 +192,8 @@ impl WorkloadArgs {
             most_latency_ms: self.max_latency_ms,
             most_client_bytes: self.client_memory,
             aim: self.rank_by,
-        })
+        };
+        Ok((workload, read))
     }
 
     /// The table from its size alone.
@@ -216,7 +210,7 @@ impl WorkloadArgs {
     }
 
     /// The table as encoding would read it.
-    fn read(&self, screen: Screen) -> Result<TableData> {
+    fn read(&self, screen: Screen) -> Result<(TableData, String)> {
         let Some(input) = self.source.input() else {
             return Err(Failure::usage("neither a file nor --rows is given")
                 .fix("give a file, or --rows N --row-bytes N"));
@@ -228,15 +222,15 @@ impl WorkloadArgs {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let found = survey(input, &options, scratch.path(), &watch)?;
         bars.finish();
-        screen.say(self.source.description(found.lines))?;
-        Ok(match found.table {
+        let data = match found.table {
             SurveyedData::Rows { rows, row_bytes } => {
                 TableData::Row { rows, row_bytes, room: self.source.headroom()? }
             }
             SurveyedData::Keys(counted) => {
                 TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }
             }
-        })
+        };
+        Ok((data, self.source.description(found.lines) + "\n"))
     }
 }
 

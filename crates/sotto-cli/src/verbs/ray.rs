@@ -2,7 +2,7 @@
 //! `sotto-ray`, since Ray is a Python package too.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::screen::Screen;
+use crate::screen::Report;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::Command;
@@ -29,14 +29,14 @@ pub(crate) struct Ray {
 }
 
 impl Ray {
-    pub(crate) fn run(self, _: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         let status = Command::new(PROGRAM).args(&self.args).status().map_err(|error| match error.kind() {
             ErrorKind::NotFound => Failure::missing(format!("{PROGRAM} is not installed"))
                 .fix("install it: pip install sotto-ray"),
             _ => Failure::internal(format!("cannot start {PROGRAM}: {error}")),
         })?;
         match status.code() {
-            Some(0) => Ok(()),
+            Some(0) => Ok(Report::default()),
             // The package has printed the reason.
             Some(2) => {
                 Err(Failure::usage(format!("{PROGRAM} rejects its arguments")).fix("see its messages above"))

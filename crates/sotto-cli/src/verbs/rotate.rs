@@ -2,7 +2,7 @@
 
 use crate::connect_args::duration;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid};
+use crate::screen::{Report, grid};
 use serde_json::json;
 use sotto_db::key_rotation::{KeyFiles, KeyRotation, rotate};
 use sotto_db::{PathKind, TableDir, publish_log};
@@ -51,7 +51,7 @@ pub(crate) struct RotateKey {
 }
 
 impl RotateKey {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         if self.valid_for.is_zero() || self.valid_for > LONGEST {
             return Err(Failure::usage("--valid-for is not between one second and ten years")
                 .fix("give a duration such as 90d"));
@@ -74,23 +74,15 @@ impl RotateKey {
             ("valid until", httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(*until))),
         ];
         facts.extend(retired.iter().map(|path| ("old key file", path.display().to_string())));
-        screen.say(grid::facts(facts))?;
+        let mut text = grid::facts(facts);
         if publish_log::log_folder(&self.dir)?.is_some() {
             // A log is named by the key that signs its catalogs.
-            screen.say(
-                "\nthe log here is signed by the old key: give the next update --catalog-log with a new \
-                 folder, and have it cosigned",
-            )?;
+            text += "\n\nthe log here is signed by the old key: give the next update --catalog-log with a new \
+                     folder, and have it cosigned";
         }
-        screen.say(
-            "\nnext: sotto update or sotto encode, which signs with the new key; tell new clients to pin it",
-        )?;
-        screen.report(&json!({
-            "from": from.to_string(),
-            "to": to.to_string(),
-            "until": until,
-            "retired": retired,
-        }))
+        text += "\n\nnext: sotto update or sotto encode, which signs with the new key; tell new clients to pin it";
+        let (from, to) = (from.to_string(), to.to_string());
+        Ok(Report::new(text, &json!({ "from": from, "to": to, "until": until, "retired": retired })))
     }
 }
 

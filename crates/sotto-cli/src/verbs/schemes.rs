@@ -1,9 +1,9 @@
 //! `sotto schemes`: the schemes of this build, and the facts and parameter sets of one.
 
 use crate::failure::Result;
-use crate::screen::{Screen, grid};
+use crate::screen::{Report, grid, with_fields};
 use crate::source_args::{SchemeArg, scheme};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sotto_core::{NamedSet, SchemeEntry};
 
 const EXAMPLE: &str = "\
@@ -21,29 +21,23 @@ pub(crate) struct Schemes {
 }
 
 impl Schemes {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         match self.scheme {
             Some(scheme) => {
                 let entry = scheme.entry();
-                screen.say(format!("{}\n{}", entry.id, grid::facts(facts(entry))))?;
-                screen.say(format!("\n{}", sets(entry)))?;
-                screen.report(&Value::Object(scheme_json(entry)))
+                let text = format!("{}\n{}\n\n{}", entry.id, grid::facts(facts(entry)), sets(entry));
+                Ok(Report::new(text, &scheme_json(entry)?))
             }
             None => {
                 let columns = "scheme | publication | hidden by | >servers";
                 let rows = sotto_registry::SCHEMES.iter().map(|entry| {
-                    let hiding = names(entry.metadata.hiding);
-                    vec![
-                        entry.id.to_string(),
-                        entry.metadata.title.to_owned(),
-                        hiding,
-                        entry.servers.to_string(),
-                    ]
+                    let (title, hiding) = (entry.metadata.title.to_owned(), names(entry.metadata.hiding));
+                    vec![entry.id.to_string(), title, hiding, entry.servers.to_string()]
                 });
-                screen.say(grid::grid(columns, rows))?;
-                screen.say("\n`sotto schemes NAME` shows what a scheme rests on, and its parameter sets.")?;
-                let all: Vec<_> = sotto_registry::SCHEMES.iter().map(|entry| scheme_json(entry)).collect();
-                screen.report(&json!({ "schemes": all }))
+                let text = grid::grid(columns, rows)
+                    + "\n\n`sotto schemes NAME` shows what a scheme rests on, and its parameter sets.";
+                let all = sotto_registry::SCHEMES.iter().map(|entry| scheme_json(entry));
+                Ok(Report::new(text, &json!({ "schemes": all.collect::<Result<Vec<_>>>()? })))
             }
         }
     }
@@ -81,16 +75,9 @@ fn sets(entry: &SchemeEntry) -> String {
     format!("Parameter sets, for `sotto encode --set`:\n{}", grid::facts(lines))
 }
 
-fn scheme_json(entry: &SchemeEntry) -> Map<String, Value> {
+fn scheme_json(entry: &SchemeEntry) -> Result<Value> {
     let sets = (entry.sets)();
     let sets: Vec<_> = sets.iter().map(|set| json!({ "name": set.name, "about": set.about })).collect();
-    let mut fields = Map::new();
-    fields.insert("id".to_owned(), json!(entry.id.0));
-    if let Ok(Value::Object(metadata)) = serde_json::to_value(entry.metadata) {
-        fields.extend(metadata);
-    }
-    fields.insert("servers".to_owned(), json!(entry.servers));
-    fields.insert("trust".to_owned(), json!(entry.trust()));
-    fields.insert("sets".to_owned(), json!(sets));
-    fields
+    let (id, servers, trust) = (entry.id.0, entry.servers, entry.trust());
+    with_fields(&entry.metadata, json!({ "id": id, "servers": servers, "trust": trust, "sets": sets }))
 }

@@ -4,8 +4,8 @@
 mod logging;
 mod startup_report;
 use crate::failure::{Failure, Result};
-use crate::screen::Screen;
-use crate::verbs::serve::startup_report::announce;
+use crate::screen::{Report, Screen};
+use crate::verbs::serve::startup_report::startup_report;
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, publish_log};
@@ -187,7 +187,7 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         // Kept until the server has ended.
         let _log_guard = logging::start(&self.log, screen.is_json())?;
         let (config, guests) = self.settings()?;
@@ -197,12 +197,13 @@ impl Serve {
         // Failed output is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
         let running = guests.start(&config, watch)?;
-        announce(&config, &running, &stacks, &kernels, screen)?;
+        screen.print(startup_report(&config, &running, &stacks, &kernels))?;
         let shutdown = running
             .run_until_signal()
             .map_err(|error| Failure::internal(format!("cannot listen for signals: {error}")))?;
-        screen.say(format!("ended; {} connections were closed before they finished", shutdown.unfinished))?;
-        screen.report(&json!({ "event": "ended", "cut_off": shutdown.unfinished }))
+        let cut_off = shutdown.unfinished;
+        let text = format!("ended; {cut_off} connections were closed before they finished");
+        Ok(Report::new(text, &json!({ "event": "ended", "cut_off": cut_off })))
     }
 
     /// The configuration file, if there is one, with the command line's options applied.

@@ -1,11 +1,11 @@
 //! `sotto update`: makes the next epoch from a file of changed rows, and encodes only what changed.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::publish_args::signing_key;
-use crate::screen::{Screen, grid, units};
+use crate::publish_args::{log_json, log_line, signing_key};
+use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary::stages_json;
 use crate::table_summary::took;
-use crate::update_args::{NEXT, Update, changes_text};
+use crate::update_args::{NEXT, Update, changes_text, dry_run};
 use serde::Serialize;
 use serde_json::json;
 use sotto_catalog::{BatchAccess, Stack, TableKind};
@@ -20,7 +20,7 @@ use sotto_db::{
 use std::time::Duration;
 
 impl Update {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let dir = TableDir::open(&self.dir)?;
         let header = match (self.header, self.no_header) {
             (true, _) => Some(true),
@@ -61,7 +61,7 @@ impl Update {
         }
     }
 
-    fn table(&self, lock: &WriteLock, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
+    fn table(&self, lock: &WriteLock, options: &UpdateOptions<'_>, screen: Screen) -> Result<Report> {
         let scheme = lock.dir().open_latest()?.catalog().scheme.clone();
         let entry = sotto_registry::find(&scheme).ok_or_else(|| {
             Failure::new(Exit::Params, format!("scheme {scheme} of the table is not in this build"))
@@ -72,55 +72,56 @@ impl Update {
         let update = read_update(entry, lock, &self.changes, options, &watch)?;
         self.announce(update.tally(), &update.remarks(), screen)?;
         if self.dry_run {
-            return Ok(());
+            return Ok(dry_run(update.tally()));
         }
         let done = update.apply(&watch)?;
         let retained = self.retention().map(|retention| retain(lock, retention, &watch)).transpose()?;
         let stages = bars.finish();
-        screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
-        screen.say(grid::facts(lines(&done, &stages)))?;
-        self.end(&done, retained.as_ref(), options, &stages, screen)
+        let image = format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes));
+        let text = vec![image, grid::facts(lines(&done, &stages))];
+        self.end(text, &done, retained.as_ref(), options, &stages)
     }
 
     /// Updates a stack: each table that changes, and then the stack itself.
-    fn stack(&self, dir: &StackDir, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
+    fn stack(&self, dir: &StackDir, options: &UpdateOptions<'_>, screen: Screen) -> Result<Report> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
         let update = update?;
         self.announce(update.tally(), &update.remarks(), screen)?;
         if self.dry_run {
-            return Ok(());
+            return Ok(dry_run(update.tally()));
         }
         let done = update.apply(&watch)?;
         let retained = self.retention().map(|retention| retain_all(dir, retention, &watch)).transpose()?;
         let stages = bars.finish();
-        screen.say(grid::facts(stack_lines(&done, &stages)))?;
-        self.end(&done, retained.as_ref(), options, &stages, screen)
+        self.end(vec![grid::facts(stack_lines(&done, &stages))], &done, retained.as_ref(), options, &stages)
     }
 
-    /// Reports the fate of old epochs, writes the log, and prints the next steps and the result.
+    /// Writes the log, and reports the fate of old epochs, the next steps and the result.
     fn end(
         &self,
+        mut text: Vec<String>,
         done: &impl Serialize,
         retained: Option<&RetentionSummary>,
         options: &UpdateOptions<'_>,
         stages: &[(String, Duration)],
-        screen: Screen,
-    ) -> Result<()> {
+    ) -> Result<Report> {
         if let Some(RetentionSummary { shrunk, removed, freed_bytes, .. }) = retained {
             let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
-            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} freed"))?;
+            text.push(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} freed"));
         }
-        let log = self.publish.write(&self.dir, options.key, screen)?;
-        screen.say(NEXT)?;
-        screen.report(&json!({
+        let log = self.publish.write(&self.dir, options.key)?;
+        text.extend(log.as_ref().map(log_line));
+        text.push(NEXT.to_owned());
+        let json = json!({
             "summary": done,
             "retained": retained,
             "public_key": options.key.public().to_string(),
-            "log": log,
+            "log": log_json(log.as_ref()),
             "stages_s": stages_json(stages),
-        }))
+        });
+        Ok(Report::new(text.join("\n"), &json))
     }
 
     fn retention(&self) -> Option<Retention> {

@@ -15,12 +15,13 @@ mod throughput;
 
 use crate::calibration;
 use crate::failure::{Failure, FileContext, Result};
-use crate::screen::Screen;
 use crate::screen::progress::StageUnit;
+use crate::screen::{Report, Screen};
 use serde::Serialize;
+use serde_json::json;
 use sotto_bench::calibrate::{calibrate as measure, predict};
 use sotto_bench::regression::{GuardReport, guard};
-use sotto_bench::{Options, Progress, Report, load, machine, shipped};
+use sotto_bench::{Options, Progress, load, machine, shipped};
 use sotto_plan::Calibration;
 use std::path::{Path, PathBuf};
 
@@ -106,9 +107,9 @@ fn parse_percent(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl Bench {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         if self.list {
-            return list(screen);
+            return list();
         }
         let options = Options {
             threads: self.threads,
@@ -123,7 +124,7 @@ impl Bench {
             }
             let report = machine::probe(&options)?;
             calibration::store_kernel_shapes(&report.shapes);
-            self.print(screen, &report.table(), &report)?;
+            screen.print(self.report(&report.table(), &report)?)?;
             return calibrate(&options, screen);
         }
         if self.definitions == ["regression"] {
@@ -137,7 +138,7 @@ impl Bench {
             && first == "server"
         {
             let report = throughput::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
-            return self.print(screen, &report.table(), &report);
+            return self.report(&report.table(), &report);
         }
         if let [first, dir] = self.definitions.as_slice()
             && first == "overload"
@@ -149,7 +150,7 @@ impl Bench {
                 &options,
                 screen,
             )?;
-            return self.print(screen, &report.table(), &report);
+            return self.report(&report.table(), &report);
         }
         if let [first, dir] = self.definitions.as_slice()
             && first == "soak"
@@ -162,40 +163,32 @@ impl Bench {
                 &options,
                 screen,
             )?;
-            self.print(screen, &report.table(), &report)?;
-            return report.judge();
+            return Ok(self.report(&report.table(), &report)?.but(report.judge()));
         }
         let report = self.measure(screen, &options)?;
+        let shown = self.report(&report.table(), &report)?;
         // Figures that took long are shown, whether or not they can be drawn.
-        self.print(screen, &report.table(), &report)?;
-        match &self.svg {
-            Some(path) => write(path, &report.svg()?),
-            None => Ok(()),
-        }
+        let drawn = self.svg.as_deref().map(|path| write(path, &report.svg().map_err(Failure::from)?));
+        Ok(shown.but(drawn.and_then(Result::err)))
     }
 
-    fn measure(&self, screen: Screen, options: &Options) -> Result<Report> {
+    fn measure(&self, screen: Screen, options: &Options) -> Result<sotto_bench::Report> {
         // Every definition is read before the first is run: a typo should not cost half an hour.
         let definitions: Vec<_> =
             self.definitions.iter().map(|name| load(name).map_err(Failure::from)).collect::<Result<_>>()?;
-        let bars = screen.bars();
-        let mut whole: Option<Report> = None;
+        let mut whole: Option<sotto_bench::Report> = None;
         for definition in &definitions {
-            let report = sotto_bench::run(definition, options, &|at| {
-                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share);
-            });
-            let report = report?;
+            let report = watched(screen, |progress| sotto_bench::run(definition, options, progress))?;
             match &mut whole {
                 Some(whole) => whole.append(report),
                 None => whole = Some(report),
             }
         }
-        bars.finish();
         whole.ok_or_else(|| Failure::usage("no definition is given").fix("see `sotto bench --list`"))
     }
 
     /// Compares predictions with measurements.
-    fn run_plan(&self, options: &Options, screen: Screen) -> Result<()> {
+    fn run_plan(&self, options: &Options, screen: Screen) -> Result<Report> {
         if self.svg.is_some() {
             return Err(Failure::usage("--svg does not apply to `bench plan`").fix("omit --svg"));
         }
@@ -205,39 +198,37 @@ impl Bench {
         };
         let schemes = sotto_registry::SCHEMES;
         let report = watched(screen, |progress| predict(&calibration, schemes, options, progress))?;
-        self.print(screen, &report.table(), &report)
+        self.report(&report.table(), &report)
     }
 
     /// Measures and prints all ratios. If one has fallen, that is an error of sotto.
-    fn run_regression(&self, options: &Options, screen: Screen) -> Result<()> {
+    fn run_regression(&self, options: &Options, screen: Screen) -> Result<Report> {
         if self.svg.is_some() || options.threads.is_some() {
             let reason = "--svg and --threads do not apply to `bench regression`";
             return Err(Failure::usage(reason).fix("omit them"));
         }
         let report = watched(screen, |progress| guard(options, progress))?;
-        self.print(screen, &report.table(), &report)?;
-        verdict(&report)
+        Ok(self.report(&report.table(), &report)?.but(verdict(&report)))
     }
 
-    /// Writes a report: JSON to the file of `--out`, and text or a line of JSON to the screen.
-    fn print(&self, screen: Screen, table: &str, report: &impl Serialize) -> Result<()> {
+    /// Writes the figures to the file that was given, and reports them.
+    fn report(&self, table: &str, figures: &impl Serialize) -> Result<Report> {
         if let Some(path) = &self.out {
-            let json = serde_json::to_string_pretty(report);
+            let json = serde_json::to_string_pretty(figures);
             write(path, &json.map_err(|error| Failure::internal(error.to_string()))?)?;
         }
-        screen.say(table.trim_end())?;
-        screen.report(report)
+        Ok(Report::new(table.trim_end(), figures))
     }
 }
 
-fn list(screen: Screen) -> Result<()> {
-    let mut names = Vec::new();
+fn list() -> Result<Report> {
+    let (mut lines, mut names) = (Vec::new(), Vec::new());
     for definition in shipped() {
         let definition = load(definition.name)?;
-        screen.say(format!("  {:<15} {}", definition.name, definition.about))?;
-        names.push(serde_json::json!({ "name": definition.name, "about": definition.about }));
+        lines.push(format!("  {:<15} {}", definition.name, definition.about));
+        names.push(json!({ "name": definition.name, "about": definition.about }));
     }
-    screen.report(&serde_json::json!({ "definitions": names }))
+    Ok(Report::new(lines.join("\n"), &json!({ "definitions": names })))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -246,14 +237,16 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Measures how fast schemes are on this machine, and stores the result, unless it was measured in
 /// a hurry.
-pub(crate) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
+fn calibrate(options: &Options, screen: Screen) -> Result<Report> {
     if options.quick {
-        return screen.say("\nschemes were not measured for `sotto plan`, which --quick skips");
+        screen.say("\nschemes were not measured for `sotto plan`, which --quick skips")?;
+        return Ok(Report::default());
     }
     let calibration = watched(screen, |progress| measure(options, progress))?;
     let place = calibration::store(&calibration)?;
     let (samples, took) = (calibration.samples.len(), calibration.took_s);
-    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))
+    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {place}"))?;
+    Ok(Report::default())
 }
 
 fn first(options: &Options, screen: Screen) -> Result<Calibration> {
@@ -275,18 +268,17 @@ fn watched<T>(
     done.map_err(Failure::from)
 }
 
-fn verdict(report: &GuardReport) -> Result<()> {
+fn verdict(report: &GuardReport) -> Option<Failure> {
     let fallen = report.fallen().map(|ratio| {
         let figure = |ratio: Option<f64>| ratio.unwrap_or(f64::NAN);
         let (measured, min) = (figure(ratio.measured_ratio), figure(ratio.least_ratio));
         format!("{} is {measured:.3} times {}, expected at least {min:.3}", ratio.name, ratio.against)
     });
     let fallen: Vec<String> = fallen.collect();
-    if fallen.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::internal(format!("ratios fell: {}", fallen.join("; "))).fix(
+    (!fallen.is_empty()).then(|| {
+        Failure::internal(format!("ratios fell: {}", fallen.join("; "))).fix(
         "check the memory of this machine with `sotto bench machine`, and try again when it is idle; then \
          find the commit with `git bisect run make bench-regression`",
-    ))
+    )
+    })
 }

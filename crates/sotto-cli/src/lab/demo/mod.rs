@@ -20,7 +20,7 @@ use crate::lab::demo::lookups::{AddressLookup, SchemeRun};
 use crate::lab::demo::narration::Narrator;
 use crate::lab::demo::setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED};
 use crate::screen::progress::ProgressLine;
-use crate::screen::{Screen, with_fields};
+use crate::screen::{Report, Screen, with_fields};
 use crate::table_summary::stages_json;
 use crate::verbs::encode::job::EncodeOutcome;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let data = country::find(self.data.as_deref())?;
         let plain = Countries::read(&data)?;
         let sample = self.sample()?;
@@ -116,8 +116,7 @@ impl Demo {
         let many = lookups::run_many(clients, table.catalog().rows, stage.admin(), MANY_CLIENTS_SPAN)?;
         narrator.many_clients(&many, &hinted.lookups)?;
         let log = self.log(sample, stage.scratch(), screen)?;
-        narrator.end(&stage, self.dir.as_deref())?;
-        screen.report(&json!({
+        let json = json!({
             "server": stage.url(),
             "hinted": scheme(&stage.encoded.hinted, hinted)?,
             "keyed": scheme(&stage.encoded.keyed, keyed)?,
@@ -136,10 +135,9 @@ impl Demo {
             },
             "crowd": many,
             "log": log.json(),
-        }))?;
-        hinted.check()?;
-        keyed.check()?;
-        log.check()
+        });
+        let wrong = hinted.check().and_then(|()| keyed.check()).and_then(|()| log.check()).err();
+        Ok(Report::new(narrator.end(&stage, self.dir.as_deref()), &json).but(wrong))
     }
 
     /// The well-known addresses, the requested ones, and the first once more, to show that queries

@@ -193,14 +193,14 @@ impl Narrator {
         ))
     }
 
-    pub(crate) fn end(self, stage: &DemoServer, folder: Option<&Path>) -> Result<()> {
-        let Some(dir) = folder else { return Ok(()) };
-        self.screen.say(format!(
+    pub(crate) fn end(self, stage: &DemoServer, folder: Option<&Path>) -> String {
+        let Some(dir) = folder else { return String::new() };
+        format!(
             "\nThe table is kept in {dir}. Next:\n  sotto serve {dir}\n  \
              sotto get --server http://127.0.0.1:8080 --table {} --key 8.8.8.8 --pin {}",
             stage.encoded.hinted.image.catalog().table,
             stage.encoded.hinted.public_key,
             dir = dir.display(),
-        ))
+        )
     }
 }

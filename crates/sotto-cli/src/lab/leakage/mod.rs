@@ -12,7 +12,7 @@ mod page;
 use crate::download::http_settings;
 use crate::failure::{Failure, FileContext, Result};
 use crate::lab::leakage::measure::{LeakageReport, measure};
-use crate::screen::Screen;
+use crate::screen::{Report, Screen};
 use serde_json::json;
 use sotto_catalog::Catalog;
 use sotto_client::transport::http::HttpSettings;
@@ -65,7 +65,7 @@ pub(crate) struct Leakage {
 }
 
 impl Leakage {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let target = self.target()?;
         let bars = screen.bars();
         let measured = measure(&target, &self.keys, &bars)?;
@@ -79,14 +79,14 @@ impl Leakage {
         let table = page::DescribedTable { catalog, scheme: &scheme, entry };
         let parts = page::parts(&target, &measured, &table);
         let page = page::page(&target, &measured, &table, &parts);
-        match &self.out {
+        let text = match &self.out {
             Some(file) => {
                 std::fs::write(file, &page).doing("writing", file)?;
-                screen.say(format!("written: {}", file.display()))?;
+                format!("written: {}", file.display())
             }
-            None => screen.say(&page)?,
-        }
-        screen.report(&json!({
+            None => page,
+        };
+        let json = json!({
             "name": target.name,
             "tables": measured.catalogs.len(),
             "table": catalog.table,
@@ -94,12 +94,12 @@ impl Leakage {
             "scheme": catalog.scheme,
             "parts": parts,
             "measured": measured,
-        }))?;
-        verdict(&measured)
+        });
+        Ok(Report::new(text, &json).but(verdict(&measured)))
     }
 
     fn target(&self) -> Result<LeakageTarget> {
-        if !["http://", "https://"].iter().any(|start| self.target.starts_with(start)) {
+        if !crate::is_url(&self.target) {
             if self.table.is_some() || self.stack.is_some() || !self.others.is_empty() {
                 let text = "--table, --stack and --server apply to the address of a server only";
                 return Err(Failure::usage(text).fix("omit them"));
@@ -122,11 +122,11 @@ impl Leakage {
     }
 }
 
-/// Fails if lookups can be told apart.
-fn verdict(measured: &LeakageReport) -> Result<()> {
-    let Some(apart) = measured.apart.iter().max_by_key(|apart| apart.sent) else { return Ok(()) };
+/// The failure if lookups can be told apart.
+fn verdict(measured: &LeakageReport) -> Option<Failure> {
+    let apart = measured.apart.iter().max_by_key(|apart| apart.sent)?;
     let text = format!("{} is distinguishable from {} by the requests", apart.one, apart.other);
-    Err(match apart.sent {
+    Some(match apart.sent {
         true => Failure::internal(text).fix("please report it with the report, which says what differs"),
         false => {
             Failure::peer(text).fix("ask the operator why the server's answers differ in size or status")

@@ -7,7 +7,7 @@ mod restore;
 
 use crate::apple;
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::screen::{Screen, units};
+use crate::screen::{Report, units};
 pub(crate) use crate::verbs::backup::restore::Restore;
 use crate::verbs::backup::restore::{FILE, FILES, Manifest, ManifestEntry, STATE, TABLES};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ pub(crate) struct Backup {
 }
 
 impl Backup {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         if self.out.exists() {
             return Err(Failure::usage(format!("{} already exists", self.out.display()))
                 .fix("give a folder that does not exist"));
@@ -146,12 +146,12 @@ impl Backup {
         fs::write(&file, text).doing("writing", &file)?;
         fs::rename(&next, &self.out).doing("renaming", &next)?;
         let (out, count) = (self.out.display(), manifest.files.len());
-        screen.say(format!(
+        let text = format!(
             "{out}: {count} files, {}; it holds secret keys\n\n\
              to restore it: sotto restore {out} --state DIR --tables DIR",
             units::bytes(bytes)
-        ))?;
-        screen.report(&json!({ "backup": self.out, "bytes": bytes, "manifest": manifest }))
+        );
+        Ok(Report::new(text, &json!({ "backup": self.out, "bytes": bytes, "manifest": manifest })))
     }
 
     /// The tables' folders; and the server's admin address, with its state folder.

@@ -5,7 +5,7 @@
 
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::files;
-use crate::screen::Screen;
+use crate::screen::Report;
 use crate::verbs::backup::{copy, private};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -137,7 +137,7 @@ pub(crate) struct Restore {
 }
 
 impl Restore {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         let manifest = Manifest::read(&self.backup)?;
         let mut copies = Vec::new();
         for entry in &manifest.files {
@@ -173,13 +173,9 @@ impl Restore {
             fs::rename(&next, to).doing("renaming", &next)?;
         }
         let (count, backup) = (copies.len(), self.backup.display());
-        screen.say(format!(
-            "{count} files of {backup} restored\n\nnext: sotto serve, with --state as before"
-        ))?;
-        screen.report(&json!({
-            "restored": copies.iter().map(|(_, to)| to).collect::<Vec<_>>(),
-            "created": manifest.created,
-        }))
+        let text = format!("{count} files of {backup} restored\n\nnext: sotto serve, with --state as before");
+        let restored: Vec<_> = copies.iter().map(|(_, to)| to).collect();
+        Ok(Report::new(text, &json!({ "restored": restored, "created": manifest.created })))
     }
 }
 

@@ -15,7 +15,7 @@ mod server;
 
 use crate::connect_args;
 use crate::failure::{Exit, Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::verbs::doctor::files::readable_by_others;
 use serde::Serialize;
 use serde_json::json;
@@ -121,14 +121,13 @@ impl Findings {
 }
 
 impl Doctor {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let mut findings = Findings::default();
         let bars = screen.bars();
         if self.targets.is_empty() && !self.client {
             check_machine(&mut findings);
         }
-        let is_address =
-            |target: &&String| ["http://", "https://"].iter().any(|start| target.starts_with(start));
+        let is_address = |target: &&String| crate::is_url(target);
         for target in self.targets.iter().filter(|target| !is_address(target)) {
             files::check(Path::new(target), self.verify, &bars, &mut findings)?;
         }
@@ -141,16 +140,13 @@ impl Doctor {
         }
         bars.finish();
         let Findings(all) = findings;
-        screen.say(text(&all))?;
-        screen.report(&json!({ "findings": all }))?;
-        let count = all.iter().filter(|finding| finding.level == Severity::Problem).count();
-        match count {
-            0 => Ok(()),
-            1 => Err(Failure::new(Exit::Findings, "1 problem found").fix("see the findings above")),
-            n => {
-                Err(Failure::new(Exit::Findings, format!("{n} problems found")).fix("see the findings above"))
-            }
-        }
+        let found = match all.iter().filter(|finding| finding.level == Severity::Problem).count() {
+            0 => None,
+            1 => Some("1 problem found".to_owned()),
+            n => Some(format!("{n} problems found")),
+        };
+        let problems = found.map(|found| Failure::new(Exit::Findings, found).fix("see the findings above"));
+        Ok(Report::new(text(&all), &json!({ "findings": all })).but(problems))
     }
 }
 

@@ -4,16 +4,15 @@
 use crate::failure::{FileContext, Result};
 use crate::output_dir::check_set;
 use crate::output_dir::{CreatedFiles, Output, check_kind};
-use crate::publish_args::signing_key;
-use crate::screen::{Screen, grid, units};
+use crate::publish_args::{log_json, log_line, signing_key};
+use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
-use crate::table_summary::stages_json;
-use crate::table_summary::{remarks, stages_text};
+use crate::table_summary::{remarks, stages_json, took};
 use crate::verbs::encode::job::EncodeJob;
 use serde_json::json;
 use sotto_catalog::{BatchAccess, PublicKey};
 use sotto_core::Compose;
-use sotto_db::{BatchOptions, BatchSummary, EncodeOptions, TableDir, WriteLock, encode_batch};
+use sotto_db::{BatchOptions, BatchSummary, EncodeOptions, LogUpdate, TableDir, WriteLock, encode_batch};
 use sotto_prg::PublicSeed;
 use sotto_wire::MessageSizes;
 use std::path::Path;
@@ -87,18 +86,19 @@ impl EncodeJob<'_> {
 }
 
 impl BatchOutcome {
-    pub(crate) fn say(
+    /// The report of a stack; `read` says how its file was read.
+    pub(crate) fn report(
         &self,
+        read: String,
         input: Option<&Path>,
         out: &Path,
-        log: serde_json::Value,
-        screen: Screen,
-    ) -> Result<()> {
+        log: Option<LogUpdate>,
+    ) -> Report {
         let summary = &self.summary;
         let (stack, round, catalog) = (&summary.stack, &summary.round, &summary.catalog);
-        for note in remarks(&summary.notes, summary.image_bytes, input) {
-            screen.say(format!("note: {note}"))?;
-        }
+        let mut text = vec![read];
+        text.extend(log.as_ref().map(log_line));
+        text.extend(remarks(&summary.notes, summary.image_bytes, input));
         let sizes = self.summary.layers.code().sizes();
         let (wide, value) = (catalog.row_bytes, table_summary::value(catalog.value));
         let bytes = units::bytes(summary.table_bytes);
@@ -148,12 +148,11 @@ impl BatchOutcome {
             ),
             ("snapshot", table_summary::snapshot(stack.digest())),
             ("public key", self.public_key.to_string()),
-            ("time", format!("{} ({})", units::time(self.took), stages_text(&self.stages))),
+            ("time", took(self.took.as_secs_f64(), &self.stages)),
         ]);
-        screen.say(grid::facts(lines))?;
-        screen.say(format!("\nnext: sotto serve {}", out.display()))?;
+        text.push(format!("{}\n\nnext: sotto serve {}", grid::facts(lines), out.display()));
         let scheme = round.scheme.as_ref().map(|_| &catalog.scheme);
-        screen.report(&json!({
+        let json = json!({
             "stack": stack.stack,
             "epoch": stack.epoch,
             "rows": sizes.rows,
@@ -173,10 +172,11 @@ impl BatchOutcome {
             "notes": self.summary.notes,
             "snapshot": table_summary::snapshot(stack.digest()),
             "public_key": self.public_key.to_string(),
-            "log": log,
+            "log": log_json(log.as_ref()),
             "stages_s": stages_json(&self.stages),
             "seconds": self.took.as_secs_f64(),
-        }))
+        });
+        Report::new(text.join("\n"), &json)
     }
 
     fn asked_by(&self) -> String {

@@ -4,7 +4,7 @@
 use crate::failure::{Failure, FileContext, Result};
 use crate::output_dir::{CreatedFiles, Output, TableIdentity, check_kind, check_set};
 use crate::publish_args::signing_key;
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use serde_json::json;
 use sotto_catalog::{PublicKey, SymmetricLayer, TableName};
 use sotto_core::{Goal, PartIndex, SchemeEntry};
@@ -177,7 +177,7 @@ pub(crate) fn combine(
 
 impl EncodeJob<'_> {
     /// Encodes one part, next to an existing front.
-    pub(crate) fn run_part(self, cut: PartIndex, screen: Screen) -> Result<()> {
+    pub(crate) fn run_part(self, cut: PartIndex, screen: Screen) -> Result<Report> {
         std::fs::metadata(self.input).doing("reading", self.input)?;
         check_set(self.scheme, self.set.as_deref())?;
         if let SourceLayout::Keyword(_) = self.source.layout {
@@ -205,14 +205,13 @@ impl EncodeJob<'_> {
         let made = encode_part(self.scheme, table.as_ref(), &front, cut, self.threads, &watch);
         let made = made?;
         bars.finish();
-        screen.say(format!("{} ({})\n", made.image.display(), units::bytes(made.image_bytes)))?;
         let did = if made.was_there { "already complete" } else { "made" };
-        let lines = vec![
+        let facts = grid::facts([
             ("part", format!("{} of {}, counted from 0", cut.part(), cut.parts())),
             ("epoch", made.epoch.to_string()),
             ("time", format!("{:.1} s: {did}", made.seconds)),
-        ];
-        screen.say(grid::facts(lines))?;
-        screen.report(&json!({ "part": made }))
+        ]);
+        let text = format!("{} ({})\n\n{facts}", made.image.display(), units::bytes(made.image_bytes));
+        Ok(Report::new(text, &json!({ "part": made })))
     }
 }

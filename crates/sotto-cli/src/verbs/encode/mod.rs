@@ -12,8 +12,8 @@ use crate::apple::encode::AppleArgs;
 use crate::apple::encode::AppleJob;
 use crate::failure::{Exit, Failure, Result};
 use crate::files;
-use crate::publish_args::PublishArgs;
-use crate::screen::{Screen, grid, units};
+use crate::publish_args::{PublishArgs, log_json, log_line};
+use crate::screen::{Report, Screen, grid, units};
 pub(crate) use crate::source_args::{SchemeArg, scheme};
 use crate::source_args::{SourceArgs, goal};
 use crate::table_summary;
@@ -23,8 +23,8 @@ pub(crate) use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
 use serde_json::json;
 use sotto_catalog::TableName;
 use sotto_core::Goal;
-use sotto_db::RowProofs;
 use sotto_db::ingest::{BandPolicy, CostModel};
+use sotto_db::{LogUpdate, RowProofs};
 use sotto_plan::PlanChoice;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ pub(crate) struct Encode {
 }
 
 impl Encode {
-    pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(mut self, screen: Screen) -> Result<Report> {
         if self.apple.is_requested() {
             if self.plan.is_some() {
                 return Err(Failure::usage("--plan does not apply with --apple").fix("omit --plan"));
@@ -222,24 +222,13 @@ impl Encode {
         }
         if let Some(max_batch) = self.batch {
             let done = job.run_batch(max_batch.into(), screen)?;
-            screen.say(self.source.description(done.summary.notes.lines))?;
-            let log = self.publish.write_with(&self.out, self.signing_key.as_deref(), screen)?;
-            return done.say(self.source.input(), &self.out, log, screen);
+            let log = self.publish.write_with(&self.out, self.signing_key.as_deref())?;
+            let read = self.source.description(done.summary.notes.lines);
+            return Ok(done.report(read, self.source.input(), &self.out, log));
         }
         let done = job.run(screen)?;
-        let log = self.publish.write_with(&self.out, self.signing_key.as_deref(), screen)?;
-        self.say(screen, &done)?;
-        screen.report(&json!({
-            "summary": done.summary,
-            "notes": done.notes,
-            "table": done.image.catalog().table,
-            "scheme": done.scheme,
-            "snapshot": table_summary::snapshot(done.image.catalog().digest()),
-            "public_key": done.public_key.to_string(),
-            "log": log,
-            "stages_s": stages_json(&done.stages),
-            "seconds": done.took.as_secs_f64(),
-        }))
+        let log = self.publish.write_with(&self.out, self.signing_key.as_deref())?;
+        Ok(self.report(&done, log))
     }
 
     fn table_name(&self) -> Result<TableName> {
@@ -255,15 +244,14 @@ impl Encode {
 }
 
 impl Encode {
-    pub(crate) fn say(&self, screen: Screen, done: &EncodeOutcome) -> Result<()> {
-        let summary = &done.summary;
-        screen.say(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)))?;
-        screen.say(self.source.description(done.notes.lines))?;
-        for note in remarks(&done.notes, summary.image_bytes, self.source.input()) {
-            screen.say(format!("note: {note}"))?;
-        }
-        let mut lines =
-            table_summary::lines(done.image.catalog(), Some(&done.scheme), &done.public_key.to_string());
+    fn report(&self, done: &EncodeOutcome, log: Option<LogUpdate>) -> Report {
+        let EncodeOutcome { summary, notes, scheme, image, public_key, stages, took } = done;
+        let (catalog, public_key) = (image.catalog(), public_key.to_string());
+        let mut text: Vec<String> = log.iter().map(log_line).collect();
+        text.push(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)));
+        text.push(self.source.description(notes.lines));
+        text.extend(remarks(notes, summary.image_bytes, self.source.input()));
+        let mut lines = table_summary::lines(catalog, Some(scheme), &public_key);
         lines.push(("chosen for", chosen_for(self.lookups, done)));
         if summary.stored_rows_bytes > 0 {
             lines.push((
@@ -271,9 +259,20 @@ impl Encode {
                 format!("{} of rows, for updates", units::bytes(summary.stored_rows_bytes)),
             ));
         }
-        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
-        screen.say(grid::facts(lines))?;
-        screen.say(format!("\nnext: sotto serve {}", self.out.display()))
+        lines.push(("time", table_summary::took(took.as_secs_f64(), stages)));
+        text.push(format!("{}\n\nnext: sotto serve {}", grid::facts(lines), self.out.display()));
+        let json = json!({
+            "summary": summary,
+            "notes": notes,
+            "table": catalog.table,
+            "scheme": scheme,
+            "snapshot": table_summary::snapshot(catalog.digest()),
+            "public_key": public_key,
+            "log": log_json(log.as_ref()),
+            "stages_s": stages_json(stages),
+            "seconds": took.as_secs_f64(),
+        });
+        Report::new(text.join("\n"), &json)
     }
 }
 

@@ -1,12 +1,9 @@
 //! `sotto get`: looks up rows. The server learns that there was a lookup, of how much and when, but
 //! not of what.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `batch` | several lookups in rounds over a stack |
-//! | [`stream`] | a row of many megabytes, written to a file while it arrives |
+//! The lookups of a table and of a stack are here; `stream` has those of a row of many megabytes,
+//! which is written to a file while it arrives.
 
-mod batch;
 mod stream;
 
 use crate::apple::get::{AppleArgs, AppleCall};
@@ -16,13 +13,15 @@ use crate::lookups::{PrintedResult, RequestedLookups, RowList, all};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::{connect_args, lookups, table_summary};
-use serde_json::{Value, json};
+use serde_json::json;
+use sotto_catalog::ValueKind;
 use sotto_client::Table;
 use sotto_client::session::Trust;
-use sotto_client::table::LookupStats;
+use sotto_client::stack::BatchStack;
+use sotto_client::table::{LookupStats, Stats};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const EXAMPLE: &str = "\
 Example:
@@ -128,7 +127,7 @@ pub(crate) struct Get {
 }
 
 impl Get {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let mut keys = lookups::options(&self.keys);
         if let Some(file) = &self.keys_file {
             keys.extend(lookups::keys(file)?);
@@ -140,7 +139,7 @@ impl Get {
         }
         let bars = Arc::new(screen.bars());
         if let (true, Some(file)) = (self.stream, &self.output) {
-            return self.stream(screen, &bars, file, &requested);
+            return self.stream(&bars, file, &requested);
         }
         let events = EventLog::default();
         let mut table = match self.remote.open_either(&bars, &events)? {
@@ -158,14 +157,13 @@ impl Get {
         bars.finish();
         let events = events.print(screen)?;
         let answers = requested.answers(table.catalog().value, looked_up?);
-        requested.print(screen, &answers)?;
-        if let Some(last) = table.last_lookup() {
-            let servers = &self.remote.servers;
-            screen.print(&LookupReport { servers, table: &table, last, answers: &answers, events })?;
+        // Printed first, since what follows is for the next call: progress on the next hints.
+        match table.last_lookup() {
+            Some(last) => screen.print(self.report(&table, last, &answers, &events))?,
+            None => screen.say(PrintedResult::lines(&answers).trim_end())?,
         }
-        // The rows were printed. Progress on the next hints is for the next call.
         table.pause(MAX_WAIT).map(drop)?;
-        requested.check(&answers)
+        requested.check(&answers).map(|()| Report::default())
     }
 }
 
@@ -179,28 +177,19 @@ fn trust(trust: Trust) -> (&'static str, String) {
     (word, text.to_owned())
 }
 
-fn verified(table: &Table) -> &'static str {
-    match table.session().is_verified() {
-        true => "each row, against the signed root",
-        false => "no: the table has no row proofs",
-    }
-}
-
-/// The answers of a table, and what they cost.
-struct LookupReport<'a> {
-    servers: &'a [String],
-    table: &'a Table,
-    last: &'a LookupStats,
-    answers: &'a [PrintedResult],
-    events: Vec<String>,
-}
-
-impl Report for LookupReport<'_> {
-    fn text(&self) -> String {
-        let LookupReport { table, last, .. } = self;
+impl Get {
+    /// The answers of a table, and what they cost.
+    fn report(
+        &self,
+        table: &Table,
+        last: &LookupStats,
+        answers: &[PrintedResult],
+        events: &[String],
+    ) -> Report {
         let stats = table.stats();
         let who = if last.servers.len() > 1 { "slowest server" } else { "server" };
-        let server = last.timing().map(|timing| {
+        let timing = last.timing();
+        let server = timing.map(|timing| {
             format!(
                 " ({who} {}, of which {} queued)",
                 units::time(timing.queue + timing.pass),
@@ -232,44 +221,37 @@ impl Report for LookupReport<'_> {
             let (up, down) = (units::bytes(opened.up), units::bytes(opened.down));
             ("opened by", format!("{what}: {up} up, {down} down, {}", units::time(opened.time)))
         });
+        let (name, snapshot) = (&table.catalog().table, table_summary::snapshot(table.catalog().digest()));
+        let (public_key, (word, trusted_as)) =
+            (table.session().public_key().to_string(), trust(table.trust()));
+        let is_verified = table.session().is_verified();
+        let verified =
+            if is_verified { "each row, against the signed root" } else { "no: the table has no row proofs" };
+        let time = format!(
+            "query {}, round trip {}{}, recover {}",
+            units::time(last.query),
+            units::time(last.round_trip),
+            server.unwrap_or_default(),
+            units::time(last.recover)
+        );
         let mut facts = vec![
-            ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
-            ("snapshot", table_summary::snapshot(table.catalog().digest())),
-            ("signed by", table.session().public_key().to_string()),
-            ("trusted as", trust(table.trust()).1),
-            ("verified", verified(table).to_owned()),
+            ("table", format!("{name}, epoch {}", last.epoch)),
+            ("snapshot", snapshot.clone()),
+            ("signed by", public_key.clone()),
+            ("trusted as", trusted_as),
+            ("verified", verified.to_owned()),
             ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
             ("once", once),
             ("left", connect_args::left(table)),
-            (
-                "time",
-                format!(
-                    "query {}, round trip {}{}, recover {}",
-                    units::time(last.query),
-                    units::time(last.round_trip),
-                    server.unwrap_or_default(),
-                    units::time(last.recover)
-                ),
-            ),
+            ("time", time),
         ];
         if last.requests > 1 {
-            let requests = format!(
-                "{} requests with {} queries from this address",
-                units::count(last.requests),
-                units::count(last.queries)
-            );
-            facts.push(("seen", requests));
+            let (requests, queries) = (units::count(last.requests), units::count(last.queries));
+            facts.push(("seen", format!("{requests} requests with {queries} queries from this address")));
         }
         facts.extend(opened);
-        grid::facts(facts)
-    }
-
-    fn json(&self) -> Value {
-        let LookupReport { servers, table, last, answers, events } = self;
-        let stats = table.stats();
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let timing = last.timing();
-        let each = servers.iter().zip(&last.servers).map(|(url, share)| {
+        let each = self.remote.servers.iter().zip(&last.servers).map(|(url, share)| {
             json!({
                 "server": url,
                 "up_bytes": share.up,
@@ -278,13 +260,13 @@ impl Report for LookupReport<'_> {
                 "pass_ms": share.timing.map(|timing| ms(timing.pass)),
             })
         });
-        json!({
-            "table": table.catalog().table,
+        let json = json!({
+            "table": name,
             "epoch": last.epoch,
-            "snapshot": table_summary::snapshot(table.catalog().digest()),
-            "public_key": table.session().public_key().to_string(),
-            "trust": trust(table.trust()).0,
-            "verified": table.session().is_verified(),
+            "snapshot": snapshot,
+            "public_key": public_key,
+            "trust": word,
+            "verified": is_verified,
             "answers": PrintedResult::reports(answers),
             "budget": connect_args::budget(table),
             "events": events,
@@ -313,6 +295,87 @@ impl Report for LookupReport<'_> {
             "server_pass_ms": timing.map(|timing| ms(timing.pass)),
             "servers": each.collect::<Vec<_>>(),
             "retries": stats.retries,
-        })
+        });
+        Report::new(PrintedResult::lines(answers) + &grid::facts(facts), &json)
     }
+
+    /// Makes all lookups over a stack, in as many rounds as necessary.
+    fn round(
+        &self,
+        screen: Screen,
+        batch: &mut BatchStack,
+        events: &EventLog,
+        requested: &RequestedLookups,
+    ) -> Result<Report> {
+        if self.refill {
+            return Err(Failure::usage("--refill does not apply to a stack").fix("omit --refill"));
+        }
+        let (lookups, before) = (requested.lookups(), request_bytes(batch));
+        let rounds = lookups.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
+        let began = Instant::now();
+        let looked_up = batch.get_each(&lookups).map_err(Failure::from);
+        let took = began.elapsed();
+        let events = events.print(screen)?;
+        let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
+        let answers = requested.answers(kind, looked_up?);
+        let after = request_bytes(batch);
+        let (up, down) = (after.0 - before.0, after.1 - before.1);
+        let (stack, sizes) = (batch.stack(), batch.layers().code().sizes());
+        let (document, tables) = (stack.document(), stack.tables());
+        let sum = |of: fn(&Stats) -> u64| -> u64 { tables.iter().map(|table| of(&table.stats())).sum() };
+        let artifact_bytes = sum(|stats| stats.artifacts.down);
+        let (cached_bytes, keys_bytes) = (sum(|stats| stats.cached_bytes), sum(|stats| stats.keys.up));
+        let once = match (artifact_bytes, cached_bytes, keys_bytes) {
+            (0, 0, 0) => "nothing".to_owned(),
+            (0, cached, 0) => format!("nothing ({} from the cache)", units::bytes(cached)),
+            (down, _, 0) => units::bytes(down),
+            (down, _, keys) => format!("{}, {} of keys up", units::bytes(down), units::bytes(keys)),
+        };
+        // Each bucket is visited once.
+        let saved: usize = tables.iter().map(|table| table.session().buckets() - 1).sum();
+        let lookups = table_summary::lookups(sizes.lookups(), sizes.lookups().saturating_sub(saved));
+        let times =
+            if rounds == 1 { String::new() } else { format!("{} times ", units::count(rounds as u64)) };
+        let (snapshot, public_key) =
+            (table_summary::snapshot(document.digest()), stack.public_key().to_string());
+        let (word, trusted_as) = trust(stack.trust());
+        let facts = grid::facts([
+            ("stack", format!("{}, epoch {}", document.stack, document.epoch)),
+            ("snapshot", snapshot.clone()),
+            ("signed by", public_key.clone()),
+            ("trusted as", trusted_as),
+            ("seen", format!("{times}{lookups} in {} tables, as in every request", tables.len())),
+            ("bytes", format!("{} up, {} down", units::bytes(up), units::bytes(down))),
+            ("once", once),
+            ("time", units::time(took)),
+        ]);
+        let json = json!({
+            "stack": document.stack,
+            "epoch": document.epoch,
+            "snapshot": snapshot,
+            "public_key": public_key,
+            "trust": word,
+            "events": events,
+            "answers": PrintedResult::reports(&answers),
+            "lookups": sizes.lookups(),
+            "tables": tables.len(),
+            "rounds": rounds,
+            "up_bytes": up,
+            "down_bytes": down,
+            "once": {
+                "artifact_bytes": artifact_bytes,
+                "cached_bytes": cached_bytes,
+                "keys_bytes": keys_bytes,
+            },
+            "round_ms": took.as_secs_f64() * 1e3,
+        });
+        let report = Report::new(PrintedResult::lines(&answers) + &facts, &json);
+        Ok(report.but(requested.check(&answers).err()))
+    }
+}
+
+/// Bytes of all query requests so far, up and down.
+fn request_bytes(batch: &BatchStack) -> (u64, u64) {
+    let requests = batch.stack().tables().iter().map(|table| table.stats().query_requests);
+    requests.fold((0, 0), |(up, down), bytes| (up + bytes.up, down + bytes.down))
 }

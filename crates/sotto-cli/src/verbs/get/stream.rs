@@ -10,9 +10,9 @@ use crate::failure::{Failure, Result};
 use crate::files;
 use crate::lookups::RequestedLookups;
 use crate::screen::progress::ProgressLine;
-use crate::screen::{Report, Screen, grid, units};
+use crate::screen::{Report, grid, units};
 use crate::verbs::get::{Get, trust};
-use serde_json::{Value, json};
+use serde_json::json;
 use sotto_client::Table;
 use sotto_client::table::StreamStats;
 use std::ffi::OsString;
@@ -29,11 +29,10 @@ impl Get {
     /// behind.
     pub(crate) fn stream(
         &self,
-        screen: Screen,
         bars: &Arc<ProgressLine>,
         file: &Path,
         requested: &RequestedLookups,
-    ) -> Result<()> {
+    ) -> Result<Report> {
         if requested.rows.len() + requested.keys.len() != 1 {
             return Err(Failure::usage("--stream fetches one row").fix("give one --row or one --key"));
         }
@@ -52,7 +51,7 @@ impl Get {
         let stats = streamed?;
         let part = out.into_inner().map_err(|error| unwritable(error.into_error()))?;
         part.persist(file).map_err(|error| unwritable(error.error))?;
-        screen.print(&StreamReport { table: &table, stats: &stats, file })
+        Ok(report(&table, &stats, file))
     }
 }
 
@@ -63,57 +62,39 @@ fn rates(stats: &StreamStats) -> (f64, f64) {
 }
 
 /// A row that was written to a file, and what it cost.
-struct StreamReport<'a> {
-    table: &'a Table,
-    stats: &'a StreamStats,
-    file: &'a Path,
-}
-
-impl Report for StreamReport<'_> {
-    fn text(&self) -> String {
-        let StreamReport { table, stats, file } = self;
-        let (per_second, expansion) = rates(stats);
-        let requests = match stats.requests {
-            1 => String::new(),
-            n => format!(", in {n} requests"),
-        };
-        grid::facts([
-            ("table", format!("{}, epoch {}", table.catalog().table, stats.epoch)),
-            ("signed by", table.session().public_key().to_string()),
-            ("trusted as", trust(table.trust()).1),
-            ("written", format!("{}, {}", file.display(), units::bytes(stats.row_bytes))),
-            ("rate", format!("{}/s, {} in total", units::bytes(per_second as u64), units::time(stats.time))),
-            (
-                "bytes",
-                format!(
-                    "{} up, {} down, {} times the row{requests}",
-                    units::bytes(stats.up),
-                    units::bytes(stats.down),
-                    units::digits(expansion)
-                ),
-            ),
-            ("once", format!("{} of keys up", units::bytes(table.stats().keys.up))),
-        ])
-    }
-
-    fn json(&self) -> Value {
-        let StreamReport { table, stats, file } = self;
-        let (per_second, _) = rates(stats);
-        json!({
-            "table": table.catalog().table,
-            "epoch": stats.epoch,
-            "public_key": table.session().public_key().to_string(),
-            "file": file.display().to_string(),
-            "row_bytes": stats.row_bytes,
-            "units": stats.units,
-            "requests": stats.requests,
-            "up_bytes": stats.up,
-            "down_bytes": stats.down,
-            "keys_bytes": table.stats().keys.up,
-            "time_ms": stats.time.as_secs_f64() * 1e3,
-            "bytes_per_second": per_second,
-        })
-    }
+fn report(table: &Table, stats: &StreamStats, file: &Path) -> Report {
+    let (per_second, expansion) = rates(stats);
+    let requests = match stats.requests {
+        1 => String::new(),
+        n => format!(", in {n} requests"),
+    };
+    let (name, keys) = (&table.catalog().table, table.stats().keys.up);
+    let (up, down) = (units::bytes(stats.up), units::bytes(stats.down));
+    let (file, public_key) = (file.display().to_string(), table.session().public_key().to_string());
+    let facts = grid::facts([
+        ("table", format!("{name}, epoch {}", stats.epoch)),
+        ("signed by", public_key.clone()),
+        ("trusted as", trust(table.trust()).1),
+        ("written", format!("{file}, {}", units::bytes(stats.row_bytes))),
+        ("rate", format!("{}/s, {} in total", units::bytes(per_second as u64), units::time(stats.time))),
+        ("bytes", format!("{up} up, {down} down, {} times the row{requests}", units::digits(expansion))),
+        ("once", format!("{} of keys up", units::bytes(keys))),
+    ]);
+    let json = json!({
+        "table": name,
+        "epoch": stats.epoch,
+        "public_key": public_key,
+        "file": file,
+        "row_bytes": stats.row_bytes,
+        "units": stats.units,
+        "requests": stats.requests,
+        "up_bytes": stats.up,
+        "down_bytes": stats.down,
+        "keys_bytes": keys,
+        "time_ms": stats.time.as_secs_f64() * 1e3,
+        "bytes_per_second": per_second,
+    });
+    Report::new(facts, &json)
 }
 
 /// Suffix of a partial file's name.

@@ -11,7 +11,7 @@ mod stack;
 
 use crate::apple;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units, with_fields};
+use crate::screen::{Report, Screen, grid, units, with_fields};
 use crate::{is_url, table_summary};
 use serde_json::{Value, json};
 use sotto_catalog::TableNameError;
@@ -61,9 +61,9 @@ pub(crate) struct Inspect {
 }
 
 impl Inspect {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         if let Some(dir) = &self.state {
-            return inspect_states(dir, screen);
+            return inspect_states(dir);
         }
         match is_url(&self.target) {
             true => remote::inspect(&self, screen),
@@ -75,7 +75,7 @@ impl Inspect {
     }
 }
 
-fn inspect_local(args: &Inspect, screen: Screen) -> Result<()> {
+fn inspect_local(args: &Inspect, screen: Screen) -> Result<Report> {
     let target = Path::new(&args.target);
     let image = match (StackDir::find(target), &args.table) {
         (Some(dir), Some(name)) => {
@@ -104,7 +104,7 @@ fn inspect_local(args: &Inspect, screen: Screen) -> Result<()> {
             file.verify(&|at| bars.watch(None, at))?;
         }
     }
-    print(&found, args.verify, screen)
+    report(&found, args.verify)
 }
 
 fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
@@ -130,59 +130,52 @@ fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
     .map_err(Failure::from)
 }
 
-fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
-    screen.say(format!("{} ({})\n", found.path.display(), units::bytes(found.bytes)))?;
+fn report(found: &Inspection, verified: bool) -> Result<Report> {
     let lines = table_summary::lines(&found.catalog, found.scheme.as_ref(), &found.public_key);
-    screen.say(grid::facts(lines))?;
-    if let Some(text) = table_summary::parameters(found.scheme.as_ref()) {
-        screen.say(text)?;
-    }
+    let mut text =
+        vec![format!("{} ({})\n", found.path.display(), units::bytes(found.bytes)), grid::facts(lines)];
+    text.extend(table_summary::parameters(found.scheme.as_ref()));
     if found.piece != FileKind::Whole.to_string() {
-        screen.say(format!("\nThis is {}", found.piece))?;
+        text.push(format!("\nThis is {}", found.piece));
     }
-    for part in &found.parts {
+    text.extend(found.parts.iter().map(|part| {
         let name = part.path.file_name().unwrap_or_default().to_string_lossy();
-        screen.say(match (&part.held, &part.problem) {
+        match (&part.held, &part.problem) {
             (Some((bytes, digest)), _) => format!("  {name}  {}  {digest}", units::bytes(*bytes)),
             (None, problem) => format!("  {name}: {}", problem.as_deref().unwrap_or("empty")),
-        })?;
-    }
-    screen.say("")?;
+        }
+    }));
     let columns = "section | >offset | >bytes | BLAKE3";
     let rows = found.sections.iter().map(|section| {
         let (offset, bytes) = (units::count(section.offset), units::count(section.bytes));
         vec![section.name.to_owned(), offset, bytes, section.digest.clone()]
     });
-    screen.say(grid::grid(columns, rows))?;
-    if let Some(share) = found.huge_share {
-        let pages = PageKind::of(share);
-        screen.say(format!("\npages when mapped here: {pages}"))?;
-    }
-    screen.say(match verified {
+    text.push(format!("\n{}", grid::grid(columns, rows)));
+    text.extend(found.huge_share.map(|share| format!("\npages when mapped here: {}", PageKind::of(share))));
+    let checked = match verified {
         true => "\nverified: every section matches its digest, and the catalog its signature",
         false => "\nheader, catalog and signature are valid; --verify compares every section with its digest",
-    })?;
+    };
+    text.push(checked.to_owned());
     let fields = json!({
         "scheme": table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?,
         "snapshot": table_summary::snapshot(found.catalog.digest()),
         "verified": verified,
     });
-    screen.report(&with_fields(found, fields)?)
+    Ok(Report::new(text.join("\n"), &with_fields(found, fields)?))
 }
 
-fn inspect_states(dir: &Path, screen: Screen) -> Result<()> {
+fn inspect_states(dir: &Path) -> Result<Report> {
     if !dir.is_dir() {
         return Err(Failure::missing(format!("no such folder: {}", dir.display()))
             .fix("give the folder of `sotto get --state`"));
     }
     let states = states(dir, sotto_registry::find)?;
-    if states.is_empty() {
-        screen.say("no client states in this folder")?;
-    }
-    for state in &states {
-        screen.say(facts(state))?;
-    }
-    screen.report(&json!({ "states": states.iter().map(report).collect::<Vec<_>>() }))
+    let text = match states.as_slice() {
+        [] => "no client states in this folder".to_owned(),
+        states => states.iter().map(facts).collect::<Vec<_>>().join("\n"),
+    };
+    Ok(Report::new(text, &json!({ "states": states.iter().map(state_json).collect::<Vec<_>>() })))
 }
 
 fn left(state: &StateInfo) -> Option<u64> {
@@ -208,7 +201,7 @@ fn facts(state: &StateInfo) -> String {
     ])
 }
 
-fn report(state: &StateInfo) -> Value {
+fn state_json(state: &StateInfo) -> Value {
     let metadata = &state.metadata;
     json!({
         "folder": state.path,

@@ -2,7 +2,7 @@
 
 use crate::download::fetch;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::verbs::inspect::Inspect;
 use crate::verbs::inspect::stack::StackInfo;
 use crate::{download, table_summary};
@@ -14,7 +14,7 @@ use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_wire::routes;
 use sotto_wire::sizes::MAX_CATALOG_BYTES;
 
-pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
+pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<Report> {
     if args.epoch.is_some() {
         return Err(Failure::usage("--epoch does not apply to a server"));
     }
@@ -31,10 +31,8 @@ pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         stacks.push(stack(&mut server, name)?);
     }
     let is_list = names.len() + stacks.len() > 1;
-    for stack in stacks.iter().filter(|_| !is_list) {
-        stack.print(screen)?;
-        screen.say("")?;
-    }
+    let mut text = Vec::new();
+    text.extend(stacks.iter().filter(|_| !is_list).map(|stack| stack.text() + "\n"));
     let within = |name: &str| {
         let shards = stacks.iter().flat_map(|stack| &stack.document.shards);
         shards.map(|shard| shard.table.as_str()).any(|table| table == name)
@@ -55,10 +53,8 @@ pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         if !within(name) && is_list {
             rows.push(table_row(&catalog));
         } else if !within(name) {
-            print(&catalog, scheme.as_ref(), &public_key, screen)?;
-            if let Some(role) = role {
-                screen.say(format!("server {role} of {}\n", catalog.servers))?;
-            }
+            text.push(described(&catalog, scheme.as_ref(), &public_key));
+            text.extend(role.map(|role| format!("server {role} of {}\n", catalog.servers)));
         }
         let scheme = table_summary::scheme_json(&catalog, scheme.as_ref())?;
         let snapshot = table_summary::snapshot(catalog.digest());
@@ -67,16 +63,15 @@ pub(crate) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         }));
     }
     if is_list {
-        screen.say(grid::grid(LIST, rows))?;
-        screen.say("\n--table NAME shows one table in full")?;
+        text.push(format!("{}\n\n--table NAME shows one table in full", grid::grid(LIST, rows)));
     }
     if args.verify {
-        screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
+        let verified = "\nverified: every static file matches its digests, and every catalog its signature";
+        text.push(verified.to_owned());
     }
-    let stacks: Vec<_> = stacks.iter().map(StackInfo::report).collect();
-    screen.report(&json!({
-        "server": args.target, "stacks": stacks, "tables": tables, "verified": args.verify,
-    }))
+    let stacks: Vec<_> = stacks.iter().map(StackInfo::json).collect();
+    let json = json!({ "server": args.target, "stacks": stacks, "tables": tables, "verified": args.verify });
+    Ok(Report::new(text.join("\n"), &json))
 }
 
 /// Columns of a list of tables and stacks.
@@ -130,18 +125,17 @@ fn verify(server: &mut HttpTransport, catalog: &Catalog, screen: Screen) -> Resu
     catalog.artifacts.iter().try_for_each(|entry| download::whole(server, entry, &bars, &mut |_| Ok(())))
 }
 
-fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, screen: Screen) -> Result<()> {
-    screen.say(grid::facts(table_summary::lines(catalog, scheme, public_key)))?;
-    if let Some(text) = table_summary::parameters(scheme) {
-        screen.say(text)?;
-    }
+fn described(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str) -> String {
+    let mut text = vec![grid::facts(table_summary::lines(catalog, scheme, public_key))];
+    text.extend(table_summary::parameters(scheme));
     if catalog.artifacts.is_empty() {
-        return screen.say("");
+        return text.join("\n") + "\n";
     }
     let columns = "static file | >bytes | >since epoch | BLAKE3";
     let rows = catalog.artifacts.iter().map(|entry| {
         let from = entry.from_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
         vec![entry.artifact.name().to_owned(), units::count(entry.bytes), from, entry.digest.to_string()]
     });
-    screen.say(format!("\n{}\n", grid::grid(columns, rows)))
+    text.push(format!("\n{}\n", grid::grid(columns, rows)));
+    text.join("\n")
 }

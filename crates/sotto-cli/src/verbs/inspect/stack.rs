@@ -2,7 +2,7 @@
 //! request.
 
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units, with_fields};
+use crate::screen::{Report, Screen, grid, units, with_fields};
 use crate::table_summary;
 use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, Catalog, PublicKey, Stack};
@@ -90,7 +90,7 @@ impl StackInfo {
         })
     }
 
-    pub(crate) fn print(&self, screen: Screen) -> Result<()> {
+    pub(crate) fn text(&self) -> String {
         let StackInfo { document, public_key, tables } = self;
         let layers = document.layers.iter().map(|layer| format!("{} {}", layer.name, layer.params));
         let public: u64 = document.files.iter().map(|file| file.bytes).sum();
@@ -130,7 +130,7 @@ impl StackInfo {
         if let Some(text) = &document.attribution {
             lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
         }
-        screen.say(grid::facts(lines))?;
+        let facts = grid::facts(lines);
         let columns = "table | >epoch | >rows | >bytes | scheme";
         let rows = tables.iter().map(|(catalog, scheme)| {
             let (rows, bytes) = (units::count(catalog.rows), units::count(catalog.row_bytes));
@@ -139,15 +139,15 @@ impl StackInfo {
             let scheme = catalog.scheme.clone() + &buckets.unwrap_or_default();
             vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, scheme]
         });
-        screen.say(format!("\n{}", grid::grid(columns, rows)))?;
+        let tables = grid::grid(columns, rows);
         let columns = "public file | >bytes | BLAKE3";
         let rows = document.files.iter();
         let rows =
             rows.map(|file| vec![file.name.to_string(), units::count(file.bytes), file.digest.to_string()]);
-        screen.say(format!("\n{}", grid::grid(columns, rows)))
+        format!("{facts}\n\n{tables}\n\n{}", grid::grid(columns, rows))
     }
 
-    pub(crate) fn report(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let tables = self.tables.iter();
         json!({
             "stack": self.document,
@@ -167,7 +167,7 @@ impl StackInfo {
 
 /// Inspects a stack's folder. Every table's catalog is compared with what the stack names; `verify`
 /// reads all of it.
-pub(crate) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()> {
+pub(crate) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<Report> {
     let (signed, document) = dir.read()?;
     let bars = screen.bars();
     let mut catalogs = Vec::new();
@@ -194,14 +194,13 @@ pub(crate) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
     }
     bars.finish();
     let info = StackInfo::new(document, signed.public_key(), catalogs)?;
-    screen.say(format!("{}\n", dir.path().display()))?;
-    info.print(screen)?;
-    screen.say(match verify {
+    let checked = match verify {
         true => "\nverified: every section of every table and every public file matches its digest",
         false => {
             "\nthe stack and its catalogs are valid; --verify checks the rest; --table NAME shows one table"
         }
-    })?;
+    };
+    let text = format!("{}\n\n{}\n{checked}", dir.path().display(), info.text());
     let fields = json!({ "path": dir.path(), "verified": verify });
-    screen.report(&with_fields(&info.report(), fields)?)
+    Ok(Report::new(text, &with_fields(&info.json(), fields)?))
 }

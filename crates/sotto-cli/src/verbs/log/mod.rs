@@ -8,16 +8,17 @@ mod witness;
 
 use crate::failure::{Failure, Result};
 use crate::files;
-use crate::publish_args::PublishArgs;
-use crate::screen::{Screen, grid};
+use crate::publish_args::{PublishArgs, log_json, log_line};
+use crate::screen::{Report, Screen, grid};
 use crate::verbs::log::witness::{Cosign, Key, Watch};
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 use sotto_db::PathKind;
 use sotto_db::epoch::KEY;
+use sotto_tlog::appender::{AttachedCosignature, attach};
 use sotto_tlog::note::MAX_NOTE_BYTES;
 use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
-use sotto_tlog::{SignedNote, WitnessKey, appender};
+use sotto_tlog::{SignedNote, WitnessKey};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -67,28 +68,28 @@ enum Verb {
 }
 
 impl Log {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         match self.verb {
-            Verb::Show(verb) => verb.run(screen),
-            Verb::Add(verb) => verb.run(screen),
-            Verb::Key(verb) => verb.run(screen),
-            Verb::Cosign(verb) => verb.run(screen),
+            Verb::Show(verb) => verb.run(),
+            Verb::Add(verb) => verb.run(),
+            Verb::Key(verb) => verb.run(),
+            Verb::Cosign(verb) => verb.run(),
             Verb::Watch(verb) => verb.run(screen),
-            Verb::Attach(verb) => verb.run(screen),
+            Verb::Attach(verb) => verb.run(),
         }
     }
 }
 
 /// Arguments of `sotto log show`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Show {
+struct Show {
     /// Folder of the log
     #[arg(value_name = "LOG")]
     folder: PathBuf,
 }
 
 impl Show {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    fn run(self) -> Result<Report> {
         let log = PublisherLog::open(&self.folder)?;
         let heads = [("checkpoint", Some(log.newest())), ("cosigned", log.witnessed())];
         let mut lines = vec![("publisher", log.publisher().to_string())];
@@ -99,31 +100,27 @@ impl Show {
                 lines.push((name, format!("{entries} entries, cosigned by {by}")));
             }
         }
-        screen.say(grid::facts(lines))?;
         let columns = ">entry | kind | name | >epoch | BLAKE3";
         let rows = log.entries().iter().enumerate().map(|(index, entry)| {
             let (kind, epoch) = (entry.kind.name().to_owned(), entry.epoch.to_string());
             vec![index.to_string(), kind, entry.name.to_string(), epoch, entry.digest.to_string()]
         });
-        screen.say(grid::grid(columns, rows))?;
-        let entries: Vec<Value> = log
-            .entries()
-            .iter()
-            .map(|entry| {
-                let (kind, digest) = (entry.kind.name(), entry.digest.to_string());
-                json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
-            })
-            .collect();
+        let text = format!("{}\n{}", grid::facts(lines), grid::grid(columns, rows));
+        let entries = log.entries().iter().map(|entry| {
+            let (kind, digest) = (entry.kind.name(), entry.digest.to_string());
+            json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
+        });
         let json_of = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
-        screen.report(&json!({
+        let json = json!({
             "publisher": log.publisher().to_string(),
             "checkpoint": json_of(log.newest()),
             "cosigned": log.witnessed().map(json_of),
-            "entries": entries,
-        }))?;
+            "entries": entries.collect::<Vec<_>>(),
+        });
         // All of it is shown first, as the proof of an error.
-        let checked = log.history().map(drop);
-        checked.map_err(|e| Failure::from(e).fix("show the log to others; do not trust its publisher"))
+        let wrong = log.history().err();
+        let wrong = wrong.map(|e| Failure::from(e).fix("show the log to others; do not trust its publisher"));
+        Ok(Report::new(text, &json).but(wrong))
     }
 }
 
@@ -136,7 +133,7 @@ fn cosigners(head: &SignedCheckpoint) -> Vec<String> {
 
 /// Arguments of `sotto log add`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Add {
+struct Add {
     /// Directory of a table or stack
     #[arg(value_name = "DIR")]
     dir: PathBuf,
@@ -149,7 +146,7 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    fn run(self) -> Result<Report> {
         if let PathKind::Foreign(..) | PathKind::ForeignFile = PathKind::of(&self.dir)? {
             return Err(Failure::usage("tables of Apple's lookups are not signed and have no log")
                 .fix("give the directory of a table or stack"));
@@ -160,19 +157,17 @@ impl Add {
             return Err(Failure::missing(format!("no such signing key: {}", key.display()))
                 .fix("give the key that signed the table"));
         }
-        let log = PublishArgs::with_log(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
-        if log.is_null() {
-            return Err(
-                Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
-            );
-        }
-        screen.report(&json!({ "log": log }))
+        let log = PublishArgs::with_log(self.catalog_log).write_with(&self.dir, Some(&key))?;
+        let log = log.ok_or_else(|| {
+            Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
+        })?;
+        Ok(Report::new(log_line(&log), &json!({ "log": log_json(Some(&log)) })))
     }
 }
 
 /// Arguments of `sotto log attach`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Attach {
+struct Attach {
     /// Folder of the log
     #[arg(value_name = "LOG")]
     folder: PathBuf,
@@ -185,20 +180,19 @@ pub(crate) struct Attach {
 }
 
 impl Attach {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    fn run(self) -> Result<Report> {
         let notes = self
             .notes
             .iter()
             .map(|path| files::read("reading", path, MAX_NOTE_BYTES as u64))
             .collect::<Result<Vec<_>>>()?;
-        let attached = appender::attach(&self.folder, &notes, &self.witnesses)?;
-        for one in &attached {
-            screen.say(format!("{} cosigned {} entries at {}", one.witness, one.size, one.time))?;
-        }
-        screen.say("a running `sotto serve` loads it by itself")?;
-        let each = attached
-            .iter()
-            .map(|one| json!({ "witness": one.witness, "entries": one.size, "time": one.time }));
-        screen.report(&json!({ "attached": each.collect::<Vec<_>>() }))
+        let attached = attach(&self.folder, &notes, &self.witnesses)?;
+        let each = attached.iter().map(|AttachedCosignature { witness, size, time }| {
+            let line = format!("{witness} cosigned {size} entries at {time}\n");
+            (line, json!({ "witness": witness, "entries": size, "time": time }))
+        });
+        let (lines, each): (String, Vec<_>) = each.unzip();
+        let text = lines + "a running `sotto serve` loads it by itself";
+        Ok(Report::new(text, &json!({ "attached": each })))
     }
 }

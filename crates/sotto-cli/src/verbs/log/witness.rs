@@ -16,7 +16,7 @@ use crate::connect_args::duration;
 use crate::download;
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::files;
-use crate::screen::Screen;
+use crate::screen::{Report, Screen};
 use serde_json::json;
 use sotto_catalog::PublicKey;
 use sotto_client::transport::http::HttpTransport;
@@ -48,13 +48,13 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         let cosigner = match read_key(&self.key)? {
             Some(cosigner) => cosigner,
             None => self.make()?,
         };
-        screen.say(format!("witness key: {}", cosigner.public()))?;
-        screen.report(&json!({ "file": self.key, "witness": cosigner.public().to_string() }))
+        let witness = cosigner.public().to_string();
+        Ok(Report::new(format!("witness key: {witness}"), &json!({ "file": self.key, "witness": witness })))
     }
 
     fn make(&self) -> Result<Cosigner> {
@@ -109,7 +109,7 @@ pub(crate) struct Cosign {
 }
 
 impl Cosign {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         let cosigner = read_key(&self.key)?.ok_or_else(|| {
             Failure::missing(format!("no such key: {}", self.key.display()))
                 .fix("create one: sotto log key --key FILE --name NAME")
@@ -127,17 +127,12 @@ impl Cosign {
         files::replace(&self.out, cosigned.to_string().as_bytes()).doing("writing", &self.out)?;
 
         let (size, out) = (checkpoint.size, self.out.display());
-        screen.say(format!(
-            "cosigned {size} entries, {} of them new; send {out} to the publisher",
-            size - before
-        ))?;
-        screen.report(&json!({
-            "entries": size,
-            "before": before,
-            "time": now,
-            "witness": cosigner.public().to_string(),
-            "note": cosigned.to_string(),
-        }))
+        let text =
+            format!("cosigned {size} entries, {} of them new; send {out} to the publisher", size - before);
+        let (witness, note) = (cosigner.public().to_string(), cosigned.to_string());
+        let json =
+            json!({ "entries": size, "before": before, "time": now, "witness": witness, "note": note });
+        Ok(Report::new(text, &json))
     }
 }
 
@@ -165,28 +160,28 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let location = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         loop {
-            match self.check(&location, screen) {
+            match self.check(&location) {
                 // A server that is unavailable for a while is no fork.
                 Err(failure) if !self.once && matches!(failure.exit, Exit::Storage | Exit::Missing) => {
                     eprintln!("{}", failure.render(false));
                 }
-                Ok(()) if !self.once => {}
+                Ok(report) if !self.once => screen.print(report)?,
                 ended => return ended,
             }
             std::thread::sleep(self.every.max(Duration::from_secs(1)));
         }
     }
 
-    fn check(&self, location: &LogLocation, screen: Screen) -> Result<()> {
+    fn check(&self, location: &LogLocation) -> Result<Report> {
         let memory = Memory::lock(&self.state, &self.publisher)?;
         let SeenCheckpoint { checkpoint, before, .. } =
             memory.read_log(location, "do not trust this publisher")?;
         let size = checkpoint.size;
-        screen.say(format!("{size} entries, {} of them new: one chain for each name", size - before))?;
-        screen.report(&json!({ "entries": size, "before": before }))
+        let text = format!("{size} entries, {} of them new: one chain for each name", size - before);
+        Ok(Report::new(text, &json!({ "entries": size, "before": before })))
     }
 }
 

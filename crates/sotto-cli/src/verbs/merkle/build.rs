@@ -3,9 +3,9 @@
 
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::output_dir::{Output, check_kind};
-use crate::publish_args::{PublishArgs, signing_key};
+use crate::publish_args::{PublishArgs, log_json, log_line, signing_key};
 use crate::screen::progress::StageUnit;
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, scheme};
 use crate::table_summary;
 use crate::verbs::merkle::log_args::{LogArgs, OpenedLog};
@@ -82,7 +82,7 @@ struct Member<'a> {
 }
 
 impl Build {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let began = Instant::now();
         let name = self.stack_name()?;
         let bars = screen.bars();
@@ -106,7 +106,6 @@ impl Build {
             None => self.design_args.fresh(checkpoint.size)?,
         };
         bars.finish();
-        screen.say(format!("design: {}\n", choice.why))?;
         let (design, scheme) = (choice.design, choice.scheme);
         let key = signing_key(&root, self.signing_key.as_deref())?;
         self.remove_leftovers()?;
@@ -161,26 +160,21 @@ impl Build {
         drop(lock);
         bars.finish();
 
+        let lookups = table_summary::lookups(visits.len(), queries);
         let public: usize = bytes.iter().map(Vec::len).sum();
-        screen.say(grid::facts([
+        let facts = grid::facts([
             ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
             ("stack", format!("{name}, epoch {epoch}")),
-            (
-                "design",
-                format!(
-                    "{}: {} with {}",
-                    design.name(),
-                    table_summary::lookups(visits.len(), queries),
-                    scheme.id
-                ),
-            ),
+            ("design", format!("{}: {lookups} with {}", design.name(), scheme.id)),
             ("public", units::bytes(public as u64)),
             ("took", units::time(began.elapsed())),
             ("pin", key.public().to_string()),
-        ]))?;
-        let logged = self.publish.write(&self.out, &key, screen)?;
-        screen.say(format!("next: sotto serve {}", self.out.display()))?;
-        screen.report(&json!({
+        ]);
+        let logged = self.publish.write(&self.out, &key)?;
+        let mut text = vec![format!("design: {}\n\n{facts}", choice.why)];
+        text.extend(logged.as_ref().map(log_line));
+        text.push(format!("next: sotto serve {}", self.out.display()));
+        let json = json!({
             "stack": name,
             "epoch": epoch,
             "entries": checkpoint.size,
@@ -192,9 +186,10 @@ impl Build {
             "tables": stack.shards.len(),
             "public_bytes": public,
             "public_key": key.public().to_string(),
-            "log": logged,
+            "log": log_json(logged.as_ref()),
             "seconds": began.elapsed().as_secs_f64(),
-        }))
+        });
+        Ok(Report::new(text.join("\n"), &json))
     }
 
     /// Removes rows of a killed build. Only the holder of the folder's lock writes rows.

@@ -20,7 +20,7 @@ mod rows;
 use crate::failure::{Failure, FileContext, Result};
 use crate::files;
 use crate::screen::progress::StageUnit;
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, Screen, grid, units};
 use crate::verbs::merkle::build::Build;
 use crate::verbs::merkle::log_args::{LogArgs, OpenedLog};
 use crate::verbs::merkle::plan::Plan;
@@ -68,10 +68,10 @@ enum Verb {
 }
 
 impl Merkle {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         match self.verb {
-            Verb::Generate(verb) => verb.run(screen),
-            Verb::Plan(verb) => verb.run(screen),
+            Verb::Generate(verb) => verb.run(),
+            Verb::Plan(verb) => verb.run(),
             Verb::Build(verb) => verb.run(screen),
             Verb::Prove(verb) => verb.run(screen),
             Verb::Verify(verb) => verb.run(screen),
@@ -79,7 +79,7 @@ impl Merkle {
     }
 }
 
-/// Runs `sotto merkle build` with these arguments for the demo, without output.
+/// Runs `sotto merkle build` with these arguments for the demo.
 pub(crate) fn build(
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     screen: Screen,
@@ -87,7 +87,7 @@ pub(crate) fn build(
     let wrong = |error: clap::Error| Failure::internal(error.to_string());
     let command = Build::augment_args(Command::new("build").no_binary_name(true));
     let matches = command.try_get_matches_from(args).map_err(wrong)?;
-    Build::from_arg_matches(&matches).map_err(wrong)?.run(screen.quiet())
+    Build::from_arg_matches(&matches).map_err(wrong)?.run(screen).map(drop)
 }
 
 const GENERATE_EXAMPLE: &str = "\
@@ -101,7 +101,7 @@ Example:
 /// Arguments of `sotto merkle generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = GENERATE_EXAMPLE)]
-pub(crate) struct Generate {
+struct Generate {
     /// Folder of the log
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -120,7 +120,7 @@ pub(crate) struct Generate {
 }
 
 impl Generate {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    fn run(self) -> Result<Report> {
         if self.grow {
             generate::grow(&self.folder, self.layout, self.entries).map_err(log_args::failed)?;
         } else {
@@ -132,8 +132,8 @@ impl Generate {
                 .map_err(log_args::failed)?;
         }
         let (folder, entries) = (self.folder.display(), units::count(self.entries));
-        screen.say(format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub"))?;
-        screen.report(&json!({ "folder": self.folder, "entries": self.entries }))
+        let text = format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub");
+        Ok(Report::new(text, &json!({ "folder": self.folder, "entries": self.entries })))
     }
 }
 
@@ -156,7 +156,7 @@ Example:
 /// Arguments of `sotto merkle verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = VERIFY_EXAMPLE)]
-pub(crate) struct Verify {
+struct Verify {
     /// Proof, or folder of a log
     #[arg(value_name = "PROOF|LOG")]
     path: PathBuf,
@@ -175,11 +175,11 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        if self.path.is_dir() { self.log(screen) } else { self.proof(screen) }
+    fn run(self, screen: Screen) -> Result<Report> {
+        if self.path.is_dir() { self.log(screen) } else { self.proof() }
     }
 
-    fn proof(&self, screen: Screen) -> Result<()> {
+    fn proof(&self) -> Result<Report> {
         if self.entries {
             return Err(Failure::usage("--entries applies to a folder of a log only").fix("omit --entries"));
         }
@@ -196,17 +196,18 @@ impl Verify {
                 .fix("check the entry and the key of its log; if both are right, do not trust the proof")
         })?;
         let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
-        screen.say(format!("verified: entry {index} of {}, {size} entries", checkpoint.origin))?;
-        screen.report(&json!({
+        let text = format!("verified: entry {index} of {}, {size} entries", checkpoint.origin);
+        let json = json!({
             "verified": true,
             "origin": checkpoint.origin,
             "index": proof.index,
             "entries": checkpoint.size,
             "leaf": Hex32::from(leaf).to_string(),
-        }))
+        });
+        Ok(Report::new(text, &json))
     }
 
-    fn log(&self, screen: Screen) -> Result<()> {
+    fn log(&self, screen: Screen) -> Result<Report> {
         if self.entry.is_some() || self.leaf.is_some() {
             return Err(
                 Failure::usage("--entry and --leaf apply to a proof only").fix("omit them, or give a proof")
@@ -225,13 +226,13 @@ impl Verify {
         bars.finish();
         let (tiles, root) = (Tile::count(checkpoint.size), Hex32::from(checkpoint.root).to_string());
         let checked = if self.entries { "all tiles and entries" } else { "all tiles" };
-        screen.say(grid::facts([
+        let text = grid::facts([
             ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
             ("layout", layout.to_string()),
             ("root", root.clone()),
             ("verified", format!("{checked}: {}", units::count(tiles))),
-        ]))?;
-        screen.report(&json!({
+        ]);
+        let json = json!({
             "verified": true,
             "origin": checkpoint.origin,
             "entries": checkpoint.size,
@@ -239,6 +240,7 @@ impl Verify {
             "root": root,
             "tiles": tiles,
             "entries_checked": self.entries,
-        }))
+        });
+        Ok(Report::new(text, &json))
     }
 }

@@ -10,7 +10,7 @@
 use crate::connect_args::{ConnectArgs, EventLog};
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::files;
-use crate::screen::{Screen, units};
+use crate::screen::{Report, Screen, units};
 use crate::verbs::merkle::log_args;
 use serde_json::json;
 use sotto_client::{ClientError, Stack};
@@ -70,7 +70,7 @@ struct ProvedEntry {
 }
 
 impl Prove {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self, screen: Screen) -> Result<Report> {
         let key = log_args::key(&self.log_key)?;
         let key = match &self.origin {
             Some(origin) => key.with_origin(origin),
@@ -99,7 +99,6 @@ impl Prove {
         let ProvedEntry { proof, leaf, checkpoint, lookups } = proved?;
         let asks = stack.tables().iter().map(|table| table.stats().query_requests);
         let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
-        screen.say(proof.to_string().trim_end())?;
         if !screen.is_json() {
             eprintln!(
                 "verified: entry {} of {}, {} entries; {} up, {} down, {}",
@@ -111,8 +110,9 @@ impl Prove {
                 units::time(took)
             );
         }
-        screen.report(&json!({
-            "proof": proof.to_string(),
+        let text = proof.to_string();
+        let json = json!({
+            "proof": text,
             "leaf": hex(&leaf),
             "entries": checkpoint.size,
             "origin": checkpoint.origin,
@@ -121,7 +121,8 @@ impl Prove {
             "bytes_down": down,
             "events": happened,
             "seconds": took.as_secs_f64(),
-        }))
+        });
+        Ok(Report::new(text.trim_end(), &json))
     }
 }
 

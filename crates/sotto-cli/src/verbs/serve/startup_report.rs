@@ -1,21 +1,19 @@
 //! The report of a server about its tables and its certificate at startup.
 
-use crate::failure::Result;
-use crate::screen::{Screen, units};
+use crate::screen::{Report, units};
 use serde_json::json;
 use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
 use sotto_db::TablePlacement;
 use sotto_server::{RunningServer, SelfSignedCertificate, ServerConfig, TableEpoch, TableStatus};
 
-/// Prints what is served, and where. The list of tables is dropped here: a table that it held would
+/// What is served, and where. The list of tables is dropped here: a table that it held would
 /// stay in memory, with its image, long after newer epochs replaced it.
-pub(crate) fn announce(
+pub(crate) fn startup_report(
     config: &ServerConfig,
     running: &RunningServer,
     stacks: &[(Stack, PublicKey)],
     kernels: &str,
-    screen: Screen,
-) -> Result<()> {
+) -> Report {
     let scheme = if running.is_https { "https" } else { "http" };
     let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
     let announced: Vec<_> =
@@ -48,8 +46,7 @@ pub(crate) fn announce(
         let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
         lines.push(format!("use case {name}: Apple's private lookups{live}"));
     }
-    screen.say(lines.join("\n"))?;
-    screen.report(&json!({
+    let json = json!({
         "event": "serving",
         "public": public,
         "admin": admin,
@@ -58,7 +55,8 @@ pub(crate) fn announce(
         "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
         "use_cases": use_cases.iter().map(|(name, _)| name).collect::<Vec<_>>(),
         "certificate": running.own.as_ref().map(|own| &own.pem),
-    }))
+    });
+    Report::new(lines.join("\n"), &json)
 }
 
 /// A table in the report.

@@ -1,7 +1,7 @@
 //! The context that all clients of a soak share and their results; and the report of it: a table for a
 //! person, figures for a script, and the faults.
 
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Exit, Failure};
 use crate::lab::bench::soak::publisher::SoakRows;
 use crate::lab::bench::soak::server::UsagePoint;
 use crate::screen::{grid, units};
@@ -89,12 +89,11 @@ impl Report {
         faults
     }
 
-    /// Fails if there are faults.
-    pub(crate) fn judge(&self) -> Result<()> {
-        match self.faults().as_slice() {
-            [] => Ok(()),
-            faults => Err(Failure::new(Exit::Findings, faults.join("; ")).fix("see the report above")),
-        }
+    /// The failure if there are faults.
+    pub(crate) fn judge(&self) -> Option<Failure> {
+        let faults = self.faults();
+        (!faults.is_empty())
+            .then(|| Failure::new(Exit::Findings, faults.join("; ")).fix("see the report above"))
     }
 
     /// The result for a person.

@@ -10,7 +10,7 @@ pub(crate) mod layout;
 pub(crate) mod price;
 
 use crate::failure::{Exit, Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::{Report, grid, units};
 use crate::source_args::{SchemeArg, scheme};
 use crate::verbs::merkle::log_args;
 use crate::verbs::merkle::plan::layout::{Kind, Layout};
@@ -82,31 +82,28 @@ pub(crate) struct CostArgs {
 }
 
 impl Plan {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(self) -> Result<Report> {
         let CostArgs { lookups, goal } = self.weights;
         let request = PlanRequest { leaves: self.leaves()?, lookups, goal, scheme: self.scheme };
         let plan = choose(&request, layout::families(request.leaves)?)?;
-        screen.say(format!("a log of {} leaves\n", units::count(request.leaves)))?;
-        screen.say(table(&plan))?;
+        let mut text = format!("a log of {} leaves\n\n{}\n", units::count(request.leaves), table(&plan));
         for (layout, scheme, why) in &plan.refused {
-            screen.say(format!("excluded: {layout} with {scheme} ({why})"))?;
+            text += &format!("excluded: {layout} with {scheme} ({why})\n");
         }
-        screen.say(format!("\n{}", plan.summary(&request)))?;
         let all = request.leaves.saturating_mul(32);
-        screen.say(format!(
-            "baseline: all leaf hashes are {}; a client that downloads them once ({} for each of {} \
-             proofs) needs no private lookups",
+        text += &format!(
+            "\n{}\nbaseline: all leaf hashes are {}; a client that downloads them once ({} for each of {} \
+             proofs) needs no private lookups\n\
+             times: one core with {} byte products, or {} bytes read from memory, per nanosecond; a link \
+             of 100 Mbit/s",
+            plan.summary(&request),
             units::bytes(all),
             units::bytes(all / lookups.max(1)),
-            units::count(lookups)
-        ))?;
-        screen.say(format!(
-            "times: one core with {} byte products, or {} bytes read from memory, per nanosecond; a link \
-             of 100 Mbit/s",
+            units::count(lookups),
             work::OPS_PER_NANOSECOND,
             work::OPS_PER_NANOSECOND / work::READ_BYTE
-        ))?;
-        screen.report(&report(&request, &plan))
+        );
+        Ok(Report::new(text, &plan_json(&request, &plan)))
     }
 
     fn leaves(&self) -> Result<u64> {
@@ -145,7 +142,7 @@ fn table(plan: &LayoutRanking) -> String {
     grid::grid(columns, plan.candidates.iter().map(row))
 }
 
-fn report(request: &PlanRequest, plan: &LayoutRanking) -> Value {
+fn plan_json(request: &PlanRequest, plan: &LayoutRanking) -> Value {
     json!({
         "leaves": request.leaves,
         "lookups": request.lookups,
