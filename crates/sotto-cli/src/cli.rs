@@ -2,11 +2,12 @@
 
 #[cfg(test)]
 mod ledger;
+
 use crate::failure::{EXIT_CODES, Failure, Result};
+use crate::lab::SelfTest;
 use crate::lab::bench::Bench;
 use crate::lab::demo::Demo;
 use crate::lab::leakage::Leakage;
-use crate::lab::self_test::SelfTest;
 use crate::screen::{Report, Screen};
 use crate::update_args::Update;
 use crate::verbs::audit::Audit;

@@ -7,11 +7,10 @@
 //! | [`apple`] | Apple's private lookups: a guest that some verbs let in |
 //! | [`lab`] | the laboratory's verbs: `bench`, `demo`, `leakage`, `self-test` |
 //! | [`connect_args`] | the arguments of every verb that opens a table, and what happens to its client |
-//! | [`publish_args`] | the arguments of every verb that publishes: a log, and a lifetime |
 //! | [`source_args`] | the arguments for a source file, a scheme and a goal |
 //! | [`lookups`] | requested rows, bits and keys, and their results |
 //! | [`update_args`] | the arguments of `update`, for tables of every kind |
-//! | [`output_dir`] | checks of an output directory, and cleanup after a failed encoding |
+//! | [`publication`] | what every verb that publishes needs: its arguments, and checks of its directory |
 //! | [`table_summary`] | what a table promises and costs, as `encode` and `inspect` print it |
 //! | [`download`] | static files of a server, each chunk verified |
 //! | [`calibration`] | how fast schemes and memory kernels are on this machine, stored |
@@ -29,8 +28,7 @@ mod failure;
 mod files;
 mod lab;
 mod lookups;
-mod output_dir;
-mod publish_args;
+mod publication;
 mod screen;
 mod source_args;
 mod table_summary;

@@ -1,7 +1,7 @@
 //! The arguments of `sotto update`, and what it says of the changes, for tables of every kind.
 
 use crate::failure::{Failure, Result};
-use crate::publish_args::PublishArgs;
+use crate::publication::PublishArgs;
 use crate::screen::{Report, Screen, units};
 use crate::source_args::delimiter;
 use serde_json::json;

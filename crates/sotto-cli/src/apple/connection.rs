@@ -1,11 +1,22 @@
-//! The connection to a server of Apple's lookups, with the headers of every request.
+//! The connection to a server of Apple's lookups, with the headers of every request; and tokens of
+//! Privacy Pass (RFC 9578), one for each request, issued at the server's own address for a user token.
+//!
+//! Blinding keeps the issuer from recognizing a token. An issuer that is also the server could
+//! still link tokens to requests by their time. So tokens come in batches of one size, ahead of
+//! their use, and a request takes a stored one. If a server refuses a token, to see who fetches
+//! others then, the call ends.
 
 #[cfg(feature = "ohttp")]
 use crate::apple::relay::Relay;
-use crate::failure::{Failure, Result};
+use crate::apple::{now, why};
+use crate::connect_args::ConnectArgs;
+use crate::failure::{Exit, Failure, Result};
+use sotto_client::cache::keyring::{KeyringSlot, TOKEN_BATCH, TokenStore};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Response, Transport};
 use sotto_core::CryptoRng;
+use sotto_pass::client::{Client, TokenError, header};
+use sotto_pass::message::{TOKEN, Token, challenge};
 #[cfg(feature = "ohttp")]
 use std::path::Path;
 
@@ -115,3 +126,159 @@ pub(crate) struct Connection {
 
 /// Header with the name under which the server stores keys.
 const USER: &str = "user-identifier";
+
+const AUTHORIZATION: &str = "authorization";
+const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
+const KEY: &str = "/token-key-for-user-token";
+const ISSUE: &str = "/issue";
+
+/// Maximum bytes of an issuer's response.
+const MAX_ISSUER_BYTES: u64 = 1 << 20;
+
+/// Maximum bytes of an answer.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The connection to a server, and the tokens of its user.
+pub(crate) struct AppleServer {
+    pub(crate) connection: AppleConnection,
+    pub(crate) tokens: Option<Tokens>,
+}
+
+impl AppleServer {
+    /// Sends a body, with a token if the user has some.
+    pub(crate) fn post(&mut self, path: &str, body: Vec<u8>, rng: &mut dyn CryptoRng) -> Result<Response> {
+        let request = Request::post(path.to_owned(), body, MAX_BYTES);
+        match &mut self.tokens {
+            Some(tokens) => tokens.send(&mut self.connection, &request, rng),
+            None => self.connection.call(None, &request, rng),
+        }
+    }
+
+    /// Fetches a batch of tokens, whatever is left of the previous one. Returns how many arrived.
+    pub(crate) fn fetch_tokens(&mut self, rng: &mut dyn CryptoRng) -> Result<usize> {
+        self.tokens.as_mut().map_or(Ok(0), |tokens| tokens.fetch(&mut self.connection, rng))
+    }
+
+    /// Fetches the next batch of tokens if few are left.
+    pub(crate) fn refill_tokens(&mut self, rng: &mut dyn CryptoRng) {
+        if let Some(tokens) = &mut self.tokens {
+            tokens.refill(&mut self.connection, rng);
+        }
+    }
+}
+
+/// Tokens of one user at one server.
+pub(crate) struct Tokens {
+    store: TokenStore,
+    user_token: String,
+    /// Whether to use stored tokens only.
+    stored_only: bool,
+}
+
+impl Tokens {
+    /// Opens the stored tokens of a user at the server at `url`.
+    pub(crate) fn open(remote: &ConnectArgs, url: &str, user_token: &str, stored_only: bool) -> Result<Self> {
+        let url = url.trim_end_matches('/').to_ascii_lowercase();
+        let user = blake3::hash(user_token.as_bytes()).to_hex();
+        let slot = KeyringSlot::of(&format!("tokens {url}"), &user);
+        let place = remote.token_keyring()?.map(|ring| (ring, slot));
+        let store = TokenStore::new(place, TOKEN, remote.max_wait);
+        Ok(Tokens { store, user_token: user_token.to_owned(), stored_only })
+    }
+
+    /// Sends a request with a token, which is removed from the disk before.
+    pub(crate) fn send(
+        &mut self,
+        server: &mut AppleConnection,
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Response> {
+        let stored = match self.stored_only {
+            true => self.store.take(rng)?,
+            false => self.store.take_or_fetch(rng, |rng| issued(server, &self.user_token, rng))?,
+        };
+        let stored = stored.ok_or_else(|| {
+            Failure::new(Exit::Refused, "no stored token is left")
+                .fix("fetch tokens with --fetch-tokens, some time before lookups")
+        })?;
+        let token =
+            Token::take(&stored.bytes).ok_or_else(|| Failure::internal("a stored token is malformed"))?;
+        let headers = server.headers().iter().cloned().chain([(AUTHORIZATION, header(&token))]).collect();
+        let mut connection = server.connection(headers)?;
+        let response = server.call(Some(&mut connection), request, rng)?;
+        if response.status != 401 {
+            return Ok(response);
+        }
+        self.store.discard(&stored, rng)?;
+        let message =
+            format!("the server refuses a token, whose batch is now deleted (401: {})", why(&response));
+        Err(Failure::new(Exit::Refused, message).fix(
+            "try again later, with new tokens: the issuer can link a request right after they are fetched",
+        ))
+    }
+
+    /// Fetches a batch, whatever is left of the previous one. Returns how many tokens arrived.
+    pub(crate) fn fetch(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
+        if !self.store.is_kept() {
+            return Err(Failure::usage("no cache folder for tokens").fix("give --cache DIR"));
+        }
+        let tokens = issued(server, &self.user_token, rng)?;
+        self.store.replace(&tokens, rng)?;
+        Ok(tokens.len())
+    }
+
+    /// Fetches the next batch if few are left. An error is reported by the call that finds no
+    /// token.
+    pub(crate) fn refill(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) {
+        if !self.stored_only && self.store.begin_refill(rng).unwrap_or(false) {
+            let _ = self.fetch(server, rng);
+        }
+    }
+}
+
+/// A batch of tokens from the issuer. Fewer arrive only if the user may have no more.
+fn issued(server: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
+    let get = |path: &str| Request::get(path.to_owned(), MAX_ISSUER_BYTES);
+    let mut everybody = server.connection(Vec::new())?;
+    let directory = call(server, &mut everybody, &get(DIRECTORY), rng)?;
+    let directory = serde_json::from_slice(&directory)
+        .map_err(|error| Failure::peer(format!("the issuer's directory is not JSON: {error}")))?;
+    let mut user = server.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
+    let key = call(server, &mut user, &get(KEY), rng)?;
+    let bad = |error: TokenError| Failure::peer(error.to_string());
+    let name =
+        server.url().split("://").last().and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+    let client = Client::new(&key, &directory, &challenge(name), now()).map_err(bad)?;
+    let mut tokens = Vec::with_capacity(TOKEN_BATCH);
+    while tokens.len() < TOKEN_BATCH {
+        let (body, pending) = client.request(rng).map_err(bad)?;
+        let request = Request::post(ISSUE.to_owned(), body, MAX_ISSUER_BYTES);
+        let response = server.call(Some(&mut user), &request, rng)?;
+        if response.status == 429 && !tokens.is_empty() {
+            break;
+        }
+        tokens.push(client.finish(pending, &granted(response)?).map_err(bad)?.to_bytes());
+    }
+    Ok(tokens)
+}
+
+fn call(
+    server: &mut AppleConnection,
+    connection: &mut Connection,
+    request: &Request,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<u8>> {
+    granted(server.call(Some(connection), request, rng)?)
+}
+
+/// The tokens in the issuer's response.
+fn granted(response: Response) -> Result<Vec<u8>> {
+    let fix = match response.status {
+        200 => return Ok(response.body),
+        401 | 403 => "check --user-token, which the issuer does not accept",
+        404 => "omit --user-token, since this server issues no tokens",
+        429 => "try again later, since this user has reached the limit of tokens",
+        _ => "ask the operator for the server's log",
+    };
+    Err(Failure::new(Exit::Refused, format!("the token issuer responds with {}", response.status)).fix(fix))
+}

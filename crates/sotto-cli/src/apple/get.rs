@@ -6,8 +6,7 @@
 //! depends on the lookups, except for the shard of each key, which a request names.
 
 use crate::apple::client_files::ClientFiles;
-use crate::apple::connection::AppleConnection;
-use crate::apple::tokens::{AppleServer, Tokens};
+use crate::apple::connection::{AppleConnection, AppleServer, Tokens};
 use crate::apple::why;
 use crate::connect_args::ConnectArgs;
 use crate::download::http_settings;

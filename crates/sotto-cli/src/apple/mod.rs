@@ -4,13 +4,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`mod@encode`] | tables from ordinary files |
-//! | [`update`] | their next epochs |
+//! | [`mod@encode`] | tables from ordinary files, and their next epochs |
 //! | [`get`] | lookups on a server |
 //! | `client_files` | keys of a client, and the shards that each server has seen |
-//! | `connection` | a connection with the headers and tokens of every request |
+//! | `connection` | a connection with the headers of every request, and tokens of Privacy Pass |
 //! | `relay` | Oblivious HTTP (feature `ohttp`) |
-//! | `tokens` | tokens of Privacy Pass, one for each request |
 
 mod client_files;
 mod connection;
@@ -18,8 +16,6 @@ pub(crate) mod encode;
 pub(crate) mod get;
 #[cfg(feature = "ohttp")]
 mod relay;
-mod tokens;
-pub(crate) mod update;
 
 use crate::failure::{Exit, Failure, Result, disk};
 use crate::screen::{Report, Screen, grid, units, with_fields};

@@ -1,10 +1,9 @@
 //! `sotto update`: makes the next epoch from a file of changed rows, and encodes only what changed.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::publish_args::{log_json, log_line, signing_key};
+use crate::publication::{log_json, log_line, signing_key};
 use crate::screen::{Report, Screen, grid, units};
-use crate::table_summary::stages_json;
-use crate::table_summary::took;
+use crate::table_summary::{stages_json, took};
 use crate::update_args::{NEXT, Update, changes_text, dry_run};
 use serde::Serialize;
 use serde_json::json;

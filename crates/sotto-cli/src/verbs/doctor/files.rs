@@ -1,11 +1,10 @@
 //! Checks of a table's folder, an image, or a signing key.
 
-use crate::apple;
 use crate::failure::{Failure, Result};
 use crate::screen::progress::ProgressLine;
 use crate::screen::units;
-use crate::table_summary;
 use crate::verbs::doctor::Findings;
+use crate::{apple, table_summary};
 use sotto_catalog::{Catalog, SigningKey};
 use sotto_db::epoch::KEY;
 use sotto_db::inspect::describe;

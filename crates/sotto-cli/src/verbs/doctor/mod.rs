@@ -7,10 +7,8 @@
 //! |---|---|
 //! | `files` | a table's folder, an image, a key |
 //! | `server` | a server at an address, and any proxy in front of it |
-//! | `probe` | one plain request, for what clients ignore: TLS, HTTP/2, headers |
 
 mod files;
-mod probe;
 mod server;
 
 use crate::connect_args;

@@ -1,25 +1,16 @@
-//! `sotto encode`: makes a servable table from a file, and prints the decisions.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`job`] | the encoding of a table, of its parts or of one of them, for this verb and the demo |
-//! | `batch` | a stack for several rows at once, and the cost of a round over it |
+//! `sotto encode`: makes a servable table from a file, and prints the decisions. [`job`] has the
+//! encoding itself, for this verb and the demo.
 
-mod batch;
 pub(crate) mod job;
 
-use crate::apple::encode::AppleArgs;
-use crate::apple::encode::AppleJob;
+use crate::apple::encode::{AppleArgs, AppleJob};
 use crate::failure::{Exit, Failure, Result};
-use crate::files;
-use crate::publish_args::{PublishArgs, log_json, log_line};
+use crate::publication::{PublishArgs, log_json, log_line};
 use crate::screen::{Report, Screen, grid, units};
-pub(crate) use crate::source_args::{SchemeArg, scheme};
-use crate::source_args::{SourceArgs, goal};
-use crate::table_summary;
-use crate::table_summary::remarks;
-pub(crate) use crate::table_summary::{stages_json, stages_text};
-pub(crate) use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
+use crate::source_args::{SchemeArg, SourceArgs, goal, scheme};
+use crate::table_summary::{remarks, stages_json};
+use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
+use crate::{files, table_summary};
 use serde_json::json;
 use sotto_catalog::TableName;
 use sotto_core::Goal;

@@ -2,16 +2,14 @@
 //! checkpoint. Design and scheme are as given, as in the existing stack, or the cheapest.
 
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::output_dir::{Output, check_kind};
-use crate::publish_args::{PublishArgs, log_json, log_line, signing_key};
+use crate::publication::{Output, PublishArgs, check_kind, log_json, log_line, signing_key};
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::{SchemeArg, scheme};
 use crate::table_summary;
-use crate::verbs::merkle::log_args::{LogArgs, OpenedLog};
-use crate::verbs::merkle::plan::layout::{Kind, Layout, families, height, title};
+use crate::verbs::merkle::layout::{Kind, Layout, families, height, title};
+use crate::verbs::merkle::log::{LogArgs, LogTables, Nodes, OpenedLog};
 use crate::verbs::merkle::plan::{CostArgs, PlanRequest, can_be_chosen, choose};
-use crate::verbs::merkle::rows::{LogTables, Nodes};
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, Shard, StackFile};
 use sotto_catalog::{LayerEntry, SigningKey, Stack, TableName};

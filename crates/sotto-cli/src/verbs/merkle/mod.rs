@@ -5,24 +5,24 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`plan`] | the cost of each layout of a log |
+//! | [`plan`] | the cost of each layout of a log, and the choice of the cheapest |
+//! | `layout` | the layouts, and the cost of each with a scheme |
 //! | [`mod@build`] | a log's tiles to a stack of tables that can be served, and the choice of its design |
-//! | `rows` | which hash goes to which row |
 //! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
-//! | `log_args` | the arguments for a log and its key |
+//! | `log` | the arguments for a log and its key, and which hash goes to which row |
 
 mod build;
-mod log_args;
+mod layout;
+mod log;
 mod plan;
 mod prove;
-mod rows;
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::files;
 use crate::screen::progress::StageUnit;
 use crate::screen::{Report, Screen, grid, units};
 use crate::verbs::merkle::build::Build;
-use crate::verbs::merkle::log_args::{LogArgs, OpenedLog};
+use crate::verbs::merkle::log::{LogArgs, OpenedLog};
 use crate::verbs::merkle::plan::Plan;
 use crate::verbs::merkle::prove::Prove;
 pub(crate) use crate::verbs::merkle::prove::known as prove;
@@ -122,14 +122,14 @@ struct Generate {
 impl Generate {
     fn run(self) -> Result<Report> {
         if self.grow {
-            generate::grow(&self.folder, self.layout, self.entries).map_err(log_args::failed)?;
+            generate::grow(&self.folder, self.layout, self.entries).map_err(log::failed)?;
         } else {
             if let Some(above) = self.folder.parent() {
                 std::fs::create_dir_all(above).doing("making", above)?;
             }
             let mut rng = sotto_prg::system_rng()?;
             generate::create(&self.folder, self.layout, &self.origin, self.entries, &mut rng)
-                .map_err(log_args::failed)?;
+                .map_err(log::failed)?;
         }
         let (folder, entries) = (self.folder.display(), units::count(self.entries));
         let text = format!("{folder}: a log of {entries} entries, with its public key in {folder}.pub");
@@ -183,16 +183,16 @@ impl Verify {
         if self.entries {
             return Err(Failure::usage("--entries applies to a folder of a log only").fix("omit --entries"));
         }
-        let Some(leaf) = log_args::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
+        let Some(leaf) = log::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
             return Err(Failure::usage("a proof needs the entry that it is for")
                 .fix("give --entry FILE, or --leaf HEX with its hash"));
         };
         let proof =
             InclusionProof::parse(&files::read("reading the proof", &self.path, MAX_PROOF_BYTES as u64)?)
-                .map_err(log_args::failed)?;
+                .map_err(log::failed)?;
         let key = self.copy.key(proof.checkpoint.as_bytes())?;
         let checkpoint = proof.verify(&leaf, &key).map_err(|error| {
-            log_args::failed(error)
+            log::failed(error)
                 .fix("check the entry and the key of its log; if both are right, do not trust the proof")
         })?;
         let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
@@ -214,14 +214,14 @@ impl Verify {
             );
         }
         let bars = screen.bars();
-        let OpenedLog { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
-        for tile in 0..log.tiles() {
+        let OpenedLog { checkpoint, layout, log: mut tree, .. } = self.copy.open(&self.path, &bars)?;
+        for tile in 0..tree.tiles() {
             // Includes the tiles above it, each of which is read with the first tile below it.
-            log.leaves(tile).map_err(log_args::failed)?;
+            tree.leaves(tile).map_err(log::failed)?;
             if self.entries {
-                log.entries(tile, |_, _| Ok(())).map_err(log_args::failed)?;
+                tree.entries(tile, |_, _| Ok(())).map_err(log::failed)?;
             }
-            bars.at("checking", tile + 1, log.tiles(), StageUnit::Count("tiles of leaves"));
+            bars.at("checking", tile + 1, tree.tiles(), StageUnit::Count("tiles of leaves"));
         }
         bars.finish();
         let (tiles, root) = (Tile::count(checkpoint.size), Hex32::from(checkpoint.root).to_string());

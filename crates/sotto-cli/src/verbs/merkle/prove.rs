@@ -11,7 +11,7 @@ use crate::connect_args::{ConnectArgs, EventLog};
 use crate::failure::{Exit, Failure, FileContext, Result};
 use crate::files;
 use crate::screen::{Report, Screen, units};
-use crate::verbs::merkle::log_args;
+use crate::verbs::merkle::log;
 use serde_json::json;
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Error, Layer, Misuse};
@@ -71,12 +71,12 @@ struct ProvedEntry {
 
 impl Prove {
     pub(crate) fn run(self, screen: Screen) -> Result<Report> {
-        let key = log_args::key(&self.log_key)?;
+        let key = log::key(&self.log_key)?;
         let key = match &self.origin {
             Some(origin) => key.with_origin(origin),
             None => key,
         };
-        let known = log_args::leaf(self.entry.as_deref(), self.leaf.as_deref())?;
+        let known = log::leaf(self.entry.as_deref(), self.leaf.as_deref())?;
         let seen = self.remote.cache()?.map(|cache| SeenCheckpoint::of(&cache, &key));
         let (events, bars) = (EventLog::default(), Arc::new(screen.bars()));
         let mut stack = self.remote.stack(&bars, &events)?;

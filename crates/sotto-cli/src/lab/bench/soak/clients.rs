@@ -7,7 +7,7 @@
 
 use crate::failure::Result;
 use crate::lab::bench::load as local_server;
-use crate::lab::bench::soak::publisher::mixed;
+use crate::lab::bench::soak::mixed;
 use crate::lab::bench::soak::report::SoakContext;
 use sotto_client::transport::Request;
 use sotto_client::{ClientError, Table};

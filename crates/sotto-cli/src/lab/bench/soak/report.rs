@@ -2,7 +2,7 @@
 //! person, figures for a script, and the faults.
 
 use crate::failure::{Exit, Failure};
-use crate::lab::bench::soak::publisher::SoakRows;
+use crate::lab::bench::soak::SoakRows;
 use crate::lab::bench::soak::server::UsagePoint;
 use crate::screen::{grid, units};
 use serde::Serialize;

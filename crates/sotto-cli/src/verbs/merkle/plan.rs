@@ -1,20 +1,11 @@
 //! `sotto merkle plan`: the cost of each layout of a log, before anything is built; and the choice of
 //! the cheapest, each family's with the scheme that suits it best.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`layout`] | the layouts, and the tables of each |
-//! | [`price`] | the cost of a layout with a scheme |
-
-pub(crate) mod layout;
-pub(crate) mod price;
 
 use crate::failure::{Exit, Failure, Result};
 use crate::screen::{Report, grid, units};
 use crate::source_args::{SchemeArg, scheme};
-use crate::verbs::merkle::log_args;
-use crate::verbs::merkle::plan::layout::{Kind, Layout};
-use crate::verbs::merkle::plan::price::{CostCache, CostGoal, ProofCost};
+use crate::verbs::merkle::layout::{CostCache, CostGoal, Kind, Layout, ProofCost, families};
+use crate::verbs::merkle::log;
 use serde_json::{Value, json};
 use sotto_core::{Artifact, SchemeEntry, TableShape, work};
 use sotto_tlog::LogLayout;
@@ -85,7 +76,7 @@ impl Plan {
     pub(crate) fn run(self) -> Result<Report> {
         let CostArgs { lookups, goal } = self.weights;
         let request = PlanRequest { leaves: self.leaves()?, lookups, goal, scheme: self.scheme };
-        let plan = choose(&request, layout::families(request.leaves)?)?;
+        let plan = choose(&request, families(request.leaves)?)?;
         let mut text = format!("a log of {} leaves\n\n{}\n", units::count(request.leaves), table(&plan));
         for (layout, scheme, why) in &plan.refused {
             text += &format!("excluded: {layout} with {scheme} ({why})\n");
@@ -115,7 +106,7 @@ impl Plan {
                 .fix("give --log-key, or --leaves in place of the log"));
         };
         let (origin, checkpoint) = (self.origin.as_deref(), self.checkpoint.as_deref());
-        let (_, _, checkpoint) = log_args::head(folder, key, origin, self.layout, checkpoint)?;
+        let (_, _, checkpoint) = log::head(folder, key, origin, self.layout, checkpoint)?;
         Ok(checkpoint.size)
     }
 }
