@@ -240,14 +240,19 @@ pub(crate) fn default_key_file() -> Option<PathBuf> {
     data_dir().map(|folder| folder.join("keys.key"))
 }
 
-/// The user's cache folder by the XDG rules.
+/// The user's cache folder.
 pub(crate) fn default_cache() -> Result<PathBuf> {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-    folder.map(|folder| folder.join("sotto")).ok_or_else(|| {
+    xdg_folder("XDG_CACHE_HOME", ".cache").ok_or_else(|| {
         Failure::usage("no cache folder: neither HOME nor XDG_CACHE_HOME is set")
             .fix("give --cache DIR, or --no-cache")
     })
+}
+
+/// The folder of sotto in one of the user's folders, by the XDG rules.
+fn xdg_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set(variable).or_else(|| set("HOME").map(|home| home.join(in_home)));
+    folder.map(|folder| folder.join("sotto"))
 }
 
 /// The events of a command.
@@ -303,10 +308,8 @@ pub(crate) fn default_state_dir() -> Option<PathBuf> {
 }
 
 /// The folder of sotto in the user's data folder.
-pub(crate) fn data_dir() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    folder.map(|folder| folder.join("sotto"))
+fn data_dir() -> Option<PathBuf> {
+    xdg_folder("XDG_DATA_HOME", ".local/share")
 }
 
 /// The number of queries left, if it is limited.

@@ -187,7 +187,7 @@ impl Tokens {
     }
 
     /// Sends a request with a token, which is removed from the disk before.
-    pub(crate) fn send(
+    fn send(
         &mut self,
         server: &mut AppleConnection,
         request: &Request,
@@ -218,7 +218,7 @@ impl Tokens {
     }
 
     /// Fetches a batch, whatever is left of the previous one. Returns how many tokens arrived.
-    pub(crate) fn fetch(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
+    fn fetch(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
         if !self.store.is_kept() {
             return Err(Failure::usage("no cache folder for tokens").fix("give --cache DIR"));
         }
@@ -229,7 +229,7 @@ impl Tokens {
 
     /// Fetches the next batch if few are left. An error is reported by the call that finds no
     /// token.
-    pub(crate) fn refill(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) {
+    fn refill(&mut self, server: &mut AppleConnection, rng: &mut dyn CryptoRng) {
         if !self.stored_only && self.store.begin_refill(rng).unwrap_or(false) {
             let _ = self.fetch(server, rng);
         }
@@ -240,11 +240,11 @@ impl Tokens {
 fn issued(server: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
     let get = |path: &str| Request::get(path.to_owned(), MAX_ISSUER_BYTES);
     let mut everybody = server.connection(Vec::new())?;
-    let directory = call(server, &mut everybody, &get(DIRECTORY), rng)?;
+    let directory = granted(server.call(Some(&mut everybody), &get(DIRECTORY), rng)?)?;
     let directory = serde_json::from_slice(&directory)
         .map_err(|error| Failure::peer(format!("the issuer's directory is not JSON: {error}")))?;
     let mut user = server.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
-    let key = call(server, &mut user, &get(KEY), rng)?;
+    let key = granted(server.call(Some(&mut user), &get(KEY), rng)?)?;
     let bad = |error: TokenError| Failure::peer(error.to_string());
     let name =
         server.url().split("://").last().and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
@@ -260,15 +260,6 @@ fn issued(server: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRn
         tokens.push(client.finish(pending, &granted(response)?).map_err(bad)?.to_bytes());
     }
     Ok(tokens)
-}
-
-fn call(
-    server: &mut AppleConnection,
-    connection: &mut Connection,
-    request: &Request,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<u8>> {
-    granted(server.call(Some(connection), request, rng)?)
 }
 
 /// The tokens in the issuer's response.

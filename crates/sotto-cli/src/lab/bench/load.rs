@@ -1,9 +1,11 @@
 //! Servers on loopback for benchmarks, sessions with them that store nothing, requests whose answers
 //! are known, and threads that keep a server busy with them; and a server's counters.
 //!
-//! As in [`super::throughput`], the bytes of a few queries are sent again and again: making queries
-//! takes a client's time. Every answer is compared with the first to its query, and every refusal
-//! has to say when to come back.
+//! A real client would spend this machine's time and memory bandwidth on its own half. So a client makes
+//! a few queries, and their bytes are sent again and again; to the server they are queries like any
+//! other. Every answer is compared with the first to its query, and every refusal has to say when to
+//! come back. The first answers are decrypted: another query for the row, under another secret, must
+//! read the same bytes, which answers that are wrong do not.
 
 use crate::failure::{Failure, Result};
 use sotto_catalog::TableName;
@@ -12,9 +14,12 @@ use sotto_client::session::{RequestIo, SetupConfig};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Response, Transport};
 use sotto_core::Misuse;
+use sotto_db::{ImageFile, TableDir};
 use sotto_server::{RunningServer, TableStatus};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Number of queries in a pass, as is a server's default, and length of the queue: two passes.
@@ -54,44 +59,58 @@ impl ReplyTimes {
     }
 }
 
-/// The 99th percentile of times.
-pub(crate) fn p99(ms: &[f64]) -> f64 {
-    ms.get((ms.len() * 99 / 100).min(ms.len().saturating_sub(1))).copied().unwrap_or(0.0)
+/// The time below which this share of sorted times stays; 0 without times.
+pub(crate) fn percentile(ms: &[f64], share: f64) -> f64 {
+    let index = (ms.len() as f64 * share) as usize;
+    ms.get(index.min(ms.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
-/// The address of a server, and requests to it whose answers are known.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Requests to the first server of a table whose answers are known.
 pub(crate) struct LoadGenerator {
-    url: String,
     requests: Vec<(Request, Vec<u8>)>,
 }
 
 impl LoadGenerator {
-    /// Makes requests for some rows, and the answers that belong to them, which are verified.
-    pub(crate) fn new(url: &str, table: &TableName, rows: u64) -> Result<Self> {
-        let mut session = open(&[url], table)?;
+    /// Makes requests for `count` rows, and the answers that belong to them, which are verified. `urls`
+    /// are all servers of the table's scheme.
+    pub(crate) fn new(urls: &[&str], table: &TableName, rows: u64, count: usize) -> Result<Self> {
+        let mut session = open(urls, table)?;
         let mut rng = sotto_prg::system_rng()?;
         let mut requests = Vec::new();
-        for at in 0..PASS as u64 {
+        for at in 0..count as u64 {
             let row = at.wrapping_mul(0x9E37_79B9) % rows;
             let mut read = Vec::new();
             // Two queries for a row, under secrets of their own, recover the same bytes.
             for _ in 0..2 {
                 let query = session.query(&[row], &mut rng)?;
-                let [request] = query.requests() else {
-                    return Err(Failure::internal("expected one request to one server"));
+                let sent = urls.iter().zip(query.requests());
+                let answers = sent.map(|(url, request)| post(&mut http(url)?, request));
+                let answers = answers.collect::<Result<Vec<_>>>()?;
+                let (Some(request), Some(answer)) = (query.requests().first(), answers.first()) else {
+                    return Err(Failure::internal("a query without a server"));
                 };
-                let request = request.clone();
-                let answer = post(&mut http(url)?, &request)?;
-                read.push(session.recover(query, std::slice::from_ref(&answer))?);
-                if read.len() == 1 {
-                    requests.push((request, answer.body));
+                if read.is_empty() {
+                    requests.push((request.clone(), answer.body.clone()));
                 }
+                read.push(session.recover(query, &answers)?);
             }
             if read.first() != read.last() {
                 return Err(Failure::internal("two queries for one row read different rows"));
             }
         }
-        Ok(LoadGenerator { url: url.to_owned(), requests })
+        Ok(LoadGenerator { requests })
+    }
+
+    /// Checks that another server of the same table answers the same.
+    pub(crate) fn check(&self, url: &str) -> Result<()> {
+        let mut http = http(url)?;
+        (0..self.requests.len()).try_for_each(|number| self.send(&mut http, number).map(drop))
     }
 
     /// Sends a request and checks the reply.
@@ -106,26 +125,25 @@ impl LoadGenerator {
             200 if response.body == *due => Ok(Reply { ms, admitted: true }),
             200 => Err(Failure::internal("an answer differs from the first answer to the same query")),
             429 | 503 if response.retry_after.is_some() => Ok(Reply { ms, admitted: false }),
-            status => {
-                Err(Failure::internal(format!("the server refuses a query to its own table: {status}")))
-            }
+            status => Err(refusal(status)),
         }
     }
 
     /// Runs `clients` clients, each of which sends its next request when it has been answered.
-    pub(crate) fn closed(&self, clients: usize, span: Duration) -> Result<ReplyTimes> {
-        self.senders(clients, |number, _, since| (since < span).then_some((number, Duration::ZERO)))
+    pub(crate) fn closed(&self, url: &str, clients: usize, span: Duration) -> Result<ReplyTimes> {
+        self.senders(url, clients, |number, _, since| (since < span).then_some((number, Duration::ZERO)))
     }
 
     /// Runs threads that send the requests that `next` returns, until it returns none.
     pub(crate) fn senders(
         &self,
+        url: &str,
         threads: usize,
         next: impl Fn(usize, usize, Duration) -> Option<(usize, Duration)> + Sync,
     ) -> Result<ReplyTimes> {
         let began = Instant::now();
         let send = |thread: usize| -> Result<Vec<Reply>> {
-            let mut http = http(&self.url)?;
+            let mut http = http(url)?;
             let mut replies = Vec::new();
             while let Some((number, at)) = next(thread, replies.len(), began.elapsed()) {
                 std::thread::sleep(at.saturating_sub(began.elapsed()));
@@ -155,7 +173,7 @@ pub(crate) fn http(url: &str) -> Result<HttpTransport> {
     HttpTransport::new(url, &HttpSettings::default()).map_err(Failure::from)
 }
 
-pub(crate) fn post(http: &mut HttpTransport, request: &Request) -> Result<Response> {
+fn post(http: &mut HttpTransport, request: &Request) -> Result<Response> {
     let response = http.call(request)?;
     if !response.is_success() {
         return Err(refusal(response.status));
@@ -165,6 +183,17 @@ pub(crate) fn post(http: &mut HttpTransport, request: &Request) -> Result<Respon
 
 fn refusal(status: u16) -> Failure {
     Failure::internal(format!("the server refuses a query to its own table: {status}"))
+}
+
+/// The newest image in a folder, of a scheme with one server.
+pub(crate) fn image_of_one_server(dir: &Path) -> Result<Arc<ImageFile>> {
+    let image = TableDir::open(dir).and_then(|dir| dir.open_latest())?;
+    let (scheme, servers) = (&image.catalog().scheme, image.catalog().servers);
+    if servers != 1 {
+        let why = format!("scheme {scheme} has {servers} servers, expected 1");
+        return Err(Failure::usage(why).fix("give a table of a scheme with one server"));
+    }
+    Ok(image)
 }
 
 /// Waits until a server has verified its tables: before that it answers no queries.
@@ -184,7 +213,7 @@ pub(crate) fn read_through(server: &RunningServer) -> Result<()> {
 }
 
 /// Opens a session that stores nothing.
-pub(crate) fn open(urls: &[&str], table: &sotto_catalog::TableName) -> Result<Session> {
+pub(crate) fn open(urls: &[&str], table: &TableName) -> Result<Session> {
     let mut https = urls.iter().map(|url| http(url)).collect::<Result<Vec<_>>>()?;
     let mut rng = sotto_prg::system_rng()?;
     let count = u8::try_from(urls.len()).unwrap_or(u8::MAX);

@@ -4,14 +4,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`mod@load`] | servers on loopback, requests whose answers are known, and a server's counters |
-//! | `throughput` | how many lookups per second a server answers |
-//! | `overload` | a server that receives more requests than it can answer |
+//! | `server` | how many lookups per second a server answers, and what it does under more than that |
 //! | `soak` | a server over a long time, with everything that happens meanwhile |
 
 pub(crate) mod load;
-mod overload;
+mod server;
 mod soak;
-mod throughput;
 
 use crate::calibration;
 use crate::failure::{Failure, FileContext, Result};
@@ -134,36 +132,26 @@ impl Bench {
         if self.definitions == ["plan"] {
             return self.run_plan(&options, screen);
         }
-        if let [first, dir] = self.definitions.as_slice()
-            && first == "server"
-        {
-            let report = throughput::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
-            return self.report(&report.table(), &report);
-        }
-        if let [first, dir] = self.definitions.as_slice()
-            && first == "overload"
-        {
-            let report = overload::run(
-                Path::new(dir),
-                self.load_factor.unwrap_or(10.0),
-                self.seconds,
-                &options,
-                screen,
-            )?;
-            return self.report(&report.table(), &report);
-        }
-        if let [first, dir] = self.definitions.as_slice()
-            && first == "soak"
-        {
-            let (load_factor, seconds, max_growth) =
-                (self.load_factor.unwrap_or(0.5), self.seconds, self.max_growth);
-            let report = soak::run(
-                Path::new(dir),
-                &soak::Soak { load_factor, seconds, max_growth },
-                &options,
-                screen,
-            )?;
-            return Ok(self.report(&report.table(), &report)?.but(report.judge()));
+        let (load, seconds) = (self.load_factor, self.seconds);
+        if let [first, dir] = self.definitions.as_slice() {
+            let dir = Path::new(dir);
+            match first.as_str() {
+                "server" => {
+                    let report = server::throughput(dir, usize::from(self.clients), &options, screen)?;
+                    return self.report(&report.table(), &report);
+                }
+                "overload" => {
+                    let report = server::overload(dir, load.unwrap_or(10.0), seconds, &options, screen)?;
+                    return self.report(&report.table(), &report);
+                }
+                "soak" => {
+                    let max_growth = self.max_growth;
+                    let soak = soak::Soak { load_factor: load.unwrap_or(0.5), seconds, max_growth };
+                    let report = soak::run(dir, &soak, &options, screen)?;
+                    return Ok(self.report(&report.table(), &report)?.but(report.judge()));
+                }
+                _ => {}
+            }
         }
         let report = self.measure(screen, &options)?;
         let shown = self.report(&report.table(), &report)?;

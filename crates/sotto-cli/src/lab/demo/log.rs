@@ -10,19 +10,17 @@ use crate::lab::demo::Demo;
 use crate::lab::demo::lookups::{SpentOnLookup, wrong_answer};
 use crate::lab::demo::sample;
 use crate::lab::demo::sample::Sample;
-use crate::lab::demo::setup::{HINTED, LOOKUPS, next_to};
+use crate::lab::demo::setup::{DemoScheme, HINTED, LOOKUPS, encode, next_to};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
+use crate::verbs::encode::job::EncodeOutcome;
 use crate::verbs::merkle;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_client::{Stack, Table};
 use sotto_core::Goal;
-use sotto_db::ingest::{
-    ColumnSelector, CostModel, FileOptions, KeywordOptions, SourceFormat, SourceLayout as Source,
-};
-use sotto_db::{IngestOptions, PiecesToWrite, RowProofs, StackDir};
+use sotto_db::StackDir;
+use sotto_db::ingest::{ColumnSelector, CostModel, KeywordOptions, SourceLayout};
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
@@ -350,40 +348,20 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
     let input = scratch.join("names.csv");
     std::fs::write(&input, lines).doing("writing", &input)?;
     let mut rng = sotto_prg::system_rng()?;
-    let (entry, goal) = (HINTED.entry()?, Goal::default());
+    let scheme = DemoScheme { table: NAMES, ..HINTED };
+    let (entry, goal) = (scheme.entry()?, Goal::default());
     let costing = CostModel { entry, lookups_per_client: LOOKUPS, goal, set: None, batch: None };
-    let job = EncodeJob {
-        input: &input,
-        out,
-        name: NAMES.parse().map_err(|error| Failure::internal(format!("{error}")))?,
-        scheme: entry,
-        source: IngestOptions {
-            file: FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() },
-            layout: Source::Keyword(KeywordOptions {
-                key: ColumnSelector::Number(1),
-                form: KeyForm::Domain,
-                value: Some(ColumnSelector::Number(2)),
-                values: Default::default(),
-                headroom: 0,
-                probes: None,
-                slots: None,
-                bands: Default::default(),
-                costing: Some(costing),
-                seed: PublicSeed::fresh(&mut rng),
-            }),
-        },
+    let layout = SourceLayout::Keyword(KeywordOptions {
+        key: ColumnSelector::Number(1),
+        form: KeyForm::Domain,
+        value: Some(ColumnSelector::Number(2)),
+        values: Default::default(),
         headroom: 0,
-        replace: false,
-        lookups: LOOKUPS,
-        goal,
-        set: None,
-        symmetric: false,
-        pieces: PiecesToWrite::Whole,
-        verified: RowProofs::IfCheap,
-        threads: None,
-        lifetime: None,
-        key: None,
-        attribution: None,
-    };
-    job.run(screen)
+        probes: None,
+        slots: None,
+        bands: Default::default(),
+        costing: Some(costing),
+        seed: PublicSeed::fresh(&mut rng),
+    });
+    encode(&input, out, scheme, layout, None, screen)
 }

@@ -26,8 +26,8 @@ pub(crate) const KEYED: DemoScheme = DemoScheme { scheme: "fspiral/1", table: "i
 /// A scheme in the demo, on a table of its own with the same rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DemoScheme {
-    scheme: &'static str,
-    table: &'static str,
+    pub(crate) scheme: &'static str,
+    pub(crate) table: &'static str,
 }
 
 impl DemoScheme {
@@ -44,34 +44,47 @@ impl DemoScheme {
 
     /// Encodes the data.
     fn encode(self, data: &Path, out: &Path, screen: Screen) -> Result<EncodeOutcome> {
-        let job = EncodeJob {
-            input: data,
-            out,
-            name: self.table.parse().map_err(|error| Failure::internal(format!("{error}")))?,
-            scheme: self.entry()?,
-            source: IngestOptions {
-                file: FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() },
-                layout: SourceLayout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
-            },
-            headroom: 0,
-            replace: false,
-            lookups: LOOKUPS,
-            goal: Goal::default(),
-            set: None,
-            symmetric: false,
-            pieces: PiecesToWrite::Whole,
-            verified: RowProofs::IfCheap,
-            threads: None,
-            lifetime: None,
-            key: None,
-            attribution: Some(ATTRIBUTION.to_owned()),
-        };
-        job.run(screen)
+        let layout = SourceLayout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK)));
+        encode(data, out, self, layout, Some(ATTRIBUTION.to_owned()), screen)
     }
 }
 
 const ATTRIBUTION: &str = "Statistics of the regional internet registries, published by the Number Resource \
                            Organization (nro.net) under CC BY 4.0, as merged by @ip-location-db/asn-country";
+
+/// Encodes a CSV file as the table of a scheme, with the usual options.
+pub(crate) fn encode(
+    input: &Path,
+    out: &Path,
+    scheme: DemoScheme,
+    layout: SourceLayout,
+    attribution: Option<String>,
+    screen: Screen,
+) -> Result<EncodeOutcome> {
+    let job = EncodeJob {
+        input,
+        out,
+        name: scheme.table.parse().map_err(|error| Failure::internal(format!("{error}")))?,
+        scheme: scheme.entry()?,
+        source: IngestOptions {
+            file: FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() },
+            layout,
+        },
+        headroom: 0,
+        replace: false,
+        lookups: LOOKUPS,
+        goal: Goal::default(),
+        set: None,
+        symmetric: false,
+        pieces: PiecesToWrite::Whole,
+        verified: RowProofs::IfCheap,
+        threads: None,
+        lifetime: None,
+        key: None,
+        attribution,
+    };
+    job.run(screen)
+}
 
 /// Number of lookups per client that the parameters are chosen for: about those of this demo.
 pub(crate) const LOOKUPS: u64 = 100;

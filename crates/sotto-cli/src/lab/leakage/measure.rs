@@ -7,6 +7,7 @@
 //! after a number of lookups, are not mistaken for a leak, and effects of the lookup are not
 //! missed.
 
+use crate::connect_args::TableOrStack;
 use crate::failure::{Exit, Failure, Result};
 use crate::lab::leakage::LeakageTarget;
 use crate::screen::progress::{ProgressLine, StageUnit};
@@ -76,12 +77,6 @@ pub(crate) struct LeakageReport {
     pub(crate) hides_count: bool,
 }
 
-/// An open table, or a stack with a batch code.
-enum TableOrStack {
-    Table(Box<Table>),
-    Batch(Box<BatchStack>),
-}
-
 impl TableOrStack {
     fn open(target: &LeakageTarget, notes: &TranscriptRecorder) -> Result<Self> {
         let (urls, settings, watch) = (target.urls.clone(), target.settings.clone(), notes.clone());
@@ -94,13 +89,13 @@ impl TableOrStack {
             Stack::over(&target.name, move || RecordingTransport::all(&urls, &settings, true, &watch))
                 .state_in_memory()
                 .open()?;
-        BatchStack::new(stack).map(|batch| TableOrStack::Batch(Box::new(batch))).map_err(Failure::from)
+        BatchStack::new(stack).map(|batch| TableOrStack::Stack(Box::new(batch))).map_err(Failure::from)
     }
 
     fn catalogs(&self) -> Vec<Catalog> {
         match self {
             TableOrStack::Table(table) => vec![table.catalog().clone()],
-            TableOrStack::Batch(batch) => {
+            TableOrStack::Stack(batch) => {
                 batch.stack().tables().iter().map(|table| table.catalog().clone()).collect()
             }
         }
@@ -112,7 +107,7 @@ impl TableOrStack {
                 Ok(None) => Some(table.catalog().rows),
                 _ => None,
             },
-            TableOrStack::Batch(batch) => match batch.layers() {
+            TableOrStack::Stack(batch) => match batch.layers() {
                 sotto_catalog::BatchAccess::Rows { code, .. } => Some(code.sizes().rows),
                 _ => None,
             },
@@ -123,7 +118,7 @@ impl TableOrStack {
         let lookups: Vec<Lookup<'_>> = kinds.iter().map(|kind| kind.as_lookup()).collect();
         let results = match self {
             TableOrStack::Table(table) => table.get_each(&lookups),
-            TableOrStack::Batch(batch) => batch.get_each(&lookups),
+            TableOrStack::Stack(batch) => batch.get_each(&lookups),
         };
         match results.map_err(Failure::from) {
             Ok(all) => Ok(all.iter().map(outcome).collect()),
@@ -180,7 +175,7 @@ pub(crate) fn measure(target: &LeakageTarget, keys: &[String], bars: &ProgressLi
         }
         if let (true, [(_, one), (_, other), ..]) = (run + 1 == count, lookups.as_slice()) {
             two = client.get(&[one, other]).is_ok().then(|| without_retries(notes.take()));
-            hides_count = matches!(client, TableOrStack::Batch(_));
+            hides_count = matches!(client, TableOrStack::Stack(_));
         }
     }
     let name = |which: usize| lookups.get(which).map_or_else(String::new, |(what, _)| what.clone());

@@ -180,7 +180,7 @@ impl LogHead {
 
     /// Verifies that the log extends what was seen of it, and stores its current checkpoint.
     fn goes_on(&self, stack: &mut Stack, seen: &SeenCheckpoint) -> Result<(), Outcome> {
-        if let CheckpointStatus::Shorter(before) = seen.compare(&self.key, &self.checkpoint, &self.note)?
+        if let Some(before) = seen.compare(&self.key, &self.checkpoint, &self.note)?
             && let Some(last) = before.size.checked_sub(1)
         {
             let (leaf, proof) = self.fetch(stack, last, None)?;
@@ -310,31 +310,24 @@ fn hex(hash: &Hash) -> String {
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The file of one log's checkpoint.
-pub(crate) struct SeenCheckpoint {
+struct SeenCheckpoint {
     file: PathBuf,
-}
-
-/// The relation between the stored checkpoint of a log and the served one.
-pub(crate) enum CheckpointStatus {
-    /// No checkpoint is stored, or the same one.
-    Same,
-    /// The stored checkpoint has fewer entries: the log has to prove that it extends it.
-    Shorter(Checkpoint),
 }
 
 impl SeenCheckpoint {
     /// The file of a log's checkpoint in a cache.
-    pub(crate) fn of(cache: &Path, key: &LogKey) -> Self {
+    fn of(cache: &Path, key: &LogKey) -> Self {
         let name = blake3::hash(format!("{}\n{:08x}\n{}", key.name(), key.id(), key.origin()).as_bytes());
         SeenCheckpoint { file: cache.join("logs").join(format!("{}.checkpoint", &name.to_hex()[..32])) }
     }
 
-    /// Compares the stored checkpoint with the served one.
+    /// Compares the stored checkpoint with the served one. Returns the stored one if it has fewer
+    /// entries: the log has to prove that it extends it.
     ///
     /// # Errors
     /// An error if the two cannot belong to one log, or the log has shrunk. Both are stored then.
-    pub(crate) fn compare(&self, key: &LogKey, served: &Checkpoint, note: &[u8]) -> Result<CheckpointStatus> {
-        let Some(before) = self.read()? else { return Ok(CheckpointStatus::Same) };
+    fn compare(&self, key: &LogKey, served: &Checkpoint, note: &[u8]) -> Result<Option<Checkpoint>> {
+        let Some(before) = self.read()? else { return Ok(None) };
         let Ok(before) = Checkpoint::open(&before, &key.clone().for_checkpoint(&before)) else {
             return Err(Failure::new(
                 Exit::Storage,
@@ -343,9 +336,9 @@ impl SeenCheckpoint {
             .fix("move this damaged or replaced file away, which forgets the checkpoint seen before"));
         };
         match before.size.cmp(&served.size) {
-            Ordering::Equal if before.root == served.root => Ok(CheckpointStatus::Same),
+            Ordering::Equal if before.root == served.root => Ok(None),
             Ordering::Equal => Err(self.two_logs(note)),
-            Ordering::Less => Ok(CheckpointStatus::Shorter(before)),
+            Ordering::Less => Ok(Some(before)),
             Ordering::Greater => {
                 let (had, has) = (before.size, served.size);
                 Err(Failure::peer(format!(
@@ -359,13 +352,13 @@ impl SeenCheckpoint {
     }
 
     /// Stores the served checkpoint.
-    pub(crate) fn keep(&self, note: &[u8]) -> Result<()> {
+    fn keep(&self, note: &[u8]) -> Result<()> {
         self.write(&self.file, note).doing("writing", &self.file)
     }
 
     /// Stores the served checkpoint next to the earlier one: signed by one key, they prove that it
     /// signed two logs.
-    pub(crate) fn two_logs(&self, note: &[u8]) -> Failure {
+    fn two_logs(&self, note: &[u8]) -> Failure {
         let other = self.file.with_extension("other");
         let kept = match self.write(&other, note) {
             Ok(()) => format!("{} and {}", self.file.display(), other.display()),

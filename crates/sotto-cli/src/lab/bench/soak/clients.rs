@@ -28,13 +28,6 @@ const REFRESH: u64 = 40;
 /// Number of tables that a newcomer keeps open before it returns to the oldest, and closes it.
 const OPEN_TABLES: usize = 3;
 
-/// The outcome of a lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LookupOutcome {
-    Answered,
-    Failed,
-}
-
 fn open(context: &SoakContext<'_>) -> Option<Table> {
     let opened =
         Table::connect(&context.url, context.table.as_str()).max_wait(MAX_WAIT).state_in_memory().open();
@@ -51,8 +44,8 @@ fn open(context: &SoakContext<'_>) -> Option<Table> {
     }
 }
 
-/// Looks up one row. After an error the client starts over.
-fn look_up(context: &SoakContext<'_>, table: &mut Table, number: u64) -> LookupOutcome {
+/// Looks up one row. Returns whether it was answered; if not, the client starts over.
+fn look_up(context: &SoakContext<'_>, table: &mut Table, number: u64) -> bool {
     let row = mixed(number) % context.rows.rows.max(1);
     let (before, began) = (table.catalog().epoch, Instant::now());
     match table.get(row) {
@@ -63,11 +56,11 @@ fn look_up(context: &SoakContext<'_>, table: &mut Table, number: u64) -> LookupO
             let mut results = context.results();
             results.ms.push(ms as f32);
             results.moved += u64::from(epoch != before);
-            LookupOutcome::Answered
+            true
         }
         Err(error) => {
             context.failed("a lookup", &error);
-            LookupOutcome::Failed
+            false
         }
     }
 }
@@ -91,9 +84,9 @@ pub(crate) fn steady(context: &SoakContext<'_>, client: u64, every: Duration) {
             continue;
         };
         lookups += 1;
-        let outcome = look_up(context, open, lookups ^ (client << 40));
+        let is_answered = look_up(context, open, lookups ^ (client << 40));
         let is_refresh_due = client.is_multiple_of(2) && lookups.is_multiple_of(REFRESH);
-        let is_usable = outcome == LookupOutcome::Answered
+        let is_usable = is_answered
             && (!is_refresh_due
                 || refresh(context, open).map_err(|e| context.failed("following an update", &e)).is_ok());
         if !is_usable {
@@ -108,7 +101,7 @@ pub(crate) fn newcomers(context: &SoakContext<'_>, pause: Duration) {
     while !context.is_over() {
         if let Some(mut table) = open(context) {
             number += 1;
-            if look_up(context, &mut table, number) == LookupOutcome::Answered {
+            if look_up(context, &mut table, number) {
                 tables.push_back(table);
             }
         }

@@ -22,11 +22,10 @@ mod server;
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::files;
-use crate::lab::bench::load::{BUSY, LoadGenerator, p99};
+use crate::lab::bench::load::{BUSY, LoadGenerator, PASS, image_of_one_server, median, percentile};
 pub(crate) use crate::lab::bench::soak::report::Report;
 use crate::lab::bench::soak::report::{SoakContext, SoakResults};
-use crate::lab::bench::soak::server::{ResourceUse, ServerEnd, ServerProcess, UsageSample, mib};
-use crate::lab::bench::throughput::median;
+use crate::lab::bench::soak::server::{ResourceUse, ServerProcess, UsageSample, mib};
 use crate::screen::Screen;
 use crate::screen::progress::StageUnit;
 use sotto_bench::Options;
@@ -61,11 +60,7 @@ pub(crate) struct Soak {
 pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
     bars.at("encoding a similar table", 0, 0, StageUnit::Share);
-    let catalog = TableDir::open(dir).and_then(|dir| dir.open_latest())?.catalog().clone();
-    if catalog.servers != 1 {
-        let why = format!("scheme {} has {} servers, expected 1", catalog.scheme, catalog.servers);
-        return Err(Failure::usage(why).fix("give a table of a scheme with one server"));
-    }
+    let catalog = image_of_one_server(dir)?.catalog().clone();
     let scratch = match &options.scratch {
         Some(dir) => tempfile::tempdir_in(dir),
         None => tempfile::tempdir(),
@@ -81,8 +76,8 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     server.serves(&catalog.table, publisher.epoch())?;
     bars.at("measuring the capacity", 0, 0, StageUnit::Share);
     let span = Duration::from_millis(if options.quick { 300 } else { 5000 });
-    let capacity = LoadGenerator::new(&server.url, &catalog.table, catalog.rows)?
-        .closed(BUSY, span)?
+    let capacity = LoadGenerator::new(&[&server.url], &catalog.table, catalog.rows, PASS)?
+        .closed(&server.url, BUSY, span)?
         .per_second()
         .max(1.0);
     let offered = capacity * soak.load_factor;
@@ -146,7 +141,7 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         answered_per_second: ms.len() as f64 / took.as_secs_f64(),
         lookups: ms.len() as u64,
         median_ms: ms.get(ms.len() / 2).copied().unwrap_or(0.0),
-        p99_ms: p99(&ms),
+        p99_ms: percentile(&ms, 0.99),
         slowest_ms: ms.last().copied().unwrap_or(0.0),
         epochs: published.len(),
         published_slowest_seconds: published.iter().copied().fold(0.0, f64::max),
@@ -168,7 +163,7 @@ pub(crate) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         open_files,
         kept_mib: mib(state_bytes),
         server_log: log.lines().take(20).map(str::to_owned).collect(),
-        server_ended_well: ended == ServerEnd::Success,
+        server_ended_well: ended,
         samples: usage.points,
         results,
     })
@@ -189,11 +184,11 @@ fn publish(
         }
         let began = Instant::now();
         due = began + every;
-        let parameters = publisher.next()?;
+        let has_new_parameters = publisher.next()?;
         server.serves(context.table, publisher.epoch())?;
         let mut results = context.results();
         results.published.push(began.elapsed().as_secs_f64());
-        results.new_parameters += u64::from(parameters == EpochParameters::New);
+        results.new_parameters += u64::from(has_new_parameters);
     }
     Ok(())
 }
@@ -236,14 +231,6 @@ pub(crate) struct Publisher {
     epoch: u64,
 }
 
-/// The parameters of an epoch, compared with those of the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EpochParameters {
-    Same,
-    /// Others, so that all clients' keys have become useless.
-    New,
-}
-
 impl Publisher {
     /// Encodes a table of the same shape and scheme as `catalog`, in a subfolder.
     pub(crate) fn new(scratch: &Path, catalog: &Catalog) -> Result<Self> {
@@ -283,8 +270,9 @@ impl Publisher {
         self.epoch
     }
 
-    /// Makes the next epoch, from the changes alone if the scheme can.
-    pub(crate) fn next(&mut self) -> Result<EpochParameters> {
+    /// Makes the next epoch, from the changes alone if the scheme can. Returns whether it has other
+    /// parameters, so that all clients' keys have become useless.
+    pub(crate) fn next(&mut self) -> Result<bool> {
         let before = self.digest()?;
         if self.entry.server.revise.is_none() {
             self.encode()?;
@@ -292,7 +280,7 @@ impl Publisher {
             self.update()?;
         }
         retain(&self.lock, RETENTION, &silent)?;
-        Ok(if self.digest()? == before { EpochParameters::Same } else { EpochParameters::New })
+        Ok(self.digest()? != before)
     }
 
     fn digest(&self) -> Result<sotto_catalog::Hex32> {

@@ -31,14 +31,6 @@ pub(crate) struct ProcessUsage {
     pub(crate) descriptors: usize,
 }
 
-/// How a server process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ServerEnd {
-    Success,
-    /// With an error, or not at all.
-    Failure,
-}
-
 /// A running server process.
 pub(crate) struct ServerProcess {
     child: Child,
@@ -139,17 +131,17 @@ impl ServerProcess {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends the process as a supervisor does.
-    pub(crate) fn end(mut self) -> ServerEnd {
+    /// Ends the process as a supervisor does. Returns whether it ended, and without an error.
+    pub(crate) fn end(mut self) -> bool {
         let sent = stop(self.id());
         let began = Instant::now();
         while sent && began.elapsed() < MAX_WAIT {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return if status.success() { ServerEnd::Success } else { ServerEnd::Failure };
+                return status.success();
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        ServerEnd::Failure
+        false
     }
 }
 
