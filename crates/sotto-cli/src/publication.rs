@@ -255,8 +255,17 @@ pub(crate) fn check_set(scheme: &SchemeEntry, set: Option<&str>) -> Result<()> {
     })
 }
 
+/// Runs an encoding into a directory, which is created if it is missing, and locked meanwhile. If the
+/// encoding fails, what it created is removed.
+pub(crate) fn encode_into<T>(out: &Path, encode: impl FnOnce(&WriteLock) -> Result<T>) -> Result<T> {
+    let traces = CreatedFiles::before(out);
+    let lock = TableDir::create(out)?.lock()?;
+    let traces = traces.locked(&lock);
+    encode(&lock).inspect_err(|_| traces.remove(&lock))
+}
+
 /// Paths that did not exist before the command.
-pub(crate) struct CreatedFiles {
+struct CreatedFiles {
     files: Vec<PathBuf>,
     /// Folders, the innermost first.
     folders: Vec<PathBuf>,
@@ -264,7 +273,7 @@ pub(crate) struct CreatedFiles {
 
 impl CreatedFiles {
     /// Records which paths exist.
-    pub(crate) fn before(out: &Path) -> Self {
+    fn before(out: &Path) -> Self {
         let above = out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let folders = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
         let lock = out.join(LOCK);
@@ -272,7 +281,7 @@ impl CreatedFiles {
     }
 
     /// Checks for the keys again once no other process can make them.
-    pub(crate) fn locked(mut self, lock: &WriteLock) -> Self {
+    fn locked(mut self, lock: &WriteLock) -> Self {
         let keys = [KEY, OPRF_KEY].map(|key| lock.dir().path().join(key));
         self.files.extend(keys.into_iter().filter(|key| !key.exists()));
         self
@@ -280,7 +289,7 @@ impl CreatedFiles {
 
     /// Removes what was created since. A key stays as soon as an image may be signed or masked with
     /// it, and one in another place (`--key`) stays in any case: others may use it by now.
-    pub(crate) fn remove(self, lock: &WriteLock) {
+    fn remove(self, lock: &WriteLock) {
         if !lock.dir().epochs().is_ok_and(|epochs| epochs.is_empty()) {
             return;
         }

@@ -3,7 +3,7 @@
 
 use crate::apple;
 use crate::failure::{Exit, Failure, FileContext, Result};
-use crate::publication::{CreatedFiles, Output, check_kind};
+use crate::publication::{Output, check_kind, encode_into};
 use crate::screen::{Report, Screen, grid, units};
 use crate::source_args::SourceArgs;
 use crate::table_summary::{remarks, stages_json, took};
@@ -107,18 +107,15 @@ impl AppleJob<'_> {
             return Err(Failure::usage("no input file is given").fix("give the file to encode"));
         };
         std::fs::metadata(input).doing("reading", input)?;
-        let traces = CreatedFiles::before(self.out);
-        let lock = TableDir::create(self.out).and_then(|dir| dir.lock())?;
-        let traces = traces.locked(&lock);
         let bars = screen.bars();
         let watch = |at: Progress| bars.watch(None, at);
-        let written = self
-            .check_replaced(&lock, &use_case)
-            .and_then(|()| self.sealing_key(&lock))
-            .and_then(|key| self.write(input, &options, &use_case, key.as_ref(), &lock, &watch))
-            .inspect_err(|_| traces.remove(&lock));
-        let (written, read) = written?;
-        lock.keep_origin(&read.origin)?;
+        let (written, read) = encode_into(self.out, |lock| {
+            self.check_replaced(lock, &use_case)?;
+            let key = self.sealing_key(lock)?;
+            let (written, read) = self.write(input, &options, &use_case, key.as_ref(), lock, &watch)?;
+            lock.keep_origin(&read.origin)?;
+            Ok((written, read))
+        })?;
         let stages = bars.finish();
         let opened = open(&written.path, use_case.weak)?;
         Ok(self.report(&written, &read, &opened, &stages, began.elapsed()))

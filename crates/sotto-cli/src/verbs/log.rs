@@ -449,11 +449,10 @@ impl Memory {
     /// Exit code 5 for a log that does not extend what was seen before, or contradicts itself: the
     /// checkpoints that prove it are stored, and `advice` says what else to do.
     fn read_log(&self, location: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
-        let failed = |e: LogError| Failure::from(e);
         let path = LogLayout::Tiles.checkpoint();
-        let served = location.file(path, MAX_NOTE_BYTES as u64).map_err(failed)?;
-        let served = served.ok_or_else(|| failed(LogError::Missing { path: path.into() }))?;
-        let key = log_key(&self.publisher).map_err(failed)?;
+        let served = location.file(path, MAX_NOTE_BYTES as u64)?;
+        let served = served.ok_or_else(|| LogError::Missing { path: path.into() })?;
+        let key = log_key(&self.publisher)?;
         let known = self.read("checkpoint", MAX_NOTE_BYTES as u64)?;
         let known = known.map(|note| Checkpoint::open(&note, &key)).transpose();
         let known = known.map_err(|error| self.damaged("checkpoint", &error))?;
@@ -469,7 +468,7 @@ impl Memory {
                 let failure = Failure::peer(format!("{error} ({files})"));
                 return Err(failure.fix(format!("show this to others; {advice}")));
             }
-            examined => examined.map_err(failed)?,
+            examined => examined?,
         };
         // From here on only logs are accepted that extend this one.
         self.keep("history", history.to_string().as_bytes())?;

@@ -2,24 +2,21 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`country`] | the data in the clear, read by independent code, and lookups without privacy |
 //! | [`setup`] | encoding for both schemes, serving, opening: the parts of an operator and a user |
-//! | [`lookups`] | private lookups, each verified; their total cost; many clients at once |
+//! | [`lookups`] | lookups, private ones compared with the data in the clear; many clients at once |
 //! | [`log`] | a transparency log: a name looked up, its entry proved |
 //! | `sample` | that log's entries, each verified against the hash that the log published |
 //!
 //! It prints a paragraph per step, in a hundred columns, readable without color.
 
-mod country;
 mod log;
 mod lookups;
 mod sample;
 mod setup;
 
 use crate::failure::{Failure, Result};
-use crate::lab::demo::country::Countries;
-use crate::lab::demo::lookups::{AddressLookup, Outcome, SchemeRun};
-use crate::lab::demo::setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED, PlainRead};
+use crate::lab::demo::lookups::{AddressLookup, Cost, Countries, Outcome, SchemeRun};
+use crate::lab::demo::setup::{BLOCK, DemoScheme, DemoServer, DemoTables, HINTED, KEYED, PlainRead};
 use crate::screen::progress::ProgressLine;
 use crate::screen::{Report, Screen, grid, units, with_fields};
 use crate::table_summary::{stages_json, stages_text};
@@ -83,7 +80,7 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self, screen: Screen) -> Result<Report> {
-        let data = country::find(self.data.as_deref())?;
+        let data = lookups::find_data(self.data.as_deref())?;
         let plain = Countries::read(&data)?;
         let sample = self.sample()?;
         let narrator = Narrator { screen };
@@ -156,8 +153,8 @@ impl Demo {
 
 /// The cost of the same lookup without privacy, and without a server.
 struct Baselines {
-    clear: country::Cost,
-    download: country::Cost,
+    clear: Cost,
+    download: Cost,
     /// Block that a query in the clear reveals to the server.
     revealed: String,
 }
@@ -185,14 +182,14 @@ fn find(path: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Opti
 fn baselines(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
     let failed = |error| Failure::internal(format!("a baseline over loopback failed: {error}"));
     let table = Arc::new(plain.table());
-    let row = u32::from(example.address) / country::BLOCK;
-    let (clear, value) = country::in_the_clear(&table, row, 2).map_err(failed)?;
-    let first = Ipv4Addr::from(row * country::BLOCK);
+    let row = u32::from(example.address) / BLOCK;
+    let (clear, value) = lookups::in_the_clear(&table, row, 2).map_err(failed)?;
+    let first = Ipv4Addr::from(row * BLOCK);
     // Zero bytes stand for an address without a country.
     if value != plain.of(first).unwrap_or_default() {
         return Err(Failure::internal("the plaintext query and the data give different answers"));
     }
-    let download = country::download(&table).map_err(failed)?;
+    let download = lookups::download(&table).map_err(failed)?;
     let revealed = format!("{first}/24");
     Ok(Baselines { clear, download, revealed })
 }

@@ -1,7 +1,7 @@
 //! The parts of an operator and a user: encodes the data, serves it, opens the table.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::lab::demo::{Demo, country, median};
+use crate::lab::demo::{Demo, median};
 use crate::screen::Screen;
 use crate::screen::progress::ProgressLine;
 use crate::verbs::encode::job::{EncodeJob, EncodeOutcome};
@@ -16,6 +16,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Number of addresses in a block: one row of a table over /24 blocks.
+pub(crate) const BLOCK: u32 = 256;
 
 /// The scheme with a hint, and the name of its table.
 pub(crate) const HINTED: DemoScheme = DemoScheme { scheme: "simplepir/1", table: "ip-country" };
@@ -44,7 +47,7 @@ impl DemoScheme {
 
     /// Encodes the data.
     fn encode(self, data: &Path, out: &Path, screen: Screen) -> Result<EncodeOutcome> {
-        let layout = SourceLayout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK)));
+        let layout = SourceLayout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(BLOCK)));
         encode(data, out, self, layout, Some(ATTRIBUTION.to_owned()), screen)
     }
 }

@@ -262,10 +262,6 @@ impl TranscriptRecorder {
     pub(crate) fn take(&self) -> Transcript {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
-
-    fn note(&self, line: String, exchange: Exchange) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(line).or_default().push(exchange);
-    }
 }
 
 /// A recorded connection to a server.
@@ -307,7 +303,9 @@ impl RecordingTransport {
             format!("server {}", self.server)
         };
         let up_bytes = request.body.len() as u64;
-        self.notes.note(line, Exchange { request: text, up_bytes, status, down_bytes });
+        let exchange = Exchange { request: text, up_bytes, status, down_bytes };
+        let mut transcript = self.notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        transcript.entry(line).or_default().push(exchange);
     }
 }
 

@@ -118,7 +118,7 @@ impl Leakage {
         };
         let settings = http_settings(self.trust_root.as_deref())?;
         let urls = std::iter::once(&self.target).chain(&self.others).cloned().collect();
-        Ok(LeakageTarget::there(urls, settings, name, stack))
+        Ok(LeakageTarget { urls, settings, name, stack, epochs: Vec::new(), _running: Vec::new() })
     }
 }
 
@@ -150,13 +150,8 @@ pub(crate) struct LeakageTarget {
 }
 
 impl LeakageTarget {
-    /// Uses the servers at these addresses.
-    pub(crate) fn there(urls: Vec<String>, settings: HttpSettings, name: String, stack: bool) -> Self {
-        LeakageTarget { urls, settings, name, stack, epochs: Vec::new(), _running: Vec::new() }
-    }
-
     /// Starts each server of a table's or stack's folder, or of an image, on loopback.
-    pub(crate) fn of_files(path: &Path) -> Result<Self> {
+    fn of_files(path: &Path) -> Result<Self> {
         if !path.exists() {
             let text = format!("no such file or folder: {}", path.display());
             return Err(

@@ -172,10 +172,24 @@ const BUILT: u64 = 1_795_000_000;
 
 fn check_machine(findings: &mut Findings) {
     kernels(findings);
-    huge_pages(findings);
+    match sotto_pages::memory::has_huge_pages() {
+        true => findings.good("huge pages", "available"),
+        false => findings.problem(
+            "huge pages",
+            "the system provides none: passes over a table take up to 1.5 times as long",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        ),
+    }
     memory(findings);
     files(findings);
-    clock(findings);
+    match crate::unix_time() {
+        now @ ..BUILT => findings.problem(
+            "clock",
+            format!("shows {now} s since 1970, which is before this program was written"),
+            "set it, and keep it synchronized (systemd-timesyncd, chrony): catalogs expire by it",
+        ),
+        _ => findings.good("clock", "plausible; `sotto doctor URL` compares it with a server's"),
+    }
 }
 
 fn kernels(findings: &mut Findings) {
@@ -194,18 +208,6 @@ fn kernels(findings: &mut Findings) {
     }
     if cfg!(debug_assertions) {
         findings.note(about, "this is a debug build, which is slow", "build with --release");
-    }
-}
-
-fn huge_pages(findings: &mut Findings) {
-    let about = "huge pages";
-    match sotto_pages::memory::has_huge_pages() {
-        true => findings.good(about, "available"),
-        false => findings.problem(
-            about,
-            "the system provides none: passes over a table take up to 1.5 times as long",
-            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
-        ),
     }
 }
 
@@ -254,24 +256,8 @@ fn files(findings: &mut Findings) {
     }
 }
 
-fn clock(findings: &mut Findings) {
-    let about = "clock";
-    let now = crate::unix_time();
-    match now < BUILT {
-        true => findings.problem(
-            about,
-            format!("shows {now} s since 1970, which is before this program was written"),
-            "set it, and keep it synchronized (systemd-timesyncd, chrony): catalogs expire by it",
-        ),
-        false => findings.good(about, "plausible; `sotto doctor URL` compares it with a server's"),
-    }
-}
-
 fn check_client(cache: Option<&Path>, states: Option<&Path>, findings: &mut Findings) -> Result<()> {
-    let cache = match cache {
-        Some(cache) => cache.to_owned(),
-        None => connect_args::default_cache()?,
-    };
+    let cache = cache.map_or_else(connect_args::default_cache, |cache| Ok(cache.to_owned()))?;
     match cache.is_dir() {
         true => {
             findings.good(

@@ -4,7 +4,7 @@
 
 use crate::failure::{Failure, FileContext, Result};
 use crate::publication::{
-    CreatedFiles, Output, TableIdentity, check_kind, check_set, log_json, log_line, signing_key,
+    Output, TableIdentity, check_kind, check_set, encode_into, log_json, log_line, signing_key,
 };
 use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
@@ -89,15 +89,7 @@ impl EncodeJob<'_> {
         // Checked first: a mistyped input should not leave a directory behind.
         std::fs::metadata(self.input).doing("reading", self.input)?;
         check_set(self.scheme, self.set.as_deref())?;
-        let traces = CreatedFiles::before(self.out);
-        let dir = TableDir::create(self.out)?;
-        let lock = dir.lock()?;
-        let traces = traces.locked(&lock);
-        let done = self.encode(began, &lock, screen);
-        if done.is_err() {
-            traces.remove(&lock);
-        }
-        done
+        encode_into(self.out, |lock| self.encode(began, lock, screen))
     }
 
     fn encode(self, began: Instant, lock: &WriteLock, screen: Screen) -> Result<EncodeOutcome> {
@@ -236,24 +228,16 @@ impl EncodeJob<'_> {
         let began = Instant::now();
         std::fs::metadata(self.input).doing("reading", self.input)?;
         check_set(self.scheme, self.set.as_deref())?;
-        let traces = CreatedFiles::before(self.out);
         // Existing tables may belong to a stack that was never published, and are not removed.
-        let ours = !self.out.join("tables").exists();
-        let root = TableDir::create(self.out)?;
-        let lock = root.lock()?;
-        let traces = traces.locked(&lock);
-        let out = self.out;
-        let done = self.encode_batch(max_batch, began, &lock, screen);
-        if done.is_err() {
-            if ours {
-                for folder in ["tables", "files"] {
+        let (out, ours) = (self.out, !self.out.join("tables").exists());
+        encode_into(out, |lock| {
+            self.encode_batch(max_batch, began, lock, screen).inspect_err(|_| {
+                for folder in ["tables", "files"].iter().filter(|_| ours) {
                     // The first error is the one to report, not a failed cleanup.
                     let _ = std::fs::remove_dir_all(out.join(folder));
                 }
-            }
-            traces.remove(&lock);
-        }
-        done
+            })
+        })
     }
 
     fn encode_batch(

@@ -4,6 +4,7 @@
 use crate::failure::{Failure, Result};
 use crate::screen::{Report, Screen, grid, units, with_fields};
 use crate::table_summary;
+use serde::Serialize;
 use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, Catalog, PublicKey, Stack};
 use sotto_client::stack::query_assignment::{QueryAssignment, StackTable};
@@ -21,14 +22,18 @@ pub(crate) struct StackInfo {
 }
 
 /// The cost of a request.
+#[derive(Serialize)]
 struct Request {
     lookups: usize,
     /// Number of queries, which is smaller than that of lookups if a query returns a row of each
     /// bucket.
     queries: usize,
+    #[serde(rename = "query_bytes")]
     up: u64,
+    #[serde(rename = "answer_bytes")]
     down: u64,
-    /// Base-2 logarithm of the bound on the probability that the request fails.
+    /// Base-2 logarithm of the bound on the probability that the request fails; null in JSON if it
+    /// cannot.
     failure_log2: f64,
 }
 
@@ -153,13 +158,7 @@ impl StackInfo {
             "stack": self.document,
             "snapshot": table_summary::snapshot(self.document.digest()),
             "public_key": self.public_key.to_string(),
-            "request": self.request().map(|request| json!({
-                "lookups": request.lookups,
-                "queries": request.queries,
-                "query_bytes": request.up,
-                "answer_bytes": request.down,
-                "failure_log2": Some(request.failure_log2).filter(|log2| log2.is_finite()),
-            })),
+            "request": self.request(),
             "tables": tables.map(|(catalog, scheme)| json!({ "catalog": catalog, "scheme": scheme })).collect::<Vec<_>>(),
         })
     }

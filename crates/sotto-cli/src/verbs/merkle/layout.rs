@@ -2,6 +2,7 @@
 //! from the scheme's report about its parameters for each table.
 
 use crate::failure::{Failure, Result};
+use serde::Serialize;
 use sotto_catalog::stack::MAX_FILE_BYTES;
 use sotto_catalog::{Packing, catalog};
 use sotto_core::{Costs, Error, Goal, ParamsError, SchemeEntry, TableShape, work};
@@ -231,8 +232,9 @@ impl CostGoal {
 }
 
 /// The cost of a proof, and the one-time cost of a client.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub(crate) struct ProofCost {
+    #[serde(skip)]
     pub(crate) scheme: &'static SchemeEntry,
     /// Bytes of public files.
     pub(crate) public_bytes: u64,
@@ -241,8 +243,10 @@ pub(crate) struct ProofCost {
     /// Bytes of keys.
     pub(crate) keys_bytes: u64,
     /// Bytes of a proof's queries.
+    #[serde(rename = "bytes_up")]
     pub(crate) up: u64,
     /// Bytes of its answers.
+    #[serde(rename = "bytes_down")]
     pub(crate) down: u64,
     /// Server operations for the answers of a proof.
     pub(crate) server_ops: u64,
@@ -250,9 +254,10 @@ pub(crate) struct ProofCost {
     pub(crate) client_ops: u64,
     /// Bytes that servers hold.
     pub(crate) resident_bytes: u64,
-    /// Base-2 logarithm of the bound on the probability that a proof fails.
+    /// Base-2 logarithm of the bound on the probability that a proof fails; null in JSON if it cannot.
     pub(crate) failure_log2: f64,
     /// Number of proofs over which a client spreads its one-time cost.
+    #[serde(skip)]
     pub(crate) lookups: u64,
 }
 

@@ -2,7 +2,7 @@
 //! the cheapest, each family's with the scheme that suits it best.
 
 use crate::failure::{Exit, Failure, Result};
-use crate::screen::{Report, grid, units};
+use crate::screen::{Report, grid, units, with_fields};
 use crate::source_args::{SchemeArg, scheme};
 use crate::verbs::merkle::layout::{CostCache, CostGoal, Kind, Layout, ProofCost, families};
 use crate::verbs::merkle::log;
@@ -94,7 +94,7 @@ impl Plan {
             work::OPS_PER_NANOSECOND,
             work::OPS_PER_NANOSECOND / work::READ_BYTE
         );
-        Ok(Report::new(text, &plan_json(&request, &plan)))
+        Ok(Report::new(text, &plan_json(&request, &plan)?))
     }
 
     fn leaves(&self) -> Result<u64> {
@@ -133,45 +133,31 @@ fn table(plan: &LayoutRanking) -> String {
     grid::grid(columns, plan.candidates.iter().map(row))
 }
 
-fn plan_json(request: &PlanRequest, plan: &LayoutRanking) -> Value {
-    json!({
+fn plan_json(request: &PlanRequest, plan: &LayoutRanking) -> Result<Value> {
+    Ok(json!({
         "leaves": request.leaves,
         "lookups": request.lookups,
         "goal": request.goal.name(),
         "ops_per_nanosecond": work::OPS_PER_NANOSECOND,
-        "chosen": plan.best().map(candidate),
-        "considered": plan.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "chosen": plan.best().map(candidate).transpose()?,
+        "considered": plan.candidates.iter().map(candidate).collect::<Result<Vec<_>>>()?,
         "refused": plan.refused.iter().map(|(design, scheme, why)| {
             json!({ "design": design, "scheme": scheme, "why": why })
         }).collect::<Vec<_>>(),
-    })
+    }))
 }
 
-fn candidate(candidate: &Candidate) -> Value {
-    let Candidate { layout, price } = candidate;
-    json!({
+fn candidate(Candidate { layout, price }: &Candidate) -> Result<Value> {
+    let fields = json!({
         "design": layout.title(),
         "scheme": price.scheme.id.to_string(),
         "lookups": layout.lookups(),
         "private_bytes": layout.private_bytes(),
-        "public_bytes": price.public_bytes,
-        "artifact_bytes": price.artifact_bytes,
-        "keys_bytes": price.keys_bytes,
-        "bytes_up": price.up,
-        "bytes_down": price.down,
-        "server_ops": price.server_ops,
-        "client_ops": price.client_ops,
         "server_seconds": price.server().as_secs_f64(),
         "client_seconds": price.client().as_secs_f64(),
         "seconds": price.time().as_secs_f64(),
-        "resident_bytes": price.resident_bytes,
-        "failure_log2": finite(price.failure_log2),
-    })
-}
-
-/// JSON has no infinity: a bound of nothing at all is null.
-fn finite(log2: f64) -> Option<f64> {
-    Some(log2).filter(|log2| log2.is_finite())
+    });
+    with_fields(price, fields)
 }
 
 /// The request for a plan.
