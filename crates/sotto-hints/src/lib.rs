@@ -32,6 +32,7 @@
 
 pub mod codec;
 pub mod delta;
+mod journal;
 pub mod message;
 pub mod one_server;
 #[cfg(feature = "server")]

@@ -15,7 +15,7 @@ pub trait MessageLengths {
     }
 
     /// Bytes of a hint response.
-    fn supply_bytes(&self) -> usize {
+    fn hint_response_bytes(&self) -> usize {
         0
     }
 }
@@ -58,7 +58,7 @@ macro_rules! octets {
 }
 
 octets!(Answer, "answer", answer_bytes);
-octets!(HintResponse, "supply", supply_bytes);
+octets!(HintResponse, "supply", hint_response_bytes);
 
 impl<P: MessageLengths> Wire<P> for HintRequest {
     fn size(_: &P) -> usize {

@@ -19,26 +19,21 @@
 //! | [`prf`] | offsets and tags as a function of a key and an id |
 //! | [`hints`] | the hints of a client: marks, entries, parities |
 //! | [`run`], [`pass`], [`prepare`] | the pass over the table, and the client that results |
-//! | [`search`], [`request`] | a hint that contains a row; the offsets that are sent |
+//! | [`query`] | a hint that contains a row; the offsets that are sent |
 //! | [`client`] | query, recover, hints of the next epoch |
-//! | `journal`, [`state`] | the journal that is written before a request leaves; the whole state |
-//! | [`server`] | encode, open, answer, update (feature `server`) |
-//! | `part` | tables in parts (feature `server`) |
+//! | [`state`] | the whole state, and what its journal replays |
+//! | [`server`] | encode, open, answer, update; tables in parts (feature `server`) |
 
 pub mod client;
 pub mod family;
 pub mod hints;
-mod journal;
 pub mod params;
-#[cfg(feature = "server")]
-mod part;
 pub mod pass;
 pub mod prepare;
 pub mod prf;
-pub mod request;
+pub mod query;
 pub mod row_order;
 pub mod run;
-pub mod search;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod state;

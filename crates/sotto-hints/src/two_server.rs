@@ -10,12 +10,9 @@
 //! A family defines which row a number of a tree stands for ([`ParamsFamily`]), which hint is
 //! chosen, what each server is sent, and what it computes from that ([`Family`]).
 
-mod apply_delta;
 pub mod client;
 pub mod family;
-mod journal;
 pub mod params;
-pub mod preparation;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod sets;
@@ -23,10 +20,9 @@ mod state;
 pub mod tree;
 
 pub use crate::message::{Answer, HintRequest, HintResponse, MessageLengths};
-pub use client::Client;
+pub use client::{Client, Prepare};
 pub use family::{DraftQuery, Family, Plan, TwoServerScheme, Workspace};
 pub use params::{FamilyReport, Params, ParamsFamily};
-pub use preparation::Prepare;
 #[cfg(feature = "server")]
 pub use server::Server;
 pub use sets::{Hint, KeyedSets, Set};

@@ -43,29 +43,25 @@
 //! Pass, client, state, updates and server are those of [`sotto_hints::one_server`], as Piano's
 //! are.
 //!
+//! In the order of the paper:
+//!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its guarantees, and choosing one for a table |
-//! | [`bound`] | the failure bound of lookups |
-//! | [`prf`] | halves as a function of a key and an id |
-//! | `hints` | hints, and pairs of halves that become hints |
-//! | `backups` | the pairs that are left; the encoding of hints |
-//! | [`offline`] | the sums of the pass over the table |
-//! | `request` | making a query from a hint |
-//! | [`message`] | a query on the wire |
-//! | `family` | the scheme built from them |
+//! | [`params`] | lambda, sqrt(n) and B: the literal, the failure bound, and choosing one for a table |
+//! | [`prf`] | v_{j,k} and r_{j,k}: halves and offsets as a function of a key and an id |
+//! | `hints` | hints (S_j, e_j), and pairs of halves that become hints |
+//! | [`offline`] | v^_j, e_j, and the parities P_j from one pass over the table |
+//! | [`query`] | a query: the real set and the dummy set, and its bytes |
+//! | `online` | query, answer, recover, refresh; hints of the next epoch |
 //! | [`two_server`] | the scheme with a second server, which makes the hints |
 #![forbid(unsafe_code)]
 
-mod backups;
-pub mod bound;
-mod family;
 mod hints;
-pub mod message;
 pub mod offline;
+mod online;
 pub mod params;
 pub mod prf;
-mod request;
+pub mod query;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 pub mod two_server;

@@ -1,12 +1,17 @@
-//! Parameters: N rows of B bytes, c partitions of w rows, M hints, P backup pairs.
+//! Parameters: N rows of B bytes, c partitions of w rows, M hints, P backup pairs; and the bound on
+//! failed lookups that says how many hints there have to be.
+//!
+//! A hint holds c/2 + 1 of the c partitions, and one of the w rows of each. So it contains a given
+//! row with probability (c/2 + 1)/(c w), a little more than 1/(2w), and README.md proves that this
+//! stays so whatever was requested before.
 
-use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Goal, NamedSet, Result, TableShape};
 use sotto_hints::one_server::params::{
     FamilyReport, MAX_IDS, MAX_PER_SIDE, balanced, min_partitions, security_model,
 };
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
+use std::f64::consts::LN_2;
 
 /// Number of queries that a row of a partition pays for: P = 40 w, half as many as there are hints
 /// (the paper's 0.5 lambda w with lambda = 80). More would make the state larger for a longer time
@@ -66,9 +71,9 @@ impl Literal for ParamsLiteral {
     fn promise(&self) -> FamilyReport {
         let &ParamsLiteral { row_bytes, partitions: c, partition_rows: w, hints, pairs, .. } = self;
         FamilyReport {
-            failure_log2: bound::failure_log2(hints, pairs, c, w),
+            failure_log2: failure_log2(hints, pairs, c, w),
             covered: "of any query of the whole budget, not of one lookup",
-            candidates: bound::candidates(hints, pairs, c, w),
+            candidates: candidates(hints, pairs, c, w),
             client_bytes: client_bytes(row_bytes, hints, pairs),
             growth: 0,
             // c (1 + 1/16 + 1/4) blocks for each of P.
@@ -90,7 +95,7 @@ impl Literal for ParamsLiteral {
         let w = (balanced * wider).min(MAX_PER_SIDE).min(rows.next_power_of_two());
         let pairs = lookups_per_client.clamp(MIN_PAIRS, (PAIRS_PER_ROW * w).max(MIN_PAIRS));
         let c = min_partitions::<Self>(rows, w);
-        let hints = bound::min_hints(pairs, shape.required_failure_log2(), w, |_| c);
+        let hints = min_hints(pairs, shape.required_failure_log2(), w, |_| c);
         Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })
     }
 }
@@ -101,6 +106,51 @@ fn wider(goal: Goal) -> u64 {
         Goal::TotalBytes => 2,
         Goal::QueryBytes => 4,
     }
+}
+
+/// Number of ids that the bounds assume to be void: 2^-32 for each partition of each id is
+/// expected, and there are fewer than 64 plus four times that, except with probability 2^-128.
+pub(crate) fn voids(ids: u64, c: u64) -> u64 {
+    64 + (ids * c).div_ceil(1 << 30)
+}
+
+/// log2 of a bound on the probability that any of a client's P queries is for a row that no hint
+/// contains.
+pub(crate) fn failure_log2(hints: u64, pairs: u64, c: u64, w: u64) -> f64 {
+    let live = hints.saturating_sub(voids(hints + pairs, c)) as f64;
+    (pairs as f64).log2() + live * miss_log2(w)
+}
+
+/// The least number of hints for which [`failure_log2`] is at most `target`.
+pub(crate) fn min_hints(pairs: u64, target: f64, w: u64, c: impl Fn(u64) -> u64) -> u64 {
+    let live = (((pairs as f64).log2() - target) / -miss_log2(w)).ceil() as u64 + 1;
+    let mut hints = live;
+    // The margin grows by a fraction of the number added to M, so this ends after a few iterations.
+    while hints - live < voids(hints + pairs, c(w)) {
+        hints = live + voids(hints + pairs, c(w));
+    }
+    hints
+}
+
+/// log2 of a bound on the probability that one hint lacks a given row, 1 - 1/(2w).
+fn miss_log2(w: u64) -> f64 {
+    (-0.5 / w as f64).ln_1p() / LN_2
+}
+
+/// Number of candidates that a query examines. Candidates are the ids whose offset in the partition
+/// is the row's, selected or not (1/w), those that have the row as their extra entry, and those
+/// whose extra entry only has the row's tag (1/65535). That is a sum of nearly independent rare
+/// events: twelve deviations and 32 above its mean leave 2^-100.
+///
+/// The last kind is so rare unless rows are requested again and again. Such a row becomes the extra
+/// entry of all live hints that contain it, some forty, and they are candidates of every row with
+/// its tag. Half a dozen such rows that share their tag exceed the number; among thousands of such
+/// rows the probability of that is in the millionths. Then the hints that were promoted last are
+/// left out, and the choice is uniform among the others. No lookup fails by that.
+pub(crate) fn candidates(hints: u64, pairs: u64, c: u64, w: u64) -> u64 {
+    let (ids, hints, c, w) = ((hints + pairs) as f64, hints as f64, c as f64, w as f64);
+    let mean = ids / w + hints * (c / 2.0 + 1.0) / (c * w) + ids / 65535.0;
+    (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64
 }
 
 #[cfg(test)]

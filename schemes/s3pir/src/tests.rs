@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod hostile;
-mod two;
+mod two_server;
 mod views;
 
 use crate::{Params, S3pir};

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 /// Format that this build reads and writes.
-pub const FORMAT: &str = "sotto-state/1";
+pub const FORMAT: &str = "sotto-state/2";
 
 /// What a state belongs to, stored as JSON in its database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -240,4 +240,17 @@ pub(crate) struct StateTransaction<'a> {
     pub(crate) append: Option<(u64, &'a [u8])>,
     pub(crate) logged: Option<(u64, &'a [u8])>,
     pub(crate) settle: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Journals of `sotto-state/1` have parities where this build's have rows.
+    #[test]
+    fn an_older_format_is_refused_and_the_fix_is_named() {
+        let error = StateMetadata::parse(br#"{"format":"sotto-state/1"}"#, Path::new("s")).unwrap_err();
+        assert!(matches!(error, StateError::WrongState { what: "format", .. }), "{error}");
+        assert!(error.fix().contains("delete this one"));
+    }
 }

@@ -1,22 +1,26 @@
 //! The client: query, recover, and follow an update of the table.
 //!
 //! No branch and no allocation depends on the requested index. The addresses that depend on it are
-//! documented in [`search`](super::search) and in the schemes' READMEs.
+//! documented in [`query`](super::query) and in the schemes' READMEs.
 
-use super::family::{AnswerEffect, Client, FamilyState, JournalEvent, OneServerScheme, OpenQuery};
+use super::family::{AnswerEffect, Client, Family, FamilyState, OneServerScheme, OpenQuery, Plan};
 use super::hints::Hints;
 use super::params::Params;
 use super::prf::{Prf, lanes};
-use super::row_order::{PartitionPlace, RowOrder};
-use super::search::HintSearch;
-use super::{Answer, Family, Plan};
+use super::query::HintSearch;
+use super::row_order::{PartitionPlace, RowOrder, equal, pick};
 use crate::delta::{PartitionDelta, RowsDelta};
+use crate::journal::{HINT_RESPONSE, Journal, QUERY};
+use crate::message::Answer;
 use sotto_core::{Budget, CryptoRng, Error, Misuse, OneServer, Record, RecordIndex, Result};
 use std::collections::VecDeque;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Ids that are processed together.
 const CHUNK_IDS: usize = 2048;
+
+/// The number that is written for no hint.
+pub(super) const NO_HINT: u32 = u32::MAX;
 
 /// The name of a query. Its secrets stay in the client, since they must survive a crash.
 pub struct Pending {
@@ -42,8 +46,10 @@ impl<F: Family> sotto_core::Client<OneServerScheme<F>> for Client<F> {
             return Err(Error::Exhausted(Budget::Left(0)));
         }
         let row = self.order.of(index);
-        let (query, mut plan) = F::ask(self, row, rng)?;
-        self.events.push(JournalEvent::Asked { number: self.next, row, plan });
+        let (query, mut plan) = F::make_query(self, row, rng)?;
+        let ([chosen, _], none) = (plan.ids().map(|id| *id), self.hints.none());
+        let chosen = pick(equal(chosen, none), NO_HINT, chosen);
+        self.journal.add(&(QUERY, self.next, chosen, row.number(), plan.more()), &[]);
         let number = self.spend(plan, row);
         plan.zeroize();
         Ok((OneServer(query), self.pending(number)))
@@ -51,12 +57,11 @@ impl<F: Family> sotto_core::Client<OneServerScheme<F>> for Client<F> {
 
     fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let at = self.find(pending.number).filter(|_| pending.name == self.name);
-        let mut asked = at.and_then(|at| self.asked.remove(at)).ok_or(Misuse::ForeignValue("query"))?;
-        let (row, known) = F::read(self, &asked.plan, &answer);
-        self.apply_answer(&asked, known.then_some(row.as_slice()));
-        let [_, promoted] = asked.plan.ids();
-        self.events.push(JournalEvent::Settled { number: asked.number, promoted: *promoted });
-        asked.zeroize();
+        let mut open = at.and_then(|at| self.asked.remove(at)).ok_or(Misuse::ForeignValue("query"))?;
+        let (row, known) = F::read(self, &open.plan, &answer);
+        self.apply_answer(&open, known.then_some(row.as_slice()));
+        self.journal.add_answer(open.number, known, &row);
+        open.zeroize();
         if known { Ok(Record(row)) } else { Err(Error::Unreadable) }
     }
 
@@ -82,8 +87,7 @@ impl<F: Family> Client<F> {
             next: 0,
             asked: VecDeque::new(),
             last: None,
-            events: Vec::new(),
-            written: Vec::new(),
+            journal: Journal::default(),
         }
     }
 
@@ -107,24 +111,29 @@ impl<F: Family> Client<F> {
 
     /// Completes a query that is no longer open: the replacement of the spent hint learns the row,
     /// if there is one, and the spent hint is wiped.
-    pub fn apply_answer(&mut self, asked: &OpenQuery<F::QueryPlan>, row: Option<&[u8]>) {
-        let mut plan = asked.plan;
+    pub(super) fn apply_answer(&mut self, open: &OpenQuery<F::QueryPlan>, row: Option<&[u8]>) {
+        let mut plan = open.plan;
         let [chosen, promoted] = plan.ids().map(|id| *id);
-        let kept = F::keep(self, asked, row);
+        let kept = F::keep(self, open, row);
         if let Some(row) = row {
             self.hints.learn(promoted, row);
         }
         self.hints.forget(chosen);
-        self.last = Some((asked.number, AnswerEffect { promoted, kept }));
+        self.last = Some((open.number, AnswerEffect { promoted, kept }));
         plan.zeroize();
     }
 
     /// Reverts the effect of the last answer, if it belongs to this query.
     pub(super) fn withdraw(&mut self, number: u64) {
-        if let Some((_, learnt)) = self.last.filter(|(last, _)| *last == number) {
-            self.hints.withdraw(learnt.promoted);
-            self.own.unlearn(learnt.kept);
+        if let Some((_, effect)) = self.last.filter(|(last, _)| *last == number) {
+            self.hints.withdraw(effect.promoted);
+            self.own.unlearn(effect.kept);
         }
+    }
+
+    /// Records that a block of hints came, for schemes with hint requests.
+    pub fn log_hint_response(&mut self, block: u64, response: &[u8]) {
+        self.journal.add(&(HINT_RESPONSE, block), response);
     }
 }
 
@@ -162,6 +171,5 @@ impl<F: Family> Client<F> {
 impl<F: Family> Drop for Client<F> {
     fn drop(&mut self) {
         self.asked.iter_mut().for_each(Zeroize::zeroize);
-        self.events.iter_mut().for_each(Zeroize::zeroize);
     }
 }

@@ -4,10 +4,11 @@ use super::hints::Hints;
 use super::params::Params;
 use super::pass::PassFamily;
 use super::prf::Prf;
+use super::query::HintSearch;
 use super::row_order::PartitionPlace;
-use super::search::HintSearch;
 use crate::codec::StateReader;
 use crate::delta::PartitionDelta;
+use crate::journal::Journal;
 use crate::message::Answer;
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{CryptoRng, Result};
@@ -32,18 +33,17 @@ pub trait Family: PassFamily {
     /// # Errors
     /// [`sotto_core::Error::Exhausted`] without a backup; [`sotto_core::Error::Peer`] for a damaged
     /// state.
-    /// [`sotto_core::Error::Exhausted`] without a backup; [`sotto_core::Error::Peer`] for a state that was damaged.
-    fn ask(
+    fn make_query(
         client: &mut Client<Self>,
         row: PartitionPlace,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Self::Query, Self::QueryPlan)>;
-    /// Rebuilds the plan of the next query from its journal record; the hint that it spends, if
-    /// any, contains the row.
+    /// Makes the plan of the next query again, without the query and without a search: its record
+    /// says which hint it spends, if any. That hint contains the row.
     ///
     /// # Errors
     /// The reason why the record is impossible.
-    fn again(
+    fn replay_query(
         client: &mut Client<Self>,
         chosen: u32,
         row: PartitionPlace,
@@ -67,10 +67,6 @@ pub trait Family: PassFamily {
         asked: &OpenQuery<Self::QueryPlan>,
         row: Option<&[u8]>,
     ) -> FamilyStateChange<Self>;
-    /// The bytes that an answer revealed, for the journal, and whether they are known.
-    fn learnt(client: &Client<Self>, number: u64, promoted: u32) -> (bool, &[u8]);
-    /// Replays the effect of an answer from the journal.
-    fn learn_again(client: &mut Client<Self>, asked: &OpenQuery<Self::QueryPlan>, known: Option<&[u8]>);
 
     /// Adds the changes of these ids' rows in partition k to the parities that contain them.
     fn follow(hints: &mut Hints<Self>, prf: &Prf<Self>, k: u64, touched: &[(u32, &[u8])]);
@@ -79,34 +75,17 @@ pub trait Family: PassFamily {
     fn follow_own(client: &mut Client<Self>, k: u64, changes: &PartitionDelta<'_>);
 
     /// Whether an answer can have had this effect.
-    fn can_have_learnt(
+    fn effect_is_possible(
         client: &Client<Self>,
         number: u64,
-        learnt: &AnswerEffect<FamilyStateChange<Self>>,
+        effect: &AnswerEffect<FamilyStateChange<Self>>,
     ) -> bool;
     /// Whether a client can wait for the answer to this query.
-    fn can_wait(client: &Client<Self>, asked: &OpenQuery<Self::QueryPlan>) -> bool;
-
-    /// Writes a block of ids from a hint response, for schemes with hint requests.
-    fn put_supply(_: &Client<Self>, _block: u64, _: &mut Vec<u8>) {}
-    /// Bytes of a block of ids from a hint response.
-    fn supply_bytes(_: &Client<Self>) -> usize {
-        0
-    }
-    /// Replays a hint response from the journal.
-    ///
-    /// # Errors
-    /// [`sotto_core::Error::Peer`] if the record is impossible.
-    fn replay_supply(_: &mut Client<Self>, _block: u64, from: &mut StateReader<'_>) -> Result<()> {
-        Err(from.malformed("unknown kind of record"))
-    }
+    fn query_is_possible(client: &Client<Self>, open: &OpenQuery<Self::QueryPlan>) -> bool;
 }
 
 /// The state of a client besides hints: nothing, or the rows that it read.
 pub trait FamilyState<F: Family>: Sized + Send + 'static {
-    /// Whether the state consists of rows. If so, the effect of a rejected answer is encoded before
-    /// it is reverted.
-    const ROWS: bool;
     /// The change that an answer makes to the state.
     type StateChange: Copy + Debug + PartialEq + BorshSerialize + BorshDeserialize + Send + 'static;
     /// The state of a client that has made no query.
@@ -132,7 +111,6 @@ pub trait FamilyState<F: Family>: Sized + Send + 'static {
 pub type FamilyStateChange<F> = <<F as Family>::FamilyState as FamilyState<F>>::StateChange;
 
 impl<F: Family> FamilyState<F> for () {
-    const ROWS: bool = false;
     type StateChange = ();
     fn new(_: &Params<F>) -> Result<()> {
         Ok(())
@@ -180,10 +158,8 @@ pub struct Client<F: Family> {
     pub asked: VecDeque<OpenQuery<F::QueryPlan>>,
     /// The number of the query that was recovered last, and the effect of its answer.
     pub last: Option<(u64, AnswerEffect<FamilyStateChange<F>>)>,
-    /// Events that are not in the journal yet.
-    pub(super) events: Vec<JournalEvent<F::QueryPlan>>,
-    /// Journal records that are encoded and not taken yet.
-    pub(super) written: Vec<Zeroizing<Vec<u8>>>,
+    /// What was done since the journal was taken.
+    pub(super) journal: Journal,
     /// A number that distinguishes this client's queries from those of other clients.
     pub(super) name: u64,
     /// Scratch memory of the search for a hint.
@@ -208,26 +184,4 @@ pub struct AnswerEffect<K> {
     pub promoted: u32,
     /// The change of the family's state.
     pub kept: K,
-}
-
-/// An event of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum JournalEvent<P> {
-    /// A query was made.
-    Asked { number: u64, row: PartitionPlace, plan: P },
-    /// The answer of a query came.
-    Settled { number: u64, promoted: u32 },
-    /// The row of a query was not the publisher's.
-    Rejected { number: u64 },
-    /// A block of ids came in a hint response.
-    Supplied { block: u64 },
-}
-
-impl<P: Plan> Zeroize for JournalEvent<P> {
-    fn zeroize(&mut self) {
-        if let JournalEvent::Asked { plan, row, .. } = self {
-            plan.zeroize();
-            row.zeroize();
-        }
-    }
 }

@@ -254,14 +254,6 @@ impl<F: HintFamily> Hints<F> {
         }
     }
 
-    /// Sets the parity of a promoted hint to that of its set, unless the hint was spent and
-    /// forgotten meanwhile.
-    pub fn set_parity(&mut self, promoted: u32, parity: &[u8]) {
-        if self.make_known(promoted) {
-            self.parity_mut(promoted).iter_mut().zip(parity).for_each(|(byte, parity)| *byte = *parity);
-        }
-    }
-
     fn make_known(&mut self, id: u32) -> bool {
         let there = self.is(id, LIVE | OWED);
         if let Some(hint) = self.of.get_mut(id as usize).filter(|_| there) {

@@ -96,7 +96,6 @@ impl<F: Family> Prepare<F> {
 ///
 /// # Errors
 /// [`sotto_core::Error::Storage`] if the memory is not available.
-/// If there is no memory for it.
 pub fn longer(mut list: Zeroizing<Vec<u8>>, more: usize) -> Result<Zeroizing<Vec<u8>>> {
     let (mut all, len) = (Zeroizing::new(Vec::new()), list.len() + more);
     crate::codec::reserve(&mut all, len)?;

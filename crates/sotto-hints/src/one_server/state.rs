@@ -1,11 +1,14 @@
-//! Saving and loading a client's whole state. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
+//! The client's state: saved, loaded, and replayed from a journal. `spec/s3pir.md` and
+//! `spec/piano.md` draw the bytes.
 
-use super::client::Pending;
-use super::family::{AnswerEffect, Client, FamilyState, FamilyStateChange, OpenQuery};
-use super::hints::{HintFamily, Stock};
-use super::journal::NO_HINT;
-use super::{Family, Hint, Hints, OneServerScheme, Params, Plan, Prepare, Prf};
+use super::client::{NO_HINT, Pending};
+use super::family::{
+    AnswerEffect, Client, Family, FamilyState, FamilyStateChange, OneServerScheme, OpenQuery, Plan,
+};
+use super::hints::{Hint, HintFamily, Hints, Stock};
+use super::{Params, PartitionPlace, Prepare, Prf};
 use crate::codec::{StateReader, put, reserve};
+use crate::journal::{self, ANSWER, HINT_RESPONSE, QUERY, REJECTION};
 use sotto_core::{Misuse, Result, Stateful};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
@@ -29,11 +32,11 @@ impl<F: Family> Stateful for OneServerScheme<F> {
     }
 
     fn journal(client: &mut Client<F>) -> Zeroizing<Vec<u8>> {
-        client.take_journal()
+        client.journal.take()
     }
 
     fn replay(client: &mut Client<F>, entry: &[u8]) -> Result<()> {
-        client.replay_journal(entry)
+        client.replay(entry, |_, _, from| Err(journal::unknown(from)))
     }
 
     fn query_number(pending: &Pending) -> u64 {
@@ -46,7 +49,8 @@ impl<F: Family> Stateful for OneServerScheme<F> {
     }
 
     fn reject(client: &mut Client<F>, number: u64) {
-        client.reject_query(number);
+        client.withdraw(number);
+        client.journal.add(&(REJECTION, number), &[]);
     }
 
     fn apply_delta(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
@@ -74,11 +78,11 @@ impl<F: Family> Client<F> {
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
         let (params, hints) = (&self.params, &self.hints);
         let id = |id: u32| if id == hints.none() { NO_HINT } else { id };
-        let (last, learnt) = self.last.unwrap_or((u64::MAX, F::NOTHING));
-        let learnt = AnswerEffect { promoted: id(learnt.promoted), ..learnt };
+        let (last, effect) = self.last.unwrap_or((u64::MAX, F::NOTHING));
+        let effect = AnswerEffect { promoted: id(effect.promoted), ..effect };
         out.write_all(self.key.as_ref())?;
         // There are no more queries than 2^24.
-        put(&(self.next, hints.stock.counted(), last, learnt, self.asked.len() as u32), out)?;
+        put(&(self.next, hints.stock.counted(), last, effect, self.asked.len() as u32), out)?;
         for asked in &self.asked {
             let mut asked = *asked;
             asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
@@ -125,24 +129,79 @@ impl<F: Family> Client<F> {
         let none = client.hints.none();
         let id = |id: u32| if id == NO_HINT { none } else { id };
 
-        let (number, mut learnt) = head.last;
+        let (number, mut effect) = head.last;
         if number != u64::MAX {
-            learnt.promoted = id(learnt.promoted);
-            if number >= client.next || !F::can_have_learnt(&client, number, &learnt) {
+            effect.promoted = id(effect.promoted);
+            if number >= client.next || !F::effect_is_possible(&client, number, &effect) {
                 return Err(from.malformed("the answer is to a query that was not made"));
             }
-            client.last = Some((number, learnt));
+            client.last = Some((number, effect));
         }
         let mut least = 0;
         for mut asked in head.asked {
             asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
-            if !(least..client.next).contains(&asked.number) || !F::can_wait(&client, &asked) {
+            if !(least..client.next).contains(&asked.number) || !F::query_is_possible(&client, &asked) {
                 return Err(from.malformed("the open query is not possible"));
             }
             least = asked.number + 1;
             client.asked.push_back(asked);
         }
         Ok(client)
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// Replays an entry of the journal. Records that the state contains already are skipped, so a
+    /// journal may begin before the state was saved. `take_block` replays a hint response, and gets
+    /// the number of its block.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Peer`] for an entry that cannot follow the state; those of `take_block`.
+    pub fn replay(
+        &mut self,
+        entry: &[u8],
+        mut take_block: impl FnMut(&mut Self, u64, &mut StateReader<'_>) -> Result<()>,
+    ) -> Result<()> {
+        journal::replay(entry, |kind, number, from| match kind {
+            QUERY => self.replay_query(number, from),
+            ANSWER => self.replay_answer(number, from),
+            REJECTION => {
+                self.withdraw(number);
+                Ok(())
+            }
+            HINT_RESPONSE => take_block(self, number, from),
+            _ => Err(journal::unknown(from)),
+        })
+    }
+
+    fn replay_query(&mut self, number: u64, from: &mut StateReader<'_>) -> Result<()> {
+        let (chosen, row): (u32, u32) = from.get()?;
+        let (row, more) = (PartitionPlace::of(row), from.get()?);
+        if number < self.next {
+            return Ok(());
+        }
+        let inside = self.params.has(row) && self.params.index(row) < self.params.places();
+        if number != self.next || number >= self.params.queries() as u64 || !inside {
+            return Err(from.malformed("the query is not the next one"));
+        }
+        let chosen = if chosen == NO_HINT { self.hints.none() } else { chosen };
+        if chosen != self.hints.none() && !self.hints.contain(&self.prf, chosen, row) {
+            return Err(from.malformed("the query spends a hint that lacks its row"));
+        }
+        let plan = F::replay_query(self, chosen, row, more).map_err(|why| from.malformed(why))?;
+        self.spend(plan, row);
+        Ok(())
+    }
+
+    fn replay_answer(&mut self, number: u64, from: &mut StateReader<'_>) -> Result<()> {
+        let row = journal::read_answer(from, self.params.row_bytes())?;
+        if number >= self.next {
+            return Err(from.malformed("the answer is to a query that was not made"));
+        }
+        if let Some(open) = self.find(number).and_then(|at| self.asked.remove(at)) {
+            self.apply_answer(&open, row.as_ref().map(|row| row.as_slice()));
+        }
+        Ok(())
     }
 }
 

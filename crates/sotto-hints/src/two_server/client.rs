@@ -1,4 +1,5 @@
-//! The client: query and recover.
+//! The client: a key, hints that are requested with it block by block before the first query, query
+//! and recover.
 //!
 //! No branch and no allocation depends on the requested index. Two addresses depend on secrets:
 //! that of the chosen hint, which is a random one of those that contain the row, and that of its
@@ -8,8 +9,9 @@ use super::family::{DraftQuery, Family, Plan, TwoServerScheme, Workspace};
 use super::params::Params;
 use super::sets::{AWAITED, Hint, KNOWN, KeyedSets, LOST, Set};
 use crate::codec::reserve;
-use crate::message::Answer;
-use sotto_core::{Budget, CryptoRng, Error, Misuse, Record, RecordIndex, Result, TwoServers};
+use crate::journal::{HINT_RESPONSE, Journal, QUERY};
+use crate::message::{Answer, HintRequest, HintResponse};
+use sotto_core::{Budget, CryptoRng, Error, HintScheme, Misuse, Record, RecordIndex, Result, TwoServers};
 use std::collections::VecDeque;
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
@@ -35,29 +37,17 @@ pub struct Client<F: Family> {
     /// Number of received blocks of hints.
     pub(super) blocks_received: u32,
     /// Whether a hint response is outstanding.
-    pub(super) ordered: bool,
+    is_requested: bool,
     /// The number of the next query; the first is 1.
     pub(super) next: u64,
     /// Queries without answers, by ascending number.
     pub(super) open: VecDeque<OpenQuery<F>>,
     /// The query that was recovered last, and its slot.
     pub(super) last: Option<(u64, u32)>,
-    /// Journal records that are encoded and not taken yet.
-    pub(super) entries: Vec<Zeroizing<Vec<u8>>>,
+    /// What was done since the journal was taken.
+    pub(super) journal: Journal,
     /// A number that distinguishes this client's queries from those of other clients.
     name: u64,
-}
-
-/// An event of a client.
-pub(super) enum JournalEvent<'a, F: Family> {
-    /// A query was made.
-    Asked { number: u64, plan: F::QueryPlan, fresh: Set<F::Word> },
-    /// The answers of a query came, with the parity of the hint that it made.
-    Settled { number: u64, parity: Option<&'a [u8]> },
-    /// The row of a query was not the publisher's.
-    Rejected { number: u64 },
-    /// A block of hints came.
-    Stocked { block: u32, parities: &'a [u8] },
 }
 
 /// The name of a query. Its secrets stay in the client, since they must survive a crash.
@@ -84,8 +74,9 @@ impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
             return Err(Error::Exhausted(Budget::Left(0)));
         }
         let hints = self.hints.get(..self.params.hints()).unwrap_or_default();
-        let DraftQuery { queries, plan, mut fresh } = F::ask(&self.params, hints, row, &mut self.tools, rng);
-        self.note(JournalEvent::Asked { number: self.next, plan, fresh });
+        let DraftQuery { queries, plan, mut fresh } =
+            F::make_query(&self.params, hints, row, &mut self.tools, rng);
+        self.journal.add(&(QUERY, self.next, plan, fresh), &[]);
         let number = self.spend(plan, fresh);
         fresh.zeroize();
         Ok((queries, self.pending(number)))
@@ -100,7 +91,7 @@ impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
 
         let readable = !open.plan.spends() || open.spent.standing == KNOWN;
         self.apply_answer(&open, readable.then_some(&parity));
-        self.note(JournalEvent::Settled { number: open.number, parity: readable.then_some(&parity) });
+        self.journal.add_answer(open.number, readable, &parity);
         if readable { Ok(Record(row)) } else { Err(Error::Unreadable) }
     }
 
@@ -140,11 +131,11 @@ impl<F: Family> Client<F> {
         Ok(Client {
             name: KeyedSets::new(&tools.trees, &key).name(),
             blocks_received: 0,
-            ordered: false,
+            is_requested: false,
             next: 1,
             open: VecDeque::new(),
             last: None,
-            entries: Vec::new(),
+            journal: Journal::default(),
             params,
             tools,
             key,
@@ -248,6 +239,67 @@ impl<F: Family> Client<F> {
         if let Some((_, slot)) = self.last.filter(|(last, _)| *last == number) {
             self.learn(number, slot, None);
         }
+    }
+}
+
+/// A client in preparation.
+pub struct Prepare<F> {
+    params: Params<F>,
+    pub(super) key: Zeroizing<[u8; 16]>,
+}
+
+impl<F: Family> Prepare<F> {
+    pub(super) fn with_key(params: &Params<F>, key: Zeroizing<[u8; 16]>) -> Self {
+        Prepare { params: params.clone(), key }
+    }
+}
+
+impl<F: Family> sotto_core::Prepare<TwoServerScheme<F>> for Prepare<F> {
+    fn begin(params: &Params<F>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut key = Zeroizing::new([0; 16]);
+        rng.fill_bytes(key.as_mut());
+        Ok(Prepare::with_key(params, key))
+    }
+
+    fn finish(self) -> Result<Client<F>> {
+        Client::new(self.params, self.key)
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// Stores the parities of the next block.
+    pub(super) fn take_block(&mut self, response: &[u8]) {
+        let (width, hints) = (self.params.row_bytes(), self.params.block_hints());
+        let first = self.blocks_received as usize * hints;
+        let kept = self.parities.iter_mut().take(self.params.hints() * width).skip(first * width);
+        kept.zip(response).for_each(|(byte, new)| *byte = *new);
+        let slots = self.hints.iter_mut().take(self.params.hints()).skip(first).take(hints);
+        slots.for_each(|hint| hint.standing = KNOWN);
+        self.blocks_received += 1;
+    }
+}
+
+impl<F: Family> HintScheme for TwoServerScheme<F> {
+    const HINT_SERVER: usize = 1;
+    type HintRequest = HintRequest;
+    type HintResponse = HintResponse;
+
+    fn next_hint_request(client: &mut Client<F>) -> Result<Option<HintRequest>> {
+        let block = client.blocks_received;
+        client.is_requested = block < client.params.blocks();
+        Ok(client.is_requested.then(|| HintRequest { key: client.key.clone(), block }))
+    }
+
+    fn apply_hint_response(client: &mut Client<F>, response: HintResponse) -> Result<()> {
+        // A hint response does not name its block: one that came twice would be taken for the next.
+        if !std::mem::take(&mut client.is_requested) {
+            return Err(
+                Misuse::Rule("a hint response must follow a hint request, and be applied once").into()
+            );
+        }
+        client.journal.add(&(HINT_RESPONSE, u64::from(client.blocks_received)), &response.0);
+        client.take_block(&response.0);
+        Ok(())
     }
 }
 

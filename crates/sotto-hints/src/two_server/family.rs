@@ -28,7 +28,7 @@ pub trait Family: ParamsFamily {
     );
     /// Chooses a hint that contains a row, all of them with the same probability, and makes a query
     /// of it. Takes the same time for every row.
-    fn ask(
+    fn make_query(
         params: &Params<Self>,
         hints: &[Hint<Self::Word>],
         row: u64,
@@ -48,7 +48,7 @@ pub trait Family: ParamsFamily {
 
     /// Adds to each parity the rows of its set, for the ids from `first` on.
     #[cfg(feature = "server")]
-    fn supply(
+    fn fill_parities(
         params: &Params<Self>,
         rows: &[u8],
         keyed: &KeyedSets<Self::Word>,

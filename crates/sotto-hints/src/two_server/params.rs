@@ -155,7 +155,7 @@ impl<F: ParamsFamily> MessageLengths for Params<F> {
     fn blocks(&self) -> u32 {
         self.blocks
     }
-    fn supply_bytes(&self) -> usize {
+    fn hint_response_bytes(&self) -> usize {
         self.block_hints() * self.row_bytes()
     }
 }

@@ -59,24 +59,24 @@ impl<F: Family> UpdateImage for TwoServerScheme<F> {
 }
 
 impl<F: Family> HintServer for TwoServerScheme<F> {
-    fn answer_hint_request(server: &Server<F>, order: HintRequest) -> Result<HintResponse> {
+    fn answer_hint_request(server: &Server<F>, request: HintRequest) -> Result<HintResponse> {
         let params = &server.params;
         let rows = params.place().of(server.image.as_ref())?;
         let (row_bytes, count) = (params.row_bytes(), params.block_hints());
-        let keyed = KeyedSets::new(&params.trees(), &order.key);
-        let mut supply = Zeroizing::new(vec![0; count * row_bytes]);
+        let keyed = KeyedSets::new(&params.trees(), &request.key);
+        let mut response = Zeroizing::new(vec![0; count * row_bytes]);
         // The number is below 2^32. The last block may have fewer hints than others.
-        let first = order.block as usize * count;
+        let first = request.block as usize * count;
         let there = params.hints().saturating_sub(first).min(count) * row_bytes;
         let shares =
-            supply.get_mut(..there).unwrap_or_default().par_chunks_mut(SHARE * row_bytes).enumerate();
+            response.get_mut(..there).unwrap_or_default().par_chunks_mut(SHARE * row_bytes).enumerate();
         shares.for_each_init(
             || Workspace::new(params),
             |tools, (share, parities)| {
-                F::supply(params, rows, &keyed, (first + share * SHARE) as u32, tools, parities);
+                F::fill_parities(params, rows, &keyed, (first + share * SHARE) as u32, tools, parities);
             },
         );
-        Ok(HintResponse(supply))
+        Ok(HintResponse(response))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The family of Checklist: sets of s different places among n, whose members all look alike.
 
-use crate::message::Query;
-use crate::request::{FIRST, QueryPair, SECOND, SPEND, build};
+use crate::query::{FIRST, Query, QueryPair, SECOND, SPEND, build};
 use crate::select_hint::choose;
 use crate::set::{SeenBits, each, either};
 use crate::{Params, PuncturedSets, set};
@@ -102,7 +101,7 @@ impl Family for PuncturedSets {
         each(keyed, ids, tools, |id, set, _| give(id, set));
     }
 
-    fn ask(
+    fn make_query(
         _: &Params,
         hints: &[Hint<u32>],
         row: u64,
@@ -134,7 +133,7 @@ impl Family for PuncturedSets {
     }
 
     #[cfg(feature = "server")]
-    fn supply(
+    fn fill_parities(
         params: &Params,
         rows: &[u8],
         keyed: &KeyedSets<u32>,

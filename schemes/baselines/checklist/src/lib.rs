@@ -45,15 +45,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`set`] | sets without repetition, derived from a key and an id; punctured sets |
-//! | [`message`] | a query on the wire |
 //! | `select_hint` | choosing a hint that contains a row |
-//! | `request` | the three forms of a pair of queries |
+//! | [`query`] | the three forms of a pair of queries, and their bytes |
 //! | `family` | the scheme built from them |
 #![forbid(unsafe_code)]
 
 mod family;
-pub mod message;
-mod request;
+pub mod query;
 mod select_hint;
 pub mod set;
 #[cfg(test)]

@@ -6,8 +6,7 @@
 //! of its deviations if the cells' probabilities differ from uniform ones by some percent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
-use crate::message::Query;
-use crate::request::SPEND;
+use crate::query::{Query, SPEND};
 use crate::{Checklist, Params};
 use sotto_core::{Client as _, HintScheme, Params as _, Prepare as _, RecordIndex, TwoServers, Wire};
 use sotto_hints::two_server::params::{ParamsLiteral, min_hints};

@@ -99,7 +99,7 @@ impl Family for PrivatelyPuncturedSets {
         ids.for_each(|id| each(id, keyed.candidate(id, 0)));
     }
 
-    fn ask(
+    fn make_query(
         params: &Params,
         hints: &[Hint<u16>],
         row: u64,
@@ -130,7 +130,7 @@ impl Family for PrivatelyPuncturedSets {
     /// Adds rows of eight partitions to all parities, and then of the next eight, so that their
     /// rows stay in a cache.
     #[cfg(feature = "server")]
-    fn supply(
+    fn fill_parities(
         params: &Params,
         rows: &[u8],
         keyed: &KeyedSets<u16>,

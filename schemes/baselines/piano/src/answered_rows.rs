@@ -81,7 +81,6 @@ impl AnsweredRows {
 }
 
 impl FamilyState<FullSets> for AnsweredRows {
-    const ROWS: bool = true;
     /// The query under which the row is stored.
     type StateChange = u32;
 

@@ -2,19 +2,19 @@
 //! belong to partitions.
 
 use crate::answered_rows::{AnsweredRows, NEVER};
-use crate::backups::{BackupsUsed, backups, next_backup};
-use crate::hints::{self, FRESH, HintSums, KNOWN, PROMOTED, WAITING, replacement};
-use crate::message::Query;
+use crate::hints::{
+    self, BackupsUsed, FRESH, HintSums, KNOWN, PROMOTED, WAITING, backups, next_backup, replacement,
+};
 use crate::params::ParamsLiteral;
 use crate::places::PartitionPermutation;
-use crate::request::RealOffsets;
+use crate::query::{Query, RealOffsets};
 use crate::{Client, FullSets, Params};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Assumption, CryptoRng, Hiding, Result, SchemeId, SchemeMetadata};
 use sotto_hints::delta::{PartitionDelta, add};
 use sotto_hints::one_server::prepare::longer;
 use sotto_hints::one_server::prf::{Blocks, lane};
-use sotto_hints::one_server::request::RequestScratch;
+use sotto_hints::one_server::query::RequestScratch;
 use sotto_hints::one_server::row_order::{equal, pick};
 use sotto_hints::one_server::{
     Answer, AnswerEffect, Family, Hint, HintFamily, Hints, LIVE, OWED, OpenQuery, ParamsFamily,
@@ -140,7 +140,11 @@ impl Family for FullSets {
         (client.params.queries() as u64).saturating_sub(client.next)
     }
 
-    fn ask(client: &mut Client, row: PartitionPlace, rng: &mut dyn CryptoRng) -> Result<(Query, QueryPlan)> {
+    fn make_query(
+        client: &mut Client,
+        row: PartitionPlace,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Query, QueryPlan)> {
         let mut coins = Zeroizing::new([0; 16]);
         rng.fill_bytes(coins.as_mut());
         let (prf, hints) = (&client.prf, &client.hints);
@@ -158,7 +162,7 @@ impl Family for FullSets {
         Ok((query, QueryPlan { place: row.number(), chosen, promoted, before }))
     }
 
-    fn again(
+    fn replay_query(
         client: &mut Client,
         chosen: u32,
         row: PartitionPlace,
@@ -219,16 +223,6 @@ impl Family for FullSets {
         pick(again, before, number)
     }
 
-    /// A row that was requested before is stored under that query, and this one has zeros.
-    fn learnt(client: &Client, number: u64, _: u32) -> (bool, &[u8]) {
-        // Below 2^24.
-        (client.own.is_known(number as u32), client.own.row(number as u32))
-    }
-
-    fn learn_again(client: &mut Client, asked: &OpenQuery<QueryPlan>, row: Option<&[u8]>) {
-        client.apply_answer(asked, row);
-    }
-
     /// Hints and backups of other partitions have the row that the key determines.
     fn follow(hints: &mut Hints<FullSets>, _: &Prf<FullSets>, k: u64, touched: &[(u32, &[u8])]) {
         let home = backups(hints.first_backup(), hints.stock.all, k);
@@ -267,18 +261,18 @@ impl Family for FullSets {
         });
     }
 
-    fn can_have_learnt(client: &Client, number: u64, learnt: &AnswerEffect<u32>) -> bool {
-        let (id, hints) = (learnt.promoted as usize, &client.hints);
+    fn effect_is_possible(client: &Client, number: u64, effect: &AnswerEffect<u32>) -> bool {
+        let (id, hints) = (effect.promoted as usize, &client.hints);
         let is = (hints.first_backup()..hints.of.len()).contains(&id);
-        is && u64::from(learnt.kept) <= number && !hints.is(learnt.promoted, FRESH)
+        is && u64::from(effect.kept) <= number && !hints.is(effect.promoted, FRESH)
     }
 
-    fn can_wait(client: &Client, asked: &OpenQuery<QueryPlan>) -> bool {
-        let QueryPlan { place, chosen, promoted, before } = asked.plan;
+    fn query_is_possible(client: &Client, open: &OpenQuery<QueryPlan>) -> bool {
+        let QueryPlan { place, chosen, promoted, before } = open.plan;
         let none = client.hints.none();
         let spent = client.hints.is(chosen, OWED) && client.hints.is(promoted, WAITING);
         let nothing = chosen == none && promoted == none;
-        let repeats = before == NEVER || nothing && u64::from(before) < asked.number;
+        let repeats = before == NEVER || nothing && u64::from(before) < open.number;
         client.params.has(PartitionPlace::of(place)) && repeats && (spent || nothing)
     }
 }

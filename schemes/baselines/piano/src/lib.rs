@@ -46,26 +46,20 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`params`] | the literal, its guarantees, and choosing one for a table |
-//! | [`bound`] | the failure bound of lookups, and the sequences that it covers |
+//! | [`params`] | the literal, the failure bound, and choosing one for a table |
 //! | [`places`] | the public order of rows in partitions |
-//! | `hints` | hints, backups, replacement entries; the sums of the pass |
-//! | `backups` | the backups that are left; the encoding of hints |
+//! | `hints` | hints, backups, replacement entries, and their encoding; the sums of the pass |
 //! | `answered_rows` | rows that were requested, so that none is requested twice |
-//! | `request` | making a query from a hint |
-//! | [`message`] | a query on the wire |
+//! | [`query`] | making a query from a hint, and its bytes |
 //! | `family` | the scheme built from them |
 #![forbid(unsafe_code)]
 
 mod answered_rows;
-mod backups;
-pub mod bound;
 mod family;
 mod hints;
-pub mod message;
 pub mod params;
 pub mod places;
-mod request;
+pub mod query;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 

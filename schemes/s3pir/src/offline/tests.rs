@@ -3,12 +3,10 @@ use crate::params::ParamsLiteral;
 use crate::prf::VOID;
 use crate::prf::naive::{cut, extra, ranks};
 use crate::{HalfSets, Params};
-use cuts::cuts;
-use extras::extras;
+use halves::{cuts, extras};
 use sotto_core::{Params as _, TableShape};
 use sotto_hints::one_server::{PartitionPlace, Prf};
 use std::ops::Range;
-use sums::{BackupOutput, HintOutput, fold};
 
 /// Parameters for `rows` rows, in partitions of another size than would be selected.
 fn params(rows: u64, row_bytes: u64, partition_rows: u64) -> Params {

@@ -7,11 +7,9 @@
 //! fixed, so a test passes always or never.
 
 use super::table;
-use crate::backups::BackupPairs;
-use crate::hints::{main, pair};
-use crate::message::Query;
-use crate::offline::cuts::cuts;
-use crate::offline::extras::extras;
+use crate::hints::{BackupPairs, main, pair};
+use crate::offline::halves::{cuts, extras};
+use crate::query::Query;
 use crate::{Client, Params};
 use sotto_core::{Client as _, OneServer, RecordIndex};
 use sotto_hints::one_server::{Hint, Hints, PartitionPlace, Prf};

@@ -1,8 +1,8 @@
 //! Parameters: those of the one-server scheme, and the number of ids of a block.
 
-use crate::message::EitherParams;
+use crate::Params as One;
 use crate::params::{self as one, MIN_PAIRS};
-use crate::{Params as One, bound};
+use crate::query::EitherParams;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, NamedSet, ParamsReport, Result, Security, TableShape};
 use sotto_hints::message::MessageLengths;
@@ -125,7 +125,7 @@ impl MessageLengths for Params {
         // There are at most 2^25 ids.
         Params::blocks(self) as u32
     }
-    fn supply_bytes(&self) -> usize {
+    fn hint_response_bytes(&self) -> usize {
         self.response_bytes()
     }
 }
@@ -206,7 +206,7 @@ pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let max_block =
         (BLOCK_PER_ROW * w).max(MIN_BLOCK).min(DEFAULT_RESPONSE_BYTES / row_bytes).max(BLOCK_STEP);
     // Half a block more than requested is the most that rounding adds.
-    let min_hints = bound::min_hints(min_pairs + max_block / 2, shape.required_failure_log2(), w, |_| c);
+    let min_hints = one::min_hints(min_pairs + max_block / 2, shape.required_failure_log2(), w, |_| c);
     // The least number of blocks, all of one size, so that rounding adds few hints.
     let blocks = min_hints.div_ceil(max_block / BLOCK_STEP * BLOCK_STEP);
     let block = min_hints.div_ceil(blocks).next_multiple_of(BLOCK_STEP);

@@ -8,11 +8,10 @@
 
 use super::{rows_of, table};
 use crate::answered_rows::AnsweredRows;
-use crate::backups::BackupsUsed;
-use crate::hints::fresh;
-use crate::message::Query;
+use crate::hints::{BackupsUsed, fresh};
 use crate::params::ParamsLiteral;
 use crate::places::PartitionPermutation;
+use crate::query::Query;
 use crate::{Client, Params};
 use sotto_core::{Client as _, OneServer, RecordIndex};
 use sotto_hints::one_server::{Answer, FamilyState as _, Hints, Prf, RowOrder};

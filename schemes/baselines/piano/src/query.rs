@@ -1,9 +1,11 @@
-//! Making a query from a hint: its offsets, except for the requested row.
+//! A query: a row of each partition, made from the offsets of a hint except for the requested row,
+//! and its bytes on the wire.
+#![deny(clippy::indexing_slicing)]
 
-use crate::FullSets;
 use crate::hints::PROMOTED;
-use crate::message::Query;
-use sotto_hints::one_server::request::{CHUNK_PARTITIONS, RequestScratch};
+use crate::{FullSets, Params};
+use sotto_core::{PeerMisbehaved, Result, Wire, wire};
+use sotto_hints::one_server::query::{CHUNK_PARTITIONS, RequestScratch, put_offsets, take_offsets};
 use sotto_hints::one_server::row_order::{equal, pick};
 use sotto_hints::one_server::{Hint, NOWHERE, PartitionPlace, Prf};
 use zeroize::Zeroize;
@@ -48,5 +50,28 @@ impl RealOffsets {
             });
         }
         Query { offsets }
+    }
+}
+
+/// A query: one row of each partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// Offsets below w, one for each partition.
+    pub(crate) offsets: Vec<u16>,
+}
+
+impl Wire<Params> for Query {
+    fn size(params: &Params) -> usize {
+        (params.partitions() * params.offset_bits() as usize).div_ceil(8)
+    }
+
+    fn put(&self, params: &Params, out: &mut Vec<u8>) {
+        put_offsets(&self.offsets, params.offset_bits(), out);
+    }
+
+    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
+        wire::exact("query", bytes, Self::size(params))?;
+        let offsets = take_offsets(bytes, params.offset_bits(), params.partitions());
+        Ok(Query { offsets: offsets.ok_or(PeerMisbehaved::NotCanonical("query"))? })
     }
 }

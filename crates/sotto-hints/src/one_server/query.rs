@@ -1,15 +1,19 @@
-//! Choosing a hint that contains a row: one pass over all ids, a closer examination of a fixed
-//! number of candidates, and a uniform choice among those that contain the row.
+//! Making a query: a hint that contains the row, and the offsets that are sent.
 //!
-//! The work is the same for every row. The pass reads everything. The examination reads the hints
-//! of its candidates, whose addresses depend on the row and on a secret key; the schemes' READMEs
-//! say who could observe that.
+//! The search is one pass over all ids, a closer examination of a fixed number of candidates, and a
+//! uniform choice among those that contain the row. The work is the same for every row. The pass
+//! reads everything. The examination reads the hints of its candidates, whose addresses depend on
+//! the row and on a secret key; the schemes' READMEs say who could observe that.
+//!
+//! Offsets are made for all partitions for every hint, and replacements are chosen by masks.
 
 use super::hints::{Hint, HintFamily, Hints};
-use super::params::Params;
+use super::params::{Params, ParamsFamily};
 use super::prf::Prf;
 use super::row_order::{PartitionPlace, equal, pick};
+use sotto_math::bits;
 use sotto_math::find::{Matches, Needle};
+use std::hint::black_box;
 use zeroize::Zeroizing;
 
 /// Scratch memory of a search. It is reused from one query to the next, and wiped on drop.
@@ -74,4 +78,59 @@ impl<F: HintFamily> HintSearch<F> {
         }
         F::look(prf, row, (&self.candidates, &self.kept), &mut self.looks, &mut self.contain);
     }
+}
+
+/// Partitions that are processed together: their blocks stay in the processor's first-level cache.
+pub const CHUNK_PARTITIONS: usize = 256;
+
+/// The blocks of [`CHUNK_PARTITIONS`] partitions. They are reused from one query to the next, and wiped on
+/// drop.
+pub struct RequestScratch(Zeroizing<Vec<[u8; 16]>>);
+
+impl Default for RequestScratch {
+    fn default() -> Self {
+        RequestScratch(Zeroizing::new(vec![[0; 16]; CHUNK_PARTITIONS]))
+    }
+}
+
+impl RequestScratch {
+    /// Writes the offsets of an id in the partitions from `first` on, at most [`CHUNK_PARTITIONS`] of them;
+    /// `put` maps each partition and offset to the value that is sent.
+    #[inline]
+    pub fn offsets<F: ParamsFamily>(
+        &mut self,
+        prf: &Prf<F>,
+        id: u32,
+        first: usize,
+        out: &mut [u16],
+        put: impl Fn(u32, u16) -> u16,
+    ) {
+        let blocks = self.0.get_mut(..out.len()).unwrap_or_default();
+        prf.aes().grid(F::OFFSET + first as u64, blocks.len(), u64::from(id) / 8, 1, blocks);
+        let mask = prf.mask();
+        // The black box keeps the mask from becoming a branch.
+        let upper = black_box(u64::from(id >> 2 & 1).wrapping_neg());
+        let shift = (id & 3) * 16;
+        // There are at most 2^16 partitions.
+        for ((out, block), k) in out.iter_mut().zip(blocks).zip(first as u32..) {
+            let block = u128::from_le_bytes(*block);
+            let word = (block as u64 & !upper) | ((block >> 64) as u64 & upper);
+            *out = put(k, (word >> shift) as u16 & mask);
+        }
+    }
+}
+
+/// Appends offsets of `bits` bits each, which may be 0.
+pub fn put_offsets(offsets: &[u16], bits: u32, out: &mut Vec<u8>) {
+    if bits > 0 {
+        bits::pack16(offsets, bits, out);
+    }
+}
+
+/// Reads `count` offsets of `bits` bits each; none if the bytes are malformed.
+pub fn take_offsets(bytes: &[u8], bits: u32, count: usize) -> Option<Vec<u16>> {
+    if bits == 0 {
+        return Some(vec![0; count]);
+    }
+    bits::unpack16(bytes, bits, count)
 }
