@@ -11,46 +11,32 @@ use std::time::{Duration, Instant};
 /// Longest time any input may take before it counts as an attack that worked.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// What a run over one target came to.
-struct Outcome {
-    /// Inputs fed.
-    runs: u64,
-    /// Inputs taken.
-    taken: u64,
-    /// The input that did harm, if one did, and how.
-    harm: Option<(Vec<u8>, String)>,
-}
+/// An input that did harm, and how.
+type Harm = (Vec<u8>, String);
 
 /// Feeds a target its seeds and then mutations of them, for `limit`. The inputs are the same on every
 /// run; how many there are is up to the machine.
-fn run(target: &Target, limit: Duration) -> Outcome {
-    let mut outcome = Outcome { runs: 0, taken: 0, harm: None };
+fn run(target: &Target, limit: Duration) -> Result<(), Harm> {
     let seeds = (target.seeds)();
     if seeds.is_empty() {
-        outcome.harm = Some((Vec::new(), "the target has no seed".into()));
-        return outcome;
+        return Err((Vec::new(), "the target has no seed".into()));
     }
     for seed in &seeds {
-        feed(target, seed.clone(), &mut outcome);
-        if outcome.harm.is_none() && outcome.taken != outcome.runs {
-            outcome.harm = Some((seed.clone(), "a seed was refused: the target tests nothing".into()));
-        }
-        if outcome.harm.is_some() {
-            return outcome;
+        if !feed(target, seed)? {
+            return Err((seed.clone(), "a seed was refused: the target tests nothing".into()));
         }
     }
     let mut rng = ChaCha20Rng::from_seed(*blake3::hash(target.name.as_bytes()).as_bytes());
     let start = Instant::now();
-    while outcome.harm.is_none() && start.elapsed() < limit {
-        let input = mutate(&seeds, &mut rng);
-        feed(target, input, &mut outcome);
+    while start.elapsed() < limit {
+        feed(target, &mutate(&seeds, &mut rng))?;
     }
-    outcome
+    Ok(())
 }
 
 /// Runs a target. An input that does harm is kept in `lab/fuzz/artifacts`, and the error says which one it is.
 pub fn judge(target: &Target, limit: Duration) -> Result<(), String> {
-    let Some((input, how)) = run(target, limit).harm else { return Ok(()) };
+    let Err((input, how)) = run(target, limit) else { return Ok(()) };
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/artifacts");
     let file = format!("{folder}/{}", target.name);
     let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &input));
@@ -58,18 +44,13 @@ pub fn judge(target: &Target, limit: Duration) -> Result<(), String> {
     Err(format!("{} {how} on an input of {} bytes; {place}", target.name, input.len()))
 }
 
-fn feed(target: &Target, input: Vec<u8>, outcome: &mut Outcome) {
+/// Whether a target took an input.
+fn feed(target: &Target, input: &[u8]) -> Result<bool, Harm> {
     let start = Instant::now();
-    let result = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
-    outcome.runs += 1;
-    match result {
-        Ok(taken) => outcome.taken += u64::from(taken),
-        Err(_) => outcome.harm = Some((input, "panicked".into())),
-    }
+    let result = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
+    let taken = result.map_err(|_| (input.to_vec(), "panicked".to_owned()))?;
     let took = start.elapsed();
-    if took > SLOW && outcome.harm.is_none() {
-        outcome.harm = Some((Vec::new(), format!("took {took:?}")));
-    }
+    if took > SLOW { Err((input.to_vec(), format!("took {took:?}"))) } else { Ok(taken) }
 }
 
 /// A seed with one to four things done to it.

@@ -3,7 +3,6 @@
 
 mod api;
 mod bindings;
-mod digests;
 mod pages;
 mod schemes;
 mod texts;

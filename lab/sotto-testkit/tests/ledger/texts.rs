@@ -1,9 +1,11 @@
 //! Every text of several words in what ships: errors, logs, help, findings. One list to read, and
-//! to see changes.
+//! to see changes. And digests of every vector file and of every file that tests compare with.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use sha2::{Digest, Sha256};
 use sotto_testkit::ledger;
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Folders of crates, and crates that do not ship.
@@ -88,4 +90,48 @@ fn ledger_of_texts() {
     lines.sort();
     assert!(lines.len() > 1000, "{}", lines.len());
     ledger::check("texts.txt", &lines.concat());
+}
+
+/// Folders of vectors and of files that tests compare with, and the folders of crates with some of their own.
+const DATA: &[&str] = &["data", "spec/vectors"];
+const OF_CRATES: &[(&str, &str)] = &[
+    ("schemes", "vectors"),
+    ("schemes/baselines", "vectors"),
+    ("crates", "tests/data"),
+    ("guests", "tests/data"),
+];
+/// A program that reads vectors.
+const CLIENT: &str = "spec/vectors/client";
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true if path.ends_with(CLIENT) => {}
+            true => files(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// SHA-256 of every such file.
+#[test]
+fn ledger_of_digests() {
+    let root = ledger::root();
+    let mut found = Vec::new();
+    DATA.iter().for_each(|folder| files(&root.join(folder), &mut found));
+    for (crates, folder) in OF_CRATES {
+        let folders = std::fs::read_dir(root.join(crates)).unwrap();
+        folders.for_each(|krate| files(&krate.unwrap().path().join(folder), &mut found));
+    }
+    let mut text = String::new();
+    let mut names: Vec<_> = found.iter().map(|path| (path.strip_prefix(&root).unwrap(), path)).collect();
+    names.sort();
+    for (name, path) in names {
+        let digest = Sha256::digest(std::fs::read(path).unwrap());
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(text, "{hex}  {}", name.display()).unwrap();
+    }
+    ledger::check("digests.txt", &text);
 }
