@@ -1,5 +1,5 @@
 //! One file or folder per verb. Each contains the verb's arguments, its `--help`, and a `run` that
-//! calls the library which does the work, and prints the decisions and their reasons.
+//! calls the library which does the work, and returns a report: the decisions and their reasons.
 //!
 //! | module | contents |
 //! |---|---|

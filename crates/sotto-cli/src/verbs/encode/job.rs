@@ -10,7 +10,7 @@ use crate::screen::{Report, Screen, grid, units};
 use crate::table_summary;
 use crate::table_summary::{remarks, stages_json, took};
 use serde_json::json;
-use sotto_catalog::{BatchAccess, PublicKey, SymmetricLayer, TableName};
+use sotto_catalog::{BatchAccess, PublicKey, SigningKey, SymmetricLayer, TableName};
 use sotto_core::{Compose, Goal, PartIndex, SchemeEntry};
 use sotto_db::ingest::{Notes, SourceLayout};
 use sotto_db::inspect::SchemeInfo;
@@ -109,22 +109,7 @@ impl EncodeJob<'_> {
             // Layers are listed from the scheme up: a whole row is masked, with everything in it.
             layers.insert(0, SymmetricLayer::layer(&oprf.public()));
         }
-        let options = EncodeOptions {
-            table: self.name,
-            kind,
-            value,
-            layers,
-            headroom: self.headroom,
-            lookups_per_client: self.lookups,
-            together: 1,
-            goal: self.goal,
-            set: self.set,
-            verified: self.verified,
-            threads: self.threads,
-            attribution: self.attribution,
-            lifetime: self.lifetime,
-            key: &key,
-        };
+        let options = EncodeOptions { kind, value, layers, ..self.options(&key) };
         let tables: [&dyn TableSource; 1] = [table.as_ref()];
         let summary = sotto_db::encode_pieces(self.scheme, &tables, lock, &options, self.pieces, &watch);
         let summary = summary?;
@@ -136,44 +121,22 @@ impl EncodeJob<'_> {
         let public_key = key.public();
         Ok(EncodeOutcome { summary, notes, scheme, image, public_key, stages, took: began.elapsed() })
     }
-}
 
-/// The value of `--part`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PartArg {
-    Front,
-    Part(u32),
-}
-
-/// Parses `--part`.
-pub(crate) fn parse_part(text: &str) -> Result<PartArg, String> {
-    match text {
-        "front" => Ok(PartArg::Front),
-        number => number
-            .parse()
-            .map(PartArg::Part)
-            .map_err(|_| "expected the number of a part, or front".to_owned()),
+    /// The options of encoding a table by row number.
+    fn options<'k>(&self, key: &'k SigningKey) -> EncodeOptions<'k> {
+        EncodeOptions {
+            headroom: self.headroom,
+            lookups_per_client: self.lookups,
+            goal: self.goal,
+            set: self.set.clone(),
+            verified: self.verified,
+            threads: self.threads,
+            attribution: self.attribution.clone(),
+            lifetime: self.lifetime,
+            ..EncodeOptions::new(self.name.clone(), key)
+        }
     }
-}
 
-/// Combines `--parts` and `--part`; a single part is returned separately.
-pub(crate) fn combine(
-    parts: Option<u32>,
-    part: Option<PartArg>,
-) -> Result<(PiecesToWrite, Option<PartIndex>)> {
-    match (parts, part) {
-        (None, _) => Ok((PiecesToWrite::Whole, None)),
-        (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),
-        (Some(parts), Some(PartArg::Front)) => Ok((PiecesToWrite::Front(parts), None)),
-        (Some(parts), Some(PartArg::Part(part))) => match PartIndex::new(part, parts) {
-            Some(cut) => Ok((PiecesToWrite::Whole, Some(cut))),
-            None => Err(Failure::usage(format!("part {part} does not exist among {parts} parts"))
-                .fix("give a smaller number; parts are counted from 0")),
-        },
-    }
-}
-
-impl EncodeJob<'_> {
     /// Encodes one part, next to an existing front.
     pub(crate) fn run_part(self, cut: PartIndex, screen: Screen) -> Result<Report> {
         std::fs::metadata(self.input).doing("reading", self.input)?;
@@ -212,17 +175,7 @@ impl EncodeJob<'_> {
         let text = format!("{} ({})\n\n{facts}", made.image.display(), units::bytes(made.image_bytes));
         Ok(Report::new(text, &json!({ "part": made })))
     }
-}
 
-/// The result of encoding a stack.
-pub(crate) struct BatchOutcome {
-    pub(crate) summary: BatchSummary,
-    pub(crate) public_key: PublicKey,
-    pub(crate) stages: Vec<(String, Duration)>,
-    pub(crate) took: Duration,
-}
-
-impl EncodeJob<'_> {
     /// Encodes a stack whose rounds have at most `max_batch` rows or keys.
     pub(crate) fn run_batch(self, max_batch: usize, screen: Screen) -> Result<BatchOutcome> {
         let began = Instant::now();
@@ -253,17 +206,7 @@ impl EncodeJob<'_> {
         self.check_replaced()?;
         let read = || sotto_db::ingest(self.input, &self.source, self.out, &watch);
         let key = signing_key(lock.dir(), self.key)?;
-        let options = EncodeOptions {
-            headroom: self.headroom,
-            lookups_per_client: self.lookups,
-            goal: self.goal,
-            set: self.set,
-            verified: self.verified,
-            threads: self.threads,
-            attribution: self.attribution,
-            lifetime: self.lifetime,
-            ..EncodeOptions::new(self.name, &key)
-        };
+        let options = self.options(&key);
         let seed = PublicSeed::fresh(&mut sotto_prg::system_rng()?);
         let batch = BatchOptions { max_lookups: max_batch, seed, max_queries: &MessageSizes::max_queries };
         let encoded = encode_batch(self.scheme, read, lock, &batch, &options, &watch);
@@ -271,6 +214,49 @@ impl EncodeJob<'_> {
         let (public_key, took, stages) = (key.public(), began.elapsed(), bars.finish());
         Ok(BatchOutcome { summary, public_key, stages, took })
     }
+}
+
+/// The value of `--part`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PartArg {
+    Front,
+    Part(u32),
+}
+
+/// Parses `--part`.
+pub(crate) fn parse_part(text: &str) -> Result<PartArg, String> {
+    match text {
+        "front" => Ok(PartArg::Front),
+        number => number
+            .parse()
+            .map(PartArg::Part)
+            .map_err(|_| "expected the number of a part, or front".to_owned()),
+    }
+}
+
+/// Combines `--parts` and `--part`; a single part is returned separately.
+pub(crate) fn combine(
+    parts: Option<u32>,
+    part: Option<PartArg>,
+) -> Result<(PiecesToWrite, Option<PartIndex>)> {
+    match (parts, part) {
+        (None, _) => Ok((PiecesToWrite::Whole, None)),
+        (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),
+        (Some(parts), Some(PartArg::Front)) => Ok((PiecesToWrite::Front(parts), None)),
+        (Some(parts), Some(PartArg::Part(part))) => match PartIndex::new(part, parts) {
+            Some(cut) => Ok((PiecesToWrite::Whole, Some(cut))),
+            None => Err(Failure::usage(format!("part {part} does not exist among {parts} parts"))
+                .fix("give a smaller number; parts are counted from 0")),
+        },
+    }
+}
+
+/// The result of encoding a stack.
+pub(crate) struct BatchOutcome {
+    pub(crate) summary: BatchSummary,
+    pub(crate) public_key: PublicKey,
+    pub(crate) stages: Vec<(String, Duration)>,
+    pub(crate) took: Duration,
 }
 
 impl BatchOutcome {

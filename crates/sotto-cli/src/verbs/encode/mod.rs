@@ -232,9 +232,7 @@ impl Encode {
                 .fix("give --name")
         })
     }
-}
 
-impl Encode {
     fn report(&self, done: &EncodeOutcome, log: Option<LogUpdate>) -> Report {
         let EncodeOutcome { summary, notes, scheme, image, public_key, stages, took } = done;
         let (catalog, public_key) = (image.catalog(), public_key.to_string());
@@ -265,6 +263,20 @@ impl Encode {
         });
         Report::new(text.join("\n"), &json)
     }
+
+    /// Applies the choice.
+    pub(crate) fn take(&mut self, choice: PlanChoice) -> Result<()> {
+        self.scheme = scheme(&choice.scheme).map_err(|why| {
+            Failure::new(Exit::Params, format!("the plan has scheme {}: {why}", choice.scheme))
+                .fix("make the plan again with this build")
+        })?;
+        self.goal = choice.goal()?;
+        self.source.arrange(choice.keys)?;
+        (self.set, self.lookups, self.batch) = (choice.set, choice.lookups, choice.batch);
+        (self.symmetric, self.row_proofs, self.no_row_proofs) =
+            (choice.symmetric, choice.verified, !choice.verified);
+        Ok(())
+    }
 }
 
 /// The reason for the shape of the table.
@@ -290,20 +302,4 @@ pub(crate) fn read_plan(path: &Path) -> Result<PlanChoice> {
         let failure = Failure::from(error);
         Failure { message: format!("{}: {}", path.display(), failure.message), ..failure }
     })
-}
-
-impl Encode {
-    /// Applies the choice.
-    pub(crate) fn take(&mut self, choice: PlanChoice) -> Result<()> {
-        self.scheme = scheme(&choice.scheme).map_err(|why| {
-            Failure::new(Exit::Params, format!("the plan has scheme {}: {why}", choice.scheme))
-                .fix("make the plan again with this build")
-        })?;
-        self.goal = choice.goal()?;
-        self.source.arrange(choice.keys)?;
-        (self.set, self.lookups, self.batch) = (choice.set, choice.lookups, choice.batch);
-        (self.symmetric, self.row_proofs, self.no_row_proofs) =
-            (choice.symmetric, choice.verified, !choice.verified);
-        Ok(())
-    }
 }
