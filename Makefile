@@ -43,8 +43,8 @@ floors: toolchain ## no dependency edge points upward; `unit` asks too
 # The module for Python is built too, for `ray-small`. Examples are not: `lint` compiles them.
 UNIT := test --locked --workspace --features sotto-python/extension
 
-unit: toolchain ## all tests: floors, the conformance suite, half a second of each fuzz target, doc tests
-	$(CARGO) $(UNIT) --lib --bins --tests
+unit: toolchain ## all tests: floors, the conformance suite, a quarter of a second of each fuzz target, doc tests
+	$(CARGO) $(UNIT) --tests
 	$(CARGO) $(UNIT) --doc
 
 ray-small: toolchain ## a table in parts on Ray, in the small form: the guide's commands, two deaths, two epochs; skipped without PyPI

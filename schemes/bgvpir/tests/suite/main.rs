@@ -1,4 +1,4 @@
-//! BGV-PIR from outside: known answers, refusals, and a client written from the page alone.
+//! BGV-PIR from outside: refusals, and a client written from the page alone.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,4 +9,3 @@
 mod page;
 mod refusals;
 mod residues;
-mod vectors;

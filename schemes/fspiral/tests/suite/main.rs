@@ -1,4 +1,4 @@
-//! FSpiral from outside: choices, refusals, known answers.
+//! FSpiral from outside: choices, refusals.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,4 +8,3 @@
 
 mod choices;
 mod refusals;
-mod vectors;

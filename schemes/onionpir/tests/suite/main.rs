@@ -1,6 +1,5 @@
-//! OnionPIR from outside: choices, refusals, known answers.
+//! OnionPIR from outside: choices, refusals.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod choices;
 mod refusals;
-mod vectors;
