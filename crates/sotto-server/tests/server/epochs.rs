@@ -2,15 +2,13 @@
 //! and none with a part missing.
 
 use crate::harness::*;
-use sotto_catalog::SignedCatalog;
-use sotto_core::{AnyClient, Epoch, ParamsDigest, PartIndex, RecordIndex, SchemeEntry};
+use sotto_core::{Epoch, PartIndex, RecordIndex, SchemeEntry};
+use sotto_db::TableDir;
 use sotto_db::parts::{cut_image, part_path};
 use sotto_db::progress::silent;
-use sotto_db::table::RawFile;
-use sotto_db::{EncodeOptions, TableDir, encode_table};
 use sotto_server::{RunningServer, Server, ServerConfig, StartError, TableConfig, TableStatus};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, FrameHeader, MessageSizes, SessionId, answer, keys, query, routes};
+use sotto_wire::{Code, FrameHeader, SessionId, answer, query, routes};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,8 +47,7 @@ fn a_server_that_starts_late_serves_both_newest_epochs() {
     let source = TestSource::with(made.clone());
     source.put(6, EncodedTable::clear(6, &probe));
     source.put(5, EncodedTable::clear(5, &probe));
-    let running = start(&config(), &source);
-    let world = World { at: running.public, pin: made.pin(), running, probe, source, made };
+    let world = world_of(&config(), source, made);
     assert_answers(&ask_epoch(&world, 7), &pin_of(&world, 7), &[5]);
     assert_answers(&ask_epoch(&world, 6), &pin_of(&world, 6), &[5]);
     assert_refused(&ask_epoch(&world, 5), Code::StaleEpoch);
@@ -85,8 +82,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
     source.put(1, EncodedTable::clear(1, &probe));
     source.put_broken(4, "cut short");
     source.put_broken(2, "cut short");
-    let running = start(&config(), &source);
-    let world = World { at: running.public, pin: made.pin(), running, probe, source, made };
+    let world = world_of(&config(), source, made);
     assert_answers(&ask_epoch(&world, 3), &pin_of(&world, 3), &[5]);
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     // Two new ones at once, of which the newer is damaged.
@@ -171,14 +167,8 @@ const ROWS: u64 = 4096;
 const WIDTH: usize = 1024;
 
 fn encode(scheme: &SchemeEntry, dir: &Path) {
-    let raw = dir.join("rows.raw");
-    fs::write(&raw, (0..ROWS as usize * WIDTH).map(|i| (i * 31 / 7) as u8).collect::<Vec<_>>()).unwrap();
-    let table = RawFile::new(File::open(&raw).unwrap(), &raw, ROWS, WIDTH).unwrap();
-    let dir = TableDir::open(dir).unwrap();
-    let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
-    let options =
-        EncodeOptions { lookups_per_client: 1000, ..EncodeOptions::new("real".parse().unwrap(), &key) };
-    encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    let rows: Vec<u8> = (0..ROWS as usize * WIDTH).map(|i| (i * 31 / 7) as u8).collect();
+    encode_rows(scheme, dir, "real", &rows, WIDTH);
 }
 
 /// Cuts an epoch into parts, and removes the whole image.
@@ -191,42 +181,6 @@ fn cut(scheme: &SchemeEntry, dir: &Path, epoch: u64) {
 
 fn serve(dir: &Path) -> RunningServer {
     Server::start(&ServerConfig { tables: vec![TableConfig::dir(dir)], ..config() }).unwrap()
-}
-
-struct Asker {
-    pin: FrameHeader,
-    sizes: MessageSizes,
-    client: Box<dyn AnyClient>,
-}
-
-impl Asker {
-    fn new(scheme: &SchemeEntry, running: &RunningServer) -> Self {
-        let body = get(running.public, &routes::table("real", None)).body;
-        let catalog = SignedCatalog::parse(&body).unwrap().verify(None).unwrap();
-        let params = catalog.params.to_string();
-        let mut prepare = (scheme.prepare)(params.as_bytes(), &mut seeded("client")).unwrap();
-        for need in prepare.needs() {
-            let entry = catalog.artifacts.iter().find(|entry| entry.artifact == need.artifact).unwrap();
-            let bytes = get(running.public, &routes::artifact(&entry.digest.to_string())).body;
-            prepare.absorb(need.artifact, &bytes).unwrap();
-        }
-        let pin =
-            FrameHeader { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
-        let terms = catalog.terms(scheme).unwrap();
-        let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
-        Asker { pin, sizes, client: prepare.finish().unwrap() }
-    }
-
-    fn session(&mut self, running: &RunningServer) -> SessionId {
-        let frame = keys::encode(&self.pin, &self.client.keys());
-        match self.sizes.keys_bytes {
-            0 => SessionId::NONE,
-            _ => {
-                let reply = post(running.public, &routes::keys("real"), &frame);
-                SessionId(reply.body.try_into().unwrap())
-            }
-        }
-    }
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! A real scheme from a real table directory.
 
 use crate::harness::*;
-use sotto_catalog::{Catalog, SignedCatalog};
-use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, TableShape};
+use sotto_core::{Epoch, Record, SchemeEntry, Section, TableShape};
 use sotto_db::image::header::FilePart;
-use sotto_db::table::RawFile;
-use sotto_db::{EncodeOptions, ImageFile, TableDir, encode_table, progress::silent};
+use sotto_db::{ImageFile, TableDir};
 use sotto_server::{Residency, RunningServer, Server, ServerConfig, StartError, TableConfig, TableStatus};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, FrameHeader, MessageSizes, SessionId, answer, keys, query, routes};
+use sotto_wire::{Code, SessionId, answer, keys, query, routes};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -30,21 +28,7 @@ fn encode(dir: &Path, salt: u8) {
 }
 
 fn encode_as(dir: &Path, name: &str, salt: u8) {
-    encode_with(scheme(), dir, name, salt);
-}
-
-fn encode_with(scheme: &SchemeEntry, dir: &Path, name: &str, salt: u8) {
-    let raw = dir.join("rows.raw");
-    fs::write(&raw, rows(salt)).unwrap();
-    let table = RawFile::new(File::open(&raw).unwrap(), &raw, ROWS, WIDTH).unwrap();
-    let dir = TableDir::open(dir).unwrap();
-    let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
-    let options = EncodeOptions {
-        lookups_per_client: 1000,
-        threads: Some(1),
-        ..EncodeOptions::new(name.parse().unwrap(), &key)
-    };
-    encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    encode_rows(scheme(), dir, name, &rows(salt), WIDTH);
 }
 
 /// Flips a bit in the middle of the section that passes read, or flips it back.
@@ -66,39 +50,21 @@ fn serve(dir: &Path, residency: Residency) -> RunningServer {
     Server::start(&ServerConfig { tables: vec![TableConfig::dir(dir)], residency, ..config() }).unwrap()
 }
 
-/// A client of the newest epoch, prepared with the server's artifacts.
-struct Asker {
-    catalog: Catalog,
-    pin: FrameHeader,
-    client: Box<dyn AnyClient>,
-}
-
 fn prepare(running: &RunningServer) -> Asker {
-    let body = get(running.public, &routes::table("real", None)).body;
-    let catalog = SignedCatalog::parse(&body).unwrap().verify(None).unwrap();
-    let params = catalog.params.to_string();
-    let mut prepare = (scheme().prepare)(params.as_bytes(), &mut seeded("client")).unwrap();
-    for need in prepare.needs() {
-        let entry = catalog.artifacts.iter().find(|entry| entry.artifact == need.artifact).unwrap();
-        let bytes = get(running.public, &routes::artifact(&entry.digest.to_string())).body;
-        prepare.absorb(need.artifact, &bytes).unwrap();
-    }
-    let digest = ParamsDigest(catalog.params_digest.0);
-    let pin = FrameHeader { server: 0, epoch: catalog.epoch, digest };
-    Asker { catalog, pin, client: prepare.finish().unwrap() }
+    Asker::new(scheme(), running)
 }
 
 impl Asker {
     fn get(&mut self, running: &RunningServer, row: u64) -> Vec<u8> {
         let terms = self.catalog.terms(scheme()).unwrap();
-        let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
         let records = terms.packing.records_of(row).into_iter().map(|record| {
             let (queries, ticket) = self.client.query(record, &mut seeded("query")).unwrap();
             let frame = query::encode(&self.pin, &SessionId::NONE, &queries).unwrap();
-            assert_eq!(frame.len() as u64, sizes.query_frame_bytes(1));
+            assert_eq!(frame.len() as u64, self.sizes.query_frame_bytes(1));
             let response = post(running.public, &routes::query("real"), &frame);
             assert_eq!(response.status, 200, "{}", response.text());
-            let answers = answer::decode(&response.body, &self.pin, 1, sizes.answer_bytes as usize).unwrap();
+            let answers =
+                answer::decode(&response.body, &self.pin, 1, self.sizes.answer_bytes as usize).unwrap();
             self.client.recover(ticket, &[answers[0].to_vec()]).unwrap()
         });
         terms.packing.extract(row, &records.collect::<Vec<Record>>()).unwrap()
@@ -293,16 +259,16 @@ fn damaged_real_queries_never_stop_the_server() {
 }
 
 #[test]
-fn mutated_keys_of_every_scheme_reach_its_parser() {
-    let keyed = sotto_registry::SCHEMES.iter().filter(|scheme| {
+fn mutated_keys_reach_the_parser_of_their_scheme() {
+    // Of the smallest keys that there are, and of the largest.
+    let bytes = |scheme: &&SchemeEntry| {
         let params = (scheme.select)(&TableShape::new(ROWS, WIDTH as u64, 1000)).unwrap();
-        (scheme.report)(&params).unwrap().costs.keys_bytes > 0
-    });
-    let keyed: Vec<_> = keyed.collect();
-    assert!(keyed.len() >= 2, "there are schemes with keys");
-    for scheme in keyed {
+        (scheme.report)(&params).unwrap().costs.keys_bytes
+    };
+    let keyed = || sotto_registry::SCHEMES.iter().filter(|scheme| bytes(scheme) > 0).copied();
+    for scheme in [keyed().min_by_key(bytes).unwrap(), keyed().max_by_key(bytes).unwrap()] {
         let dir = tempfile::tempdir().unwrap();
-        encode_with(scheme, dir.path(), "real", 0);
+        encode_rows(scheme, dir.path(), "real", &rows(0), WIDTH);
         let running = serve(dir.path(), Residency::Auto);
         let TableStatus::Live(table) = running.tables().remove(0).1 else { panic!("not served") };
         let params = table.catalog().params.to_string();

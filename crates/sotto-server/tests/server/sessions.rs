@@ -12,11 +12,9 @@ fn keyed(sessions: SessionConfig) -> World {
 
 /// A server of the keyed scheme's table at epoch 1.
 fn with_keys(config: &ServerConfig, source: TestSource) -> World {
-    let probe = Probe::new();
-    let made = EncodedTable { scheme: &CLEAR_KEYED, ..EncodedTable::clear(1, &probe) };
+    let made = EncodedTable { scheme: &CLEAR_KEYED, ..EncodedTable::clear(1, &Probe::new()) };
     source.put(1, made.clone());
-    let running = start(config, &source);
-    World { at: running.public, pin: made.pin(), running, probe, source, made }
+    world_of(config, source, made)
 }
 
 /// A prepared client of a table.

@@ -28,11 +28,8 @@ struct Scene {
 }
 
 fn scene(row_bytes: u64, config: &ServerConfig) -> Scene {
-    let probe = Probe::new();
-    let made = EncodedTable { scheme: &CLEAR_STREAM, row_bytes, ..EncodedTable::clear(1, &probe) };
-    let source = TestSource::with(made.clone());
-    let running = start(config, &source);
-    let world = World { at: running.public, pin: made.pin(), running, probe, source, made };
+    let made = EncodedTable { scheme: &CLEAR_STREAM, row_bytes, ..EncodedTable::clear(1, &Probe::new()) };
+    let world = world_of(config, TestSource::with(made.clone()), made);
     let params = world.made.params();
     let mut rng = seeded("client");
     let mut client = (CLEAR_STREAM.prepare)(&params, &mut rng).unwrap().finish().unwrap();
@@ -77,16 +74,6 @@ impl Scene {
             read.extend(reader.open_unit(&self.ticket, unit, answer).unwrap().bytes());
         }
         read
-    }
-}
-
-/// Waits for a condition, for 20 seconds at most.
-#[track_caller]
-fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    let give_up = Instant::now() + Duration::from_secs(20);
-    while !condition() {
-        assert!(Instant::now() < give_up, "{what} does not come");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -144,7 +131,7 @@ fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
     let mut slow = scene.open();
     // Only as many units are made ahead as the system buffers.
     let mut before = -1.0;
-    wait_for("a standstill", || {
+    eventually("a standstill", || {
         std::thread::sleep(Duration::from_millis(50));
         std::mem::replace(&mut before, made()) == before && before > 0.0
     });
@@ -180,7 +167,7 @@ fn a_stream_goes_on_at_the_pace_of_its_clients_budget() {
     let mut scene = scene(WIDE, &ServerConfig { scan_budget, ..config() });
     scene.world.probe.hold();
     let mut open = scene.open();
-    wait_for("the first unit", || scene.world.probe.batches().len() == 1);
+    eventually("the first unit", || scene.world.probe.batches().len() == 1);
     std::thread::sleep(Duration::from_millis(1300));
     let began = Instant::now();
     scene.world.probe.release();
@@ -232,7 +219,7 @@ fn passes_and_units_take_turns() {
     std::thread::scope(|scope| {
         probe.hold();
         let mut later = vec![scope.spawn(|| post(at, &routes::query("t"), &query))];
-        wait_for("the first pass", || probe.batches().len() == 1);
+        eventually("the first pass", || probe.batches().len() == 1);
         for _ in 0..2 {
             later.push(scope.spawn(|| post(at, &routes::stream("t"), &streamed)));
             later.push(scope.spawn(|| post(at, &routes::query("t"), &query)));
@@ -273,9 +260,9 @@ fn a_shutdown_lets_a_stream_finish_and_cuts_one_off_that_does_not() {
     scene.world.until("sotto_open_streams", 1.0);
     let pin = scene.world.pin;
     let reader = std::thread::spawn(move || Response::read(&mut open));
-    let World { running, probe, source, made, at, .. } = scene.world;
+    let World { running, source, made, .. } = scene.world;
     assert_eq!(running.shutdown().unfinished, 0);
-    scene.world = World { running: start(&config(), &source), probe, source, made, pin, at };
+    scene.world = world_of(&config(), source, made);
     let response = reader.join().unwrap();
     assert!(scene.read(&response, &pin, 0) == wide(1, WIDE));
 

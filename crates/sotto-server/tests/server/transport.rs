@@ -1,6 +1,6 @@
 //! HTTP/2, TLS, slow clients.
 
-use crate::harness::http::{connect, head};
+use crate::harness::http::{connect, connect_as, head};
 use crate::harness::*;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -170,18 +170,6 @@ fn a_connection_that_asks_nothing_is_not_kept() {
     world.until("sotto_connections", 0.0);
 }
 
-/// A connection from another address of this machine.
-fn connect_from(source: [u8; 4], at: std::net::SocketAddr) -> std::net::TcpStream {
-    runtime().block_on(async {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.bind((std::net::Ipv4Addr::from(source), 0).into()).unwrap();
-        let stream = socket.connect(at).await.unwrap().into_std().unwrap();
-        stream.set_nonblocking(false).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        stream
-    })
-}
-
 fn asks_over(mut stream: std::net::TcpStream, world: &World) {
     let frame = world.frame(&[1]);
     let length = frame.len().to_string();
@@ -206,13 +194,13 @@ fn idle_connections_of_one_address_keep_no_stranger_out() {
     world.until("sotto_passes_total", 1.0);
     let idle: Vec<_> = (0..7)
         .map(|i| {
-            let mut stream = connect_from([127, 0, 0, 1], world.at);
+            let mut stream = connect_as(1, world.at);
             stream.write_all(&b"POST /v1/tables/t/ask HT"[..i * 3]).unwrap();
             stream
         })
         .collect();
     world.until("sotto_connections", 8.0);
-    let strangers: Vec<_> = (2..5).map(|last| connect_from([127, 0, 0, last], world.at)).collect();
+    let strangers: Vec<_> = (2..5).map(|last| connect_as(last, world.at)).collect();
     // Each other client replaces one idle connection, before any connection ends by itself.
     let open = || idle.iter().filter(|stream| is_open(stream)).count();
     eventually("three idle connections are closed", || open() <= 4);
@@ -220,17 +208,17 @@ fn idle_connections_of_one_address_keep_no_stranger_out() {
     strangers.into_iter().for_each(|stream| asks_over(stream, &world));
     assert_answers(&query.join().unwrap(), &world.pin, &[2]);
     // It does not evict its own busy connections either.
-    asks_over(connect_from([127, 0, 0, 1], world.at), &world);
+    asks_over(connect_as(1, world.at), &world);
     assert!(open() <= 4);
 }
 
 #[test]
 fn one_address_has_so_many_connections() {
     let world = world(&ServerConfig { connections_per_client: 3, ..config() });
-    let many: Vec<_> = (0..10).map(|_| connect_from([127, 0, 0, 9], world.at)).collect();
+    let many: Vec<_> = (0..10).map(|_| connect_as(9, world.at)).collect();
     world.until("sotto_connections", 3.0);
-    asks_over(connect_from([127, 0, 0, 8], world.at), &world);
-    asks_over(connect_from([127, 0, 0, 9], world.at), &world);
+    asks_over(connect_as(8, world.at), &world);
+    asks_over(connect_as(9, world.at), &world);
     drop(many);
     world.until("sotto_connections", 0.0);
 }

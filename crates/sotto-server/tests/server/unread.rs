@@ -24,12 +24,9 @@ fn records(kib: u64) -> Vec<u64> {
 const HELD: &str = "sotto_request_memory_bytes";
 
 fn wide_world(config: &ServerConfig) -> World {
-    let probe = Probe::new();
-    let made = EncodedTable { row_bytes: WIDE, ..EncodedTable::clear(1, &probe) };
-    let source = TestSource::with(made.clone());
+    let made = EncodedTable { row_bytes: WIDE, ..EncodedTable::clear(1, &Probe::new()) };
     let batch = BatchConfig { max_queries: 1024, ..BatchConfig::default() };
-    let running = start(&ServerConfig { batch, ..config.clone() }, &source);
-    World { at: running.public, pin: made.pin(), running, probe, source, made }
+    world_of(&ServerConfig { batch, ..config.clone() }, TestSource::with(made.clone()), made)
 }
 
 type Sender = http2::SendRequest<Full<Bytes>>;

@@ -48,7 +48,6 @@ pub(crate) fn connect(at: SocketAddr) -> TcpStream {
 }
 
 /// Connects from another address of this machine, in 127.0.0.0/8.
-#[cfg(target_os = "linux")]
 pub(crate) fn connect_as(client: u8, at: SocketAddr) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let stream = runtime.block_on(async {

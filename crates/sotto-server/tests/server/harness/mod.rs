@@ -1,8 +1,10 @@
 //! Tables without crypto, a scheme that can be paused, a small HTTP client.
 
+pub(crate) mod folder;
 pub(crate) mod http;
 pub(crate) mod probe;
 
+pub(crate) use folder::{Asker, encode_rows};
 pub(crate) use http::{Response, get, operate, post, request};
 pub(crate) use probe::Probe;
 
@@ -175,11 +177,14 @@ pub(crate) struct World {
 }
 
 pub(crate) fn world(config: &ServerConfig) -> World {
-    let probe = Probe::new();
-    let made = EncodedTable::clear(1, &probe);
-    let source = TestSource::with(made.clone());
+    let made = EncodedTable::clear(1, &Probe::new());
+    world_of(config, TestSource::with(made.clone()), made)
+}
+
+/// A server with the table of a source.
+pub(crate) fn world_of(config: &ServerConfig, source: TestSource, made: EncodedTable) -> World {
     let running = start(config, &source);
-    World { at: running.public, pin: made.pin(), running, probe, source, made }
+    World { at: running.public, pin: made.pin(), running, probe: made.probe.clone(), source, made }
 }
 
 impl World {
