@@ -1,12 +1,12 @@
 //! Several rows, and values of several keys, in one round over HTTP; what servers see of it, and what wrong answers change.
 
+use crate::common::boxed;
+use crate::watched::{Wire, serve_stack, url};
 use sotto_catalog::stack::{FORMAT, Shard};
-use sotto_catalog::{BatchAccess, LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_catalog::{BatchAccess, LayerEntry, Stack as Document, TableName, ValueKind};
 use sotto_client::stack::BatchStack;
-use sotto_client::transport::http::{HttpSettings, HttpTransport};
-use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{Lookup, LookupResult, Stack};
-use sotto_core::{Epoch, Goal, SchemeEntry};
+use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::ingest::{
     FileOptions, IndexOptions, IngestOptions, KeywordOptions, SourceLayout, ValueOptions,
 };
@@ -18,10 +18,9 @@ use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
-use sotto_server::{RunningServer, Server, ServerConfig};
+use sotto_server::RunningServer;
 use sotto_testkit::rng::seeded;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// Encodes a file of lines `key,value` as a stack for batches of `most` rows.
@@ -62,20 +61,11 @@ pub(crate) fn publish_by(
         let table: TableName = format!("many-{i}").parse().unwrap();
         let folder = TableDir::create(&dir.table(&table)).unwrap();
         let options = EncodeOptions {
-            table,
-            kind: TableKind::Index,
             value: ValueKind::Text,
-            layers: Vec::new(),
-            headroom: 0,
-            lookups_per_client: 1,
             together: sizes.lookups() as u64,
-            goal: Goal::default(),
-            set: None,
             verified,
             threads: Some(1),
-            attribution: None,
-            lifetime: None,
-            key: &key,
+            ..EncodeOptions::new(table, &key)
         };
         let written = encode_buckets(entry, group, &folder.lock().unwrap(), &options, &silent).unwrap();
         Shard::of(folder.open_epoch(written.epoch).unwrap().catalog()).unwrap()
@@ -116,62 +106,19 @@ pub(crate) fn keys() -> SourceLayout {
     })
 }
 
-fn serve(folder: &Path) -> RunningServer {
-    let any = "127.0.0.1:0".parse().unwrap();
-    let stacks = vec![folder.join("stack")];
-    let base = ServerConfig { listen: any, admin_listen: any, stacks, threads: 1, ..ServerConfig::default() };
-    Server::start(&ServerConfig { reload_seconds: 0, ..base }).unwrap()
+/// The tables that were queried since the last call, and the bytes of each request; sorted, since
+/// they are made at the same time.
+fn asked(wire: &Wire) -> Vec<(String, usize)> {
+    let sent = wire.sent().into_iter().map(|request| (request.path, request.body.len()));
+    let mut asked: Vec<_> = sent.collect();
+    asked.sort();
+    asked
 }
 
-/// Query requests that were sent: the table of each, and the number of bytes.
-#[derive(Clone, Default)]
-struct Wire {
-    asked: Arc<Mutex<Vec<(String, usize)>>>,
-    /// The table whose answers are damaged.
-    spoilt: Arc<Mutex<Option<String>>>,
-}
-
-impl Wire {
-    /// The query requests since the last call, sorted, since they are made at the same time.
-    fn asked(&self) -> Vec<(String, usize)> {
-        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
-        asked.sort();
-        asked
-    }
-
-    fn open(&self, running: &RunningServer) -> BatchStack {
-        let (wire, url) = (self.clone(), format!("http://{}", running.public));
-        let make = move || {
-            let inner = HttpTransport::new(&url, &HttpSettings::default())?;
-            Ok(vec![Box::new(Watched { inner, wire: wire.clone() }) as Box<dyn Transport>])
-        };
-        BatchStack::new(Stack::over("many", make).open().unwrap()).unwrap()
-    }
-}
-
-struct Watched {
-    inner: HttpTransport,
-    wire: Wire,
-}
-
-impl Transport for Watched {
-    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        if request.method != Method::Post {
-            return self.inner.call(request);
-        }
-        self.wire.asked.lock().unwrap().push((request.path.clone(), request.body.len()));
-        let mut response = self.inner.call(request)?;
-        if self.wire.spoilt.lock().unwrap().as_ref().is_some_and(|table| request.path.contains(table)) {
-            // The expected number of bytes, half of them wrong.
-            let half = response.body.len() / 2;
-            response.body[..half].fill(0xFF);
-        }
-        Ok(response)
-    }
-
-    fn origin(&self) -> String {
-        self.inner.origin()
-    }
+fn open(wire: &Wire, running: &RunningServer) -> BatchStack {
+    let (wire, url) = (wire.clone(), url(running));
+    let make = move || Ok(vec![boxed(wire.to(&url))]);
+    BatchStack::new(Stack::over("many", make).open().unwrap()).unwrap()
 }
 
 pub(crate) fn value(i: u64) -> Vec<u8> {
@@ -182,57 +129,63 @@ pub(crate) fn value(i: u64) -> Vec<u8> {
 fn rows_in_one_round() {
     let folder = TempDir::new().unwrap();
     publish(folder.path(), 1, 400, rows(), 12);
-    let running = serve(folder.path());
+    let running = serve_stack(&folder.path().join("stack")).unwrap();
     let wire = Wire::default();
-    let mut batch = wire.open(&running);
+    let mut batch = open(&wire, &running);
     assert_eq!((batch.layers().max_batch(), batch.stack().tables().len()), (12, 18));
-    assert!(wire.asked().is_empty(), "opening tells nothing");
+    assert!(asked(&wire).is_empty(), "opening tells nothing");
 
     let every: Vec<u64> = (0..12).map(|i| i * 33).collect();
     assert_eq!(batch.get_many(&every).unwrap(), every.iter().map(|i| value(*i)).collect::<Vec<_>>());
-    let seen = wire.asked();
+    let seen = asked(&wire);
     assert_eq!(seen.len(), 18);
     for wanted in [&[][..], &[399], &[7, 7, 399, 7]] {
         let got = batch.get_many(wanted).unwrap();
         assert_eq!(got, wanted.iter().map(|i| value(*i)).collect::<Vec<_>>());
-        assert_eq!(wire.asked(), seen, "{wanted:?}");
+        assert_eq!(asked(&wire), seen, "{wanted:?}");
     }
     let named = batch.get_all(&[Lookup::Row(3), Lookup::Key("17"), Lookup::Bit(3 * 96)]).unwrap();
     let granted = |row: u64, value| LookupResult { row: Some(row), value: Some(value) };
     assert_eq!(named, [granted(3, value(3)), granted(17, value(17)), granted(3, vec![b'v' & 1])]);
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
 
     // More lookups than fit a round take several rounds that look alike, whatever the first returns.
     let several: Vec<u64> = (0..13).collect();
     assert_eq!(batch.get_many(&several).unwrap(), several.iter().map(|i| value(*i)).collect::<Vec<_>>());
-    let twice = wire.asked();
+    let twice = asked(&wire);
     assert_eq!(twice.len(), 2 * seen.len());
     let past_end: Vec<u64> = (400..413).collect();
     assert_eq!(batch.get_many(&past_end).unwrap_err().code(), "misuse");
-    assert_eq!(wire.asked(), twice);
+    assert_eq!(asked(&wire), twice);
     // A lookup that cannot be served is refused after all tables were queried.
     assert_eq!(batch.get_many(&[400]).unwrap_err().code(), "misuse");
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
     for wish in [Lookup::Key("400"), Lookup::Key("x"), Lookup::Bit(400 * 96), Lookup::Bit(u64::MAX)] {
         assert_eq!(batch.get_all(&[wish]).unwrap_err().code(), "no-such-row");
-        assert_eq!(wire.asked(), seen);
+        assert_eq!(asked(&wire), seen);
     }
     // A failed lookup affects no other.
     let each = batch.get_each(&[Lookup::Key("x"), Lookup::Row(3)]).unwrap();
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
     let [Err(none), Ok(there)] = &each[..] else { panic!("{each:?}") };
     assert_eq!((none.code(), there), ("no-such-row", &granted(3, value(3))));
     assert_eq!(batch.find_many(&["key 1"]).unwrap_err().code(), "no-such-row");
-    assert!(wire.asked().is_empty(), "whoever asks by key asks no such stack");
+    assert!(asked(&wire).is_empty(), "whoever asks by key asks no such stack");
 
     // Wrong answers of one table are detected, and requests do not show it: every table is queried,
     // in this round and later.
-    *wire.spoilt.lock().unwrap() = Some("many-4/".to_owned());
+    wire.tamper(|request, response| {
+        if request.path.contains("many-4/") {
+            // The expected number of bytes, half of them wrong.
+            let half = response.body.len() / 2;
+            response.body[..half].fill(0xFF);
+        }
+    });
     assert!(batch.get_many(&every).is_err());
-    assert_eq!(wire.asked(), seen);
-    *wire.spoilt.lock().unwrap() = None;
+    assert_eq!(asked(&wire), seen);
+    wire.tamper(|_, _| ());
     assert_eq!(batch.get_many(&[8]).unwrap(), [value(8)]);
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
 
     // Rows of two epochs are never mixed, and whether there is a second round does not depend on what
     // is looked up.
@@ -241,16 +194,16 @@ fn rows_in_one_round() {
         assert!(running.reload());
     }
     assert_eq!(batch.get_many(&[399]).unwrap_err().code(), "misuse");
-    let over = wire.asked().len();
-    let mut other = wire.open(&running);
+    let over = asked(&wire).len();
+    let mut other = open(&wire, &running);
     assert_eq!(other.get_many(&[359]).unwrap(), [value(359)]);
-    wire.asked();
+    asked(&wire);
     for epoch in [4, 5] {
         publish(folder.path(), epoch, 360, rows(), 12);
         assert!(running.reload());
     }
     assert_eq!(other.get_many(&[359, 0]).unwrap(), [value(359), value(0)]);
-    assert_eq!(wire.asked().len(), over);
+    assert_eq!(asked(&wire).len(), over);
 }
 
 #[test]
@@ -258,45 +211,45 @@ fn keys_in_one_round() {
     let folder = TempDir::new().unwrap();
     // Two rows for each of six keys.
     publish(folder.path(), 1, 300, keys(), 12);
-    let running = serve(folder.path());
+    let running = serve_stack(&folder.path().join("stack")).unwrap();
     let wire = Wire::default();
-    let mut batch = wire.open(&running);
+    let mut batch = open(&wire, &running);
     assert_eq!(batch.layers().max_batch(), 6);
     let there = ["key 0", "key 7", "key 299", "key 100", "key 8", "key 9"];
     let found = batch.find_many(&there).unwrap();
     assert_eq!(found, [0, 7, 299, 100, 8, 9].map(|i| Some(value(i))));
-    let seen = wire.asked();
+    let seen = asked(&wire);
     assert_eq!(seen.len(), batch.stack().tables().len());
     let missing = ["none", "key 300", "key 7", "key 7", "no", "nobody"];
     assert_eq!(batch.find_many(&missing).unwrap(), [None, None, Some(value(7)), Some(value(7)), None, None]);
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
     assert_eq!(batch.find_many(&[""; 0]).unwrap(), Vec::<Option<Vec<u8>>>::new());
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
     assert_eq!(batch.find_many(&["key 1"; 7]).unwrap(), vec![Some(value(1)); 7]);
-    assert_eq!(wire.asked().len(), 2 * seen.len());
+    assert_eq!(asked(&wire).len(), 2 * seen.len());
     // An invalid key affects no other lookup, at any position.
     let each = batch
         .get_each(&[Lookup::Key("key 7"), Lookup::Key(""), Lookup::Row(1), Lookup::Key("key 8")])
         .unwrap();
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
     let found =
         each.into_iter().map(|granted| granted.map(|granted| granted.value).map_err(|error| error.code()));
     let none = Err("no-such-row");
     assert_eq!(found.collect::<Vec<_>>(), [Ok(Some(value(7))), none.clone(), none, Ok(Some(value(8)))]);
     for bad in ["", &"x".repeat(4000)] {
         assert_eq!(batch.find_many(&[bad]).unwrap_err().code(), "no-such-row");
-        assert_eq!(wire.asked(), seen);
+        assert_eq!(asked(&wire), seen);
     }
     assert_eq!(batch.get_many(&[1]).unwrap_err().code(), "no-such-row");
-    assert_eq!(wire.asked(), seen);
+    assert_eq!(asked(&wire), seen);
 }
 
 #[test]
 fn another_stack_is_no_batch() {
     let folder = TempDir::new().unwrap();
     publish(folder.path(), 1, 20, rows(), 3);
-    let running = serve(folder.path());
-    let url = format!("http://{}", running.public);
+    let running = serve_stack(&folder.path().join("stack")).unwrap();
+    let url = url(&running);
     let cache = folder.path().join("cache");
     let open = || Stack::connect(&url, "many").cache_dir(&cache).open();
     assert_eq!(open().unwrap().trust(), sotto_client::Trust::FirstUse);

@@ -1,9 +1,10 @@
 //! Streamed rows, preparations that continue after an interruption, and states that follow deltas.
 use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
+use crate::watched::Breaking;
 use sotto_client::session::{
     KnownSigner, RequestPurpose, RowsDownload, SavedPreparation, SetupIo, StateVersion,
 };
-use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_client::transport::{Request, Response, TransportError};
 use sotto_client::{ClientError, Session, SessionSetup, Table};
 use sotto_core::{Artifact, CryptoRng, Epoch, ParamsDigest};
 use sotto_prg::ChaCha20Rng;
@@ -121,46 +122,9 @@ fn the_part_after_the_one_wanted_is_known_ahead() {
     assert_eq!(io.2, 3);
 }
 
-/// A transport whose first responses to requests for rows break off after the given numbers of bytes.
-struct Cutting<T> {
-    inner: T,
-    after: Vec<usize>,
-}
-
-impl<T: Transport> Transport for Cutting<T> {
-    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        self.inner.call(request)
-    }
-
-    fn call_in_pieces(
-        &mut self,
-        request: &Request,
-        take: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<Response, TransportError> {
-        let response = self.inner.call(request)?;
-        if !response.is_success() {
-            return Ok(response);
-        }
-        match self.after.pop() {
-            Some(after) => {
-                take(&response.body[..after]);
-                Err(TransportError::Lost("cut".to_owned()))
-            }
-            None => {
-                response.body.chunks(50_000).all(&mut *take);
-                Ok(Response { body: Vec::new(), ..response })
-            }
-        }
-    }
-
-    fn origin(&self) -> String {
-        self.inner.origin()
-    }
-}
-
 fn cut(server: &Server, after: &[usize]) -> Result<Table, ClientError> {
-    let after = after.iter().rev().copied().collect();
-    Table::over(Cutting { inner: server.transport(), after }, NAME).resolve(resolve).state_in_memory().open()
+    let line = Breaking::new(server, after, 50_000);
+    Table::over(line, NAME).resolve(resolve).state_in_memory().open()
 }
 
 #[test]

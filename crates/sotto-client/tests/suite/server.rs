@@ -2,9 +2,9 @@
 use crate::common::{NAME, Server, server_of, value};
 use sotto_catalog::SignedCatalog;
 use sotto_client::{Fault, Table};
-use sotto_core::{Artifact, Epoch};
+use sotto_core::Epoch;
 use sotto_server::table_epoch::TableEpochParts;
-use sotto_server::{EpochSource, RunningServer, ServerConfig, SessionConfig, SourceError, TableEpoch};
+use sotto_server::{EpochSource, RunningServer, ServerConfig, SourceError, TableEpoch};
 use std::sync::Arc;
 
 /// The epochs of a test so far, each in its own folder.
@@ -79,68 +79,6 @@ fn a_table_is_opened_asked_updated_and_asked_again() {
     running.shutdown();
 }
 
-#[test]
-fn a_client_two_epochs_behind_moves_on_by_itself() {
-    let server = server_of("simplepir/1", 3_000, 8);
-    let (running, url) = start(&server);
-    let mut table = Table::connect(&url, NAME).open().unwrap();
-    let mut watcher = Table::connect(&url, NAME).open().unwrap();
-    for row in [1, 2] {
-        server.with(|world| world.update(&[row]));
-        running.reload();
-        while !watcher.refresh().unwrap() {
-            std::thread::yield_now();
-        }
-    }
-    assert_eq!(table.session().epoch(), Epoch(1));
-    assert_eq!(table.get_many(&[0, 1, 2]).unwrap(), [value(0, 8), vec![0xEE; 8], vec![0xEE; 8]]);
-    assert_eq!(table.session().epoch(), Epoch(3));
-}
-
-#[test]
-fn many_clients_at_once_each_get_their_own_rows() {
-    let server = server_of("simplepir/1", 3_000, 8);
-    let (_running, url) = start(&server);
-    std::thread::scope(|scope| {
-        for client in 0..6 {
-            let url = &url;
-            scope.spawn(move || {
-                let mut table = Table::connect(url, NAME).open().unwrap();
-                for row in (client * 500..).take(5) {
-                    assert_eq!(table.get(row).unwrap(), value(row, 8));
-                }
-            });
-        }
-    });
-}
-
-#[test]
-fn refusals_of_the_real_server_have_names() {
-    let server = server_of("simplepir/1", 3_000, 8);
-    let (running, url) = start(&server);
-    let missing = Table::connect(&url, "cubes").open().map(|_| ()).unwrap_err();
-    assert_eq!(missing.code(), "no-such-table");
-    let mut table = Table::connect(&url, NAME).open().unwrap();
-    running.shutdown();
-    assert_eq!(table.get(1).unwrap_err().code(), "no-connection");
-}
-
-#[test]
-fn a_hint_is_fetched_in_ranges_the_server_understands() {
-    let server = server_of("clear/1", 40_000, 32);
-    let (_running, url) = start(&server);
-    let hint = server.with(|world| world.hint());
-    let dir = tempfile::tempdir().unwrap();
-    let part = dir.path().join("artifacts").join(server.with(|world| world.hint_digest()));
-    std::fs::create_dir_all(part.parent().unwrap()).unwrap();
-    std::fs::write(part.with_extension("part"), &hint[..crate::common::CHUNK + 7]).unwrap();
-    let table =
-        Table::connect(&url, NAME).resolve(crate::common::resolve).cache_dir(dir.path()).open().unwrap();
-    assert_eq!(table.stats().artifacts.down, (hint.len() - crate::common::CHUNK) as u64);
-    assert_eq!(std::fs::read(part).unwrap(), hint);
-    assert_eq!(table.catalog().artifacts[0].artifact, Artifact::Hint);
-}
-
 /// A server at a fixed address, so that a client finds the next one there.
 fn at_one_address(state: Option<&std::path::Path>) -> ServerConfig {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -190,21 +128,6 @@ fn keys_of_an_earlier_call_read_the_answers() {
         get(299, 0);
         running.shutdown();
     }
-}
-
-#[test]
-fn keys_evicted_between_registration_and_ask_are_registered_again() {
-    let server = server_of("clear-keyed/1", 3_000, 8);
-    let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
-    let (_running, url) = start_as(&server, &ServerConfig { sessions, ..ServerConfig::on_free_ports() });
-    let open = || Table::connect(&url, NAME).resolve(crate::common::resolve).open().unwrap();
-    let (mut one, mut other) = (open(), open());
-    for row in 0..3 {
-        assert_eq!(one.get(row).unwrap(), value(row, 8));
-        assert_eq!(other.get(row).unwrap(), value(row, 8));
-    }
-    // There is memory for one set of keys: each query finds the other client's keys in its place.
-    assert_eq!((one.stats().keys.requests, other.stats().keys.requests), (4, 4));
 }
 
 #[test]
@@ -306,25 +229,4 @@ fn hints_are_taken_along_while_one_server_is_ahead_of_the_other() {
         table.refresh().unwrap();
         assert_eq!(table.get(299).unwrap(), value(299, 8));
     }
-}
-
-#[test]
-fn one_server_makes_the_hints_and_the_other_is_asked() {
-    let [first, second] = [0, 1].map(|role| {
-        let server = server_of("clear-helped/1", 100, 32);
-        server.with(|world| world.role = role);
-        start(&server)
-    });
-    let urls = [first.1.as_str(), second.1.as_str()];
-    let mut table =
-        Table::connect_all(&urls, NAME).resolve(crate::common::resolve).state_in_memory().open().unwrap();
-    for row in 0..10 {
-        assert_eq!(table.get(row).unwrap(), value(row, 32));
-    }
-    assert_eq!((table.stats().hint_requests.requests, table.stats().retries), (4, 0));
-    let swapped = Table::connect_all(&[urls[1], urls[0]], NAME)
-        .resolve(crate::common::resolve)
-        .state_in_memory()
-        .open();
-    assert_eq!(swapped.unwrap().get(1).unwrap_err().code(), "wrong-server");
 }

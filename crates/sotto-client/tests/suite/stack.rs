@@ -1,19 +1,18 @@
-//! A layer over tables, end to end: proofs of a log that grows, by color and by tile, over HTTP.
+//! A layer over tables, end to end: proofs of a log that grows, by color, over HTTP.
 
+use crate::watched::{serve_stack, url};
 use sotto_catalog::stack::{FORMAT, Shard, StackFile};
-use sotto_catalog::{Hex32, LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_catalog::{Hex32, LayerEntry, Stack as Document, TableName};
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport as _};
 use sotto_client::{ClientError, Stack};
-use sotto_core::{Epoch, Error, Goal, Layer, ParamsError, SchemeEntry};
+use sotto_core::{Epoch, Error, ParamsError, SchemeEntry};
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
-use sotto_layers::{ColorProof, TileProof, tile_proof};
-use sotto_server::{RunningServer, Server, ServerConfig};
+use sotto_layers::ColorProof;
 use sotto_testkit::rng::seeded;
 use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
 use sotto_tree::{Coloring, PerfectTree};
 use sotto_wire::routes;
-use std::path::Path;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
@@ -59,20 +58,10 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
         let name: TableName = format!("log-{i}").parse().unwrap();
         let folder = TableDir::create(&dir.table(&name)).unwrap();
         let options = EncodeOptions {
-            table: name,
-            kind: TableKind::Index,
-            value: ValueKind::Bytes,
-            layers: Vec::new(),
-            headroom: 0,
             lookups_per_client: 1000,
             together,
-            goal: Goal::default(),
-            set: None,
-            verified: sotto_db::RowProofs::No,
             threads: Some(1),
-            attribution: None,
-            lifetime: None,
-            key: &key,
+            ..EncodeOptions::new(name, &key)
         };
         let written = encode_table(entry, table, &folder.lock().unwrap(), &options, &|_| {}).unwrap();
         Shard::of(folder.open_epoch(written.epoch).unwrap().catalog()).unwrap()
@@ -99,19 +88,6 @@ fn publish(dir: &StackDir, epoch: u64, layer: &str, shards: Vec<Shard>, files: &
 
 fn hashes(bytes: &[u8]) -> Vec<Hash> {
     bytes.as_chunks::<32>().0.to_vec()
-}
-
-fn serve(dir: &Path) -> RunningServer {
-    let any = "127.0.0.1:0".parse().unwrap();
-    let config = ServerConfig {
-        listen: any,
-        admin_listen: any,
-        stacks: vec![dir.to_owned()],
-        threads: 1,
-        reload_seconds: 0,
-        ..ServerConfig::default()
-    };
-    Server::start(&config).unwrap()
 }
 
 /// The tables of a colored log, and the layers above them.
@@ -148,10 +124,9 @@ fn a_log_that_grows_is_proved_by_color() {
     let dir = StackDir::create(folder.path()).unwrap();
     let (tables, files) = colored(1000, 9);
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
-    let running = serve(folder.path());
-    let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
-    let at = Stack::connect(&format!("http://{}", running.public), "log")
-        .snapshot(stack.document().digest().unwrap());
+    let running = serve_stack(folder.path()).unwrap();
+    let mut stack = Stack::connect(&url(&running), "log").open().unwrap();
+    let at = Stack::connect(&url(&running), "log").snapshot(stack.document().digest().unwrap());
     let mut still = at.open().unwrap();
     assert_eq!(stack.document().layers[0].name, "colour/1");
     assert_eq!(stack.tables().len(), 9);
@@ -185,8 +160,7 @@ fn a_log_that_grows_is_proved_by_color() {
     verify(&leaf(6), 6, 1000, &stack.lookup(&layer, &6).unwrap(), &root).unwrap();
     // Clients of the old stack still get its files.
     let old = stack.document().file("peaks").unwrap().clone();
-    let mut http =
-        HttpTransport::new(&format!("http://{}", running.public), &HttpSettings::default()).unwrap();
+    let mut http = HttpTransport::new(&url(&running), &HttpSettings::default()).unwrap();
     let got = http.call(&Request::get(routes::artifact(&old.digest.to_string()), old.bytes)).unwrap();
     assert!(old.is(&got.body));
     // A client that requires the old one does not follow.
@@ -200,30 +174,6 @@ fn a_log_that_grows_is_proved_by_color() {
         let proof = stack.lookup(&layer, &i).unwrap();
         verify(&leaf(i), i, 1300, &proof, &log(1300).1.root()).unwrap();
     }
-}
-
-#[test]
-fn a_log_is_proved_by_tile() {
-    let folder = TempDir::new().unwrap();
-    let dir = StackDir::create(folder.path()).unwrap();
-    let (nodes, peaks) = log(3000);
-    let tiles = nodes[0].chunks(256).map(|tile| {
-        let mut row = tile.concat();
-        row.resize(tile_proof::ROW_BYTES, 0);
-        row
-    });
-    let files = [("peaks", peaks.hashes().concat()), ("public", nodes[8].concat())];
-    publish(&dir, 1, "tile/1", write_tables(&dir, vec![Table { rows: tiles.collect() }]), &files);
-    let running = serve(folder.path());
-    let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
-    let peaks = Peaks::from_hashes(3000, hashes(stack.file("peaks").unwrap())).unwrap();
-    let layer = TileProof::new(1, peaks.clone(), hashes(stack.file("public").unwrap())).unwrap();
-    for i in [0, 255, 256, 2815, 2816, 2999] {
-        let proved = stack.lookup(&layer, &i).unwrap();
-        assert_eq!(proved.leaf, leaf(i));
-        verify(&leaf(i), i, 3000, &proved.proof, &peaks.root()).unwrap();
-    }
-    assert!(layer.visits().len() == 1 && layer.shards() == [12]);
 }
 
 /// SimplePIR with a failure probability of 2^-41 per lookup: enough for one lookup or two.
@@ -242,8 +192,8 @@ fn tables_that_fail_too_often_together_are_not_asked() {
     let dir = StackDir::create(folder.path()).unwrap();
     let (tables, files) = colored(1000, 9);
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
-    let running = serve(folder.path());
-    let open = || Stack::connect(&format!("http://{}", running.public), "log");
+    let running = serve_stack(folder.path()).unwrap();
+    let open = || Stack::connect(&url(&running), "log");
     let mut stack = open().resolve(|_| Some(&FAILING)).open().unwrap();
     let layer = color(&stack, 1000, 9);
     let before = stack.tables()[0].stats().query_requests;
@@ -265,8 +215,8 @@ fn what_is_not_the_stack_is_refused() {
     let dir = StackDir::create(folder.path()).unwrap();
     let (tables, files) = colored(100, 6);
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
-    let running = serve(folder.path());
-    let url = format!("http://{}", running.public);
+    let running = serve_stack(folder.path()).unwrap();
+    let url = url(&running);
     let stack = Stack::connect(&url, "log").open().unwrap();
     let stranger = sotto_catalog::SigningKey::generate(&mut seeded("stranger")).public();
     assert_eq!(Stack::connect(&url, "log").pin(stranger).open().unwrap_err().code(), "wrong-key");
@@ -280,8 +230,5 @@ fn what_is_not_the_stack_is_refused() {
     // A public file that was changed on the disk keeps a server from starting.
     let file = std::fs::read_dir(folder.path().join("files")).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&file, b"something else").unwrap();
-    let any = "127.0.0.1:0".parse().unwrap();
-    let stacks = vec![folder.path().to_owned()];
-    let config = ServerConfig { listen: any, admin_listen: any, stacks, ..ServerConfig::default() };
-    assert!(Server::start(&config).is_err());
+    assert!(serve_stack(folder.path()).is_err());
 }

@@ -1,9 +1,10 @@
 //! Streamed rows: whole, interrupted and resumed, refused.
 use crate::common::{Server, server, server_of, value};
+use crate::watched::Breaking;
 use sotto_catalog::rows_root::{self, LeafHasher};
 use sotto_catalog::{ArtifactEntry, RowsRoot};
 use sotto_client::table::{Stage, Table};
-use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_client::transport::{Request, Response};
 use sotto_core::{Artifact, Image, Section};
 use sotto_wire::{Code, Problem, stream};
 use std::io::{self, Write};
@@ -35,55 +36,10 @@ fn asked(server: &Server) -> Vec<(u64, Vec<u8>)> {
     streams.map(|request| (head(request).first, request.body[stream::HEAD_BYTES..].to_vec())).collect()
 }
 
-/// A transport that breaks after the given numbers of bytes of a stream, once each.
-struct Breaking<T> {
-    inner: T,
-    after: Arc<Mutex<Vec<usize>>>,
-    /// The server, if it drops all keys whenever the connection breaks.
-    forgets: Option<Server>,
-}
-
-impl<T: Transport> Transport for Breaking<T> {
-    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        self.inner.call(request)
-    }
-
-    fn call_in_pieces(
-        &mut self,
-        request: &Request,
-        take: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<Response, TransportError> {
-        let mut response = self.inner.call(request)?;
-        if !response.is_success() {
-            return Ok(response);
-        }
-        let body = std::mem::take(&mut response.body);
-        let whole = body.len();
-        let cut = self.after.lock().unwrap().pop().unwrap_or(whole);
-        // Pieces of a length that divides nothing.
-        for piece in body[..cut.min(whole)].chunks(37) {
-            if !take(piece) {
-                return Ok(response);
-            }
-        }
-        if cut >= whole {
-            return Ok(response);
-        }
-        if let Some(server) = &self.forgets {
-            server.with(|world| world.drop_sessions());
-        }
-        Err(TransportError::Lost("cut".to_owned()))
-    }
-
-    fn origin(&self) -> String {
-        self.inner.origin()
-    }
-}
-
 /// A transport that breaks after each of these numbers of bytes in turn.
-fn breaking_line(server: &Server, after: &[usize]) -> Breaking<impl Transport + use<>> {
-    let after = Arc::new(Mutex::new(after.iter().rev().copied().collect()));
-    Breaking { inner: server.transport(), after, forgets: None }
+fn breaking_line(server: &Server, after: &[usize]) -> Breaking {
+    // Pieces of a length that divides nothing.
+    Breaking::new(server, after, 37)
 }
 
 /// A table over such a transport.
@@ -179,8 +135,8 @@ fn a_line_that_breaks_without_end_ends() {
 #[test]
 fn keys_the_server_has_dropped_are_registered_again_in_the_middle() {
     let server = streams(4096);
-    let line = breaking_line(&server, &[48 + 2 * 1032]);
-    let line = Breaking { forgets: Some(server.clone()), ..line };
+    let mut line = breaking_line(&server, &[48 + 2 * 1032]);
+    line.forgets = Some(server.clone());
     let mut table = Table::over(line, crate::common::NAME).resolve(crate::common::resolve).open().unwrap();
     server.heard();
     assert_eq!(stream_of(&mut table, 1).unwrap(), value(1, 4096));

@@ -1,10 +1,11 @@
 //! Symmetric tables over a real server: what is sent, what a malicious client learns, and what wrong
 //! answers of a malicious server cause.
 
-use sotto_catalog::{SigningKey, SymmetricLayer, TableKind, ValueKind};
+use crate::watched::{self, Tamper, Wire};
+use sotto_catalog::{SigningKey, SymmetricLayer};
 use sotto_client::session::{RequestIo, Session, SetupConfig};
-use sotto_client::transport::http::{HttpSettings, HttpTransport};
-use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
+use sotto_client::transport::http::HttpTransport;
+use sotto_client::transport::{Request, Response, Transport};
 use sotto_client::{ClientError, Fault, Table};
 use sotto_core::{Epoch, Error};
 use sotto_db::mask::RowMasker;
@@ -15,7 +16,6 @@ use sotto_prg::system_rng;
 use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
 use sotto_wire::{FrameHeader, evaluate};
 use std::fs::{self, File};
-use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 const ROWS: u64 = 200;
@@ -33,36 +33,6 @@ struct World {
     wire: Wire,
 }
 
-type Tamper = Box<dyn FnMut(&Request, &mut Response) + Send>;
-
-#[derive(Clone, Default)]
-struct Wire {
-    sent: Arc<Mutex<Vec<Request>>>,
-    tamper: Arc<Mutex<Option<Tamper>>>,
-}
-
-struct Watched {
-    inner: HttpTransport,
-    wire: Wire,
-}
-
-impl Transport for Watched {
-    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        let mut response = self.inner.call(request)?;
-        if request.method == Method::Post {
-            self.wire.sent.lock().unwrap().push(request.clone());
-        }
-        if let Some(tamper) = self.wire.tamper.lock().unwrap().as_mut() {
-            tamper(request, &mut response);
-        }
-        Ok(response)
-    }
-
-    fn origin(&self) -> String {
-        self.inner.origin()
-    }
-}
-
 /// A table of epoch 1 whose rows name `written` as the epoch in which they were written.
 fn world_of(written: u64) -> World {
     let folder = tempfile::tempdir().unwrap();
@@ -77,20 +47,10 @@ fn world_of(written: u64) -> World {
     let masked = masker.table(&table, folder.path(), Some(1), &|_| ()).unwrap();
     let signing = SigningKey::generate(&mut system_rng().unwrap());
     let options = EncodeOptions {
-        table: name.clone(),
-        kind: TableKind::Index,
-        value: ValueKind::Bytes,
         layers: vec![SymmetricLayer::layer(&key.public())],
-        headroom: 0,
         lookups_per_client: 1_000_000,
-        together: 1,
-        goal: Default::default(),
-        set: None,
-        verified: sotto_db::RowProofs::No,
         threads: Some(1),
-        attribution: None,
-        lifetime: None,
-        key: &signing,
+        ..EncodeOptions::new(name.clone(), &signing)
     };
     let scheme = sotto_registry::find("simplepir/1").unwrap();
     encode_table(scheme, &masked, &lock, &options, &|_| ()).unwrap();
@@ -109,11 +69,11 @@ fn world() -> World {
 
 impl World {
     fn http(&self) -> HttpTransport {
-        HttpTransport::new(&format!("http://{}", self.running.public), &HttpSettings::default()).unwrap()
+        watched::http(&self.running)
     }
 
     fn table(&self) -> Table {
-        Table::over(Watched { inner: self.http(), wire: self.wire.clone() }, "t").open().unwrap()
+        Table::over(self.wire.to(&watched::url(&self.running)), "t").open().unwrap()
     }
 
     /// A session, which a malicious client can use freely.
@@ -123,15 +83,10 @@ impl World {
         Session::establish(SetupConfig::new("t".parse().unwrap()), &mut io).unwrap()
     }
 
-    fn tamper(&self, tamper: impl FnMut(&Request, &mut Response) + Send + 'static) {
-        *self.wire.tamper.lock().unwrap() = Some(Box::new(tamper));
-    }
-
     /// The frames sent since the last call: route and bytes of each.
     fn sent(&self) -> Vec<(String, Vec<u8>)> {
-        let sent = std::mem::take(&mut *self.wire.sent.lock().unwrap());
         let route = |path: &str| path.rsplit('/').next().unwrap().to_owned();
-        sent.into_iter().map(|request| (route(&request.path), request.body)).collect()
+        self.wire.sent().into_iter().map(|request| (route(&request.path), request.body)).collect()
     }
 }
 
@@ -173,11 +128,7 @@ fn an_evaluation_is_asked_for_whatever_was_fetched() {
     let mut table = world.table();
     table.get(5).unwrap();
     let usual = shape(&world.sent());
-    world.tamper(|request, response| {
-        if request.path.ends_with("/ask") {
-            response.body.iter_mut().skip(48).for_each(|byte| *byte ^= 0x55);
-        }
-    });
+    world.wire.tamper_asks(|_, response| response.body.iter_mut().skip(48).for_each(|byte| *byte ^= 0x55));
     for _ in 0..3 {
         let error = table.get(5).unwrap_err();
         let expected = [OprfError::Closed, OprfError::Future];
@@ -185,7 +136,7 @@ fn an_evaluation_is_asked_for_whatever_was_fetched() {
         assert_eq!(error.fault(), Fault::Server);
         assert_eq!(shape(&world.sent()), usual);
     }
-    world.tamper(|_, _| ());
+    world.wire.tamper(|_, _| ());
     assert_eq!(table.get(5).unwrap(), value(5));
     assert_eq!(shape(&world.sent()), usual, "nothing that comes later depends on it");
 
@@ -211,7 +162,7 @@ fn evaluations_that_are_not_proved_open_nothing() {
     let mut table = world.table();
     let mut refused = |tamper: Tamper, code: &str| {
         let mut tamper = tamper;
-        world.tamper(move |request, response| {
+        world.wire.tamper(move |request, response| {
             if is_evaluation(request) {
                 tamper(request, response);
             }
