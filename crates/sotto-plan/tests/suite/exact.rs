@@ -1,19 +1,15 @@
 //! Bytes of a plan are exactly the scheme's own.
 
-use super::{keys, rows};
+use super::{keys, plan_of, rows};
 use sotto_core::{Goal, TableShape};
 use sotto_db::RowProofs;
 use sotto_db::layout::LayoutSearch as Layout;
-use sotto_plan::{Candidate, KeyChoice, SearchScope, ServerTrust, Workload, plan};
-
-fn all(workload: &Workload) -> Vec<Candidate> {
-    plan(workload, SearchScope::default(), None).unwrap().offers
-}
+use sotto_plan::{KeyChoice, SearchScope, ServerTrust, Workload, plan};
 
 #[test]
 fn every_row_has_the_bytes_of_its_parameters() {
     let workload = Workload { trust: ServerTrust::TwoServers, ..rows(20_000, 40) };
-    let offers = all(&workload);
+    let offers = plan(&workload, SearchScope::default(), None).unwrap().offers;
     assert!(offers.len() > sotto_registry::SCHEMES.len() / 2, "{} fit", offers.len());
     for offer in offers {
         let entry = sotto_registry::find(&offer.choice.scheme).unwrap();
@@ -41,9 +37,7 @@ fn every_row_has_the_bytes_of_its_parameters() {
 #[test]
 fn a_key_takes_a_lookup_of_each_row_where_it_may_lie() {
     for id in ["simplepir/1", "fspiral/1", "vbpir/1"] {
-        let only = sotto_registry::find(id);
-        let scope = SearchScope { only, ..SearchScope::default() };
-        let offer = plan(&keys(5000, 12), scope, None).unwrap().offers.remove(0);
+        let offer = plan_of(&keys(5000, 12), id).offers.remove(0);
         let probes = match offer.choice.keys {
             Some(KeyChoice::Rows { probes, .. }) => u64::from(probes),
             Some(KeyChoice::Sums) => 1,
@@ -56,10 +50,9 @@ fn a_key_takes_a_lookup_of_each_row_where_it_may_lie() {
 #[test]
 fn a_round_asks_each_table_of_its_code() {
     let workload = Workload { batch: Some(40), ..rows(4096, 32) };
-    let offers = all(&workload);
-    let of = |name: &str| offers.iter().find(|offer| offer.choice.scheme.starts_with(name)).unwrap();
+    let offers = ["vbpir/1", "simplepir/1"].map(|id| plan_of(&workload, id).offers.remove(0));
     // A scheme that queries all buckets at once has fewer tables.
-    assert!(of("vbpir/").tables <= 2 && of("simplepir/").tables > 20);
+    assert!(offers[0].tables <= 2 && offers[1].tables > 20);
     assert!(offers.iter().all(|offer| offer.choice.batch == Some(40) && !offer.choice.verified));
     // The code rarely fails, and so do all lookups together.
     assert!(offers.iter().all(|offer| offer.failure_log2.is_some_and(|log2| log2 <= -39.0)));
@@ -68,9 +61,10 @@ fn a_round_asks_each_table_of_its_code() {
 #[test]
 fn a_masked_row_is_wider_and_opened() {
     let (plain, masked) = (rows(4096, 64), Workload { symmetric: true, ..rows(4096, 64) });
-    let of = |workload: &Workload| all(workload).into_iter().find(|offer| offer.choice.scheme == "dpf/1");
-    let trusted = |workload: Workload| Workload { trust: ServerTrust::TwoServers, ..workload };
-    let (plain, masked) = (of(&trusted(plain)).unwrap(), of(&trusted(masked)).unwrap());
+    let [plain, masked] = [plain, masked].map(|workload| {
+        let trusted = Workload { trust: ServerTrust::TwoServers, ..workload };
+        plan_of(&trusted, "dpf/1").offers.remove(0)
+    });
     // Two servers with 24 more bytes each, and an element with its proof.
     assert_eq!(masked.down_bytes, plain.down_bytes + 2 * 24 + 32 + 64);
     assert!(masked.choice.symmetric && masked.leaks.len() == plain.leaks.len() + 1);

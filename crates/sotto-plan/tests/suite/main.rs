@@ -7,8 +7,15 @@ mod exact;
 mod ranked;
 
 use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
-use sotto_plan::{TableData, Workload};
+use sotto_plan::{Plan, SearchScope, TableData, Workload, plan};
 use sotto_prg::PublicSeed;
+
+/// A plan of one scheme: selecting the parameters of all takes seconds.
+fn plan_of(workload: &Workload, id: &str) -> Plan {
+    let only = sotto_registry::find(id);
+    assert!(only.is_some(), "{id}");
+    plan(workload, SearchScope { only, ..SearchScope::default() }, None).unwrap()
+}
 
 /// Rows of one width.
 fn rows(rows: u64, row_bytes: u64) -> Workload {

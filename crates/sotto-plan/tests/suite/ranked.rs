@@ -1,6 +1,6 @@
 //! Ranking of candidates, schemes that do not fit, and workloads that are refused.
 
-use super::{keys, rows};
+use super::{keys, plan_of, rows};
 use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT, PartSample};
 use sotto_plan::{PlanError, RankBy, SearchScope, ServerTrust, TableData, Workload, plan};
 
@@ -69,12 +69,12 @@ fn every_scheme_is_offered_or_refused_with_a_reason() {
 fn limits_of_memory_refuse() {
     let usual = rows(1 << 16, 32);
     let small = sotto_plan::Machine { memory_bytes: 1 << 20, ..usual.machine };
-    let plan = |workload: &Workload| plan(workload, SearchScope::default(), None).unwrap();
-    let none = plan(&Workload { machine: small, ..usual.clone() });
+    let none = plan_of(&Workload { machine: small, ..usual.clone() }, "simplepir/1");
     assert!(none.offers.is_empty() && none.chosen.is_none());
     assert!(none.refused.iter().any(|refused| refused.why.starts_with("memory")));
-    let kept = plan(&Workload { most_client_bytes: Some(100_000), ..usual });
-    assert!(kept.offers.iter().all(|offer| offer.client_bytes <= 100_000) && !kept.offers.is_empty());
+    let few = Workload { most_client_bytes: Some(100_000), ..usual };
+    let [hint, keys] = ["simplepir/1", "fspiral/1"].map(|id| plan_of(&few, id).offers);
+    assert!(hint.is_empty() && keys.iter().all(|offer| offer.client_bytes <= 100_000) && !keys.is_empty());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn parts_are_modeled_and_said_to_be() {
 
 #[test]
 fn baselines_stand_beside() {
-    let of = |workload: &Workload| plan(workload, SearchScope::default(), None).unwrap().baselines;
+    let of = |workload: &Workload| plan_of(workload, "simplepir/1").baselines;
     let by_row = of(&rows(1000, 10));
     assert_eq!(by_row.len(), 1);
     assert_eq!(by_row[0].once_bytes, 10_000);
