@@ -1,4 +1,4 @@
-//! Every target for half a second: a test each, without libFuzzer. `SOTTO_FUZZ_SECONDS` gives them more.
+//! Every target for a quarter of a second: a test each, without libFuzzer. `SOTTO_FUZZ_SECONDS` gives them more.
 
 use libtest_mimic::{Arguments, Trial};
 use sotto_fuzz::{TARGETS, smoke};
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     arguments.test_threads =
         arguments.test_threads.or(std::thread::available_parallelism().ok().map(Into::into));
     let seconds = std::env::var("SOTTO_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    let limit = Duration::from_secs_f64(seconds.unwrap_or(0.5));
+    let limit = Duration::from_secs_f64(seconds.unwrap_or(0.25));
     let trials = TARGETS
         .iter()
         .map(|target| Trial::test(target.name, move || smoke::judge(target, limit).map_err(Into::into)));

@@ -18,7 +18,8 @@ pub fn revised(subject: &Subject) {
         let some = [vec![case.rows - 1], table.some_rows(), (0..case.rows).collect()];
         // Each number of changes for one table only, where an encoding takes a second.
         let some = some.into_iter().enumerate().filter(|(i, _)| !packs(subject) || *i == number);
-        for rows in some.map(|(_, rows)| rows).chain([vec![]]) {
+        let none = (number == 0 || !packs(subject)).then(Vec::new);
+        for rows in some.map(|(_, rows)| rows).chain(none) {
             let (changes, records) = change_rows(&table, &table.records, &rows, rng);
             let sink = MemorySink::holding(table.image.clone());
             revise(&table.params, &changes, &sink).unwrap();
@@ -36,12 +37,15 @@ pub fn twice(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("twice");
     let (mut image, mut records) = (table.image.clone(), table.records.clone());
-    for rows in [vec![0, 7, 128], vec![7]] {
+    for (number, rows) in [vec![0, 7, 128], vec![7]].into_iter().enumerate() {
         let (changes, next) = change_rows(&table, &records, &rows, rng);
         let sink = MemorySink::holding(image.clone());
         revise(&table.params, &changes, &sink).unwrap();
         let revised = sink.into_image();
-        check_epoch(&table, &image, &encode(&table, &next), &revised, &next);
+        // The first epoch is as in `revised`, and only followed where an encoding takes a second.
+        if number > 0 || !packs(subject) {
+            check_epoch(&table, &image, &encode(&table, &next), &revised, &next);
+        }
         (image, records) = (revised, next);
     }
 }

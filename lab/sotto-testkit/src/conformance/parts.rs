@@ -96,7 +96,7 @@ pub fn make_the_table(subject: &Subject) {
         make_the_answer(&entry, &table, &numbers, if few { 2 } else { 5 });
         if !cut && numbers.iter().any(|parts| *parts > 1) {
             cut = true;
-            encode_alone(&entry, &table);
+            encode_alone(&entry, &table, if few { 1 } else { 2 });
             refuse(&entry, &table);
         }
     }
@@ -188,12 +188,11 @@ impl Sink for FilteredSink {
     }
 }
 
-/// Encoding a part alone gives its bytes, whatever the encoder leaves out.
-fn encode_alone(entry: &PartEntry, table: &Table) {
-    // The first part has the start of the section, and the last part its end.
+/// Encoding a part alone gives its bytes, whatever the encoder leaves out; for one part or for two.
+fn encode_alone(entry: &PartEntry, table: &Table, tried: usize) {
+    // The last part has the end of the section, and the first part its start.
     let parts = (entry.max_parts)(&table.params).unwrap().min(3);
-    for cut in [0, parts - 1].into_iter().filter_map(|part| PartIndex::new(part, parts)).take(parts as usize)
-    {
+    for cut in [parts - 1, 0].into_iter().filter_map(|part| PartIndex::new(part, parts)).take(tried) {
         let ranges = (entry.ranges)(&table.params, cut).unwrap();
         let sink = FilteredSink { sink: MemorySink::new(), section: entry.section, ranges };
         (table.entry.server.encode)(&table.params, &table.records, &sink).expect("a part is encoded");

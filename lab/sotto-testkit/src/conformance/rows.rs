@@ -43,8 +43,8 @@ pub fn of_equal_bytes_come_back(subject: &Subject) {
         for (j, row_bytes) in [1, 2, 7, 32, 255, 4096].into_iter().enumerate() {
             // Each width with both counts, but not with each byte.
             let rows = if (i + j).is_multiple_of(2) { 3 } else { 129 };
-            // Each width has only one byte value where a table takes a second.
-            if packs(subject) && i != j % 3 {
+            // Each byte value has only one width where a table takes a second.
+            if packs(subject) && i + 3 != j {
                 continue;
             }
             cases.push(Case { rows, row_bytes, fill: Fill::Byte(byte) });
@@ -65,7 +65,8 @@ fn check_all(subject: &Subject, mut cases: Vec<Case>) {
 }
 
 fn check(subject: &Subject, case: Case) {
-    let table = subject.fresh_table(case);
+    // A table that takes a second is kept for other checks.
+    let table = if packs(subject) { subject.table(case) } else { Arc::new(subject.fresh_table(case)) };
     let rng = &mut seeded(&format!("rows {case:?}"));
     let mut client = table.client(rng);
     for row in table.some_rows() {
