@@ -213,10 +213,8 @@ fn world() -> World {
     let people = format!("phone,name\n{}", (0..300).map(line).collect::<String>());
     let (people, rows) =
         (folder.write("people.csv", people), folder.write("rows.csv", "url\none\ntwo\nthree\n"));
-    let (callers, numbers) = (folder.text("callers"), folder.text("numbers"));
-    let keyed = ["--key", "phone", "--value", "name", "--shards", "3"];
-    sotto(&[&["encode", &people, "--apple", "--out", &callers, "--json"], &keyed[..]].concat()).json();
-    sotto(&["encode", &rows, "--apple", "--value", "url", "--out", &numbers, "--json"]).json();
+    folder.encode("callers", &people, "--apple --key phone --value name --shards 3");
+    folder.encode("numbers", &rows, "--apple --value url");
     let mut world = World { folder, served: None };
     world.start("127.0.0.1:0");
     world
@@ -353,9 +351,7 @@ fn keys_end_and_are_never_in_the_clear() {
 /// A table of one person, and the settings of a server that gives one user tokens for it.
 pub(crate) fn with_tokens(folder: &Folder) -> String {
     let source = folder.write("people.csv", "phone,name\n+15550000001,Ann\n");
-    let out = folder.text("callers");
-    let encode = ["encode", &source, "--apple", "--key", "phone", "--value", "name", "--out", &out];
-    assert_eq!(sotto(&encode).code, 0);
+    folder.encode("callers", &source, "--apple --key phone --value name");
     folder.write("users.txt", "free c0ffee\n");
     "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\nissuer = \"127.0.0.1\"\n"
         .to_owned()

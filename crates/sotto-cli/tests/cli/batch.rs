@@ -1,7 +1,7 @@
 //! Several rows, values of several keys, or bits in one round: encoded, served, looked up, encoded
 //! again.
 
-use crate::harness::{Folder, Outcome, Served, sotto};
+use crate::harness::{Folder, Outcome, Served, run, sotto};
 use serde_json::{Value, json};
 
 fn encode(folder: &Folder, source: &str, more: &[&str]) -> Value {
@@ -110,21 +110,8 @@ fn keys_in_one_round() {
     let lines: String = (0..200).map(|i| format!("host{i}.example,value {i}\n")).collect();
     let source = folder.write("hosts.csv", lines);
     // Two rows for each key.
-    let keyed = [
-        "--key",
-        "1",
-        "--key-form",
-        "domain",
-        "--value",
-        "2",
-        "--probes",
-        "2",
-        "--slots",
-        "4",
-        "--batch",
-        "6",
-    ];
-    let encoded = encode(&folder, &source, &keyed);
+    let keyed = |probes| format!("--key 1 --key-form domain --value 2 --probes {probes} --slots 4 --batch 6");
+    let encoded = encode(&folder, &source, &keyed(2).split(' ').collect::<Vec<_>>());
     assert_eq!((&encoded["batch"], &encoded["code"]["batch"]), (&6.into(), &12.into()));
     let server = Served::start(&[&folder.text("many")]);
     let there = asked(&server, &["--key", "host7.example", "--key", "HOST199.example."]);
@@ -138,22 +125,8 @@ fn keys_in_one_round() {
     get(&server, &["--row", "1"]).fails(7, &["look up a key"]);
     get(&server, &["--key", "no host"]).fails(7, &["domain"]);
     get(&server, &["--keys-file", &folder.text("nothing")]).fails(7, &["nothing"]);
-    let more = [
-        "--key",
-        "1",
-        "--key-form",
-        "domain",
-        "--value",
-        "2",
-        "--probes",
-        "3",
-        "--slots",
-        "4",
-        "--batch",
-        "6",
-    ];
     let out = folder.text("many");
-    sotto(&[&["encode", &source, "--out", &out], &more[..]].concat()).fails(2, &["2 rows each, expected 3"]);
+    run(&format!("encode {source} --out {out} {}", keyed(3))).fails(2, &["2 rows each, expected 3"]);
 }
 
 #[test]

@@ -12,30 +12,20 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn usage_is_2() {
-    for args in [
-        &["get"][..],
-        &["get", "--server", "http://x", "--table", "Not A Name", "--row", "0"],
-        &["get", "--server", "http://x", "--table", "t", "--row", "0", "--pin", "sotto-pk:12"],
-        &[
-            "get",
-            "--server",
-            "http://x",
-            "--table",
-            "t",
-            "--row",
-            "0",
-            "--no-cache",
-            "--timeout",
-            "18446744073709551615",
-        ],
-        &["get", "--server", "http://x", "--table", "t", "--row", "0", "--stream"],
-        &["get", "--server", "http://x", "--table", "t", "--row", "0", "-o", "f"],
-        &["serve"],
-        &["serve", "tables", "--residency", "swap"],
-        &["frobnicate"],
+    let row = "get --server http://x --table t --row 0";
+    for line in [
+        "get",
+        "get --server http://x --table NotAName --row 0",
+        &format!("{row} --pin sotto-pk:12"),
+        &format!("{row} --no-cache --timeout 18446744073709551615"),
+        &format!("{row} --stream"),
+        &format!("{row} -o f"),
+        "serve",
+        "serve tables --residency swap",
+        "frobnicate",
     ] {
-        let outcome = sotto(args);
-        assert_eq!(outcome.code, 2, "{args:?}: {}", outcome.stderr);
+        let outcome = run(line);
+        assert_eq!(outcome.code, 2, "{line}: {}", outcome.stderr);
     }
     sotto(&["get", "--server", "ftp://x", "--table", "t", "--no-cache", "--row", "0"])
         .fails(2, &["http://", "fix:"]);
@@ -257,22 +247,20 @@ fn demo(folder: &Folder) -> Command {
 
 #[test]
 fn a_demo_that_is_interrupted_takes_its_directory_along() {
-    for signal in ["-INT", "-TERM"] {
-        let folder = Folder::new();
-        let mut child = demo(&folder).stdout(Stdio::null()).spawn().unwrap();
-        let patience = Instant::now() + Duration::from_secs(60);
-        let encoding = || {
-            let made = std::fs::read_dir(folder.at("")).unwrap().next()?.unwrap().path();
-            (!images(&made.join("ip-country")).is_empty()).then_some(())
-        };
-        while encoding().is_none() {
-            assert!(Instant::now() < patience && child.try_wait().unwrap().is_none(), "it was not caught");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
-        assert!(!wait(&mut child).success());
-        assert_eq!(std::fs::read_dir(folder.at("")).unwrap().count(), 0, "{signal}");
+    let folder = Folder::new();
+    let mut child = demo(&folder).stdout(Stdio::null()).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    let encoding = || {
+        let made = std::fs::read_dir(folder.at("")).unwrap().next()?.unwrap().path();
+        (!images(&made.join("ip-country")).is_empty()).then_some(())
+    };
+    while encoding().is_none() {
+        assert!(Instant::now() < patience && child.try_wait().unwrap().is_none(), "it was not caught");
+        std::thread::sleep(Duration::from_millis(5));
     }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(!wait(&mut child).success());
+    assert_eq!(std::fs::read_dir(folder.at("")).unwrap().count(), 0);
 }
 
 #[test]

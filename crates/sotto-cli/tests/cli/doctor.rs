@@ -142,9 +142,7 @@ fn a_server_is_well_and_what_stands_before_it_is_not() {
 fn servers_of_one_table_have_roles_and_one_epoch() {
     let folder = Folder::new();
     let source = folder.write("w.csv", "one\ntwo\nthree\n");
-    let table = folder.text("pair");
-    let args = ["encode", &source, "--value", "1", "--row-bytes", "8", "--scheme", "dpf", "--out", &table];
-    assert_eq!(sotto(&args).code, 0);
+    let table = folder.encode("pair", &source, "--value 1 --row-bytes 8 --scheme dpf");
     // Both are server 0.
     let (one, other) = (Served::start(&[&table]), Served::start(&[&table]));
     let outcome = sotto(&["doctor", &one.url, &other.url, "--json"]);

@@ -101,14 +101,22 @@ impl Folder {
         self.text(name)
     }
 
-    /// Encodes `rows` rows `row 0`, `row 1`, ... as table `words`; gives its directory.
-    pub(crate) fn words(&self, rows: usize) -> String {
-        let lines: String = (0..rows).map(|row| format!("row {row}\n")).collect();
-        let source = self.write("words.csv", lines);
-        let dir = self.text("words");
-        let encoded = sotto(&["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir]);
+    /// A file of rows `row 0`, `row 1`, ...
+    pub(crate) fn lines(&self, rows: usize) -> String {
+        self.write("words.csv", (0..rows).map(|row| format!("row {row}\n")).collect::<String>())
+    }
+
+    /// Encodes a file as table `name`, with options whose words have no spaces; gives its directory.
+    pub(crate) fn encode(&self, name: &str, source: &str, options: &str) -> String {
+        let dir = self.text(name);
+        let encoded = run(&format!("encode {source} --out {dir} {options}"));
         assert_eq!(encoded.code, 0, "{}", encoded.stderr);
         dir
+    }
+
+    /// Encodes so many rows as table `words`; gives its directory.
+    pub(crate) fn words(&self, rows: usize) -> String {
+        self.encode("words", &self.lines(rows), "--value 1 --row-bytes 12")
     }
 }
 

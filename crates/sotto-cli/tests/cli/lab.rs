@@ -114,8 +114,7 @@ fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
     let folder = Folder::new();
     let rows: String = (0..2000).map(|i| format!("{i}\n")).collect();
     let csv = folder.write("rows.csv", format!("value\n{rows}"));
-    let table = folder.text("rows");
-    assert_eq!(sotto(&["encode", &csv, "--value", "value", "--out", &table]).code, 0);
+    let table = folder.encode("rows", &csv, "--value value");
     let report = sotto(&["bench", "server", &table, "--clients", "3", "--quick", "--json"]).json();
     assert_eq!((&report["rows"], &report["table"]), (&2000.into(), &"rows".into()));
     let figures = report["figures"].as_array().unwrap();
@@ -138,9 +137,7 @@ fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
 fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     let folder = Folder::new();
     let source = folder.write("rows.bin", vec![7; 2048 * 32]);
-    let table = folder.text("rows");
-    let args = ["encode", &source, "--row-bytes", "32", "--scheme", "fspiral", "--out", &table];
-    assert_eq!(sotto(&args).code, 0);
+    let table = folder.encode("rows", &source, "--row-bytes 32 --scheme fspiral");
     // What memory does in a few seconds says nothing.
     let soak = ["bench", "soak", &table, "--seconds", "3", "--quick", "--max-growth", "1000", "--json"];
     let report = sotto(&soak).json();
@@ -153,12 +150,9 @@ fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
     sotto(&["bench", "soak", &table, "--max-growth", "5000"]).fails(2, &["from 0 to 1000"]);
 }
 
-fn encode_words(folder: &Folder, out: &str, more: &[&str]) -> String {
+fn encode_words(folder: &Folder, out: &str, more: &str) -> String {
     let words: String = (0..60).map(|i| format!("word {i},meaning {i}\n")).collect();
-    let (source, out) = (folder.write("words.csv", words), folder.text(out));
-    let encoded = sotto(&[&["encode", &source, "--value", "2", "--out", &out][..], more].concat());
-    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-    out
+    folder.encode(out, &folder.write("words.csv", words), &format!("--value 2 {more}"))
 }
 
 fn outcomes(report: &Value) -> Vec<&str> {
@@ -175,7 +169,7 @@ fn rows_of_each_kind_of_scheme_are_looked_up_and_compared() {
         ("s3pir", "streams the complete table"),
         ("dpf", "2 servers are queried, and this holds against each of them alone"),
     ] {
-        let table = encode_words(&folder, scheme, &["--row-bytes", "16", "--scheme", scheme]);
+        let table = encode_words(&folder, scheme, &format!("--row-bytes 16 --scheme {scheme}"));
         let page = sotto(&["leakage", &table]);
         page.says(word);
         page.says("the same for all lookups");
@@ -196,7 +190,7 @@ fn rows_of_each_kind_of_scheme_are_looked_up_and_compared() {
 #[test]
 fn keys_that_are_there_and_keys_that_are_not_look_alike() {
     let folder = Folder::new();
-    let table = encode_words(&folder, "keys", &["--key", "1"]);
+    let table = encode_words(&folder, "keys", "--key 1");
     let alone = sotto(&["leakage", &table]);
     alone.says("give a key with --key");
     let out = folder.text("page.md");
@@ -212,7 +206,7 @@ fn keys_that_are_there_and_keys_that_are_not_look_alike() {
 #[test]
 fn a_stack_hides_how_many_are_wanted() {
     let folder = Folder::new();
-    let stack = encode_words(&folder, "stack", &["--row-bytes", "16", "--batch", "4"]);
+    let stack = encode_words(&folder, "stack", "--row-bytes 16 --batch 4");
     let report = sotto(&["leakage", &stack, "--json"]).json();
     let measured = &report["measured"];
     assert_eq!(measured["lookup"], measured["two"], "one row and two look alike");
@@ -222,7 +216,7 @@ fn a_stack_hides_how_many_are_wanted() {
 #[test]
 fn a_server_is_asked_as_a_folder_is() {
     let folder = Folder::new();
-    let table = encode_words(&folder, "rows", &["--row-bytes", "16"]);
+    let table = encode_words(&folder, "rows", "--row-bytes 16");
     let server = Served::start(&[&table]);
     let there = sotto(&["leakage", &server.url, "--table", "rows", "--json"]).json();
     let here = sotto(&["leakage", &table, "--json"]).json();

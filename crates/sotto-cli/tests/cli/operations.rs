@@ -125,7 +125,7 @@ fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
 #[test]
 fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
     let folder = Folder::new();
-    let rows = folder.write("rows.csv", (0..300).map(|row| format!("row {row}\n")).collect::<String>());
+    let rows = folder.lines(300);
     let (dir, cache) = (folder.text("many"), folder.text("cache"));
     let how = ["--value", "1", "--row-bytes", "12", "--headroom", "10", "--batch", "12"];
     let encoded = sotto(&[&["encode", &rows, "--out", &dir, "--json"], &how[..]].concat()).json();

@@ -162,8 +162,7 @@ fn people_read_what_was_decided_and_what_to_type_next() {
 #[test]
 fn a_scheme_with_keys_says_its_set_and_its_noise_step_by_step() {
     let folder = Folder::new();
-    let lines: String = (0..9000).map(|row| format!("row {row}\n")).collect();
-    let source = folder.write("rows.csv", lines);
+    let source = folder.lines(9000);
     let dir = folder.text("rows");
     let encode = ["encode", &source, "--value", "1", "--row-bytes", "64", "--scheme", "fspiral", "--set"];
     let encoded = sotto(&[encode.as_slice(), &["default", "--out", &dir]].concat());

@@ -1,31 +1,11 @@
-//! Schemes over HTTP: every variant of those that have variants; large rows as a stream; a table in
-//! panels, verified; a table of two servers; and symmetric tables.
+//! Schemes over HTTP: large rows as a stream; keys from call to call; a table in panels, verified; a
+//! table of two servers; and symmetric tables.
 
 use crate::harness::{Folder, Served, program, run, sotto, wait};
 use crate::relay::Relay;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-
-/// Scheme and set: each ring, upload and form there is, and each scheme.
-const VARIANTS: [(&str, &str); 16] = [
-    ("fspiral", "default"),
-    ("fspiral", "pack-2"),
-    ("fspiral", "small"),
-    ("fspiral", "small-pack-2"),
-    ("fspiral", "stream"),
-    ("fspiral", "paper"),
-    ("fspiral", "paper-pack"),
-    ("fspiral", "paper-stream"),
-    ("fspiral", "paper-stream-pack"),
-    ("spiral", "plain"),
-    ("spiral", "stream-pack-4"),
-    ("spiral", "paper-1m-256"),
-    ("spiral", "paper-1m-256-pack"),
-    ("spiral", "paper-1m-256-stream"),
-    ("spiral", "paper-1m-256-stream-pack"),
-    ("onionpir", "default"),
-];
 
 /// A byte of a table that repeats nowhere near.
 fn byte(i: usize) -> u8 {
@@ -45,48 +25,19 @@ fn encode(folder: &Folder, (scheme, set): (&str, &str), rows: usize, width: usiz
 }
 
 #[test]
-fn every_variant_gives_the_right_rows_over_http() {
-    const ROWS: usize = 2000;
-    const WIDTH: usize = 300;
-    let folder = Folder::new();
-    let dirs: Vec<String> = VARIANTS.iter().map(|variant| encode(&folder, *variant, ROWS, WIDTH)).collect();
-    let server = Served::start(&dirs.iter().map(String::as_str).collect::<Vec<_>>());
-    let cache = folder.text("cache");
-    for (scheme, set) in VARIANTS {
-        let table = format!("{scheme}-{set}");
-        let mut args = vec!["get", "--server", &server.url, "--table", &table, "--cache", &cache, "--json"];
-        args.extend(["--row", "0", "--row", "777", "--row", "1999"]);
-        let answers = sotto(&args).json();
-        for (i, row) in [0, 777, 1999].into_iter().enumerate() {
-            let wanted: String =
-                (row * WIDTH..(row + 1) * WIDTH).map(|i| format!("{:02x}", byte(i))).collect();
-            assert_eq!(answers["answers"][i]["hex"], wanted.as_str(), "{table}: row {row}");
-        }
-    }
-}
-
-#[test]
 fn large_rows_come_as_a_stream() {
-    const ROWS: usize = 5;
     const WIDTH: usize = 700_001;
     let folder = Folder::new();
-    let variants = [("fspiral", "default"), ("spiral", "stream-pack-4"), ("spiral", "paper-1m-256-stream")];
-    let dirs = variants.map(|variant| encode(&folder, variant, ROWS, WIDTH));
-    let server = Served::start(&dirs.each_ref().map(String::as_str));
+    let dir = encode(&folder, ("spiral", "stream-pack-4"), 5, WIDTH);
+    let server = Served::start(&[&dir]);
     let (cache, file) = (folder.text("cache"), folder.text("row"));
-    for (scheme, set) in variants {
-        let table = format!("{scheme}-{set}");
-        let mut args = vec!["get", "--stream", "--server", &server.url, "--table", &table, "--cache", &cache];
-        args.extend(["--row", "3", "-o", &file, "--json"]);
-        let streamed = sotto(&args).json();
-        assert_eq!(streamed["row_bytes"], WIDTH, "{streamed}");
-        assert!(
-            streamed["bytes_per_second"].as_f64() > Some(0.0) && streamed["keys_bytes"].as_u64() > Some(0)
-        );
-        let wanted: Vec<u8> = (3 * WIDTH..4 * WIDTH).map(byte).collect();
-        assert!(std::fs::read(&file).unwrap() == wanted, "{table}");
-        std::fs::remove_file(&file).unwrap();
-    }
+    let args = ["get", "--stream", "--server", &server.url, "--table", "spiral-stream-pack-4"];
+    let more = ["--cache", &cache, "--row", "3", "-o", &file, "--json"];
+    let streamed = sotto(&[&args[..], &more].concat()).json();
+    assert_eq!(streamed["row_bytes"], WIDTH, "{streamed}");
+    assert!(streamed["bytes_per_second"].as_f64() > Some(0.0) && streamed["keys_bytes"].as_u64() > Some(0));
+    let wanted: Vec<u8> = (3 * WIDTH..4 * WIDTH).map(byte).collect();
+    assert!(std::fs::read(&file).unwrap() == wanted);
 }
 
 /// Interrupted, it takes its part along; killed, it leaves that to the next one.
@@ -98,20 +49,10 @@ fn a_stream_that_is_cut_short_leaves_nothing_behind() {
     std::fs::create_dir(folder.at("out")).unwrap();
     let file = folder.text("out/row");
     let left = || std::fs::read_dir(folder.at("out")).unwrap().count();
-    let args = |url: &str| {
-        let args = [
-            "get",
-            "--stream",
-            "--server",
-            url,
-            "--table",
-            "fspiral-default",
-            "--no-cache",
-            "--row",
-            "1",
-            "-o",
-        ];
-        [args.map(str::to_owned).to_vec(), vec![file.clone()]].concat()
+    let args = |url: &str| -> Vec<String> {
+        let line =
+            format!("get --stream --server {url} --table fspiral-default --no-cache --row 1 -o {file}");
+        line.split(' ').map(str::to_owned).collect()
     };
     for (signal, leaves) in [("-INT", 0), ("-TERM", 0), ("-KILL", 1)] {
         let relay = Relay::to(&server.url);
@@ -161,10 +102,8 @@ fn keys_are_uploaded_by_the_first_call_alone() {
 #[test]
 fn verified_answers_of_a_table_in_panels() {
     let folder = Folder::new();
-    let lines: String = (0..300).map(|row| format!("row {row}\n")).collect();
-    let (source, dir) = (folder.write("words.csv", lines), folder.text("words"));
-    let args = ["--value", "1", "--row-bytes", "12", "--scheme", "verisimplepir", "--out", &dir];
-    assert_eq!(sotto(&[&["encode", &source][..], &args].concat()).code, 0);
+    let options = "--value 1 --row-bytes 12 --scheme verisimplepir";
+    let dir = folder.encode("words", &folder.lines(300), options);
 
     // Before it is served: a server that runs notices a new epoch some time later.
     let changes = folder.write("changes.csv", "row,value\n77,changed\n");
@@ -180,20 +119,10 @@ fn verified_answers_of_a_table_in_panels() {
     assert_eq!((&audited["audited"][0]["rows"], &audited["audited"][0]["epoch"]), (&300.into(), &2.into()));
 }
 
-/// Encodes `row 0`, `row 1`, ... for two servers.
-fn encode_for_two(folder: &Folder) -> String {
-    let source = folder.write("words.csv", (0..40).map(|row| format!("row {row}\n")).collect::<String>());
-    let dir = folder.text("words");
-    let encoded =
-        sotto(&["encode", &source, "--value", "1", "--row-bytes", "12", "--scheme", "dpf", "--out", &dir]);
-    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-    dir
-}
-
 #[test]
 fn a_row_is_asked_of_two_servers() {
     let folder = Folder::new();
-    let dir = encode_for_two(&folder);
+    let dir = folder.encode("words", &folder.lines(40), "--value 1 --row-bytes 12 --scheme dpf");
     let [first, second] = ["0", "1"].map(|role| Served::start(&[&dir, "--role", role]));
     let get = |servers: &[&str], more: &[&str]| {
         let mut args = vec!["get", "--table", "words", "--no-cache", "--row", "7", "--row", "39"];
@@ -225,14 +154,11 @@ fn a_row_is_asked_of_two_servers() {
     assert!(inspected.stdout.contains("another operator"), "{}", inspected.stdout);
 }
 
-/// Two schemes: one whose answers hold whole records, and one whose queries are encryptions of vectors.
-const SCHEMES: [&str; 2] = ["simplepir", "bgvpir"];
-
-/// Encodes `row 0`, `row 1`, ... as a symmetric table that is named after its scheme.
-fn encode_symmetric(folder: &Folder, scheme: &str, rows: usize) -> (String, Value) {
-    let source = folder.write("w.csv", (0..rows).map(|row| format!("row {row}\n")).collect::<String>());
-    let dir = folder.text(scheme);
-    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--scheme", scheme, "--out", &dir];
+/// Encodes `row 0`, `row 1`, ... as a symmetric table.
+fn encode_symmetric(folder: &Folder, rows: usize) -> (String, Value) {
+    let source = folder.lines(rows);
+    let dir = folder.text("masked");
+    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--scheme", "bgvpir", "--out", &dir];
     let encoded = sotto(&[&args[..], &["--symmetric", "--json"]].concat()).json();
     (dir, encoded)
 }
@@ -244,54 +170,45 @@ fn values(got: &Value) -> Vec<&str> {
 #[test]
 fn rows_are_fetched_masked_and_opened_one_by_one() {
     let folder = Folder::new();
-    let dirs = SCHEMES.map(|scheme| {
-        let (dir, encoded) = encode_symmetric(&folder, scheme, 300);
-        assert_eq!(encoded["summary"]["row_bytes"], 12 + 24);
-        dir
-    });
-    let mode = std::fs::metadata(folder.at("bgvpir/oprf.key")).unwrap().permissions().mode();
+    let (dir, encoded) = encode_symmetric(&folder, 300);
+    assert_eq!(encoded["summary"]["row_bytes"], 12 + 24);
+    let mode = std::fs::metadata(folder.at("masked/oprf.key")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let secret = std::fs::read_to_string(folder.at("bgvpir/oprf.key")).unwrap();
+    let secret = std::fs::read_to_string(folder.at("masked/oprf.key")).unwrap();
     let secret = secret.lines().nth(1).unwrap().strip_prefix("sotto-oprf-sk:").unwrap();
 
-    let server = Served::start(&dirs.each_ref().map(String::as_str));
+    let server = Served::start(&[&dir]);
     let cache = folder.text("cache");
-    let get = |table: &str, rows: &str| {
-        sotto(&["get", "--server", &server.url, "--table", table, "--cache", &cache, "--row", rows, "--json"])
-            .json()
+    let get = |rows: &str| {
+        let args = ["get", "--server", &server.url, "--table", "masked", "--cache", &cache, "--row", rows];
+        sotto(&[&args[..], &["--json"]].concat()).json()
     };
-    for (table, dir) in SCHEMES.iter().zip(&dirs) {
-        let one = get(table, "7");
-        assert_eq!(values(&one), ["row 7"], "{table}");
-        // A head, an element; and back a head, an element, a proof. The same for every row.
-        let taken =
-            |got: &Value| ["count", "up_bytes", "down_bytes"].map(|name| got["evaluations"][name].as_u64());
-        assert_eq!(taken(&one), [Some(1), Some(48 + 32), Some(48 + 32 + 64)]);
-        assert_eq!(taken(&get(table, "299")), taken(&one));
-        let some = get(table, "0,299,0");
-        assert_eq!(values(&some), ["row 0", "row 299", "row 0"]);
-        assert_eq!(some["evaluations"]["count"], 3);
+    let one = get("7");
+    assert_eq!(values(&one), ["row 7"]);
+    // A head, an element; and back a head, an element, a proof. The same for every row.
+    let taken =
+        |got: &Value| ["count", "up_bytes", "down_bytes"].map(|name| got["evaluations"][name].as_u64());
+    assert_eq!(taken(&one), [Some(1), Some(48 + 32), Some(48 + 32 + 64)]);
+    assert_eq!(taken(&get("299")), taken(&one));
+    let some = get("0,299,0");
+    assert_eq!(values(&some), ["row 0", "row 299", "row 0"]);
+    assert_eq!(some["evaluations"]["count"], 3);
 
-        let changes = folder.write("c.csv", "7,once\n");
-        sotto(&["update", dir, &changes, "--json"]).json();
-        let changes = folder.write("c.csv", "7,twice\n");
-        sotto(&["update", dir, &changes, "--json"]).json();
-        server.reload();
-        server.reload();
-        let after = get(table, "6,7,8");
-        assert_eq!(
-            (after["epoch"].as_u64(), values(&after)),
-            (Some(3), vec!["row 6", "twice", "row 8"]),
-            "{table}"
-        );
-        for said in [sotto(&["inspect", dir]), sotto(&["inspect", &server.url, "--table", table])] {
-            assert!(said.stdout.contains("masked, 36 bytes each"), "{}", said.stdout);
-            assert!(said.stdout.contains("of 12 bytes") && !said.stdout.contains(secret), "{}", said.stdout);
-        }
+    for line in ["7,once\n", "7,twice\n"] {
+        let changes = folder.write("c.csv", line);
+        sotto(&["update", &dir, &changes, "--json"]).json();
     }
-    let said = sotto(&["get", "--server", &server.url, "--table", "simplepir", "--no-cache", "--row", "1"]);
+    server.reload();
+    server.reload();
+    let after = get("6,7,8");
+    assert_eq!((after["epoch"].as_u64(), values(&after)), (Some(3), vec!["row 6", "twice", "row 8"]));
+    for said in [sotto(&["inspect", &dir]), sotto(&["inspect", &server.url, "--table", "masked"])] {
+        assert!(said.stdout.contains("masked, 36 bytes each"), "{}", said.stdout);
+        assert!(said.stdout.contains("of 12 bytes") && !said.stdout.contains(secret), "{}", said.stdout);
+    }
+    let said = sotto(&["get", "--server", &server.url, "--table", "masked", "--no-cache", "--row", "1"]);
     assert!(said.stdout.contains("1 evaluation: 80 B up, 144 B down"), "{}", said.stdout);
-    for file in std::fs::read_dir(&dirs[1]).unwrap().map(|file| file.unwrap().path()) {
+    for file in folder.files("masked") {
         if file.file_name().is_some_and(|name| name != "oprf.key") {
             let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
             assert!(!text.contains(secret), "{}", file.display());
@@ -302,17 +219,17 @@ fn rows_are_fetched_masked_and_opened_one_by_one() {
 #[test]
 fn nothing_is_served_changed_or_published_without_the_key() {
     let folder = Folder::new();
-    let (dir, _) = encode_symmetric(&folder, "simplepir", 40);
-    let key = folder.at("simplepir/oprf.key");
+    let (dir, _) = encode_symmetric(&folder, 40);
+    let key = folder.at("masked/oprf.key");
     let kept = std::fs::read(&key).unwrap();
-    let source = folder.text("w.csv");
+    let source = folder.text("words.csv");
     let changes = folder.write("c.csv", "7,once\n");
     let serve = || {
         let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log", "error"];
         let ended = sotto(&[&["serve", &dir][..], &ports].concat());
         (ended.code, ended.stderr.lines().last().unwrap_or_default().to_owned())
     };
-    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir];
+    let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--scheme", "bgvpir", "--out", &dir];
     let again = |more: &[&str]| sotto(&[&args[..], more].concat());
     again(&[]).fails(2, &["looked up by row number, symmetric", "--replace"]);
 
@@ -326,8 +243,8 @@ fn nothing_is_served_changed_or_published_without_the_key() {
     again(&["--symmetric"]).fails(7, &["oprf.key", "restore the file"]);
 
     let other = Folder::new();
-    encode_symmetric(&other, "simplepir", 40);
-    std::fs::copy(other.at("simplepir/oprf.key"), &key).unwrap();
+    encode_symmetric(&other, 40);
+    std::fs::copy(other.at("masked/oprf.key"), &key).unwrap();
     assert!(serve().1.contains("of other masks"));
     sotto(&["update", &dir, &changes]).fails(3, &["of other masks"]);
 

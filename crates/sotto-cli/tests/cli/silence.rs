@@ -20,19 +20,14 @@ fn get_asks_whatever_is_wanted() {
     let folder = Folder::new();
     let words: String = (0..50).map(|i| format!("word {i},meaning {i}\n")).collect();
     let source = folder.write("words.csv", words);
-    let encode = |out: &str, more: &[&str]| {
-        let out = folder.text(out);
-        let encoded = sotto(&[&["encode", &source, "--value", "2", "--out", &out][..], more].concat());
-        assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-        out
-    };
     let tables = [
-        encode("rows", &["--row-bytes", "12"]),
-        encode("keys", &["--key", "1"]),
-        encode("sums", &["--key", "1", "--band"]),
-        encode("stack", &["--row-bytes", "12", "--batch", "4"]),
-        encode("films", &["--row-bytes", "30000", "--scheme", "fspiral"]),
+        ("rows", "--value 2 --row-bytes 12"),
+        ("keys", "--value 2 --key 1"),
+        ("sums", "--value 2 --key 1 --band"),
+        ("stack", "--value 2 --row-bytes 12 --batch 4"),
+        ("films", "--value 2 --row-bytes 30000 --scheme fspiral"),
     ];
+    let tables = tables.map(|(name, options)| folder.encode(name, &source, options));
     let server = Served::start(&tables.each_ref().map(String::as_str));
     let relay = Relay::to(&server.url);
 
@@ -80,15 +75,14 @@ impl Logs {
         sotto(&[&["merkle", "generate", &self.log][..], more].concat()).code
     }
 
-    /// Builds the log's next epoch by every design.
-    fn build(&self) -> [String; 3] {
-        DESIGNS.map(|design| {
-            let out = self.folder.text(design);
-            let args = ["merkle", "build", &self.log, "--log-key", &self.public, "--out", &out];
-            let built = sotto(&[&args[..], &["--design", design, "--name", design, "--json"]].concat());
-            assert_eq!(built.code, 0, "{}", built.stderr);
-            out
-        })
+    /// Builds the log's next epoch by a design.
+    fn build(&self, design: &str) -> String {
+        let out = self.folder.text(design);
+        let args = ["merkle", "build", &self.log, "--log-key", &self.public, "--out", &out];
+        let more = ["--design", design, "--name", design, "--scheme", "simplepir", "--json"];
+        let built = sotto(&[&args[..], &more].concat());
+        assert_eq!(built.code, 0, "{}", built.stderr);
+        out
     }
 
     /// Signs another log of this many entries with the same key.
@@ -110,7 +104,8 @@ impl Logs {
 #[test]
 fn prove_asks_for_every_entry() {
     let logs = Logs::new("600");
-    let server = Served::start(&logs.build().each_ref().map(String::as_str));
+    let tables = DESIGNS.map(|design| logs.build(design));
+    let server = Served::start(&tables.each_ref().map(String::as_str));
     let relay = Relay::to(&server.url);
     for design in DESIGNS {
         let indices = ["0", "511", "599", "600", "601", "18446744073709551615"];
@@ -127,7 +122,7 @@ fn a_log_goes_on_from_what_was_seen() {
         copy_all(Path::new(from), Path::new(to));
     };
     copied(&logs.log, &copy);
-    let tables = logs.build();
+    let tables = DESIGNS.map(|design| logs.build(design));
     let server = Served::start(&tables.each_ref().map(String::as_str));
     let cache = logs.folder.text("cache");
     let prove = |server: &Served, design: &str, index: &str, cache: &str| {
@@ -144,7 +139,9 @@ fn a_log_goes_on_from_what_was_seen() {
     }
     for entries in ["601", "1000"] {
         assert_eq!(logs.generate(&["--entries", entries, "--grow"]), 0);
-        logs.build();
+        for design in DESIGNS {
+            logs.build(design);
+        }
         server.reload();
         for design in DESIGNS {
             let proved = prove(&server, design, "7", &cache);
@@ -157,14 +154,14 @@ fn a_log_goes_on_from_what_was_seen() {
     }
     // A server with an older log: its epochs start over, so a client without the stack's memory would accept it.
     let lag = Logs { folder: Folder::new(), log: copy.clone(), public: logs.public.clone() };
-    let behind = Served::start(&lag.build().each_ref().map(String::as_str));
+    let behind = Served::start(&[&lag.build("tile")]);
     copied(&cache, &old);
     forget_stacks(&old);
     prove(&behind, "tile", "7", &old).fails(5, &["600 entries, fewer than the 1000", "lag behind"]);
     // The same key signs other entries: of the same length, and more of them.
     for (entries, design) in [("1000", "tile"), ("1001", "tile"), ("1020", "color"), ("1700", "pbc")] {
         let other = logs.fork(entries.parse().unwrap());
-        let forked = Served::start(&other.build().each_ref().map(String::as_str));
+        let forked = Served::start(&[&other.build(design)]);
         copied(&cache, &old);
         forget_stacks(&old);
         let caught = prove(&forked, design, "7", &old);

@@ -21,13 +21,23 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A table of `rows` rows, whose clients have durable state.
-fn served(folder: &Folder, rows: u32) -> Served {
+/// Encodes a table of `rows` rows, whose clients have durable state.
+fn encode(folder: &Folder, scheme: &str, rows: u32) -> String {
     let rows: Vec<u8> = (0..rows).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-    let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
-    let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
-    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-    Served::start(&[&dir])
+    let source = folder.write("rows.bin", &rows);
+    folder.encode("table", &source, &format!("--row-bytes 4 --scheme {scheme}"))
+}
+
+fn served(folder: &Folder, rows: u32) -> Served {
+    Served::start(&[&encode(folder, "s3pir", rows)])
+}
+
+fn right(row: u32) -> String {
+    row.wrapping_mul(2_654_435_761).to_le_bytes().map(|byte| format!("{byte:02x}")).concat()
+}
+
+fn value(got: &Value) -> &str {
+    got["answers"][0]["hex"].as_str().unwrap()
 }
 
 #[test]
@@ -42,13 +52,10 @@ fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
 
     let state = folder.text("state");
     let first = get(&state, "17").json();
-    let row = |got: &serde_json::Value| got["answers"][0]["hex"].as_str().unwrap().to_owned();
-    let right =
-        |row: u32| row.wrapping_mul(2_654_435_761).to_le_bytes().map(|byte| format!("{byte:02x}")).concat();
-    assert_eq!(row(&first), right(17));
+    assert_eq!(value(&first), right(17));
     assert!(first["once"]["artifact_bytes"].as_u64().unwrap() >= 8000, "{first}");
     let second = get(&state, "1999").json();
-    assert_eq!(row(&second), right(1999));
+    assert_eq!(value(&second), right(1999));
     assert_eq!(second["once"]["artifact_bytes"], 0, "{second}");
     assert_eq!(second["budget"].as_u64().unwrap() + 1, first["budget"].as_u64().unwrap());
     assert!(second["events"].as_array().unwrap().is_empty(), "{second}");
@@ -62,7 +69,7 @@ fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
     let cloned = folder.text("cloned");
     copy(&folder.at("state"), &folder.at("cloned"));
     let third = get(&cloned, "5").json();
-    assert_eq!(row(&third), right(5));
+    assert_eq!(value(&third), right(5));
     assert_eq!(third["budget"], first["budget"], "its hints are new: {third}");
     let said = third["events"][0].as_str().unwrap();
     assert!(said.contains("was discarded") && said.contains("cloned"), "{said}");
@@ -132,14 +139,6 @@ struct Scene {
     relays: [Relay; 2],
 }
 
-fn right(row: u32) -> String {
-    row.wrapping_mul(2_654_435_761).to_le_bytes().map(|byte| format!("{byte:02x}")).concat()
-}
-
-fn value(got: &Value) -> &str {
-    got["answers"][0]["hex"].as_str().unwrap()
-}
-
 fn events(got: &Value) -> String {
     got["events"].to_string()
 }
@@ -147,10 +146,7 @@ fn events(got: &Value) -> String {
 impl Scene {
     fn new(scheme: &str) -> Self {
         let folder = Folder::new();
-        let rows: Vec<u8> = (0..ROWS).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-        let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
-        let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", scheme, "--out", &dir]);
-        assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+        let dir = encode(&folder, scheme, ROWS);
         let servers = ["0", "1"].map(|role| Served::start(&[&dir, "--role", role]));
         let relays = servers.each_ref().map(|server| Relay::to(&server.url));
         Scene { folder, dir, servers, relays }
@@ -207,8 +203,9 @@ fn repeats_are_together(mut sent: Vec<Vec<u8>>) -> bool {
     distinct.len() == sent.len()
 }
 
-fn killed_and_moved_on(scheme: &str) -> Scene {
-    let mut scene = Scene::new(scheme);
+#[test]
+fn a_client_of_two_servers_is_killed_and_moves_on() {
+    let mut scene = Scene::new("s3pir-two");
     // While it orders its first hints.
     scene.kill_at(1, 3, true);
     let first = scene.get(17).json();
@@ -266,12 +263,6 @@ fn killed_and_moved_on(scheme: &str) -> Scene {
     assert!(repeats_are_together(scene.orders()), "an order was repeated after another one");
     assert!(repeats_are_together(scene.asks(0)) && repeats_are_together(scene.asks(1)));
     assert!(scene.relays[0].posted("/hints", 0).is_empty(), "who answers saw an order");
-    scene
-}
-
-#[test]
-fn a_client_of_s3pir_with_a_helper_is_killed_and_moves_on() {
-    let scene = killed_and_moved_on("s3pir-two");
     assert!(scene.asks(1).is_empty(), "the helper saw a query");
     // The offsets in a request are those of its hint: no two requests have the same ones.
     let mut asks = scene.asks(0);
@@ -292,14 +283,4 @@ fn a_client_of_s3pir_with_a_helper_is_killed_and_moves_on() {
     sotto(&args).fails(6, &["order of the servers' roles"]);
     assert_eq!(value(&scene.get(9).json()), right(9));
     assert_eq!(states(), 2);
-}
-
-#[test]
-fn a_client_of_checklist_is_killed_and_moves_on() {
-    killed_and_moved_on("checklist");
-}
-
-#[test]
-fn a_client_of_treepir_is_killed_and_moves_on() {
-    killed_and_moved_on("lp-treepir");
 }
