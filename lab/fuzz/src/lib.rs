@@ -15,8 +15,8 @@
 //! | `tlog` | keys, checkpoints, proofs and entries of transparency logs; witnesses |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
-//! `make fuzz TARGET=ask` gives one to libFuzzer. `make test` runs each for a quarter of a second, and
-//! `make fuzz-smoke SECONDS=60` for longer; they need nothing but cargo.
+//! `make fuzz TARGET=ask` gives one to libFuzzer. `make test` runs each for a quarter of a second,
+//! and `make fuzz-smoke SECONDS=60` for longer; they need nothing but cargo.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,

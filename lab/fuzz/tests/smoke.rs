@@ -1,4 +1,5 @@
-//! Every target for a quarter of a second: a test each, without libFuzzer. `SOTTO_FUZZ_SECONDS` gives them more.
+//! Every target for a quarter of a second: a test each, without libFuzzer. `SOTTO_FUZZ_SECONDS` gives
+//! them more.
 
 use libtest_mimic::{Arguments, Trial};
 use sotto_fuzz::{TARGETS, smoke};
