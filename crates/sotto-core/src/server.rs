@@ -268,6 +268,7 @@ pub trait Image: Send + Sync {
 }
 
 /// A section of an open image, which exists and has the length that the parameters fix.
+#[derive(Clone)]
 pub struct ImageSection {
     image: Arc<dyn Image>,
     section: Section,

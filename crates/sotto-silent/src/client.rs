@@ -3,7 +3,7 @@
 //! No branch, index or allocation depends on the requested index or on a secret; the only exception
 //! is refusing an index past the end.
 
-use crate::message::Answer;
+use crate::message::{Answer, Query};
 use crate::method::{
     MatrixClient, MatrixLiteral as _, MatrixScheme, Method, Params, PatchMethod, Preparation, RegisteredKeys,
     SumClient,
@@ -57,7 +57,7 @@ impl<M: Method> sotto_core::Client<MatrixScheme<M>> for Client<M> {
         &mut self,
         index: RecordIndex,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(OneServer<M::Query>, Pending<M>)> {
+    ) -> Result<(OneServer<Query>, Pending<M>)> {
         let len = self.params.records();
         if index.0 >= len {
             return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
@@ -88,7 +88,7 @@ impl<M: Method<Client: SumClient<M>>> SumScheme for MatrixScheme<M> {
         first: RecordIndex,
         ones: u128,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(OneServer<M::Query>, Pending<M>)> {
+    ) -> Result<(OneServer<Query>, Pending<M>)> {
         let len = client.params.records();
         if first.0 >= len {
             return Err(Misuse::IndexPastEnd { index: first.0, len }.into());

@@ -2,6 +2,8 @@
 //! image.
 
 use crate::lattice::{KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
+#[cfg(feature = "server")]
+use crate::pieces::Piece;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
@@ -65,18 +67,20 @@ impl Groups {
         Groups { numbers: number(groups.end) - number(groups.start), ..*self }
     }
 
-    /// The byte ranges of some groups' weights, digits of last switches, and masks, for a single
-    /// record: the data of these groups alone, one after the other.
-    pub fn bytes_of(&self, groups: &Range<usize>, mask_bits: u32) -> [Range<u64>; 3] {
+    /// Weights, digits of last switches, and masks, with those of some groups, for a single record.
+    #[cfg(feature = "server")]
+    pub fn pieces(&self, groups: &Range<usize>, mask_bits: u32) -> [Piece; 3] {
         let of = |groups: Range<usize>| {
-            let Groups { numbers, .. } = self.some(&groups);
-            let weights = rows(numbers) as u64 * KEY_WORDS as u64;
-            let (last, count) = (self.some(&groups).last_bytes(), groups.len() as u64);
-            [weights, last, count * mask_bytes(mask_bits)]
+            let some = self.some(&groups);
+            let weights = rows(some.numbers) as u64 * KEY_WORDS as u64;
+            [weights, some.last_bytes(), groups.len() as u64 * mask_bytes(mask_bits)]
         };
-        let [all, before, mine] = [of(0..self.count()), of(0..groups.start), of(groups.clone())];
-        let [weights, last, masks] = [before[0], all[0] + before[1], all[0] + all[1] + before[2]];
-        [weights..weights + mine[0], last..last + mine[1], masks..masks + mine[2]]
+        let [all, before, own] = [of(0..self.count()), of(0..groups.start), of(groups.clone())];
+        let mut sizes = all.into_iter().zip(before).zip(own);
+        [(); 3].map(|()| {
+            let ((bytes, before), own) = sizes.next().unwrap_or_default();
+            Piece { bytes, part: before..before + own }
+        })
     }
 
     /// The layout of all weights.

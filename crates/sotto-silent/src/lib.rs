@@ -53,7 +53,8 @@
 //! | [`limits`] | checks that refuse literals |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
-//! | `packed_matrix` | a matrix whose products are packed, in two passes (feature `server`) |
+//! | `packed_matrix` | a matrix whose products are packed, in two passes, or some groups of it (feature `server`) |
+//! | `pieces` | the pieces of a table's section, and what a part has of each (feature `server`) |
 //! | [`two_pass`] | two passes: rows of the hint are fetched like rows of a table |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes and its public polynomials |
@@ -62,7 +63,6 @@
 //! | [`unit_vector`] | encrypted unit vectors with their packing keys, and reading packed products: the client's half |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of their data |
-//! | `group_range` | some groups, as a part of a table has them (feature `server`) |
 //! | `packed_groups` | packing weights in an image, writing them, and the pass over them (feature `server`) |
 //! | `weights` | packing weights of small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
@@ -70,8 +70,6 @@
 
 pub mod bound;
 pub mod client;
-#[cfg(feature = "server")]
-pub mod group_range;
 pub mod groups;
 pub mod lattice;
 pub mod limits;
@@ -85,6 +83,8 @@ pub mod one_hot;
 pub mod packed_groups;
 #[cfg(feature = "server")]
 pub mod packed_matrix;
+#[cfg(feature = "server")]
+pub mod pieces;
 pub mod plain_modulus;
 #[cfg(feature = "server")]
 pub mod samples;

@@ -2,9 +2,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `open` | the matrix of an open image, and its products with queries |
+//! | `open` | the matrix of an open image, and its products with queries (feature `server`) |
 //! | `write` | writing records as the matrix, a rectangle, or a range of one column (feature `server`) |
-//! | `records` | reading columns, or parts of columns (feature `server`) |
+//! | `records` | reading columns or parts of them, and records as columns (feature `server`) |
 //! | `change` | changing bytes of an image's matrix, and reporting the differences |
 
 mod change;
@@ -15,6 +15,8 @@ mod records;
 #[cfg(feature = "server")]
 mod write;
 
+#[cfg(feature = "server")]
+use crate::pieces::Piece;
 #[cfg(feature = "server")]
 use sotto_core::{PartIndex, Section};
 #[cfg(feature = "server")]
@@ -49,10 +51,10 @@ impl From<Section> for SectionOffset {
 pub struct RowRange {
     /// The rows of the part in the whole matrix.
     pub rows: Range<usize>,
-    /// The bytes of the part in the whole matrix.
-    pub bytes: Range<u64>,
     /// The layout of the part by itself.
     pub layout: PanelLayout,
+    /// The bytes of the part in the whole matrix.
+    pub piece: Piece,
 }
 
 #[cfg(feature = "server")]
@@ -64,13 +66,17 @@ impl RowRange {
 
     /// The rows of one part. Parts differ by at most one panel.
     pub fn of(layout: &PanelLayout, cut: PartIndex) -> Self {
-        let panels = cut.share(layout.panels() as u64);
+        Self::panels(layout, cut.share(layout.panels() as u64))
+    }
+
+    /// The rows of some panels.
+    pub fn panels(layout: &PanelLayout, panels: Range<u64>) -> Self {
         // A `usize` can count the panels.
         let row = |panel: u64| (panel as usize * PANEL_ROWS).min(layout.rows());
         let byte = |panel: u64| panel * layout.panel_bytes() as u64;
         let rows = row(panels.start)..row(panels.end);
-        let bytes = byte(panels.start)..byte(panels.end);
-        RowRange { layout: PanelLayout::new(rows.len(), layout.cols()), rows, bytes }
+        let piece = Piece { bytes: layout.bytes() as u64, part: byte(panels.start)..byte(panels.end) };
+        RowRange { layout: PanelLayout::new(rows.len(), layout.cols()), rows, piece }
     }
 }
 
@@ -79,5 +85,7 @@ pub use change::ByteChange;
 pub use change::{change_panels, write_changes};
 #[cfg(feature = "server")]
 pub use open::{BATCH, Matrix, ScanKernel, times};
+#[cfg(feature = "server")]
+pub use records::StackedColumns;
 #[cfg(feature = "server")]
 pub use write::{change_column, write_columns, write_matrix, write_part};

@@ -11,40 +11,40 @@ pub fn packed_bytes(words: u64, bits: u8) -> u64 {
     (words * u64::from(bits)).div_ceil(8)
 }
 
-/// Words of one width in a message.
+/// Words of one width in a message. A word of more than 64 bits is two in memory, the lower one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
     count: u64,
     bits: u32,
     /// The largest valid word.
-    largest: u64,
+    largest: u128,
 }
 
 impl Field {
     /// Words of this width, all of which are valid.
     pub fn words(count: u64, bits: u32) -> Self {
-        Field { count, bits, largest: u64::MAX.checked_shr(u64::BITS.saturating_sub(bits)).unwrap_or(0) }
+        Field { count, bits, largest: (1 << bits.min(u64::BITS)) - 1 }
     }
 
     /// The top bits of residues modulo the [modulus](crate::lattice::Q) of silent schemes.
     pub fn residues(count: u64, bits: u32) -> Self {
-        Field { count, bits, largest: largest(bits) }
+        Field { count, bits, largest: largest(bits).into() }
     }
 
     /// Residues modulo another modulus.
-    pub fn below(count: u64, modulus: u64) -> Self {
-        let largest = modulus.saturating_sub(1);
-        Field { count, bits: u64::BITS - largest.leading_zeros(), largest }
+    pub fn below(count: u64, modulus: impl Into<u128>) -> Self {
+        let largest = modulus.into().saturating_sub(1);
+        Field { count, bits: u128::BITS - largest.leading_zeros(), largest }
     }
 
     /// Residues modulo a modulus of at most 63 bits, in 64 bits each.
-    pub fn wide(count: u64, modulus: u64) -> Self {
+    pub fn wide(count: u64, modulus: impl Into<u128>) -> Self {
         Field { bits: u64::BITS, ..Self::below(count, modulus) }
     }
 
-    /// Number of words.
+    /// Number of words in memory.
     pub fn count(&self) -> usize {
-        self.count as usize
+        self.count as usize * self.bits.div_ceil(u64::BITS) as usize
     }
 
     /// Bytes of the field.
@@ -54,16 +54,36 @@ impl Field {
 
     /// Appends the words.
     pub fn put(&self, words: &[u64], out: &mut Vec<u8>) {
-        bits::pack_words(words, self.bits, out);
+        match self.bits {
+            ..=u64::BITS => bits::pack_words(words, self.bits, out),
+            _ => bits::pack(&whole_words(words, self.bits), self.bits, out),
+        }
     }
 
     /// Takes the words off the front; `None` if a word is not valid.
     pub fn take(&self, bytes: &mut &[u8]) -> Option<Vec<u64>> {
-        let (field, rest) = bytes.split_at_checked(bits::packed_len(self.bits, self.count())?)?;
+        let count = self.count as usize;
+        let (field, rest) = bytes.split_at_checked(bits::packed_len(self.bits, count)?)?;
         *bytes = rest;
-        let words = bits::unpack_words(field, self.bits, self.count())?;
-        words.iter().fold(true, |valid, word| valid & (*word <= self.largest)).then_some(words)
+        if self.bits > u64::BITS {
+            let words = bits::unpack(field, self.bits, count)?;
+            let valid = words.iter().fold(true, |valid, word| valid & (*word <= self.largest));
+            return valid
+                .then(|| words.iter().flat_map(|word| [*word as u64, (*word >> 64) as u64]).collect());
+        }
+        let words = bits::unpack_words(field, self.bits, count)?;
+        // Words of at most 64 bits have a largest one of as many.
+        let largest = self.largest as u64;
+        words.iter().fold(true, |valid, word| valid & (*word <= largest)).then_some(words)
     }
+}
+
+/// Words of `bits` bits, of which those of more than 64 are two in memory.
+pub fn whole_words(words: &[u64], bits: u32) -> Vec<u128> {
+    if bits <= u64::BITS {
+        return words.iter().map(|word| u128::from(*word)).collect();
+    }
+    words.as_chunks().0.iter().map(|[low, high]| u128::from(*high) << 64 | u128::from(*low)).collect()
 }
 
 /// The fields of a message, in the order of the wire.
@@ -132,6 +152,11 @@ impl Format {
         self.fields().map(|field| field.take(bytes)).collect()
     }
 }
+
+/// The keys that a client registers: the fields of
+/// [`MatrixLiteral::keys`](crate::method::MatrixLiteral::keys).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys(pub Vec<Vec<u64>>);
 
 /// A query: the fields of [`MatrixLiteral::query`](crate::method::MatrixLiteral::query).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,12 +245,13 @@ mod tests {
                 field.put(&[word], bytes);
                 field.take(&mut &bytes[..])
             };
-            (taken(field.largest, &mut bytes).is_some(), taken(field.largest + 1, &mut bytes).is_some())
+            let largest = field.largest as u64;
+            (taken(largest, &mut bytes).is_some(), taken(largest + 1, &mut bytes).is_some())
         };
         for bits in [40, 49, 50] {
             assert_eq!(largest(Field::residues(1, bits)), (true, false), "{bits}");
         }
-        for modulus in [3, 65_537, 4_294_957_057] {
+        for modulus in [3u64, 65_537, 4_294_957_057] {
             assert_eq!(largest(Field::below(1, modulus)), (true, false), "{modulus}");
         }
     }

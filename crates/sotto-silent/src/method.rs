@@ -1,9 +1,11 @@
 //! The traits by which a scheme of the family describes itself, and its checked parameters.
 
 use crate::limits;
-use crate::message::{Answer, Format, Query};
+use crate::message::{Answer, Format, Keys, Query};
 #[cfg(feature = "server")]
 use crate::message::{Partial, PartialFormat};
+#[cfg(feature = "server")]
+use crate::pieces::{PartSection, Piece};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sotto_core::{
@@ -11,12 +13,10 @@ use sotto_core::{
     PeerMisbehaved, Result, SchemeId, SchemeMetadata, Security, SumElement, TableShape, Wire, wire,
 };
 #[cfg(feature = "server")]
-use sotto_core::{Image, PartIndex, RecordChange, RecordSource, Section, Sink};
+use sotto_core::{PartIndex, RecordChange, RecordSource, Section, Sink};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::Deref;
-#[cfg(feature = "server")]
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The scheme of a method `M`.
@@ -34,8 +34,6 @@ pub trait Method: Sized + Send + Sync + 'static {
     type Literal: MatrixLiteral;
     /// The keys that a client registers; `()` if there are none.
     type Keys: RegisteredKeys<Self>;
-    /// The query, usually [`Query`].
-    type Query: Wire<Params<Self>> + Send + Sync;
     /// The preparation of a client; `()` if nothing is downloaded.
     type Prepare: Preparation<Self>;
     /// The client's half.
@@ -66,16 +64,28 @@ pub trait MatrixLiteral:
     /// [`sotto_core::Error::Params`] with the field that is refused.
     fn check(&self) -> Result<Security>;
 
+    /// Number of records, and bytes in each.
+    fn shape(&self) -> [u64; 2];
+
     /// Number of records.
-    fn records(&self) -> u64;
+    fn records(&self) -> u64 {
+        let [records, _] = self.shape();
+        records
+    }
 
     /// Bytes in a record.
-    fn record_bytes(&self) -> u64;
+    fn record_bytes(&self) -> u64 {
+        let [_, bytes] = self.shape();
+        bytes
+    }
 
-    /// The fields of a query; none for a scheme with a type of its own.
-    fn query(&self) -> Format {
+    /// The fields of the keys that a client registers; none by default.
+    fn keys(&self) -> Format {
         Format::default()
     }
+
+    /// The fields of a query.
+    fn query(&self) -> Format;
 
     /// The fields of an answer.
     fn answer(&self) -> Format;
@@ -93,8 +103,18 @@ pub trait MatrixLiteral:
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
     fn failure_log2(&self) -> f64;
 
+    /// The costs of a lookup besides its messages.
+    fn work(&self) -> Costs;
+
     /// The costs of a lookup.
-    fn costs(&self) -> Costs;
+    fn costs(&self) -> Costs {
+        Costs {
+            keys_bytes: self.keys().bytes(),
+            query_bytes: self.query_bytes(),
+            answer_bytes: self.answer_bytes(),
+            ..self.work()
+        }
+    }
 
     /// Facts worth showing to a person: (name, value).
     fn details(&self) -> Vec<(&'static str, String)>;
@@ -188,6 +208,7 @@ macro_rules! message {
     };
 }
 
+message!(Keys, "keys", keys);
 message!(Query, "query", query);
 message!(Answer, "answer", answer);
 
@@ -276,7 +297,7 @@ pub trait MatrixClient<M: Method>: Sized + Send + 'static {
         params: &Params<M>,
         record: u64,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(M::Query, Self::Pending)>;
+    ) -> Result<(Query, Self::Pending)>;
 
     /// Recovers the bytes of the record from the fields of an answer, or more bytes.
     ///
@@ -300,7 +321,7 @@ pub trait SumClient<M: Method>: MatrixClient<M> {
         first: u64,
         ones: u128,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(M::Query, Self::Pending)>;
+    ) -> Result<(Query, Self::Pending)>;
 }
 
 /// A scheme whose clients update their hint to the next epoch with a delta.
@@ -336,8 +357,13 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     /// The precomputed values that [`finish`](Self::finish) needs; `()` if there are none.
     type Joiner: Send + Sync + 'static;
 
-    /// The sections of an image, and their bytes.
-    fn sections(params: &Params<M>) -> Vec<(Section, u64)>;
+    /// The pieces of [`SECTION`](Self::SECTION), in order, with what a part has of each.
+    fn pieces(params: &Params<M>, cut: PartIndex) -> Vec<Piece>;
+
+    /// The sections that clients download, and their bytes; none by default.
+    fn artifacts(_: &Params<M>) -> Vec<(Section, u64)> {
+        Vec::new()
+    }
 
     /// Writes the sections.
     ///
@@ -352,26 +378,20 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     /// Storage errors.
     fn revise(params: &Params<M>, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
 
-    /// Reads the records of an image as they were encoded.
-    ///
-    /// # Errors
-    /// Those of [`sotto_core::ImageSection::open`].
-    fn records(params: &Params<M>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>>;
+    /// The records of an open table as they were encoded.
+    fn records(params: &Params<M>, held: PartSection) -> Box<dyn RecordSource>;
 
     /// Maximum number of parts.
     fn max_parts(params: &Params<M>) -> u32;
 
-    /// The byte ranges of [`SECTION`](Self::SECTION) that a part has, in order.
-    fn part_ranges(params: &Params<M>, cut: PartIndex) -> Vec<Range<u64>>;
-
     /// The format of a part's result.
     fn partial(params: &Params<M>, cut: PartIndex) -> PartialFormat;
 
-    /// Opens the image of a part. A whole table is its only part.
+    /// Opens a part. A whole table is its only part.
     ///
     /// # Errors
-    /// Those of [`sotto_core::ImageSection::open`].
-    fn open(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self>;
+    /// None for checked parameters.
+    fn open(params: &Params<M>, cut: PartIndex, held: PartSection) -> Result<Self>;
 
     /// Makes the values that [`finish`](Self::finish) needs.
     ///
@@ -383,7 +403,7 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// None that depends on what the query asks for.
-    fn expand(&self, params: &Params<M>, session: &SessionOf<M>, query: &M::Query) -> Result<Self::Expanded>;
+    fn expand(&self, params: &Params<M>, session: &SessionOf<M>, query: &Query) -> Result<Self::Expanded>;
 
     /// Passes over the data, for a few queries at once.
     fn pass(&self, params: &Params<M>, queries: &[Self::Expanded]) -> Vec<Partial>;
@@ -395,7 +415,7 @@ pub trait MatrixServer<M: Method>: Sized + Send + Sync + 'static {
     fn finish(
         _params: &Params<M>,
         _joiner: &Self::Joiner,
-        _ask: (&SessionOf<M>, &M::Query),
+        _ask: (&SessionOf<M>, &Query),
         mut partial: Partial,
     ) -> Result<Vec<Vec<u64>>> {
         partial.words.append(&mut partial.ciphers);

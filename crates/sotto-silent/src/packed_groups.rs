@@ -137,7 +137,7 @@ impl PackedGroups {
             let mut mask = columns.mask;
             if self.masks == MaskLayout::Sent {
                 self.ring().inverse(ModulusLevel::Main, &mut mask);
-                mask = self.rounded(&mask, self.bits.mask);
+                mask = rounded(self.ring(), &mask, self.bits.mask);
             }
             packed.clear();
             bits::pack_words(&mask, self.mask_bits(), &mut packed);
@@ -213,7 +213,9 @@ impl PackedGroups {
         keys: &[&PackingKeys],
         products: &[Vec<u64>],
     ) -> Vec<Vec<[Vec<u64>; 2]>> {
-        self.each_group(image, keys, products, |mask, body| [mask, self.rounded(&body, self.bits.body)])
+        self.each_group(image, keys, products, |mask, body| {
+            [mask, rounded(self.ring(), &body, self.bits.body)]
+        })
     }
 
     /// Packs the products of many queries, and returns for each query and group the ciphertext
@@ -274,13 +276,6 @@ impl PackedGroups {
         keys.par_iter().zip(&sums).zip(products).map(of_query).collect()
     }
 
-    /// Rounds residues to the bits that are sent.
-    pub fn rounded(&self, residues: &[u64], bits: u32) -> Vec<u64> {
-        let mut rounded = vec![0; residues.len()];
-        round_to_bits(self.ring().q(), residues, bits, &mut rounded);
-        rounded
-    }
-
     /// The ring of packed ciphertexts.
     pub fn ring(&self) -> &Ring {
         self.packing.ring()
@@ -294,6 +289,13 @@ impl PackedGroups {
         numbers.resize(words, 0);
         numbers
     }
+}
+
+/// Rounds residues to the bits that are sent.
+pub fn rounded(ring: &Ring, residues: &[u64], bits: u32) -> Vec<u64> {
+    let mut rounded = vec![0; residues.len()];
+    round_to_bits(ring.q(), residues, bits, &mut rounded);
+    rounded
 }
 
 /// The three signed bytes of a weight, from the lowest on.

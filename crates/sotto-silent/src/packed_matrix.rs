@@ -1,24 +1,68 @@
 //! A matrix whose products are packed: one pass over it, and one over the weights after it, for a few
-//! queries at once.
+//! queries at once. A part has some groups of a record's numbers: their rows of the matrix, which are
+//! consecutive, and their packing data.
 
-use crate::group_range::GroupRange;
-use crate::matrix::{Matrix, SectionOffset};
+use crate::groups::Groups;
+use crate::matrix::Matrix;
 use crate::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
+use crate::pieces::{PartSection, Piece};
 use crate::unit_vector::MessageBits;
-use sotto_core::{Image, PeerMisbehaved, RecordSource, Result};
+use sotto_core::{PartIndex, PeerMisbehaved, Result};
 use sotto_lattice::ciphertext::Ciphertext;
-use sotto_math::matrix::{QueryPlanes, scan_planes};
-use std::sync::Arc;
+use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
+use std::ops::Range;
 
 /// Queries in one pass: their words have five or six planes, and twenty planes saturate the
 /// multipliers.
 pub const BATCH: usize = 4;
+
+/// Some consecutive groups of a packed matrix, which is four pieces of a section: the matrix, and the
+/// weights, digits and masks after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupRange {
+    /// The numbers of the groups.
+    pub groups: Range<usize>,
+    /// The layout of these rows alone.
+    pub layout: PanelLayout,
+    /// The packing groups of these rows alone.
+    pub packing: Groups,
+    /// The bytes of the rows, and of the groups' packing data.
+    pub pieces: Vec<Piece>,
+}
+
+impl GroupRange {
+    /// The share of a part, in units of `unit` groups, with masks of `mask_bits` bits a coefficient.
+    /// There may be fewer units than parts.
+    pub fn share(
+        layout: &PanelLayout,
+        packing: &Groups,
+        (cut, unit): (PartIndex, usize),
+        mask_bits: u32,
+    ) -> Self {
+        let units = cut.share((packing.count() / unit) as u64);
+        let groups = units.start as usize * unit..units.end as usize * unit;
+        let row = |group: usize| (group * 2 * packing.size()).min(layout.rows());
+        let rows = row(groups.start)..row(groups.end);
+        let byte = |row: usize| (row.div_ceil(PANEL_ROWS) * layout.panel_bytes()) as u64;
+        let matrix = Piece { bytes: layout.bytes() as u64, part: byte(rows.start)..byte(rows.end) };
+        GroupRange {
+            layout: PanelLayout::new(rows.len(), layout.cols()),
+            packing: packing.some(&groups),
+            pieces: std::iter::once(matrix).chain(packing.pieces(&groups, mask_bits)).collect(),
+            groups,
+        }
+    }
+}
 
 /// The matrix of an open image with its packing, or some groups of it.
 pub struct PackedMatrix {
     matrix: Matrix,
     packed: PackedGroups,
     planes: usize,
+    held: PartSection,
+    /// The piece of the section that the weights begin with.
+    weights: usize,
 }
 
 /// A query in the form that both passes take.
@@ -28,29 +72,24 @@ pub struct PackedQuery {
 }
 
 impl PackedMatrix {
-    /// Opens some groups of a matrix, from an offset on.
+    /// Some groups of a matrix, which are four pieces of a section from one on.
     ///
     /// # Errors
-    /// Those of [`sotto_core::ImageSection::open`].
-    pub fn open(
+    /// Those of [`PackedGroups::new`].
+    pub fn new(
         range: &GroupRange,
         (bits, masks): (MessageBits, MaskLayout),
-        at: impl Into<SectionOffset>,
-        image: Arc<dyn Image>,
+        held: PartSection,
+        piece: usize,
     ) -> Result<Self> {
         let packed = PackedGroups::new(range.packing, bits, masks)?;
-        let matrix = Matrix::open(range.layout, packed.bytes(), at, image)?;
-        Ok(PackedMatrix { matrix, packed, planes: bits.query.div_ceil(8) as usize })
+        let matrix = Matrix::new(range.layout, held.clone(), piece);
+        Ok(PackedMatrix { matrix, packed, planes: bits.query.div_ceil(8) as usize, held, weights: piece + 1 })
     }
 
     /// The packing.
     pub fn packed(&self) -> &PackedGroups {
         &self.packed
-    }
-
-    /// The records, one for each column.
-    pub fn records(self) -> Box<dyn RecordSource> {
-        self.matrix.records()
     }
 
     /// Prepares the words of a vector, and the bodies of its keys.
@@ -75,7 +114,7 @@ impl PackedMatrix {
     pub fn pass(&self, queries: &[&PackedQuery]) -> Vec<Vec<Vec<u64>>> {
         let products = self.products(queries);
         let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
-        let packed = self.packed.pack(self.matrix.parts().1, &keys, &products);
+        let packed = self.packed.pack(self.held.pieces(self.weights..self.weights + 3), &keys, &products);
         packed.into_iter().map(|groups| groups.into_iter().flatten().collect()).collect()
     }
 
@@ -83,6 +122,29 @@ impl PackedMatrix {
     pub fn ciphers(&self, queries: &[&PackedQuery]) -> Vec<Vec<Ciphertext>> {
         let products = self.products(queries);
         let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
-        self.packed.ciphers(self.matrix.parts().1, &keys, &products)
+        self.packed.ciphers(self.held.pieces(self.weights..self.weights + 3), &keys, &products)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::N;
+
+    #[test]
+    fn parts_are_the_pieces() {
+        let (packing, bits) = (Groups::new(3 * N + 100, 1), 30);
+        let layout = PanelLayout::new(2 * packing.numbers() - 1, 9);
+        let mut all: Vec<Range<u64>> = Vec::new();
+        for cut in PartIndex::all(5) {
+            let part = GroupRange::share(&layout, &packing, (cut, 1), bits);
+            let ranges = Piece::ranges(&part.pieces);
+            let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+            assert_eq!(bytes, part.layout.bytes() as u64 + part.packing.bytes(bits));
+            all.extend(ranges.into_iter().filter(|range| !range.is_empty()));
+        }
+        all.sort_by_key(|range| range.start);
+        assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{all:?}");
+        assert_eq!((all[0].start, all[all.len() - 1].end), (0, layout.bytes() as u64 + packing.bytes(bits)));
     }
 }

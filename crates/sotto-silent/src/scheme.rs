@@ -12,7 +12,7 @@ impl<M: Method> Scheme for MatrixScheme<M> {
     type Params = Params<M>;
     type Fan<T> = OneServer<T>;
     type Keys = M::Keys;
-    type Query = M::Query;
+    type Query = message::Query;
     type Answer = message::Answer;
     type Prepare = client::Prepare<M>;
     type Client = client::Client<M>;

@@ -1,9 +1,10 @@
 //! The server of every scheme of the family: encode, open, answer, update; and tables in parts.
 
-use crate::message::{Answer, Partial, PartialFormat};
+use crate::message::{Answer, Partial, PartialFormat, Query};
 use crate::method::{
     MatrixLiteral as _, MatrixScheme, MatrixServer, Method, Params, RegisteredKeys, SessionOf,
 };
+use crate::pieces::{PartSection, Piece, name};
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{
@@ -45,16 +46,17 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
     }
 
     fn open(params: &Params<M>, image: Arc<dyn Image>) -> Result<Self> {
+        let held = held::<M>(params, PartIndex::WHOLE, image.clone())?;
         // Clients fetch the other sections, and the server itself does not use them.
-        for (section, bytes) in M::Server::sections(params) {
+        for (section, bytes) in M::Server::artifacts(params) {
             ImageSection::open(image.clone(), section, name(section), bytes)?;
         }
-        let table = M::Server::open(params, PartIndex::WHOLE, image)?;
+        let table = M::Server::open(params, PartIndex::WHOLE, held)?;
         Ok(Server { table, joiner: M::Server::joiner(params)?, params: params.clone() })
     }
 
     fn records(params: &Params<M>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        M::Server::records(params, image)
+        Ok(M::Server::records(params, held::<M>(params, PartIndex::WHOLE, image)?))
     }
 
     fn admit(&self, keys: M::Keys) -> Result<SessionOf<M>> {
@@ -62,9 +64,9 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
     }
 
     /// Passes for a few queries at once, and then each answer by itself.
-    fn answer_many(&self, asks: Vec<(&SessionOf<M>, M::Query)>) -> Vec<Result<Answer>> {
+    fn answer_many(&self, asks: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Answer>> {
         let partials = partials(&self.params, &self.table, &asks);
-        let answer = |((session, query), partial): (&(&SessionOf<M>, M::Query), Result<Partial>)| {
+        let answer = |((session, query), partial): (&(&SessionOf<M>, Query), Result<Partial>)| {
             M::Server::finish(&self.params, &self.joiner, (session, query), partial?).map(Answer)
         };
         asks.par_iter().zip(partials).map(answer).collect()
@@ -75,9 +77,9 @@ impl<M: Method> sotto_core::Server<MatrixScheme<M>> for Server<M> {
 fn partials<M: Method>(
     params: &Params<M>,
     part: &M::Server,
-    asks: &[(&SessionOf<M>, M::Query)],
+    asks: &[(&SessionOf<M>, Query)],
 ) -> Vec<Result<Partial>> {
-    let pass = |asks: &[(&SessionOf<M>, M::Query)]| {
+    let pass = |asks: &[(&SessionOf<M>, Query)]| {
         let expanded = asks.par_iter().map(|(session, query)| part.expand(params, session, query));
         together(expanded.collect(), |queries: Vec<_>| {
             part.pass(params, &queries).into_iter().map(Ok).collect()
@@ -86,15 +88,14 @@ fn partials<M: Method>(
     asks.chunks(M::Server::BATCH).flat_map(pass).collect()
 }
 
-fn reserve<M: Method>(params: &Params<M>, out: &dyn Sink) -> Result<()> {
-    M::Server::sections(params).into_iter().try_for_each(|(section, bytes)| out.reserve(section, bytes))
+fn held<M: Method>(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartSection> {
+    PartSection::open(M::Server::SECTION, image, &M::Server::pieces(params, cut))
 }
 
-fn name(section: Section) -> &'static str {
-    match section {
-        Section::Resident => "matrix",
-        Section::Public(artifact) => artifact.name(),
-    }
+fn reserve<M: Method>(params: &Params<M>, out: &dyn Sink) -> Result<()> {
+    let bytes = M::Server::pieces(params, PartIndex::WHOLE).iter().map(|piece| piece.bytes).sum();
+    out.reserve(M::Server::SECTION, bytes)?;
+    M::Server::artifacts(params).into_iter().try_for_each(|(section, bytes)| out.reserve(section, bytes))
 }
 
 impl<M: Method> UpdateImage for MatrixScheme<M> {
@@ -129,12 +130,12 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
     }
 
     fn part_ranges(params: &Params<M>, cut: PartIndex) -> Vec<Range<u64>> {
-        M::Server::part_ranges(params, cut)
+        Piece::ranges(&M::Server::pieces(params, cut))
     }
 
     fn open_part(params: &Params<M>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Part<M>> {
-        let (part, format) = (M::Server::open(params, cut, image)?, M::Server::partial(params, cut));
-        Ok(Part { part, format, params: params.clone() })
+        let part = M::Server::open(params, cut, held::<M>(params, cut, image)?)?;
+        Ok(Part { part, format: M::Server::partial(params, cut), params: params.clone() })
     }
 
     fn partial_bytes(params: &Params<M>, cut: PartIndex) -> usize {
@@ -145,7 +146,7 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
         keys.admit(params)
     }
 
-    fn answer_part(part: &Part<M>, asks: Vec<(&SessionOf<M>, M::Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Part<M>, asks: Vec<(&SessionOf<M>, Query)>) -> Vec<Result<Vec<u8>>> {
         let put = |partial: Partial| {
             let mut out = Vec::with_capacity(part.format.bytes() as usize);
             part.format.put(&partial, &mut out);
@@ -160,7 +161,7 @@ impl<M: Method> PartScheme for MatrixScheme<M> {
 
     fn join(
         (params, joiner): (&Params<M>, &JoinerOf<M>),
-        (session, query): (&SessionOf<M>, M::Query),
+        (session, query): (&SessionOf<M>, Query),
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         let mut joined = Partial::default();

@@ -14,20 +14,15 @@
 //! |---|---|
 //! | [`bound`] | the noise of words that are read with rounded masks |
 //! | [`select`] | the possible layouts of a table, and their prices |
-//! | `write` | writing both matrices from records, and changing bytes in both (feature `server`) |
-//! | `tables` | the first matrix of an open image, and the first pass (feature `server`) |
+//! | `server` | writing both matrices, changing bytes in both, and the first pass (feature `server`) |
 
 pub mod bound;
 pub mod select;
 #[cfg(feature = "server")]
-mod tables;
-#[cfg(feature = "server")]
-mod write;
+mod server;
 
 #[cfg(feature = "server")]
-pub use tables::FirstPass;
-#[cfg(feature = "server")]
-pub use write::{revise, write};
+pub use server::{FirstPass, revise, write};
 
 use crate::lwe::encrypt::{read, rounded_mask};
 use crate::lwe::ring::N;

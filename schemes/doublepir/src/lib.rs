@@ -38,7 +38,7 @@ pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_silent::lwe::hint::HintDownload;
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of DoublePIR.
 pub struct DoublePir;
@@ -56,7 +56,6 @@ impl Method for DoublePir {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = HintDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]

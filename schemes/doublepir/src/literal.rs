@@ -121,12 +121,8 @@ impl MatrixLiteral for ParamsLiteral {
         ring::security()
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     /// Both vectors.
@@ -153,12 +149,10 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     /// Both matrices are read once, and the fresh rows' masks are made.
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         let transforms = self.fresh_rows() * (self.blocks.div_ceil(N as u64) + 1);
         Costs {
             artifact_bytes: self.hint_bytes(),
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             server_ops: self.matrix_bytes() * work::READ_BYTE + transforms * TRANSFORM_OPS,
             // The mask is a product with the whole hint.
             client_ops: self.hint_bytes() * work::READ_BYTE

@@ -3,18 +3,16 @@
 
 use crate::DoublePir;
 use crate::literal::FRESH_ROWS;
-use rayon::prelude::*;
-use sotto_core::{Artifact, Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{Artifact, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::hint::{row, write_hint};
 use sotto_silent::lwe::ring::{N, Ring, rounded, switch};
-use sotto_silent::lwe::update::ReversedBlocks;
+use sotto_silent::lwe::update::update_rows;
 use sotto_silent::matrix::{BATCH, ByteChange, Matrix, RowRange, SectionOffset};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::two_pass::{FRESH_BITS, FirstPass, revise, write};
 use sotto_silent::{MatrixServer, Params};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// The section of the client's hint in an image.
 const HINT: Section = Section::Public(Artifact::Hint);
@@ -43,8 +41,12 @@ impl MatrixServer<DoublePir> for Server {
     type Expanded = [QueryPlanes; 2];
     type Joiner = FreshMasks;
 
-    fn sections(params: &Params<DoublePir>) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.matrix_bytes()), (HINT, params.hint_bytes())]
+    fn pieces(params: &Params<DoublePir>, cut: PartIndex) -> Vec<Piece> {
+        row_ranges(params, cut).map(|range| range.piece).into()
+    }
+
+    fn artifacts(params: &Params<DoublePir>) -> Vec<(Section, u64)> {
+        vec![(HINT, params.hint_bytes())]
     }
 
     fn write(params: &Params<DoublePir>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
@@ -58,26 +60,17 @@ impl MatrixServer<DoublePir> for Server {
     /// hint, which clients fetch again. Each changed column adds to every row of the hint. Where many
     /// columns change, encoding the table from scratch is cheaper.
     fn revise(params: &Params<DoublePir>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        let ring = Ring::new()?;
-        revise(&params.cut(), Section::Resident, changes, out, |entries| {
-            let blocks = ReversedBlocks::touched(&ring, entries);
-            let rows: Vec<&[ByteChange]> = entries.chunk_by(|a, b| a.row == b.row).collect();
-            rows.par_iter().try_for_each(|changes| blocks.write_row(&ring, changes, HINT, out).map(drop))
-        })
+        let update = |entries: &[ByteChange]| update_rows(None, entries, HINT, out);
+        revise(&params.cut(), Section::Resident, changes, out, update)
     }
 
-    fn records(params: &Params<DoublePir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        FirstPass::records(params.cut(), params.cut().second_bytes(), image)
+    fn records(params: &Params<DoublePir>, held: PartSection) -> Box<dyn RecordSource> {
+        FirstPass::records(params.cut(), held)
     }
 
     fn max_parts(params: &Params<DoublePir>) -> u32 {
         // The second matrix has at least as many panels as a small table can have parts.
         RowRange::max_parts(&params.cut().first()).min(RowRange::max_parts(&params.cut().second()))
-    }
-
-    fn part_ranges(params: &Params<DoublePir>, cut: PartIndex) -> Vec<Range<u64>> {
-        let ([first, second], start) = (row_ranges(params, cut), params.cut().first_bytes());
-        vec![first.bytes, start + second.bytes.start..start + second.bytes.end]
     }
 
     /// Fresh words, and those of the second matrix.
@@ -87,11 +80,10 @@ impl MatrixServer<DoublePir> for Server {
         PartialFormat { words: vec![Field::words(first, FRESH_BITS), second], ..PartialFormat::default() }
     }
 
-    fn open(params: &Params<DoublePir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+    fn open(params: &Params<DoublePir>, cut: PartIndex, held: PartSection) -> Result<Self> {
         let ([_, second], [first_bits, _]) = (row_ranges(params, cut), params.query_bits.map(u32::from));
-        let beyond = second.layout.bytes() as u64;
-        let (first, after) = FirstPass::open(params.cut(), cut, (first_bits, beyond), image.clone())?;
-        Ok(Server { first, second: Matrix::open(second.layout, 0, after, image)? })
+        let first = FirstPass::new(params.cut(), cut, first_bits, held.clone());
+        Ok(Server { first, second: Matrix::new(second.layout, held, 1) })
     }
 
     fn joiner(params: &Params<DoublePir>) -> Result<FreshMasks> {

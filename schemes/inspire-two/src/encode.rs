@@ -7,10 +7,11 @@ use crate::second_layer::packings;
 use rayon::prelude::*;
 use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
-use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice::{self, N, VECTORS};
-use sotto_silent::matrix::{ByteChange, SectionOffset, change_panels, write_matrix, write_part};
-use sotto_silent::packed_groups::PackedGroups;
+use sotto_silent::matrix::{
+    ByteChange, SectionOffset, StackedColumns, change_panels, write_matrix, write_part,
+};
+use sotto_silent::packed_groups::{PackedGroups, rounded};
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
@@ -45,7 +46,8 @@ impl<'a> Layers<'a> {
     /// Writes the image of a table.
     pub(crate) fn encode(&self, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let params = self.params;
-        write_matrix(params.matrix(), Section::Resident, &Columns { params, rows }, out)?;
+        let columns = StackedColumns { rows, stacked: params.blocks, height: 2 * params.numbers() };
+        write_matrix(params.matrix(), Section::Resident, &columns, out)?;
         self.write(std::iter::once(0..params.blocks as usize), out)
     }
 
@@ -96,14 +98,13 @@ impl<'a> Layers<'a> {
     fn first(&self, blocks: Range<usize>, out: &dyn Sink) -> Result<()> {
         let ([samples, _], [bits, _]) = (&self.samples, self.params.bits());
         let [_, weights, masks, ..] = self.params.starts();
-        let (numbers, q) = (self.params.numbers(), lattice::ring()?);
+        let (numbers, ring) = (self.params.numbers(), lattice::ring()?);
         let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
         let all = samples.of_numbers(blocks.start * numbers..blocks.end * numbers, read, || ())?;
         let packed = all.par_chunks(numbers * N).map(|masks| {
             let (rows, mask) = self.weighing.rows(masks.to_vec())?;
-            let (mut rounded, mut bytes) = (vec![0; N], Vec::new());
-            round_to_bits(q.q(), &mask, bits.mask, &mut rounded);
-            bits::pack_words(&rounded, bits.mask, &mut bytes);
+            let mut bytes = Vec::new();
+            bits::pack_words(&rounded(&ring, &mask, bits.mask), bits.mask, &mut bytes);
             Ok((rows, bytes))
         });
         let packed: Vec<(Vec<u8>, Vec<u8>)> = packed.collect::<Result<_>>()?;
@@ -142,41 +143,6 @@ impl<'a> Layers<'a> {
                 )?;
             }
             (first, start) = (first + groups.numbers(), start + packed.bytes());
-        }
-        Ok(())
-    }
-}
-
-/// The columns of the matrix, each the records of all blocks, one after the other.
-struct Columns<'a> {
-    params: &'a Params,
-    rows: &'a dyn RecordSource,
-}
-
-impl RecordSource for Columns<'_> {
-    fn records(&self) -> u64 {
-        self.params.columns()
-    }
-
-    fn record_bytes(&self) -> usize {
-        self.params.matrix().rows()
-    }
-
-    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
-        let (bytes, padded) = (self.params.record_bytes as usize, 2 * self.params.numbers());
-        let first = first * self.params.blocks;
-        // Past the last record there are zeros.
-        let there = self.params.records.saturating_sub(first).min((out.len() / padded) as u64) as usize;
-        let (records, past) = out.split_at_mut(there * padded);
-        past.fill(0);
-        if bytes == padded {
-            return self.rows.read(first, records);
-        }
-        let mut tight = vec![0; there * bytes];
-        self.rows.read(first, &mut tight)?;
-        for (record, bytes) in records.chunks_exact_mut(padded).zip(tight.chunks_exact(bytes)) {
-            record.fill(0);
-            record.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ mod second_layer;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 #[cfg(feature = "server")]
 type Params = sotto_silent::Params<InspireTwo>;
@@ -63,7 +63,6 @@ impl Method for InspireTwo {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]

@@ -228,12 +228,8 @@ impl MatrixLiteral for ParamsLiteral {
         lattice::security()
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     /// Both vectors, and the bodies of one key, coefficient by coefficient.
@@ -256,12 +252,10 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     /// Every part of the image is read once, and coefficients, numbers and bodies are packed.
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         let [_, bodies] = self.groups();
         let switches: usize = bodies.iter().map(|numbers| numbers.next_power_of_two()).sum();
         Costs {
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             server_ops: self.image_bytes() * work::READ_BYTE
                 + (self.parts().len() * N) as u64 * PACKED_OPS
                 + self.blocks * self.numbers() as u64 * NUMBER_OPS

@@ -8,11 +8,10 @@ use sotto_lattice::inspiring::Inspiring;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::bits;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
-use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, N, Q_BITS, VECTORS};
 use sotto_silent::matrix::times;
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, residues};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys, residues, rounded};
 use sotto_silent::samples::SampleMasks;
 use std::ops::Range;
 
@@ -133,7 +132,7 @@ impl BodySelector {
     /// Multiplies numbers by the second vector, and packs the products, whose masks cannot be
     /// precomputed.
     fn pack(&self, words: &[u64], key: &[Vec<u64>], numbers: &[Vec<i16>]) -> Vec<Ciphertext> {
-        let (q, [_, bits]) = (self.ring.q(), self.params.bits());
+        let [_, bits] = self.params.bits();
         let product = |row: &Vec<i16>| self.fresh.fresh_product(row, words, bits.dropped());
         let group = |(rows, packing): (&[Vec<i16>], &Inspiring)| {
             let mut bodies: Vec<u64> = rows.iter().map(product).collect();
@@ -143,11 +142,7 @@ impl BodySelector {
             let [mut mask, mut body] = packing.pack(&masks, &bodies, key);
             self.ring.inverse(ModulusLevel::Main, &mut mask);
             body.truncate(rows.len());
-            [(mask, bits.mask), (body, bits.body)].map(|(exact, bits)| {
-                let mut rounded = vec![0; exact.len()];
-                round_to_bits(q, &exact, bits, &mut rounded);
-                rounded
-            })
+            [(mask, bits.mask), (body, bits.body)].map(|(exact, bits)| rounded(&self.ring, &exact, bits))
         };
         numbers.par_chunks(GROUP).zip(&self.packings).map(group).collect()
     }

@@ -8,22 +8,19 @@ use crate::encode::Layers;
 use crate::second_layer::{BodySelector, Ciphertext, MaskSelector};
 use crate::{InspireTwo, Params};
 use rayon::prelude::*;
-use sotto_core::{
-    Image, ImageSection, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, SectionRecords, Sink,
-};
+use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Sink};
 use sotto_lattice::ring::Ring;
 use sotto_math::bits;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
-use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::MatrixServer;
 use sotto_silent::lattice::{self, N, Q_BITS, weight_layout};
-use sotto_silent::matrix::times;
+use sotto_silent::matrix::Matrix;
 use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
-use sotto_silent::packed_groups::{PackingKeys, residues};
+use sotto_silent::packed_groups::{PackingKeys, residues, rounded};
 use sotto_silent::packed_matrix::BATCH;
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Numbers that are not divided: two rows of the matrix each and three of the weights, and both in
 /// whole panels.
@@ -84,43 +81,24 @@ impl PartContents {
         }
     }
 
-    /// The offsets of matrix, weights, masks and the masks' weights in the part's image, and its
-    /// end.
-    pub(crate) fn starts(&self, params: &Params) -> [u64; 5] {
-        let [_, bits] = params.bits();
-        let packings = params.packings_of(self.groups.clone());
-        let packing = packings.iter().map(|groups| groups.bytes(bits.mask)).sum::<u64>();
-        let layouts = [self.matrix(params), weight_layout(self.numbers.len(), 1), self.masks(params)];
-        let [matrix, weights, masks] = layouts.map(|layout| layout.bytes() as u64);
-        [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + packing]
-    }
-
-    /// Bytes of the part's image.
-    pub(crate) fn bytes(&self, params: &Params) -> u64 {
-        let [.., end] = self.starts(params);
-        end
-    }
-
-    /// The byte ranges of the whole image that the part has, in order.
-    pub(crate) fn holds(&self, params: &Params) -> Vec<Range<u64>> {
+    /// Matrix, weights, masks, and the masks' weights, with what the part has of them.
+    fn pieces(&self, params: &Params) -> Vec<Piece> {
+        let sizes = |share: &PartContents| {
+            let rows = [share.matrix(params), weight_layout(share.numbers.len(), 1), share.masks(params)];
+            rows.map(|layout| layout.bytes() as u64)
+        };
         // The first part has the whole mask of an only block, and others come after it.
         let before =
             PartContents { numbers: 0..self.numbers.start, groups: 0..self.groups.start, first: !self.first };
-        let lengths = |share: &PartContents| {
-            let [_, matrix, weights, masks, _] = share.starts(params);
-            [matrix, weights - matrix, masks - weights]
-        };
-        let [_, matrix, weights, masks, _] = params.starts();
-        let begins = [0, matrix, weights].into_iter().zip(lengths(&before)).map(|(at, before)| at + before);
-        let ranges = begins.zip(lengths(self)).map(|(begin, bytes)| begin..begin + bytes);
-        let mut all: Vec<Range<u64>> = ranges.collect();
-        let ([_, bits], mut start, mut first) = (params.bits(), masks, 0);
+        let sizes = sizes(&PartContents::all(params)).into_iter().zip(sizes(&before)).zip(sizes(self));
+        let piece = |((bytes, before), own): ((u64, u64), u64)| Piece { bytes, part: before..before + own };
+        let mut all: Vec<Piece> = sizes.map(piece).collect();
+        let ([_, bits], mut first) = (params.bits(), 0);
         for groups in params.packings() {
             let local = |group: usize| group.clamp(first, first + groups.count()) - first;
-            let mine = local(self.groups.start)..local(self.groups.end);
-            let ranges = groups.bytes_of(&mine, bits.mask);
-            all.extend(ranges.map(|range| start + range.start..start + range.end));
-            (start, first) = (start + groups.bytes(bits.mask), first + groups.count());
+            let own = local(self.groups.start)..local(self.groups.end);
+            all.extend(groups.pieces(&own, bits.mask));
+            first += groups.count();
         }
         all
     }
@@ -131,7 +109,8 @@ impl PartContents {
 pub struct Server {
     params: Params,
     share: PartContents,
-    held: ImageSection,
+    matrix: Matrix,
+    held: PartSection,
     ring: Ring,
     weighing: WeightLayout,
     /// The selector of masks; none if there is one block.
@@ -151,8 +130,8 @@ impl MatrixServer<InspireTwo> for Server {
     /// The selector of bodies, which have no precomputed data; none if there is one block.
     type Joiner = Option<BodySelector>;
 
-    fn sections(params: &Params) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.image_bytes())]
+    fn pieces(params: &Params, cut: PartIndex) -> Vec<Piece> {
+        PartContents::of(params, cut).pieces(params)
     }
 
     fn write(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
@@ -163,26 +142,18 @@ impl MatrixServer<InspireTwo> for Server {
         Layers::new(params)?.revise(changes, out)
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let held = ImageSection::open(image, Section::Resident, "matrix", params.image_bytes())?;
-        let (layout, grid) = (params.matrix(), params.clone());
-        let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+    fn records(params: &Params, held: PartSection) -> Box<dyn RecordSource> {
+        let grid = params.clone();
+        let place = move |record| {
             let (column, row) = grid.place(record);
-            for (row, byte) in (row as usize + offset..).zip(out) {
-                *byte = *matrix.get(layout.offset(row, column as usize))?;
-            }
-            Some(())
+            (row as usize, column as usize)
         };
         let (records, record_bytes) = (params.records, params.record_bytes as usize);
-        Ok(Box::new(SectionRecords { held, records, record_bytes, read }))
+        Matrix::new(params.matrix(), held, 0).cut_into(records, record_bytes, place)
     }
 
     fn max_parts(params: &Params) -> u32 {
         u32::try_from(PartContents::most(params)).unwrap_or(u32::MAX)
-    }
-
-    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
-        PartContents::of(params, cut).holds(params)
     }
 
     fn partial(params: &Params, cut: PartIndex) -> PartialFormat {
@@ -201,13 +172,14 @@ impl MatrixServer<InspireTwo> for Server {
         PartialFormat { words: vec![bodies], ciphers }
     }
 
-    fn open(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
+    fn open(params: &Params, cut: PartIndex, held: PartSection) -> Result<Self> {
         let (share, [first, _]) = (PartContents::of(params, cut), params.bits());
         let weighing = WeightLayout::new(params.numbers(), params.blocks as usize, first)?;
         let picks = (params.picks() > 0).then(|| MaskSelector::new(params, share.groups.clone()));
         Ok(Server {
             params: params.clone(),
-            held: ImageSection::open(image, Section::Resident, "matrix", share.bytes(params))?,
+            matrix: Matrix::new(share.matrix(params), held.clone(), 0),
+            held,
             ring: lattice::ring()?,
             weighing: weighing.of_some(share.numbers.len()),
             picking: picks.transpose()?,
@@ -229,7 +201,7 @@ impl MatrixServer<InspireTwo> for Server {
         };
         let dropped = Q_BITS.saturating_sub(first.keys);
         Ok(ExpandedQuery {
-            first: planes(columns, first.query, &self.share.matrix(params)),
+            first: planes(columns, first.query, self.matrix.layout()),
             second: self.picking.as_ref().map(|picking| planes(blocks, second.query, &picking.layout())),
             key: PackingKeys::first(key, dropped),
         })
@@ -237,23 +209,22 @@ impl MatrixServer<InspireTwo> for Server {
 
     /// The paper's Answer: multiply the records by the first vectors of a few queries, and pack each
     /// block; multiply all blocks' ciphertexts by the second vectors, and pack that.
-    fn pass(&self, params: &Params, queries: &[ExpandedQuery]) -> Vec<Partial> {
-        let [_, weights, masks, packing, end] = self.share.starts(params);
-        let part = |start: u64, end: u64| self.held.bytes().get(start as usize..end as usize).unwrap_or(&[]);
+    fn pass(&self, _: &Params, queries: &[ExpandedQuery]) -> Vec<Partial> {
+        let (weights, masks, packing) = (self.held.piece(1), self.held.piece(2), self.held.rest(3));
         let first: Vec<&QueryPlanes> = queries.iter().map(|query| &query.first).collect();
         let planes = first.first().map_or(0, |first| first.planes());
-        let sums = times(part(0, weights), &self.share.matrix(params), &first, planes, scan_planes);
+        let sums = self.matrix.times(&first, planes, scan_planes);
         let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.key).collect();
         let planes: Vec<&QueryPlanes> = keys.iter().map(|key| key.planes()).collect();
-        let added = self.weighing.bodies(part(weights, masks), &planes);
+        let added = self.weighing.bodies(weights, &planes);
         let bodies: Vec<Vec<u64>> =
             sums.par_iter().zip(&added).map(|(sums, added)| self.bodies(sums, added)).collect();
         let second: Vec<&QueryPlanes> = queries.iter().filter_map(|query| query.second.as_ref()).collect();
         let picked = match &self.picking {
-            Some(picking) => picking.masks(part(masks, packing), part(packing, end), &second, &keys),
+            Some(picking) => picking.masks(masks, packing, &second, &keys),
             // There is nothing to select: the only block's mask is sent as it is.
             None if self.share.first => {
-                vec![vec![[self.mask(part(masks, packing)), Vec::new()]]; queries.len()]
+                vec![vec![[self.mask(masks), Vec::new()]]; queries.len()]
             }
             None => vec![Vec::new(); queries.len()],
         };
@@ -291,9 +262,7 @@ impl Server {
         let sums = sums.get(..rows * planes).unwrap_or_default();
         let mut bodies = residues(&self.ring, sums, [2, planes], bits.dropped());
         bodies.iter_mut().zip(added).for_each(|(body, added)| *body = q.add(*body, *added));
-        let mut rounded = vec![0; bodies.len()];
-        round_to_bits(q, &bodies, bits.body, &mut rounded);
-        rounded
+        rounded(&self.ring, &bodies, bits.body)
     }
 
     /// The mask of the only block.

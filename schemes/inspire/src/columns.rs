@@ -12,6 +12,7 @@ use sotto_core::{ExpectOrDefault, RecordChange, RecordSource, Result};
 use sotto_math::bits::{pack16, unpack16};
 use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::N;
+use sotto_silent::matrix::StackedColumns;
 use sotto_silent::unit_vector::bytes_of;
 
 /// Bytes of a polynomial in the matrix.
@@ -20,7 +21,7 @@ pub(crate) const POLYNOMIAL_BYTES: usize = 2 * N;
 /// The columns of a table's records.
 pub(crate) struct Columns<'a> {
     pub(crate) params: &'a ParamsLiteral,
-    pub(crate) rows: &'a dyn RecordSource,
+    pub(crate) rows: StackedColumns<'a>,
 }
 
 impl RecordSource for Columns<'_> {
@@ -33,16 +34,9 @@ impl RecordSource for Columns<'_> {
     }
 
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
-        let (t, l, bytes) = (self.params.places as usize, self.record_bytes(), self.rows.record_bytes());
-        let count = out.len() / l * t;
-        let start = first * t as u64;
-        let there = (self.rows.records().saturating_sub(start) as usize).min(count);
-        // Places past the last record hold zeroes.
-        let mut records = vec![0; count * bytes];
-        self.rows.read(
-            start,
-            records.get_mut(..there * bytes).expect_or_default("no more than there is room for"),
-        )?;
+        let (t, l, bytes) = (self.params.places as usize, self.record_bytes(), self.rows.height);
+        let mut records = vec![0; out.len() / l * t * bytes];
+        self.rows.read(first, &mut records)?;
         let columns = records.par_chunks_exact(t * bytes).zip(out.par_chunks_exact_mut(l));
         columns.for_each_init(Vec::new, |scratch, (records, column)| {
             let groups = column.chunks_exact_mut(t * POLYNOMIAL_BYTES);

@@ -51,7 +51,7 @@ pub mod selector;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of InsPIRe with polynomial evaluation.
 pub struct Inspire;
@@ -68,7 +68,6 @@ impl Method for Inspire {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]

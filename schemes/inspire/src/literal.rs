@@ -150,12 +150,8 @@ impl MatrixLiteral for ParamsLiteral {
         lattice::security()
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     /// The words of the vector, the bodies of two keys, and those of the selector's rows for masks and
@@ -179,11 +175,9 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     /// Both passes read their tables once, each coefficient is packed, and each group evaluated.
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         let products = self.groups() * self.places.saturating_sub(1);
         Costs {
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             server_ops: self.image_bytes() * work::READ_BYTE
                 + self.packed() * N as u64 * PACKED_OPS
                 + products * PRODUCT_OPS,

@@ -8,8 +8,7 @@ use crate::numbers::GROUP_BYTES;
 use crate::selector::{MASKS, ROWS, gadgets};
 use rayon::prelude::*;
 use sotto_core::{
-    Image, ImageSection, PartIndex, PeerMisbehaved, RecordChange, RecordSource, Result, Section,
-    SectionRecords, Sink,
+    PartIndex, PeerMisbehaved, RecordChange, RecordSource, Result, Section, SectionRecords, Sink,
 };
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
@@ -18,16 +17,14 @@ use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::layout::PANEL_ROWS;
-use sotto_silent::group_range::GroupRange;
 use sotto_silent::lattice::{N, Q_BITS};
-use sotto_silent::matrix::{change_column, write_matrix};
+use sotto_silent::matrix::{StackedColumns, change_column, write_matrix};
 use sotto_silent::message::{Format, Partial, PartialFormat, Query};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
-use sotto_silent::packed_matrix::{BATCH, PackedMatrix, PackedQuery};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded, write_packed};
+use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::unit_vector::{KEY_BODIES, MessageBits};
 use sotto_silent::{MatrixServer, Params};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// An open table, or some groups of one.
 pub struct Server {
@@ -63,12 +60,14 @@ impl MatrixServer<Inspire> for Server {
     type Expanded = ExpandedQuery;
     type Joiner = ();
 
-    fn sections(params: &Params<Inspire>) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.image_bytes())]
+    fn pieces(params: &Params<Inspire>, cut: PartIndex) -> Vec<Piece> {
+        share(params, cut).pieces
     }
 
     fn write(params: &Params<Inspire>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        write_matrix(params.layout(), Section::Resident, &Columns { params, rows }, out)?;
+        let (stacked, height) = (params.places, params.record_bytes as usize);
+        let columns = Columns { params, rows: StackedColumns { rows, stacked, height } };
+        write_matrix(params.layout(), Section::Resident, &columns, out)?;
         write_weights(params, 0..params.packing().count(), out)
     }
 
@@ -101,22 +100,17 @@ impl MatrixServer<Inspire> for Server {
         write_weights(params, touched.into_iter(), out)
     }
 
-    fn records(params: &Params<Inspire>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+    fn records(params: &Params<Inspire>, held: PartSection) -> Box<dyn RecordSource> {
         let (layout, t) = (params.layout(), params.places as usize);
-        let held = ImageSection::open(image, Section::Resident, "matrix", params.image_bytes())?;
-        let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
-            read_record(&layout, t, matrix, record, offset, out)
+        let read = move |section: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            read_record(&layout, t, section, record, offset, out)
         };
         let (records, record_bytes) = (params.records, params.record_bytes as usize);
-        Ok(Box::new(SectionRecords { held, records, record_bytes, read }))
+        Box::new(SectionRecords { held: held.section(), records, record_bytes, read })
     }
 
     fn max_parts(params: &Params<Inspire>) -> u32 {
         params.groups() as u32
-    }
-
-    fn part_ranges(params: &Params<Inspire>, cut: PartIndex) -> Vec<Range<u64>> {
-        share(params, cut).bytes(0).collect()
     }
 
     fn partial(params: &Params<Inspire>, cut: PartIndex) -> PartialFormat {
@@ -125,9 +119,9 @@ impl MatrixServer<Inspire> for Server {
         PartialFormat { ciphers, ..PartialFormat::default() }
     }
 
-    fn open(params: &Params<Inspire>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let (range, masks) = (share(params, cut), MaskLayout::Whole);
-        let matrix = PackedMatrix::open(&range, (params.bits(), masks), Section::Resident, image)?;
+    fn open(params: &Params<Inspire>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        let bits = (params.bits(), MaskLayout::Whole);
+        let matrix = PackedMatrix::new(&share(params, cut), bits, held, 0)?;
         let ring = matrix.packed().ring();
         let masks = (0..ROWS as u64).map(|row| MASKS.mask(ring, ModulusLevel::Main, row)).collect();
         Ok(Server { matrix, gadgets: gadgets()?, masks })
@@ -199,7 +193,7 @@ impl Server {
         let mut sent = |component, bits| {
             let polynomial = sum.comp_mut(component);
             ring.inverse(ModulusLevel::Main, polynomial);
-            self.matrix.packed().rounded(polynomial, bits)
+            rounded(ring, polynomial, bits)
         };
         [sent(0, bits.mask), sent(1, bits.body)]
     }

@@ -46,7 +46,7 @@ pub use verisimplepir::VERIFIED;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
 use sotto_silent::lwe::hint::HintDownload;
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of SimplePIR.
 pub struct SimplePir;
@@ -64,7 +64,6 @@ impl Method for SimplePir {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.patch().update_image().sum().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = HintDownload;
     type Client = client::Client;
     #[cfg(feature = "server")]

@@ -155,12 +155,8 @@ impl MatrixLiteral for ParamsLiteral {
         dense.map_or_else(ring::security, |dense| dense.security())
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     fn query(&self) -> Format {
@@ -179,12 +175,10 @@ impl MatrixLiteral for ParamsLiteral {
         }
     }
 
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         let word_ops = if self.dense().is_some() { DENSE_OPS } else { SAMPLE_OPS };
         Costs {
             artifact_bytes: self.hint_bytes(),
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             // At most four planes: the products are made while the matrix comes from memory.
             server_ops: self.matrix_bytes() * work::READ_BYTE,
             // The mask is a product with the whole hint.

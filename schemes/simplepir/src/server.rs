@@ -2,19 +2,18 @@
 //! matrix, and its result is those words of the answer.
 
 use crate::SimplePir;
-use crate::delta::{self, ByteChange, each_pass};
+use crate::delta;
 use crate::literal::ParamsLiteral;
 use rayon::prelude::*;
-use sotto_core::{Artifact, Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{Artifact, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
-use sotto_silent::lwe::dense::DenseLwe;
 use sotto_silent::lwe::hint::{HintUpdater, write_hint};
 use sotto_silent::lwe::ring::rounded;
-use sotto_silent::matrix::{BATCH, Matrix, RowRange, change_panels, write_changes, write_matrix};
+use sotto_silent::lwe::update::update_rows;
+use sotto_silent::matrix::{BATCH, ByteChange, Matrix, RowRange, change_panels, write_changes, write_matrix};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::{MatrixServer, Params};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// The section of the client's hint in an image.
 const HINT: Section = Section::Public(Artifact::Hint);
@@ -36,8 +35,12 @@ impl MatrixServer<SimplePir> for Server {
     type Expanded = QueryPlanes;
     type Joiner = ();
 
-    fn sections(params: &Params<SimplePir>) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.matrix_bytes()), (HINT, params.hint_bytes())]
+    fn pieces(params: &Params<SimplePir>, cut: PartIndex) -> Vec<Piece> {
+        vec![RowRange::of(&params.layout(), cut).piece]
+    }
+
+    fn artifacts(params: &Params<SimplePir>) -> Vec<(Section, u64)> {
+        vec![(HINT, params.hint_bytes())]
     }
 
     /// The paper's Setup: the matrix D, and the hint H = D A.
@@ -65,23 +68,24 @@ impl MatrixServer<SimplePir> for Server {
             }
             Some(dense) => {
                 let entries = write_changes(layout, Section::Resident, changes, out)?;
-                write_dense_hint(params, &dense, &entries, out)?;
+                // Where many bytes change, rows are computed from scratch.
+                if entries.len() > layout.bytes() / DENSE {
+                    dense.write_hint(&params.seed, layout, [Section::Resident, HINT], out)?;
+                } else {
+                    update_rows(Some((dense, &params.seed)), &entries, HINT, out)?;
+                }
                 vec![DeltaRows::of(params, &entries)]
             }
         };
         write_delta(params, &shares, out)
     }
 
-    fn records(params: &Params<SimplePir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        Ok(Matrix::open(params.layout(), 0, Section::Resident, image)?.records())
+    fn records(params: &Params<SimplePir>, held: PartSection) -> Box<dyn RecordSource> {
+        Matrix::new(params.layout(), held, 0).records()
     }
 
     fn max_parts(params: &Params<SimplePir>) -> u32 {
         RowRange::max_parts(&params.layout())
-    }
-
-    fn part_ranges(params: &Params<SimplePir>, cut: PartIndex) -> Vec<Range<u64>> {
-        vec![RowRange::of(&params.layout(), cut).bytes]
     }
 
     fn partial(params: &Params<SimplePir>, cut: PartIndex) -> PartialFormat {
@@ -90,9 +94,8 @@ impl MatrixServer<SimplePir> for Server {
         PartialFormat { words, ..PartialFormat::default() }
     }
 
-    fn open(params: &Params<SimplePir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let layout = RowRange::of(&params.layout(), cut).layout;
-        Ok(Server { matrix: Matrix::open(layout, 0, Section::Resident, image)? })
+    fn open(params: &Params<SimplePir>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        Ok(Server { matrix: Matrix::new(RowRange::of(&params.layout(), cut).layout, held, 0) })
     }
 
     fn joiner(_: &Params<SimplePir>) -> Result<()> {
@@ -115,29 +118,6 @@ impl MatrixServer<SimplePir> for Server {
         };
         y.into_iter().map(of_query).collect()
     }
-}
-
-/// Updates the hint of a dense matrix, whose rows are made for one block of columns at a time.
-fn write_dense_hint(
-    params: &ParamsLiteral,
-    dense: &DenseLwe,
-    entries: &[ByteChange],
-    out: &dyn Sink,
-) -> Result<()> {
-    if entries.len() > params.layout().bytes() / DENSE {
-        return dense.write_hint(&params.seed, params.layout(), [Section::Resident, HINT], out);
-    }
-    let row_bytes = 4 * params.n();
-    each_pass(params, entries, |rows, entries| {
-        let touched: Vec<&[ByteChange]> = entries.chunk_by(|a, b| a.row == b.row).collect();
-        touched.par_iter().try_for_each(|changes| {
-            let Some(first) = changes.first() else { return Ok(()) };
-            let (mut words, offset) = (vec![0; row_bytes], u64::from(first.row) * row_bytes as u64);
-            out.read_at(HINT, offset, &mut words)?;
-            rows.add(changes, &mut words)?;
-            out.write_at(HINT, offset, &words)
-        })
-    })
 }
 
 /// The delta of some consecutive rows, each in the shorter encoding.

@@ -22,7 +22,7 @@ pub mod pass;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of VeriSimplePIR.
 pub struct VeriSimplePir;
@@ -41,7 +41,6 @@ impl Method for VeriSimplePir {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = client::Streaming;
     type Client = client::Client;
     #[cfg(feature = "server")]

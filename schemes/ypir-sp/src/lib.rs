@@ -37,7 +37,7 @@ pub mod literal;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of YPIR+SP.
 pub struct YpirSp;
@@ -54,7 +54,6 @@ impl Method for YpirSp {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().sum().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]

@@ -100,12 +100,8 @@ impl MatrixLiteral for ParamsLiteral {
         lattice::security()
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     /// The words of the vector, and the bodies of two keys.
@@ -126,10 +122,8 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     /// Both passes read their tables once, and each coefficient is packed.
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         Costs {
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             server_ops: self.image_bytes() * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS,
             client_ops: KEYS_OPS + self.records * WORD_OPS,
             resident_bytes: self.image_bytes(),

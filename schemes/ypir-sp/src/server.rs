@@ -2,16 +2,14 @@
 //! has some groups of a record's numbers, with their rows of the matrix and their weights.
 
 use crate::YpirSp;
-use sotto_core::{Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
-use sotto_silent::group_range::GroupRange;
+use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_silent::lattice::{GROUP_BYTES, N};
 use sotto_silent::matrix::{ByteChange, Matrix, change_panels, write_matrix};
 use sotto_silent::message::{Format, Partial, PartialFormat, Query};
 use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
-use sotto_silent::packed_matrix::{BATCH, PackedMatrix, PackedQuery};
+use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::{MatrixServer, Params};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// An open table, or some groups of one.
 pub struct Server {
@@ -33,8 +31,8 @@ impl MatrixServer<YpirSp> for Server {
     type Expanded = PackedQuery;
     type Joiner = ();
 
-    fn sections(params: &Params<YpirSp>) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.image_bytes())]
+    fn pieces(params: &Params<YpirSp>, cut: PartIndex) -> Vec<Piece> {
+        share(params, cut).pieces
     }
 
     fn write(params: &Params<YpirSp>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
@@ -54,16 +52,12 @@ impl MatrixServer<YpirSp> for Server {
         write_packed(layout, Section::Resident, &packed, packed.together(touched.into_iter().flatten()), out)
     }
 
-    fn records(params: &Params<YpirSp>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        Ok(Matrix::open(params.layout(), params.weight_bytes(), Section::Resident, image)?.records())
+    fn records(params: &Params<YpirSp>, held: PartSection) -> Box<dyn RecordSource> {
+        Matrix::new(params.layout(), held, 0).records()
     }
 
     fn max_parts(params: &Params<YpirSp>) -> u32 {
         params.packing().count() as u32
-    }
-
-    fn part_ranges(params: &Params<YpirSp>, cut: PartIndex) -> Vec<Range<u64>> {
-        share(params, cut).bytes(0).collect()
     }
 
     fn partial(params: &Params<YpirSp>, cut: PartIndex) -> PartialFormat {
@@ -72,9 +66,9 @@ impl MatrixServer<YpirSp> for Server {
         PartialFormat { ciphers, ..PartialFormat::default() }
     }
 
-    fn open(params: &Params<YpirSp>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let (range, masks) = (share(params, cut), MaskLayout::Sent);
-        Ok(Server { matrix: PackedMatrix::open(&range, (params.bits(), masks), Section::Resident, image)? })
+    fn open(params: &Params<YpirSp>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        let bits = (params.bits(), MaskLayout::Sent);
+        Ok(Server { matrix: PackedMatrix::new(&share(params, cut), bits, held, 0)? })
     }
 
     fn joiner(_: &Params<YpirSp>) -> Result<()> {

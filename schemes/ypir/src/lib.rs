@@ -38,7 +38,7 @@ pub mod literal;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of YPIR.
 pub struct Ypir;
@@ -55,7 +55,6 @@ impl Method for Ypir {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]

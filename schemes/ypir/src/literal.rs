@@ -138,12 +138,8 @@ impl MatrixLiteral for ParamsLiteral {
         Ok(if first.bits <= second.bits { first } else { second })
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     /// Both vectors, and the keys of the second.
@@ -172,12 +168,10 @@ impl MatrixLiteral for ParamsLiteral {
 
     /// Both matrices and the weights are read once, coefficients are packed, and the fresh masks are
     /// made.
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         let transforms = self.record_bytes * (self.blocks.div_ceil(N as u64) + 1);
         let packed = self.groups() * N as u64 * PACKED_OPS;
         Costs {
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             server_ops: self.image_bytes() * work::READ_BYTE + packed + transforms * TRANSFORM_OPS,
             client_ops: KEYS_OPS + self.cut().columns() * SAMPLE_OPS + self.blocks * WORD_OPS,
             resident_bytes: self.image_bytes(),

@@ -4,22 +4,20 @@
 
 use crate::Ypir;
 use rayon::prelude::*;
-use sotto_core::{Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::matrix::QueryPlanes;
-use sotto_math::modulus_pair::round_to_bits;
-use sotto_silent::group_range::GroupRange;
 use sotto_silent::lattice::{self, GROUP_BYTES};
 use sotto_silent::matrix::{RowRange, SectionOffset};
 use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
-use sotto_silent::packed_groups::{MaskLayout, PackedGroups, write_packed};
-use sotto_silent::packed_matrix::{BATCH, PackedMatrix, PackedQuery};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded, write_packed};
+use sotto_silent::packed_matrix::{BATCH, GroupRange, PackedMatrix, PackedQuery};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::two_pass::{FRESH_BITS, FirstPass, revise, write};
 use sotto_silent::{MatrixServer, Params};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// An open table, or a part of one.
 pub struct Server {
@@ -58,8 +56,9 @@ impl MatrixServer<Ypir> for Server {
     type Expanded = ExpandedQuery;
     type Joiner = FreshSamples;
 
-    fn sections(params: &Params<Ypir>) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.image_bytes())]
+    fn pieces(params: &Params<Ypir>, cut: PartIndex) -> Vec<Piece> {
+        let first = RowRange::of(&params.cut().first(), cut).piece;
+        std::iter::once(first).chain(share(params, cut).pieces).collect()
     }
 
     fn write(params: &Params<Ypir>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
@@ -79,17 +78,12 @@ impl MatrixServer<Ypir> for Server {
         write_weights(params, touched.into_iter(), out)
     }
 
-    fn records(params: &Params<Ypir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        FirstPass::records(params.cut(), params.cut().second_bytes() + params.weight_bytes(), image)
+    fn records(params: &Params<Ypir>, held: PartSection) -> Box<dyn RecordSource> {
+        FirstPass::records(params.cut(), held)
     }
 
     fn max_parts(params: &Params<Ypir>) -> u32 {
         RowRange::max_parts(&params.cut().first())
-    }
-
-    fn part_ranges(params: &Params<Ypir>, cut: PartIndex) -> Vec<Range<u64>> {
-        let first = RowRange::of(&params.cut().first(), cut).bytes;
-        std::iter::once(first).chain(share(params, cut).bytes(params.cut().first_bytes())).collect()
     }
 
     fn partial(params: &Params<Ypir>, cut: PartIndex) -> PartialFormat {
@@ -101,13 +95,11 @@ impl MatrixServer<Ypir> for Server {
         }
     }
 
-    fn open(params: &Params<Ypir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let (second, [first_bits, _]) = (share(params, cut), params.query_bits.map(u32::from));
-        let ciphers = Self::partial(params, cut).ciphers;
-        let beyond = second.layout.bytes() as u64 + second.packing.bytes(params.bits().mask);
-        let (first, after) = FirstPass::open(params.cut(), cut, (first_bits, beyond), image.clone())?;
-        let second = PackedMatrix::open(&second, (params.bits(), MaskLayout::Sent), after, image)?;
-        Ok(Server { first, second, ciphers })
+    fn open(params: &Params<Ypir>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        let (bits, [first_bits, _]) = ((params.bits(), MaskLayout::Sent), params.query_bits.map(u32::from));
+        let second = PackedMatrix::new(&share(params, cut), bits, held.clone(), 1)?;
+        let first = FirstPass::new(params.cut(), cut, first_bits, held);
+        Ok(Server { first, second, ciphers: Self::partial(params, cut).ciphers })
     }
 
     fn joiner(params: &Params<Ypir>) -> Result<FreshSamples> {
@@ -157,14 +149,9 @@ impl FreshSamples {
     /// The sample of the product of a byte's numbers and the second vector.
     fn sample(&self, params: &Params<Ypir>, vector: &[u64], numbers: Vec<i16>) -> [Vec<u64>; 2] {
         let bits = params.bits();
-        let rounded = |residues: &[u64], bits| {
-            let mut rounded = vec![0; residues.len()];
-            round_to_bits(self.ring.q(), residues, bits, &mut rounded);
-            rounded
-        };
         let body = self.samples.fresh_product(&numbers, vector, bits.dropped());
         let mut mask = self.samples.of_fresh(&[numbers]);
         self.ring.inverse(ModulusLevel::Main, &mut mask);
-        [rounded(&mask, bits.mask), rounded(&[body], bits.body)]
+        [rounded(&self.ring, &mask, bits.mask), rounded(&self.ring, &[body], bits.body)]
     }
 }

@@ -2,22 +2,18 @@
 //! back from an image, and a client of `verisimplepir/1` gets them from the stream of the table.
 
 #[cfg(feature = "server")]
-mod update;
-#[cfg(feature = "server")]
-mod write;
+mod server;
 
 use super::ring::{N, Ring, take_words};
 use crate::method::{MatrixLiteral, Method, Params, Preparation};
+#[cfg(feature = "server")]
+pub use server::{HintUpdater, PanelReader, Workspace, write_hint};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, ExpectOrDefault, Misuse, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::Accumulator;
 use sotto_pages::HugeWords;
 use std::ops::Range;
-#[cfg(feature = "server")]
-pub use update::HintUpdater;
-#[cfg(feature = "server")]
-pub use write::{PanelReader, Workspace, write_hint};
 
 /// Ring blocks taken from a panel at once: the piece that they make stays in a core's second-level
 /// cache while its 64 rows are read out of it.

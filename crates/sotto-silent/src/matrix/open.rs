@@ -1,12 +1,11 @@
 //! The matrix of an open image.
 
-use super::SectionOffset;
 use super::records::Records;
+use crate::pieces::PartSection;
 use rayon::prelude::*;
-use sotto_core::{Image, ImageSection, RecordSource, Result};
+use sotto_core::RecordSource;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes};
-use std::sync::Arc;
 
 /// Queries in one pass. More would not be faster: eight saturate the multipliers rather than the
 /// memory.
@@ -18,38 +17,20 @@ pub type ScanKernel<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]
 /// The matrix of an open image.
 pub struct Matrix {
     layout: PanelLayout,
-    /// Bytes of the section before the matrix.
-    before: usize,
-    held: ImageSection,
+    held: PartSection,
+    /// The number of its piece.
+    piece: usize,
 }
 
 impl Matrix {
-    /// Opens the section of the matrix, which has `beyond` bytes of other data after it.
-    ///
-    /// # Errors
-    /// Those of [`ImageSection::open`].
-    pub fn open(
-        layout: PanelLayout,
-        beyond: u64,
-        at: impl Into<SectionOffset>,
-        image: Arc<dyn Image>,
-    ) -> Result<Self> {
-        let SectionOffset { section, start } = at.into();
-        let held = ImageSection::open(image, section, "matrix", start + layout.bytes() as u64 + beyond)?;
-        // The section is at least that long.
-        Ok(Matrix { layout, before: start as usize, held })
+    /// A matrix of this layout that is one piece of a section.
+    pub fn new(layout: PanelLayout, held: PartSection, piece: usize) -> Self {
+        Matrix { layout, held, piece }
     }
 
     /// The layout of the matrix.
     pub fn layout(&self) -> &PanelLayout {
         &self.layout
-    }
-
-    /// The bytes of the matrix, and those after it.
-    pub fn parts(&self) -> (&[u8], &[u8]) {
-        // The section is at least as long.
-        let (_, rest) = self.held.bytes().split_at(self.before);
-        rest.split_at(self.layout.bytes())
     }
 
     /// The records, one for each column.
@@ -65,8 +46,8 @@ impl Matrix {
         record_bytes: usize,
         place: impl Fn(u64) -> (usize, usize) + Send + Sync + 'static,
     ) -> Box<dyn RecordSource> {
-        let Matrix { layout, before, held } = self;
-        Box::new(Records { layout, before, held, records, record_bytes, place })
+        let Matrix { layout, held, piece } = self;
+        Box::new(Records { layout, held, piece, records, record_bytes, place })
     }
 
     /// The products of D with several queries: each thread of the pool reads one range of panels.
@@ -77,7 +58,7 @@ impl Matrix {
         width: usize,
         scan: ScanKernel<W>,
     ) -> Vec<Vec<W>> {
-        times(self.parts().0, &self.layout, queries, width, scan)
+        times(self.held.piece(self.piece), &self.layout, queries, width, scan)
     }
 }
 

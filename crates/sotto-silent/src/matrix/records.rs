@@ -1,7 +1,8 @@
-//! Reading records from a matrix: each is a column, or some rows of one.
+//! Reading records from a matrix: each is a column, or some rows of one. And records as columns.
 
+use crate::pieces::PartSection;
 use rayon::prelude::*;
-use sotto_core::{ImageSection, Misuse, RecordSource, Result};
+use sotto_core::{Misuse, RecordSource, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
@@ -12,9 +13,9 @@ const TOGETHER: usize = 32;
 /// The records of a matrix. `place` gives the first row and the column of a record.
 pub(super) struct Records<P> {
     pub(super) layout: PanelLayout,
-    /// Bytes of the section before the matrix.
-    pub(super) before: usize,
-    pub(super) held: ImageSection,
+    pub(super) held: PartSection,
+    /// The piece of the matrix.
+    pub(super) piece: usize,
     pub(super) records: u64,
     pub(super) record_bytes: usize,
     pub(super) place: P,
@@ -45,16 +46,16 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
         let Some((first, end)) = pieces.first().map(|piece| (piece.row, piece.row + piece.out.len())) else {
             return Some(());
         };
-        let mut at = first;
+        let (mut at, matrix) = (first, self.held.piece(self.piece));
         while at < end {
             let stop = end.min((at / PANEL_ROWS + 1) * PANEL_ROWS);
             let (in_panel, wanted) =
                 (at % PANEL_ROWS..at % PANEL_ROWS + (stop - at), at - first..stop - first);
             for pieces in pieces.chunk_by_mut(|a, b| a.column / GROUP_COLS == b.column / GROUP_COLS) {
                 let column = pieces.first()?.column;
-                let start = self.before
-                    + self.layout.offset(at / PANEL_ROWS * PANEL_ROWS, column / GROUP_COLS * GROUP_COLS);
-                let group = self.held.bytes().get(start..)?.first_chunk::<GROUP_BYTES>()?;
+                let start =
+                    self.layout.offset(at / PANEL_ROWS * PANEL_ROWS, column / GROUP_COLS * GROUP_COLS);
+                let group = matrix.get(start..)?.first_chunk::<GROUP_BYTES>()?;
                 let columns = PanelLayout::columns_of_group(group);
                 for piece in pieces {
                     let bytes = columns.get(piece.column % GROUP_COLS)?.get(in_panel.clone())?;
@@ -96,3 +97,40 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> RecordSource for Records<P> {
 }
 
 const PAST_END: Misuse = Misuse::Rule("the record must be within the image");
+
+/// Columns of records, some to each, one after the other; zeros after a record, and past the last one.
+pub struct StackedColumns<'a> {
+    /// The records.
+    pub rows: &'a dyn RecordSource,
+    /// Records in a column.
+    pub stacked: u64,
+    /// Bytes from one record in a column to the next.
+    pub height: usize,
+}
+
+impl RecordSource for StackedColumns<'_> {
+    fn records(&self) -> u64 {
+        self.rows.records().div_ceil(self.stacked)
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.stacked as usize * self.height
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (first, bytes) = (first * self.stacked, self.rows.record_bytes());
+        let there = self.rows.records().saturating_sub(first).min((out.len() / self.height) as u64) as usize;
+        let (records, past) = out.split_at_mut(there * self.height);
+        past.fill(0);
+        if bytes == self.height {
+            return self.rows.read(first, records);
+        }
+        let mut tight = vec![0; there * bytes];
+        self.rows.read(first, &mut tight)?;
+        for (record, bytes) in records.chunks_exact_mut(self.height).zip(tight.chunks_exact(bytes)) {
+            record.fill(0);
+            record.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
+        }
+        Ok(())
+    }
+}

@@ -5,6 +5,7 @@ use super::*;
 use crate::lwe::encrypt::LweVectorEncryptor;
 use crate::lwe::hint::row;
 use crate::lwe::ring::{Ring, switch};
+use crate::pieces::{PartSection, Piece};
 use sotto_core::{Image as _, PartIndex, RecordChange, Section, Sink as _};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
@@ -30,8 +31,9 @@ fn query(cut: &TwoPassLayout, column: u32, bits: u32, label: &str) -> (Vec<u64>,
 
 /// The first pass over an image.
 fn first_pass(cut: &TwoPassLayout, bits: u32, image: &MemoryImage) -> FirstPass {
-    let beyond = cut.second_bytes();
-    FirstPass::open(*cut, PartIndex::WHOLE, (bits, beyond), Arc::new(image.clone())).unwrap().0
+    let pieces = [cut.first_bytes(), cut.second_bytes()].map(|bytes| Piece { bytes, part: 0..bytes });
+    let held = PartSection::open(RESIDENT, Arc::new(image.clone()), &pieces).unwrap();
+    FirstPass::new(*cut, PartIndex::WHOLE, bits, held)
 }
 
 /// A column of the second matrix.

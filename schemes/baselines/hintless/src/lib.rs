@@ -41,7 +41,7 @@ pub mod literal;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method, message};
+use sotto_silent::{MatrixScheme, Method};
 
 /// The method of HintlessPIR.
 pub struct Hintless;
@@ -59,7 +59,6 @@ impl Method for Hintless {
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
     type Keys = ();
-    type Query = message::Query;
     type Prepare = ();
     type Client = client::Client;
     #[cfg(feature = "server")]

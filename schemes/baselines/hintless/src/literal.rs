@@ -135,12 +135,8 @@ impl MatrixLiteral for ParamsLiteral {
         Ok(if words.bits < secret.bits { words } else { secret })
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     /// A word for each record, and its secret under encryption.
@@ -160,10 +156,8 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     /// The passes read their tables once, and each rotation takes transforms.
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         Costs {
-            query_bytes: self.query_bytes(),
-            answer_bytes: self.answer_bytes(),
             server_ops: self.matrix_bytes() * work::READ_BYTE + self.ring_ops().iter().sum::<u64>(),
             client_ops: self.records * WORD_OPS + SECRET_OPS + self.blocks() * BLOCK_OPS,
             resident_bytes: self.image_bytes(),

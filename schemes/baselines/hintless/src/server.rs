@@ -9,15 +9,14 @@ use crate::Hintless;
 use crate::linpir::client::EncryptedSecret;
 use crate::linpir::server::{HintRows, LinPir, LinPirMasks};
 use crate::linpir::{RINGS, and_products, ring_bytes, rings};
-use sotto_core::{Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink, work};
-use sotto_math::matrix::layout::PANEL_ROWS;
-use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
+use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink, work};
+use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_silent::matrix::{ByteChange, Matrix, RowRange, change_panels, write_matrix};
 use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::{MatrixServer, Params};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Byte planes of a query's word.
 const PLANES: usize = 4;
@@ -26,6 +25,7 @@ const PLANES: usize = 4;
 pub struct Server {
     matrix: Matrix,
     linpir: LinPir,
+    held: PartSection,
 }
 
 /// A query in the form that the passes take.
@@ -34,27 +34,12 @@ pub struct ExpandedQuery {
     secret: Vec<EncryptedSecret>,
 }
 
-/// The contents of a part.
-struct PartContents {
-    /// Panels of the matrix.
-    panels: Range<usize>,
-    /// Rows of these panels.
-    rows: usize,
-    rings: Range<usize>,
-}
-
-impl PartContents {
-    fn of(params: &Params<Hintless>, cut: PartIndex) -> Self {
-        let panels = before(params, cut.part(), cut.parts())..before(params, cut.part() + 1, cut.parts());
-        let row = |panel: usize| (panel * PANEL_ROWS).min(params.record_bytes as usize);
-        let first = if cut.part() == 0 { 0 } else { 1 };
-        let end = if cut.part() + 1 == cut.parts() { RINGS } else { 1 };
-        PartContents { rows: row(panels.end) - row(panels.start), panels, rings: first..end }
-    }
-
-    fn layout(&self, params: &Params<Hintless>) -> PanelLayout {
-        PanelLayout::new(self.rows, params.records as usize)
-    }
+/// The contents of a part: rows of the matrix, and rings.
+fn contents(params: &Params<Hintless>, cut: PartIndex) -> (RowRange, Range<usize>) {
+    let [start, end] = [cut.part(), cut.part() + 1].map(|part| before(params, part, cut.parts()) as u64);
+    let first = if cut.part() == 0 { 0 } else { 1 };
+    let last = if cut.part() + 1 == cut.parts() { RINGS } else { 1 };
+    (RowRange::panels(&params.layout(), start..end), first..last)
 }
 
 /// Panels of the parts before a part: one for each part, and the others such that the parts have
@@ -79,8 +64,11 @@ impl MatrixServer<Hintless> for Server {
     type Expanded = ExpandedQuery;
     type Joiner = ();
 
-    fn sections(params: &Params<Hintless>) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.image_bytes())]
+    fn pieces(params: &Params<Hintless>, cut: PartIndex) -> Vec<Piece> {
+        let (rows, rings) = contents(params, cut);
+        let ring = |(k, bytes)| Piece { bytes, part: 0..if rings.contains(&k) { bytes } else { 0 } };
+        let rings = ring_bytes(params.blocks(), params.block_rows).into_iter().enumerate().map(ring);
+        std::iter::once(rows.piece).chain(rings).collect()
     }
 
     /// The paper's Setup: the matrix, the digits of all rotations, and the hint as diagonals.
@@ -107,38 +95,27 @@ impl MatrixServer<Hintless> for Server {
         writer.write(&masks, writer.linpir.together(touched.into_iter().flatten()))
     }
 
-    fn records(params: &Params<Hintless>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        Ok(Matrix::open(params.layout(), params.linpir_bytes(), Section::Resident, image)?.records())
+    fn records(params: &Params<Hintless>, held: PartSection) -> Box<dyn RecordSource> {
+        Matrix::new(params.layout(), held, 0).records()
     }
 
     fn max_parts(params: &Params<Hintless>) -> u32 {
         RowRange::max_parts(&params.layout())
     }
 
-    fn part_ranges(params: &Params<Hintless>, cut: PartIndex) -> Vec<Range<u64>> {
-        let share = PartContents::of(params, cut);
-        let panel = |panel: usize| (panel * params.layout().panel_bytes()) as u64;
-        let bytes = ring_bytes(params.blocks(), params.block_rows);
-        let ring = |k: usize| params.matrix_bytes() + bytes.iter().take(k).sum::<u64>();
-        let rings = ring(share.rings.start)..ring(share.rings.end);
-        vec![panel(share.panels.start)..panel(share.panels.end), rings]
-    }
-
     fn partial(params: &Params<Hintless>, cut: PartIndex) -> PartialFormat {
-        let PartContents { rows, rings, .. } = PartContents::of(params, cut);
+        let (RowRange { rows, .. }, rings) = contents(params, cut);
         let with = |format, ring| and_products(format, ring, params.blocks());
         PartialFormat {
-            words: vec![Field::words(rows as u64, u32::BITS)],
+            words: vec![Field::words(rows.len() as u64, u32::BITS)],
             ciphers: rings.fold(Format::default(), with),
         }
     }
 
-    fn open(params: &Params<Hintless>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let share = PartContents::of(params, cut);
-        let layout = share.layout(params);
-        let linpir = LinPir::some(rings()?, share.rings, &params.seed, params.rows())?;
-        let matrix = Matrix::open(layout, linpir.bytes(), Section::Resident, image)?;
-        Ok(Server { matrix, linpir })
+    fn open(params: &Params<Hintless>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        let (rows, which) = contents(params, cut);
+        let linpir = LinPir::some(rings()?, which, &params.seed, params.rows())?;
+        Ok(Server { matrix: Matrix::new(rows.layout, held.clone(), 0), linpir, held })
     }
 
     fn joiner(_: &Params<Hintless>) -> Result<()> {
@@ -157,8 +134,7 @@ impl MatrixServer<Hintless> for Server {
         let planes: Vec<&QueryPlanes> = queries.iter().map(|query| &query.words).collect();
         let words = self.matrix.times(&planes, 1, scan_u32);
         let secrets: Vec<&[EncryptedSecret]> = queries.iter().map(|query| query.secret.as_slice()).collect();
-        let (_, image) = self.matrix.parts();
-        let products = self.linpir.answers(image, &secrets);
+        let products = self.linpir.answers(self.held.rest(1), &secrets);
         let rows = self.matrix.layout().rows();
         let passed = |(words, products): (Vec<u32>, Vec<Vec<[Vec<u64>; 2]>>)| Partial {
             words: vec![words.into_iter().take(rows).map(u64::from).collect()],

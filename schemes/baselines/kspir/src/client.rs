@@ -3,19 +3,20 @@
 use crate::grid::Grid;
 #[cfg(feature = "server")]
 use crate::keys::Session;
-use crate::keys::{KEY_MASKS, Keys, QUERY_MASKS, Query, SeededBodies};
-use crate::ring::{BABY, CYCLE, FOLD, GIANT, LAW, N, PACK, SIGMA, Slots, T, bits, gadget, ring, rotation};
+use crate::keys::{KEY_MASKS, QUERY_MASKS, body_words, seed_words};
+use crate::ring::{BABY, CYCLE, FOLD, GIANT, LAW, N, PACK, SIGMA, Slots, T, gadget, ring, rotation};
 use crate::{KsPir, Params};
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
-use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, truncate};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt};
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::divide::divide;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
+use sotto_silent::message::{Keys, Query};
 use sotto_silent::{MatrixClient, Preparation, RegisteredKeys};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
@@ -33,26 +34,26 @@ impl Preparation<KsPir> for Secrets {
         let seed = PublicSeed::fresh(rng);
         let secret = SecretKey::sample(ring, LAW, rng);
         let mut errors = ErrorSource { law: &error, rng };
-        let mut bodies: Vec<Vec<u128>> = Vec::new();
+        let mut fields = vec![seed_words(&seed)];
         let sent = |level: ModulusLevel, rows: Vec<Vec<u64>>| {
-            rows.into_iter().map(move |row| truncate(ring, level, &row, bits(level)))
+            rows.into_iter().map(move |row| body_words(ring, level, &row))
         };
         let babies = (ModulusLevel::Full, BABY, 1, grid.babies / 2);
         let giants = (ModulusLevel::Main, GIANT, grid.babies, grid.giants() - 1);
         for (level, digits, by, count) in [babies, giants] {
             let gadget = gadget(&digits)?;
             for step in 1..=count {
-                let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
+                let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: fields.len() as u64 - 1 };
                 let (k, errors) = (rotation(by * step), &mut errors);
                 let rows = AutomorphismKey::generate(ring, level, &gadget, k, &secret, masks, errors);
-                bodies.extend(sent(level, rows));
+                fields.extend(sent(level, rows));
             }
         }
         let gadgets = vec![gadget(&PACK)?; grid.levels()];
-        let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
+        let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: fields.len() as u64 - 1 };
         let rows = cdks::generate(ring, &gadgets, &secret, masks, &mut errors);
-        bodies.extend(sent(ModulusLevel::Main, rows));
-        Ok(Secrets { secret, keys: Keys(SeededBodies { seed, bodies }) })
+        fields.extend(sent(ModulusLevel::Main, rows));
+        Ok(Secrets { secret, keys: Keys(fields) })
     }
 }
 
@@ -107,9 +108,10 @@ impl MatrixClient<KsPir> for Client {
         let mut errors = ErrorSource { law: &self.error, rng };
         let fold = gadget(&FOLD)?;
         let rows = RgswCiphertext::generate(ring, main, [&fold; 2], &secrets, &power, rows, &mut errors);
-        let sent = |level, body: &Vec<u64>| truncate(ring, level, body, bits(level));
-        let bodies = vector.iter().map(|body| sent(full, body)).chain(rows.iter().map(|row| sent(main, row)));
-        Ok((Query(SeededBodies { bodies: bodies.collect(), seed }), ()))
+        let mut fields = vec![seed_words(&seed)];
+        fields.extend(vector.iter().map(|body| body_words(ring, full, body)));
+        fields.extend(rows.iter().map(|row| body_words(ring, main, row)));
+        Ok((Query(fields), ()))
     }
 
     fn recover(&self, params: &Params, (): (), answer: Vec<Vec<u64>>) -> Result<Vec<u8>> {

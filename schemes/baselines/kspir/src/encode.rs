@@ -6,7 +6,7 @@ use crate::Params;
 use crate::grid::{Grid, PAGE_BYTES};
 use crate::ring::{CYCLE, N, Slots, T, ring};
 use rayon::prelude::*;
-use sotto_core::{ImageSection, Misuse, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{Misuse, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_lattice::ring::Ring;
 use sotto_math::tiles::{Strip, TileLayout, WordFormat, strips};
 use std::collections::BTreeSet;
@@ -223,32 +223,4 @@ fn copy(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> 
         out.write_at(Section::Resident, params.grid().table_bytes() + first * each as u64, &bytes)?;
     }
     Ok(())
-}
-
-/// The records of an image.
-pub(crate) struct Records {
-    pub(crate) params: Params,
-    pub(crate) held: ImageSection,
-}
-
-impl RecordSource for Records {
-    fn records(&self) -> u64 {
-        self.params.records
-    }
-
-    fn record_bytes(&self) -> usize {
-        self.params.grid().record_bytes()
-    }
-
-    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
-        let (each, len) = (self.record_bytes(), self.records());
-        if !out.len().is_multiple_of(each) {
-            return Err(Misuse::Rule("only whole records can be read").into());
-        }
-        let end = first.saturating_add((out.len() / each) as u64);
-        let start = (first.min(len) as usize) * each + self.params.grid().table_bytes() as usize;
-        let bytes = self.held.bytes().get(start..start.saturating_add(out.len())).filter(|_| end <= len);
-        out.copy_from_slice(bytes.ok_or(Misuse::IndexPastEnd { index: end, len })?);
-        Ok(())
-    }
 }

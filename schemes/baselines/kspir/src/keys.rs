@@ -1,16 +1,15 @@
-//! Keys and queries, and their bits on the wire: a seed that determines all masks of a message, and
-//! bodies whose coefficients are packed without gaps, least significant bit first. And a client's keys
-//! as the server holds them: every row in slots, with masks made from the seed.
+//! Keys and queries, and their fields on the wire: a seed that determines all masks of a message, and
+//! bodies. And a client's keys as the server holds them: every row in slots, with masks made from the
+//! seed.
 
-use crate::Params;
 use crate::grid::Grid;
 use crate::ring::{self, BABY, FOLD, GIANT, N, PACK};
 #[cfg(feature = "server")]
 pub use session::{Session, SessionKeys};
-use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use sotto_lattice::ring::ModulusLevel;
-use sotto_math::bits;
+use sotto_lattice::encrypt::{restore, truncate};
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_prg::PublicSeed;
+use sotto_silent::message::{Field, Format, whole_words};
 
 /// Label of the masks of keys.
 pub(crate) const KEY_MASKS: &str = "kspir key";
@@ -18,116 +17,62 @@ pub(crate) const KEY_MASKS: &str = "kspir key";
 /// Label of the masks of queries.
 pub(crate) const QUERY_MASKS: &str = "kspir query";
 
-/// Bytes of a seed.
-const SEED_BYTES: usize = 32;
-
-/// The keys that a client registers: bodies of baby steps, of giant steps, of packing.
-#[derive(Debug, Clone)]
-pub struct Keys(pub SeededBodies);
-
-/// A query for one record: bodies of the vector, and of the rows of X^-p.
-#[derive(Debug, Clone)]
-pub struct Query(pub SeededBodies);
-
-/// Bodies under masks from a seed.
-#[derive(Debug, Clone)]
-pub struct SeededBodies {
-    /// Seed of the masks.
-    pub seed: PublicSeed,
-    /// The coefficients of the bodies.
-    pub bodies: Vec<Vec<u128>>,
-}
-
 /// Levels of the bodies of a client's keys, in the order of the wire: of baby steps, of giant steps, of
 /// packing.
-pub fn key_bodies(grid: &Grid) -> impl Iterator<Item = ModulusLevel> + Clone + use<> {
+pub fn key_bodies(grid: &Grid) -> impl Iterator<Item = ModulusLevel> + use<> {
     let babies = grid.babies / 2 * BABY.count as usize;
     let others = (grid.giants() - 1) * GIANT.count as usize + grid.levels() * PACK.count as usize;
     std::iter::repeat_n(ModulusLevel::Full, babies).chain(std::iter::repeat_n(ModulusLevel::Main, others))
 }
 
 /// Levels of the bodies of a query: of the vector, and of the rows of X^-p.
-pub fn query_bodies() -> impl Iterator<Item = ModulusLevel> + Clone {
+pub fn query_bodies() -> impl Iterator<Item = ModulusLevel> {
     let rows = std::iter::repeat_n(ModulusLevel::Main, 2 * FOLD.count as usize);
     std::iter::once(ModulusLevel::Full).chain(rows)
 }
 
-/// Bytes of a body of this level.
-fn body_bytes(level: ModulusLevel) -> usize {
-    ring::bits(level) as usize * N / 8
+/// A seed, and bodies of these levels.
+pub(crate) fn seeded(bodies: impl Iterator<Item = ModulusLevel>) -> Format {
+    let with = |format: Format, level| format.and(1, Field::below(N as u64, ring::modulus(level)));
+    bodies.fold(Format::of(Field::words(4, u64::BITS)), with)
 }
 
-/// Bytes of a seed and bodies of these levels.
-pub fn bytes_of(bodies: impl Iterator<Item = ModulusLevel>) -> usize {
-    SEED_BYTES + bodies.map(body_bytes).sum::<usize>()
+/// A seed as the words of a field.
+pub(crate) fn seed_words(seed: &PublicSeed) -> Vec<u64> {
+    seed.0.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-impl SeededBodies {
-    fn put(&self, levels: impl Iterator<Item = ModulusLevel>, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.seed.0);
-        let bodies = self.bodies.iter().zip(levels);
-        bodies.for_each(|(body, level)| bits::pack(body, ring::bits(level), out));
-    }
+/// The seed and the bodies of a message; `None` if it has no fields.
+pub(crate) fn seed_and_bodies(fields: &[Vec<u64>]) -> Option<(PublicSeed, &[Vec<u64>])> {
+    let (words, bodies) = fields.split_first()?;
+    let mut seed = PublicSeed([0; 32]);
+    seed.0.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+    Some((seed, bodies))
+}
 
-    fn take(
-        what: &'static str,
-        bytes: &[u8],
-        levels: impl Iterator<Item = ModulusLevel> + Clone,
-    ) -> Result<Self> {
-        wire::exact(what, bytes, bytes_of(levels.clone()))?;
-        let bad = || PeerMisbehaved::NotCanonical(what);
-        let (seed, mut rest) = bytes.split_first_chunk::<SEED_BYTES>().ok_or_else(bad)?;
-        let mut bodies = Vec::new();
-        for level in levels {
-            let (body, after) = rest.split_at_checked(body_bytes(level)).ok_or_else(bad)?;
-            let words = bits::unpack(body, ring::bits(level), N).ok_or_else(bad)?;
-            if words.iter().any(|word| *word >= ring::modulus(level)) {
-                return Err(bad().into());
-            }
-            bodies.push(words);
-            rest = after;
-        }
-        Ok(SeededBodies { seed: PublicSeed(*seed), bodies })
+/// A body in slots as the words of a field.
+pub(crate) fn body_words(ring: &Ring, level: ModulusLevel, body: &[u64]) -> Vec<u64> {
+    let words = truncate(ring, level, body, ring::bits(level)).into_iter();
+    match level {
+        ModulusLevel::Main => words.map(|word| word as u64).collect(),
+        ModulusLevel::Full => words.flat_map(|word| [word as u64, (word >> 64) as u64]).collect(),
     }
 }
 
-impl Wire<Params> for Keys {
-    fn size(params: &Params) -> usize {
-        bytes_of(key_bodies(&params.grid()))
-    }
-
-    fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        self.0.put(key_bodies(&params.grid()), out);
-    }
-
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        SeededBodies::take("keys", bytes, key_bodies(&params.grid())).map(Keys)
-    }
-}
-
-impl Wire<Params> for Query {
-    fn size(_: &Params) -> usize {
-        bytes_of(query_bodies())
-    }
-
-    fn put(&self, _: &Params, out: &mut Vec<u8>) {
-        self.0.put(query_bodies(), out);
-    }
-
-    fn take(_: &Params, bytes: &[u8]) -> Result<Self> {
-        SeededBodies::take("query", bytes, query_bodies()).map(Query)
-    }
+/// The slots of a body that is sent; `None` for another number of words.
+pub(crate) fn body_slots(ring: &Ring, level: ModulusLevel, words: &[u64]) -> Option<Vec<u64>> {
+    restore(ring, level, &whole_words(words, ring::bits(level)), ring::bits(level))
 }
 
 #[cfg(feature = "server")]
 mod session {
-    use super::{KEY_MASKS, SeededBodies, key_bodies};
+    use super::{KEY_MASKS, body_slots, key_bodies, seed_and_bodies};
     use crate::grid::Grid;
-    use crate::ring::{BABY, GIANT, N, PACK, bits, gadget, ring, rotation};
+    use crate::ring::{BABY, GIANT, N, PACK, gadget, ring, rotation};
     use sotto_core::{PeerMisbehaved, Result};
     use sotto_lattice::automorphism::AutomorphismKey;
     use sotto_lattice::cdks;
-    use sotto_lattice::encrypt::{MaskSource, restore};
+    use sotto_lattice::encrypt::MaskSource;
     use sotto_lattice::ring::ModulusLevel;
     use std::sync::Arc;
 
@@ -163,13 +108,14 @@ mod session {
         ///
         /// # Errors
         /// None for keys that were decoded under the same parameters.
-        pub(crate) fn admit(grid: &Grid, keys: &SeededBodies) -> Result<Self> {
+        pub(crate) fn admit(grid: &Grid, keys: &[Vec<u64>]) -> Result<Self> {
             let ring = ring()?;
             let bad = || PeerMisbehaved::NotCanonical("keys");
-            let slots = |(body, level): (&Vec<u128>, ModulusLevel)| restore(ring, level, body, bits(level));
-            let bodies: Option<Vec<Vec<u64>>> = keys.bodies.iter().zip(key_bodies(grid)).map(slots).collect();
-            let bodies = bodies.ok_or_else(bad)?;
-            let mut masks = MaskSource { seed: &keys.seed, label: KEY_MASKS, first: 0 };
+            let (seed, bodies) = seed_and_bodies(keys).ok_or_else(bad)?;
+            let bodies =
+                bodies.iter().zip(key_bodies(grid)).map(|(body, level)| body_slots(ring, level, body));
+            let bodies = bodies.collect::<Option<Vec<Vec<u64>>>>().ok_or_else(bad)?;
+            let mut masks = MaskSource { seed: &seed, label: KEY_MASKS, first: 0 };
             let mut rest = bodies.as_slice();
             let mut keys_of = |level, digits, by: usize, count| -> Result<Vec<AutomorphismKey>> {
                 let gadget = gadget(digits)?;

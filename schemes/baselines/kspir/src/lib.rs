@@ -48,7 +48,7 @@ pub mod ring;
 pub mod server;
 
 use sotto_core::{Assumption, Caps, Hiding, SchemeEntry, SchemeId, SchemeMetadata};
-use sotto_silent::{MatrixScheme, Method};
+use sotto_silent::{MatrixScheme, Method, message};
 
 type Params = sotto_silent::Params<KsPir>;
 
@@ -69,8 +69,7 @@ impl Method for KsPir {
     };
     const CAPS: Caps<MatrixScheme<Self>> = Caps::NONE.update_image().parts();
     type Literal = literal::ParamsLiteral;
-    type Keys = keys::Keys;
-    type Query = keys::Query;
+    type Keys = message::Keys;
     type Prepare = client::Secrets;
     type Client = client::Client;
     #[cfg(feature = "server")]

@@ -97,12 +97,16 @@ impl MatrixLiteral for ParamsLiteral {
         ring::security()
     }
 
-    fn records(&self) -> u64 {
-        self.records
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.grid().record_bytes() as u64]
     }
 
-    fn record_bytes(&self) -> u64 {
-        self.grid().record_bytes() as u64
+    fn keys(&self) -> Format {
+        keys::seeded(keys::key_bodies(&self.grid()))
+    }
+
+    fn query(&self) -> Format {
+        keys::seeded(keys::query_bodies())
     }
 
     /// A mask and a body for each page.
@@ -115,13 +119,9 @@ impl MatrixLiteral for ParamsLiteral {
         bound::record_failure_log2(&self.grid(), self.answer_bits)
     }
 
-    fn costs(&self) -> Costs {
-        let grid = self.grid();
+    fn work(&self) -> Costs {
         Costs {
-            keys_bytes: keys::bytes_of(keys::key_bodies(&grid)) as u64,
-            query_bytes: keys::bytes_of(keys::query_bodies()) as u64,
-            answer_bytes: self.answer_bytes(),
-            server_ops: server_ops(&grid),
+            server_ops: server_ops(&self.grid()),
             client_ops: CLIENT_OPS,
             resident_bytes: self.image_bytes(),
             ..Costs::default()

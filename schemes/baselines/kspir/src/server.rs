@@ -5,27 +5,28 @@
 //! copies of the records after the table, from which nothing is answered, are divided among the parts
 //! too. Every part computes the baby steps by itself.
 
-use crate::encode::{self, Records};
+use crate::encode;
 use crate::grid::Grid;
-use crate::keys::{QUERY_MASKS, Query, Session, SessionKeys};
-use crate::ring::{self, FOLD, N, bits, gadget, ring};
+use crate::keys::{QUERY_MASKS, Session, SessionKeys, body_slots, seed_and_bodies};
+use crate::ring::{self, FOLD, N, gadget, ring};
 use crate::{KsPir, Params};
 use rayon::prelude::*;
 use sotto_core::{
-    Image, ImageSection, Misuse, PartIndex, PeerMisbehaved, RecordChange, RecordSource, Result, Section, Sink,
+    Misuse, PartIndex, PeerMisbehaved, RecordChange, RecordSource, Result, SectionRecords, Sink,
 };
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::ciphertext::Ciphertext;
-use sotto_lattice::encrypt::{MaskSource, restore};
+use sotto_lattice::encrypt::MaskSource;
 use sotto_lattice::mod_down::lower;
 use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::scratch::Scratch;
-use sotto_math::modulus_pair::round_to_bits;
 use sotto_math::tiles::{Selectors, TileLayout, WordFormat, gather, scan};
 use sotto_silent::MatrixServer;
-use sotto_silent::message::{Field, Format, Partial, PartialFormat};
+use sotto_silent::message::{Field, Format, Partial, PartialFormat, Query};
+use sotto_silent::packed_groups::rounded;
+use sotto_silent::pieces::{PartSection, Piece};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ const COMPS: usize = 2;
 pub struct Server {
     grid: Grid,
     ring: &'static Ring,
-    held: ImageSection,
+    held: PartSection,
     layout: TileLayout,
     words: WordFormat,
 }
@@ -60,18 +61,24 @@ fn blocks_of(grid: &Grid, cut: PartIndex) -> Range<usize> {
     place(share.start)..place(share.end)
 }
 
-/// The byte range of a part's records after the table.
-fn records_of(params: &Params, cut: PartIndex) -> Range<u64> {
-    cut.share(params.image_bytes() - params.grid().table_bytes())
-}
-
 impl MatrixServer<KsPir> for Server {
     const BATCH: usize = 4;
     type Expanded = ExpandedQuery;
     type Joiner = ();
 
-    fn sections(params: &Params) -> Vec<(Section, u64)> {
-        vec![(Section::Resident, params.image_bytes())]
+    /// Some columns of each tile of rows of the table, and some bytes of the records.
+    fn pieces(params: &Params, cut: PartIndex) -> Vec<Piece> {
+        let (grid, blocks) = (params.grid(), blocks_of(&params.grid(), cut));
+        let columns = blocks.start * grid.giants()..blocks.end * grid.giants();
+        let tile = |(all, own): (Range<u64>, Range<u64>)| Piece {
+            bytes: all.end - all.start,
+            part: own.start - all.start..own.end - all.start,
+        };
+        let table = grid.layout(grid.all_blocks()).map(|layout| {
+            layout.columns(0..grid.cols()).zip(layout.columns(columns)).map(tile).collect::<Vec<_>>()
+        });
+        let bytes = params.image_bytes() - grid.table_bytes();
+        table.into_iter().flatten().chain([Piece { bytes, part: cut.share(bytes) }]).collect()
     }
 
     fn write(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
@@ -82,9 +89,14 @@ impl MatrixServer<KsPir> for Server {
         encode::revise(params, changes, out)
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        let held = ImageSection::open(image, Section::Resident, "table", params.image_bytes())?;
-        Ok(Box::new(Records { params: params.clone(), held }))
+    fn records(params: &Params, held: PartSection) -> Box<dyn RecordSource> {
+        let (start, width) = (params.grid().table_bytes() as usize, params.grid().record_bytes());
+        let read = move |section: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            let first = start + record as usize * width + offset;
+            out.copy_from_slice(section.get(first..first + out.len())?);
+            Some(())
+        };
+        Box::new(SectionRecords { held: held.section(), records: params.records, record_bytes: width, read })
     }
 
     fn max_parts(params: &Params) -> u32 {
@@ -92,28 +104,17 @@ impl MatrixServer<KsPir> for Server {
         u32::try_from(grid.all_blocks().div_ceil(together(&grid))).unwrap_or(u32::MAX)
     }
 
-    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
-        let (grid, records) = (params.grid(), records_of(params, cut));
-        let blocks = blocks_of(&grid, cut);
-        let columns = blocks.start * grid.giants()..blocks.end * grid.giants();
-        let behind = grid.table_bytes() + records.start..grid.table_bytes() + records.end;
-        let table = grid.layout(grid.all_blocks()).map(|layout| layout.columns(columns).collect::<Vec<_>>());
-        table.into_iter().flatten().chain([behind]).collect()
-    }
-
     /// Mask and body of each block's ciphertext, eight bytes a word.
     fn partial(params: &Params, cut: PartIndex) -> PartialFormat {
         let blocks = blocks_of(&params.grid(), cut).len() as u64;
-        let words = Field::wide(N as u64, ring::modulus(ModulusLevel::Main) as u64);
+        let words = Field::wide(N as u64, ring::modulus(ModulusLevel::Main));
         let ciphers = Format::default().and_ciphers(blocks, [words; COMPS]);
         PartialFormat { ciphers, ..PartialFormat::default() }
     }
 
-    fn open(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let (grid, records) = (params.grid(), records_of(params, cut));
+    fn open(params: &Params, cut: PartIndex, held: PartSection) -> Result<Self> {
+        let grid = params.grid();
         let layout = encode::layout(&grid, blocks_of(&grid, cut).len())?;
-        let bytes = layout.bytes() + (records.end - records.start);
-        let held = ImageSection::open(image, Section::Resident, "table", bytes)?;
         Ok(Server { grid, ring: ring()?, held, layout, words: encode::words()? })
     }
 
@@ -122,17 +123,18 @@ impl MatrixServer<KsPir> for Server {
     }
 
     /// Rotates the vector by baby steps.
-    fn expand(&self, _: &Params, Session(session): &Session, Query(query): &Query) -> Result<ExpandedQuery> {
+    fn expand(&self, _: &Params, Session(session): &Session, Query(fields): &Query) -> Result<ExpandedQuery> {
         let ring = self.ring;
         let bad = || PeerMisbehaved::NotCanonical("query");
-        let slots = |level, body: &Vec<u128>| restore(ring, level, body, bits(level)).ok_or_else(bad);
-        let (vector, rows) = query.bodies.split_first().ok_or_else(bad)?;
-        if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.grid) {
+        let (seed, bodies) = seed_and_bodies(fields).ok_or_else(bad)?;
+        let slots = |level, body: &Vec<u64>| body_slots(ring, level, body).ok_or_else(bad);
+        let (vector, rows) = bodies.split_first().ok_or_else(bad)?;
+        if !session.fits(&self.grid) {
             return Err(Misuse::ForeignValue("session").into());
         }
         let vector = slots(ModulusLevel::Full, vector)?;
         let rows = rows.iter().map(|row| slots(ModulusLevel::Main, row)).collect::<Result<Vec<_>, _>>()?;
-        let masks = MaskSource { seed: &query.seed, label: QUERY_MASKS, first: 0 };
+        let masks = MaskSource { seed: &seed, label: QUERY_MASKS, first: 0 };
         let a = masks.mask(ring, ModulusLevel::Full, 0);
         let vector = Ciphertext::new(ring, ModulusLevel::Full, &a, std::iter::once(vector.as_slice()));
         let rotated = self.rotated(session, &vector);
@@ -150,7 +152,7 @@ impl MatrixServer<KsPir> for Server {
     fn pass(&self, _: &Params, queries: &[ExpandedQuery]) -> Vec<Partial> {
         let (layout, grid) = (&self.layout, &self.grid);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
-        let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
+        let (table, _) = self.held.rest(0).split_at(layout.bytes() as usize);
         // One range of blocks per thread: more streams at once slow the memory down.
         let per_thread = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let part = |(i, part): (usize, &[u8])| {
@@ -194,12 +196,10 @@ impl MatrixServer<KsPir> for Server {
             let mut packed = cdks::pack(ring, &session.packing, blocks, &mut Scratch::new(ring));
             // The mask and the body in the bits that are sent.
             [0, 1].map(|comp| {
-                let mut out = vec![0; N];
                 let slots = packed.comp_mut(comp);
                 ring.inverse(ModulusLevel::Main, slots);
                 let [mask, body] = params.answer_bits.map(u32::from);
-                round_to_bits(ring.q(), slots, if comp == 0 { mask } else { body }, &mut out);
-                out
+                rounded(ring, slots, if comp == 0 { mask } else { body })
             })
         };
         let pages: Vec<[Vec<u64>; COMPS]> = ciphers.as_chunks().0.par_chunks(grid.blocks).map(page).collect();

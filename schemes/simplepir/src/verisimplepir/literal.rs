@@ -95,31 +95,25 @@ impl MatrixLiteral for ParamsLiteral {
         ring::security()
     }
 
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.record_bytes
+    fn shape(&self) -> [u64; 2] {
+        [self.records, self.record_bytes]
     }
 
     fn query(&self) -> Format {
-        Format::of(Field::below(self.records, Q.into()))
+        Format::of(Field::below(self.records, Q))
     }
 
     fn answer(&self) -> Format {
-        Format::of(Field::below(self.record_bytes, Q.into()))
+        Format::of(Field::below(self.record_bytes, Q))
     }
 
     fn failure_log2(&self) -> f64 {
         bound::exact_failure_log2(self.record_bytes, self.records)
     }
 
-    fn costs(&self) -> Costs {
+    fn work(&self) -> Costs {
         Costs {
             artifact_bytes: self.table_bytes(),
-            query_bytes: self.records * 4,
-            answer_bytes: self.record_bytes * 4,
             // Four planes: the products are made while the matrix comes from memory.
             server_ops: self.table_bytes() * work::READ_BYTE,
             client_ops: self.hint_bytes() * work::READ_BYTE

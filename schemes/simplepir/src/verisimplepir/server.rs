@@ -2,14 +2,13 @@
 //! answers from the bytes that clients stream. A part has some rows of the matrix.
 
 use super::VeriSimplePir;
-use sotto_core::{Artifact, Image, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{Artifact, Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::lwe::ring::{Q, reduce};
 use sotto_silent::matrix::{BATCH, Matrix, RowRange, change_panels, write_matrix};
 use sotto_silent::message::{Field, Partial, PartialFormat, Query};
+use sotto_silent::pieces::{PartSection, Piece};
 use sotto_silent::{MatrixServer, Params};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// The section of the table in an image.
 const ROWS: Section = Section::Public(Artifact::Rows);
@@ -28,8 +27,8 @@ impl MatrixServer<VeriSimplePir> for Server {
     type Expanded = QueryPlanes;
     type Joiner = ();
 
-    fn sections(params: &Params<VeriSimplePir>) -> Vec<(Section, u64)> {
-        vec![(ROWS, params.table_bytes())]
+    fn pieces(params: &Params<VeriSimplePir>, cut: PartIndex) -> Vec<Piece> {
+        vec![RowRange::of(&params.layout(), cut).piece]
     }
 
     fn write(params: &Params<VeriSimplePir>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
@@ -42,26 +41,21 @@ impl MatrixServer<VeriSimplePir> for Server {
         change_panels(params.layout(), ROWS, changes, out, |_| Ok(())).map(drop)
     }
 
-    fn records(params: &Params<VeriSimplePir>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
-        Ok(Matrix::open(params.layout(), 0, ROWS, image)?.records())
+    fn records(params: &Params<VeriSimplePir>, held: PartSection) -> Box<dyn RecordSource> {
+        Matrix::new(params.layout(), held, 0).records()
     }
 
     fn max_parts(params: &Params<VeriSimplePir>) -> u32 {
         RowRange::max_parts(&params.layout())
     }
 
-    fn part_ranges(params: &Params<VeriSimplePir>, cut: PartIndex) -> Vec<Range<u64>> {
-        vec![RowRange::of(&params.layout(), cut).bytes]
-    }
-
     fn partial(params: &Params<VeriSimplePir>, cut: PartIndex) -> PartialFormat {
         let rows = RowRange::of(&params.layout(), cut).rows.len() as u64;
-        PartialFormat { words: vec![Field::below(rows, Q.into())], ..PartialFormat::default() }
+        PartialFormat { words: vec![Field::below(rows, Q)], ..PartialFormat::default() }
     }
 
-    fn open(params: &Params<VeriSimplePir>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self> {
-        let layout = RowRange::of(&params.layout(), cut).layout;
-        Ok(Server { matrix: Matrix::open(layout, 0, ROWS, image)? })
+    fn open(params: &Params<VeriSimplePir>, cut: PartIndex, held: PartSection) -> Result<Self> {
+        Ok(Server { matrix: Matrix::new(RowRange::of(&params.layout(), cut).layout, held, 0) })
     }
 
     fn joiner(_: &Params<VeriSimplePir>) -> Result<()> {

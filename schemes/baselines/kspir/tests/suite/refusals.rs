@@ -6,13 +6,12 @@ use sotto_core::{
     Server as _, Wire,
 };
 use sotto_kspir::KsPir;
-use sotto_kspir::keys::{Keys, Query};
 use sotto_kspir::literal::ParamsLiteral;
 use sotto_kspir::ring::{N, PRIMES, ring};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits::pack;
 use sotto_silent::Params;
-use sotto_silent::message::Answer;
+use sotto_silent::message::{Answer, Keys, Query};
 use sotto_testkit::rng::seeded;
 
 #[test]

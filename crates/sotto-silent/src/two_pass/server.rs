@@ -1,13 +1,18 @@
-//! Writing records as both matrices, in bounded memory for any size of the table; and changing bytes
-//! of records in the first, with the columns of the second that follow from them.
+//! The server's half: writing records as both matrices, in bounded memory for any size of the table;
+//! changing bytes of records in the first, with the columns of the second that follow from them; and
+//! the first pass.
 
-use super::{HINT_BITS, ROW_BYTES, TwoPassLayout};
+use super::{FRESH_BITS, HINT_BITS, ROW_BYTES, TwoPassLayout};
 use crate::lwe::hint::{PanelReader, Workspace};
-use crate::lwe::ring::switch;
-use crate::matrix::{ByteChange, SectionOffset, write_changes, write_columns, write_matrix};
+use crate::lwe::ring::{rounded, switch};
+use crate::matrix::{
+    ByteChange, Matrix, RowRange, SectionOffset, StackedColumns, write_changes, write_columns, write_matrix,
+};
+use crate::pieces::PartSection;
 use rayon::prelude::*;
-use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
+use sotto_core::{PartIndex, RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes both matrices, the second after the first, from the start of a reserved section on.
@@ -15,34 +20,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// # Errors
 /// Storage errors.
 pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-    write_matrix(cut.first(), section, &Columns { cut, rows }, out)?;
+    let columns = StackedColumns { rows, stacked: cut.blocks, height: cut.record_bytes as usize };
+    write_matrix(cut.first(), section, &columns, out)?;
     let hints = HintTable::new(cut, section, cut.rows(), out)?;
     write_columns(cut.second(), SectionOffset { section, start: cut.first_bytes() }, &hints, |_, _| {}, out)
-}
-
-/// Columns of records, as many to a column as there are blocks; zeros past the last record.
-struct Columns<'a> {
-    cut: &'a TwoPassLayout,
-    rows: &'a dyn RecordSource,
-}
-
-impl RecordSource for Columns<'_> {
-    fn records(&self) -> u64 {
-        self.cut.columns()
-    }
-
-    fn record_bytes(&self) -> usize {
-        self.cut.rows() as usize
-    }
-
-    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
-        let first = first * self.cut.blocks;
-        let bytes = self.cut.records.saturating_sub(first).saturating_mul(self.cut.record_bytes);
-        let there = usize::try_from(bytes).unwrap_or(usize::MAX).min(out.len());
-        let (records, padding) = out.split_at_mut(there);
-        padding.fill(0);
-        self.rows.read(first, records)
-    }
 }
 
 /// The second matrix as a table: for each block, the rounded rows of its hint.
@@ -144,5 +125,47 @@ fn moved(cut: &TwoPassLayout, change: &RecordChange) -> RecordChange {
         record: column,
         offset: block * cut.record_bytes + change.offset,
         bytes: change.bytes.clone(),
+    }
+}
+
+/// The first matrix of a table, or some rows of it: the first piece of a section.
+pub struct FirstPass {
+    matrix: Matrix,
+    query_bits: u32,
+}
+
+impl FirstPass {
+    /// The rows of a part.
+    pub fn new(cut: TwoPassLayout, part: PartIndex, query_bits: u32, held: PartSection) -> Self {
+        let layout = RowRange::of(&cut.first(), part).layout;
+        FirstPass { matrix: Matrix::new(layout, held, 0), query_bits }
+    }
+
+    /// The records of a whole table.
+    pub fn records(cut: TwoPassLayout, held: PartSection) -> Box<dyn RecordSource> {
+        let place = move |record| {
+            let [column, block] = cut.place(record);
+            (block as usize * cut.record_bytes as usize, column as usize)
+        };
+        Matrix::new(cut.first(), held, 0).cut_into(cut.records, cut.record_bytes as usize, place)
+    }
+
+    /// The layout of the rows.
+    pub fn layout(&self) -> &PanelLayout {
+        self.matrix.layout()
+    }
+
+    /// The byte planes of a first query.
+    pub fn planes(&self, words: &[u64]) -> QueryPlanes {
+        QueryPlanes::from_u64(words, self.query_bits.div_ceil(8) as usize, self.matrix.layout())
+    }
+
+    /// The first pass, for several queries at once: for each query, the fresh words of all rows.
+    pub fn fresh(&self, queries: &[&QueryPlanes]) -> Vec<Vec<u64>> {
+        let of_query = |mut y: Vec<u32>| {
+            y.truncate(self.matrix.layout().rows());
+            rounded(&y, self.query_bits, FRESH_BITS)
+        };
+        self.matrix.times(queries, 1, scan_u32).into_iter().map(of_query).collect()
     }
 }
