@@ -30,7 +30,7 @@
 //! | `lib.rs` | [`Method`] | the names of the other three, and the scheme's metadata |
 //! | `literal.rs` | [`MatrixLiteral`] | what a catalog states, its check, sizes, bound, costs and selection; the [`Format`](message::Format) of query and answer |
 //! | `client.rs` | [`MatrixClient`] | the paper's Query and Recover; [`SumClient`] where records are added up |
-//! | `server.rs` | [`MatrixServer`] | the paper's Setup and Answer: what is written, what a part has, and the passes |
+//! | `server.rs` | [`MatrixServer`] | the paper's Setup and Answer: the pieces of a table and of its parts, what is written, and the passes |
 //!
 //! The frame has everything else: checked parameters and their report, messages on the wire,
 //! preparation (`()`, or [`HintDownload`](lwe::hint::HintDownload)), refused indices, changes and
@@ -52,6 +52,7 @@
 //! | [`matrix_shape`] | dividing a table into records, the price of a lookup, and the cheapest literal |
 //! | [`limits`] | checks that refuse literals |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
+//! | [`measure`] | measuring the noise of packed numbers |
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | `packed_matrix` | a matrix whose products are packed, in two passes, or some groups of it (feature `server`) |
 //! | `pieces` | the pieces of a table's section, and what a part has of each (feature `server`) |
@@ -76,6 +77,7 @@ pub mod limits;
 pub mod lwe;
 pub mod matrix;
 pub mod matrix_shape;
+pub mod measure;
 pub mod message;
 pub mod method;
 pub mod one_hot;

@@ -3,9 +3,11 @@
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
+use sotto_core::server::LiteralOf;
 use sotto_core::{
-    Artifact, Client as _, CryptoRng, Error, Goal, OneServer, Params, PendingOf, PerServer, Prepare as _,
-    RecordChange, RecordIndex, Result, Scheme, Server as _, TableShape, UpdateImage, Wire,
+    Artifact, Client as _, CryptoRng, Error, Goal, OneServer, Params, ParamsError, PeerMisbehaved, PendingOf,
+    PerServer, Prepare as _, RecordChange, RecordIndex, Result, Scheme, Server as _, TableShape, UpdateImage,
+    Wire,
 };
 use std::sync::Arc;
 
@@ -187,4 +189,45 @@ pub fn selects<S: Scheme>(max_rows: u64, max_row_bytes: u64) {
             assert!(report.failure_log2 + records.log2() <= shape.required_failure_log2(), "{shape:?}");
         }
     }
+}
+
+/// Checks that a literal is good, that lookups with each of some others fail too often, and that each of the last is refused for
+/// the field that is named.
+pub fn refuses<S: Scheme>(
+    good: LiteralOf<S>,
+    unreliable: impl IntoIterator<Item = LiteralOf<S>>,
+    fields: impl IntoIterator<Item = (&'static str, LiteralOf<S>)>,
+) {
+    let refused = |literal| match S::Params::check(literal) {
+        Err(Error::Params(error)) => error,
+        other => panic!("{:?}", other.map(|_| "good parameters")),
+    };
+    assert!(S::Params::check(good).is_ok());
+    for (i, literal) in unreliable.into_iter().enumerate() {
+        let error = refused(literal);
+        let above = |log2: f64, required| log2 > f64::from(required);
+        let too_often = matches!(error, ParamsError::Unreliable { log2, required } if above(log2, required));
+        assert!(too_often, "number {i}: {error:?}");
+    }
+    for (name, literal) in fields {
+        match refused(literal) {
+            ParamsError::Field { field, .. } => assert_eq!(field, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+/// A message with other bits from one on: `bits` bits of a word.
+pub fn with_word(message: &[u8], at: usize, bits: usize, word: u128) -> Vec<u8> {
+    let mut message = message.to_vec();
+    for i in 0..bits {
+        let (byte, bit) = ((at + i) / 8, (at + i) % 8);
+        message[byte] = message[byte] & !(1 << bit) | ((word >> i & 1) as u8) << bit;
+    }
+    message
+}
+
+/// Whether a message is refused, as one that no sender encodes.
+pub fn is_not_canonical<T: Wire<P>, P>(params: &P, message: &[u8]) -> bool {
+    matches!(T::take(params, message), Err(Error::Peer(PeerMisbehaved::NotCanonical(_))))
 }

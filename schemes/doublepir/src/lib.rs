@@ -22,12 +22,6 @@
 //! the products and hint rows that belong to one record. So the only hint that a client holds is
 //! that of the second table, whose size does not depend on the number of records. README.md has the
 //! symbol table, the deviations from the paper, and what is revealed.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
-//! | [`client`] | the paper's Query and Recover |
-//! | `server` | both matrices and the hint, and the passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

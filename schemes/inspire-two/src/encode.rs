@@ -3,15 +3,15 @@
 //! of the second layer. Queries do not depend on the table, so nothing changes for clients.
 
 use crate::Params;
-use crate::second_layer::packings;
 use rayon::prelude::*;
 use sotto_core::{RecordChange, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
+use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, N, VECTORS};
 use sotto_silent::matrix::{
     ByteChange, SectionOffset, StackedColumns, change_panels, write_matrix, write_part,
 };
-use sotto_silent::packed_groups::{PackedGroups, rounded};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, rounded};
 use sotto_silent::samples::SampleMasks;
 use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
@@ -146,4 +146,10 @@ impl<'a> Layers<'a> {
         }
         Ok(())
     }
+}
+
+/// The packings of masks, in the order of their numbers.
+pub(crate) fn packings(params: &Params, groups: &[Groups]) -> Result<Vec<PackedGroups>> {
+    let [_, bits] = params.bits();
+    groups.iter().map(|groups| PackedGroups::new(*groups, bits, MaskLayout::Sent)).collect()
 }

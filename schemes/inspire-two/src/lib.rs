@@ -27,8 +27,7 @@
 //! |---|---|
 //! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
 //! | [`client`] | the paper's Query and Extract |
-//! | `server` | what a part has, the first layer of an answer, and its end (feature `server`) |
-//! | `second_layer` | the second layer of an answer (feature `server`) |
+//! | `server` | what a part has, and both layers of an answer (feature `server`) |
 //! | `encode` | writing both layers, and writing them again where bytes changed (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -37,8 +36,6 @@ pub mod client;
 #[cfg(feature = "server")]
 mod encode;
 pub mod literal;
-#[cfg(feature = "server")]
-mod second_layer;
 #[cfg(feature = "server")]
 pub mod server;
 

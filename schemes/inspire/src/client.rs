@@ -2,7 +2,7 @@
 //! secret. Column and place are bits of the index, since the number of places is a power of two.
 
 use crate::Inspire;
-use crate::numbers::{NUMBER_BITS, PLAIN};
+use crate::literal::{NUMBER_BITS, PLAIN};
 use crate::selector::RootEncryptor;
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::secret::SecretKey;

@@ -27,25 +27,18 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
-//! | [`bound`] | the noise bound: products by the selector in addition to the bound of `sotto-silent` |
-//! | [`numbers`] | records as numbers of 15 bits |
+//! | [`literal`] | parameters as a catalog states them, with numbers, sizes, costs and bounds, and their selection |
 //! | [`selector`] | the RGSW encryption of a root of unity |
 //! | [`client`] | the paper's Query and Extract |
-//! | `interpolate` | from the polynomials of a column to the one that takes their values, and back (feature `server`) |
 //! | `columns` | records as columns of the matrix, columns as records, and changes of them (feature `server`) |
 //! | `server` | the matrix and its weights, and the steps of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod bound;
 pub mod client;
 #[cfg(feature = "server")]
 pub mod columns;
-#[cfg(feature = "server")]
-pub mod interpolate;
 pub mod literal;
-pub mod numbers;
 pub mod selector;
 #[cfg(feature = "server")]
 pub mod server;

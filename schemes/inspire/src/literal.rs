@@ -1,22 +1,77 @@
 //! Parameters as a catalog states them, bytes and number of records, `t` records to a column, and the
 //! bits of all messages; and choosing them for a table: many places cost packing, few places cost query
 //! bytes.
+//!
+//! # Numbers
+//!
+//! A record is a string of bits, the lowest of each byte first, and a number is 15 of them.
+//! Interpolation divides by t, a power of two, so the plain modulus has to be odd. Two signed bytes
+//! of the matrix hold 2^16 residues and no more: 65537 is one too many, and 65535 cannot hold all
+//! values of two bytes. So it is 2^15 + 1, whose smaller numbers also leave two more bits for
+//! noise.
+//!
+//! # Noise
+//!
+//! The noise bound: `sotto_silent::bound` for t packed ciphertexts that are rotated and added, plus
+//! the t - 1 products by the selector. Each of these adds, in units of 1 modulo q,
+//!
+//! ```text
+//!   digits of mask and body    times errors of the selector's rows and their dropped bits
+//! + dropped bits of the mask   times the secret
+//! + dropped bits of the body
+//! ```
+//!
+//! and later products only rotate it. **For any table**: the sum of t rotated numbers is at most t
+//! times the largest number, since only the sum modulo p is small, not the sum.
+//!
+//! **What is heuristic**, besides the digits of packing: digits of the selector's factors are
+//! assumed to be uniform and independent of errors, and their dropped and rounded bits to be
+//! independent of the secret.
 
-use crate::bound;
-use crate::numbers::{self, GROUP_BYTES, PLAIN};
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, Result, Security, TableShape, work};
+use sotto_lattice::noise::{failure_apart_log2, steps};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::MatrixLiteral;
 use sotto_silent::groups::Groups;
-use sotto_silent::lattice::{self, N, PACKED_OPS, PUBLIC_SEED, Q_BITS, SET, SIGMA};
+use sotto_silent::lattice::{self, N, NORM, PACKED_OPS, PUBLIC_SEED, Q, Q_BITS, SET, SIGMA};
 use sotto_silent::limits::{self, KEY_BITS, QUERY_BITS, field, in_range, within};
 use sotto_silent::matrix_shape::{MatrixShape, cheapest, cuts, price};
 use sotto_silent::message::{Field, Format};
+use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::{KEY_BODIES, MessageBits, WORD_OPS};
+use sotto_silent::{MatrixLiteral, bound};
 use std::ops::RangeInclusive;
+
+/// The plain modulus p.
+pub const P: u16 = (1 << NUMBER_BITS) + 1;
+
+/// The plain modulus in the form that encryption takes.
+pub const PLAIN: PlainModulus = PlainModulus::odd(P);
+
+/// Bits of a record in a number.
+pub const NUMBER_BITS: u32 = 15;
+
+/// Bytes of a record in a group of N numbers.
+pub const GROUP_BYTES: u64 = N as u64 * NUMBER_BITS as u64 / 8;
+
+/// Number of numbers of a record of `record_bytes` bytes.
+pub const fn numbers(record_bytes: u64) -> u64 {
+    (record_bytes * 8).div_ceil(NUMBER_BITS as u64)
+}
+
+/// Groups of N numbers in a record of `record_bytes` bytes.
+pub const fn groups(record_bytes: u64) -> u64 {
+    record_bytes.div_ceil(GROUP_BYTES)
+}
+
+/// The number in which byte `offset` of a record begins, and the bits of that number before the
+/// byte.
+pub fn place(offset: u64) -> (u64, u32) {
+    let bit = offset * 8;
+    (bit / u64::from(NUMBER_BITS), (bit % u64::from(NUMBER_BITS)) as u32)
+}
 
 /// Maximum bytes of a record: 274 ciphertexts.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
@@ -79,7 +134,7 @@ impl ParamsLiteral {
 
     /// Groups of a record's numbers, `G`: ciphertexts of an answer.
     pub fn groups(&self) -> u64 {
-        numbers::groups(self.record_bytes)
+        groups(self.record_bytes)
     }
 
     /// Groups of a column's numbers: packed ciphertexts.
@@ -113,9 +168,21 @@ impl ParamsLiteral {
         matrix + self.weight_bytes()
     }
 
-    /// Variance proxies of errors and of roundings, and the margin for both.
-    fn noise(&self) -> ([f64; 2], f64) {
-        bound::variances_and_margin(self.columns(), self.places, self.bits(), self.selector_bits())
+    /// Variance proxies of errors with secrets, and of the rounded bits of words, keys and selectors;
+    /// and the margin for both.
+    pub fn noise(&self) -> ([f64; 2], f64) {
+        let ([errors, roundings], margin) =
+            bound::variances_and_margin(self.columns(), PLAIN, self.places, self.bits());
+        let products = self.places.saturating_sub(1) as f64;
+        let product = |rows, norm| {
+            let digits = [&MASK_DIGITS, &BODY_DIGITS];
+            steps::external_product(N, 1, digits, (Q as f64).log2(), rows, norm)
+        };
+        let lost = self.selector_bits().map(|kept| steps::truncated(0.0, Q_BITS.saturating_sub(kept)));
+        let errors = errors + products * product([SIGMA * SIGMA; 2], NORM);
+        // The dropped bits were counted once.
+        let roundings = roundings + products * (product(lost, 0.0) - product([0.0; 2], 0.0));
+        ([errors, roundings], margin)
     }
 }
 
@@ -170,8 +237,9 @@ impl MatrixLiteral for ParamsLiteral {
     }
 
     fn failure_log2(&self) -> f64 {
-        let (numbers, selector) = (numbers::numbers(self.record_bytes), self.selector_bits());
-        bound::failure_log2(numbers, self.columns(), self.places, self.bits(), selector)
+        let (variances, margin) = self.noise();
+        let numbers = numbers(self.record_bytes) as f64;
+        if margin > 0.0 { failure_apart_log2(margin, variances, numbers) } else { 0.0 }
     }
 
     /// Both passes read their tables once, each coefficient is packed, and each group evaluated.
@@ -193,7 +261,7 @@ impl MatrixLiteral for ParamsLiteral {
             ("t", self.places.to_string()),
             ("m", self.columns().to_string()),
             ("d", N.to_string()),
-            ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+            ("log2 q", format!("{:.3}", (Q as f64).log2())),
             ("p", PLAIN.modulus().to_string()),
             ("sigma", SIGMA.to_string()),
             ("groups of a record", self.groups().to_string()),
@@ -256,6 +324,13 @@ mod tests {
     use sotto_core::Goal;
     use sotto_silent::MatrixScheme;
     use sotto_testkit::served::selects;
+
+    #[test]
+    fn groups_hold_whole_bytes() {
+        assert_eq!((GROUP_BYTES, groups(3840), groups(3841), groups(32768)), (3840, 1, 2, 9));
+        assert_eq!((numbers(1), numbers(2), numbers(15), numbers(3840)), (1, 2, 8, 2048));
+        assert_eq!((place(0), place(1), place(2), place(15)), ((0, 0), (0, 8), (1, 1), (8, 0)));
+    }
 
     #[test]
     fn what_is_selected_passes_the_check() {

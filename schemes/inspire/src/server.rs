@@ -4,7 +4,7 @@
 
 use crate::Inspire;
 use crate::columns::{Columns, POLYNOMIAL_BYTES, groups, put, put_change, read_record, take};
-use crate::numbers::GROUP_BYTES;
+use crate::literal::GROUP_BYTES;
 use crate::selector::{MASKS, ROWS, gadgets};
 use rayon::prelude::*;
 use sotto_core::{

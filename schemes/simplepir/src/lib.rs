@@ -1,23 +1,5 @@
 //! SimplePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023).
 //!
-//! ```
-//! use sotto_core::{Client as _, Params as _, TableShape};
-//! use sotto_silent::{MatrixScheme, Params};
-//! use sotto_simplepir::SimplePir;
-//! use sotto_testkit::{rng::seeded, served::InProcessServer};
-//!
-//! // Parameters for 1000 rows of 8 bytes, and a server of a table of that shape.
-//! let params = Params::<SimplePir>::check(Params::<SimplePir>::select(&TableShape::new(1000, 8, 1))?)?;
-//! let server = InProcessServer::<MatrixScheme<SimplePir>>::new(params);
-//!
-//! // The client downloads the hint once, and then reads a whole column with each answer.
-//! let mut client = server.client("client");
-//! let (query, secret) = server.ask(&mut client, 3, &mut seeded("query"));
-//! let answer = server.answer(&client, &query);
-//! assert_eq!(client.recover(secret, answer)?.bytes(), server.row(3));
-//! # Ok::<(), sotto_core::Error>(())
-//! ```
-//!
 //! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A
 //! client holds the hint H = D A for a public matrix A, sends a Regev encryption of a unit vector,
 //! receives D times it, subtracts H s and rounds: the whole column. A is made of ring blocks, so

@@ -107,19 +107,6 @@ impl MatrixLiteral for ParamsLiteral {
         vec![NamedSet { name: FRODO_SET, about }]
     }
 
-    /// ```
-    /// use sotto_core::{Goal, Params as _, TableShape};
-    /// use sotto_simplepir::SimplePir;
-    ///
-    /// type Params = sotto_silent::Params<SimplePir>;
-    /// let shape = TableShape::new(1_000_000, 32, 1);
-    /// let fast = Params::check(Params::select(&shape)?)?.report();
-    /// let small = TableShape { goal: Goal::TotalBytes, ..shape };
-    /// let small = Params::check(Params::select(&small)?)?.report();
-    /// let bytes = |costs: &sotto_core::Costs| costs.query_bytes + costs.answer_bytes;
-    /// assert!(bytes(&small.costs) <= bytes(&fast.costs));
-    /// # Ok::<(), sotto_core::Error>(())
-    /// ```
     fn select(shape: &TableShape) -> Result<Self> {
         if shape.set.as_deref() == Some(FRODO_SET) {
             return frodo(shape);

@@ -9,15 +9,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`literal`] | parameters as a catalog states them, with sizes and costs, and their selection |
-//! | [`check`] | C, Z, and the comparison |
-//! | [`pass`] | hint and Z, from one pass over the streamed table |
+//! | [`check`] | C, Z, and the comparison; hint and Z, from one pass over the streamed table |
 //! | [`client`] | the paper's Query, Verify and Recover |
 //! | `server` | the matrix, and the pass of an answer (feature `server`) |
 
 pub mod check;
 pub mod client;
 pub mod literal;
-pub mod pass;
 #[cfg(feature = "server")]
 pub mod server;
 

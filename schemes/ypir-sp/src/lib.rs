@@ -22,12 +22,6 @@
 //! client sends an encrypted unit vector and the keys that pack the products: nothing is downloaded
 //! first, and nothing is stored. README.md has the symbol table, the deviations from the papers,
 //! and the heuristics.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
-//! | [`client`] | the paper's Query and Extract |
-//! | `server` | the matrix and its weights, and the two passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

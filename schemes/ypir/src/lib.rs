@@ -23,12 +23,6 @@
 //! packed into few ring-LWE ciphertexts with keys that travel in the query. So a new client
 //! downloads and registers nothing. README.md has the symbol table, the deviations from the papers,
 //! and the heuristics.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
-//! | [`client`] | the paper's Query and Extract |
-//! | `server` | both matrices and the weights, and the passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -2,8 +2,7 @@
 //! secrets.
 
 use crate::Hintless;
-use crate::linpir::client::{EncryptedSecret, LinPir};
-use crate::linpir::rings;
+use crate::linpir::{EncryptedSecret, LinPir, rings};
 use sotto_core::{CryptoRng, Misuse, Result};
 use sotto_lattice::bgv::SecretKey;
 use sotto_silent::lwe::dense::{HINTLESS, byte};

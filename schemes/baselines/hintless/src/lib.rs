@@ -25,15 +25,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs, and their selection |
-//! | [`bound`] | the failure probability of a lookup, from sizes |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
 //! | [`linpir`] | `H s` under encryption |
 //! | [`client`] | the paper's Query and Recover |
 //! | `server` | the matrix and LinPIR's data, and the passes of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod bound;
 pub mod client;
 pub mod linpir;
 pub mod literal;

@@ -6,9 +6,8 @@
 //! with a ring has fewer rows.
 
 use crate::Hintless;
-use crate::linpir::client::EncryptedSecret;
 use crate::linpir::server::{HintRows, LinPir, LinPirMasks};
-use crate::linpir::{RINGS, and_products, ring_bytes, rings};
+use crate::linpir::{EncryptedSecret, RINGS, and_products, ring_bytes, rings};
 use sotto_core::{Misuse, PartIndex, RecordChange, RecordSource, Result, Section, Sink, work};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::dense::HINTLESS;
@@ -73,16 +72,16 @@ impl MatrixServer<Hintless> for Server {
 
     /// The paper's Setup: the matrix, the digits of all rotations, and the hint as diagonals.
     fn write(params: &Params<Hintless>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
-        let writer = LinPirWriter::new(params, out)?;
+        let linpir = linpir(params)?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
-        let masks = writer.linpir.prepare(&params.seed, |at, bytes: &[u8]| writer.put(at, bytes))?;
-        writer.write(&masks, writer.linpir.together(0..params.blocks() as usize))
+        let masks = linpir.prepare(&params.seed, put(params, out))?;
+        write_blocks(params, &linpir, &masks, linpir.together(0..params.blocks() as usize), out)
     }
 
     /// The changed bytes, and the rows of the hint of every block that they touch. Queries do not depend
     /// on the table, so nothing changes for clients.
     fn revise(params: &Params<Hintless>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
-        let (writer, block_rows) = (LinPirWriter::new(params, out)?, params.block_rows as usize);
+        let (linpir, block_rows) = (linpir(params)?, params.block_rows as usize);
         let blocks = |entries: &[ByteChange]| {
             let mut blocks: Vec<usize> =
                 entries.iter().map(|entry| entry.row as usize / block_rows).collect();
@@ -91,8 +90,8 @@ impl MatrixServer<Hintless> for Server {
         };
         let touched = change_panels(params.layout(), Section::Resident, changes, out, blocks)?;
         // The digits exist already: they are the same for every table.
-        let masks = writer.linpir.prepare(&params.seed, |_, _| Ok(()))?;
-        writer.write(&masks, writer.linpir.together(touched.into_iter().flatten()))
+        let masks = linpir.prepare(&params.seed, |_, _| Ok(()))?;
+        write_blocks(params, &linpir, &masks, linpir.together(touched.into_iter().flatten()), out)
     }
 
     fn records(params: &Params<Hintless>, held: PartSection) -> Box<dyn RecordSource> {
@@ -114,7 +113,7 @@ impl MatrixServer<Hintless> for Server {
 
     fn open(params: &Params<Hintless>, cut: PartIndex, held: PartSection) -> Result<Self> {
         let (rows, which) = contents(params, cut);
-        let linpir = LinPir::some(rings()?, which, &params.seed, params.rows())?;
+        let linpir = LinPir::new(rings()?, which, &params.seed, params.rows())?;
         Ok(Server { matrix: Matrix::new(rows.layout, held.clone(), 0), linpir, held })
     }
 
@@ -144,40 +143,33 @@ impl MatrixServer<Hintless> for Server {
     }
 }
 
+/// LinPIR in all rings.
 fn linpir(params: &Params<Hintless>) -> Result<LinPir> {
-    LinPir::new(rings()?, &params.seed, params.rows())
+    LinPir::new(rings()?, 0..RINGS, &params.seed, params.rows())
 }
 
-/// Writes the LinPIR part of an image after its matrix.
-struct LinPirWriter<'a> {
-    params: &'a Params<Hintless>,
-    linpir: LinPir,
-    out: &'a dyn Sink,
+/// Writes bytes of LinPIR, from an offset after the matrix on.
+fn put(params: &Params<Hintless>, out: &dyn Sink) -> impl Fn(u64, &[u8]) -> Result<()> + Sync {
+    let start = params.matrix_bytes();
+    move |at, bytes| out.write_at(Section::Resident, start + at, bytes)
 }
 
-impl<'a> LinPirWriter<'a> {
-    fn new(params: &'a Params<Hintless>, out: &'a dyn Sink) -> Result<Self> {
-        Ok(LinPirWriter { params, linpir: linpir(params)?, out })
+/// Writes the diagonals and masks of some blocks: their rows of the hint, `H = D A`, and then their slots.
+fn write_blocks(
+    params: &Params<Hintless>,
+    linpir: &LinPir,
+    masks: &LinPirMasks,
+    blocks: Vec<Range<usize>>,
+    out: &dyn Sink,
+) -> Result<()> {
+    let (height, total) = (params.block_rows as usize, blocks.len() as u64);
+    out.progress("hint", 0, total);
+    for (done, blocks) in (1..).zip(blocks) {
+        let rows = blocks.start * height..(params.record_bytes as usize).min(blocks.end * height);
+        let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
+        let words = HINTLESS.hint(&params.seed, params.layout(), rows, read, |_| ())?;
+        linpir.write(&HintRows { words: &words, n: HINTLESS.n, blocks }, masks, put(params, out))?;
+        out.progress("hint", done, total);
     }
-
-    fn put(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        self.out.write_at(Section::Resident, self.params.matrix_bytes() + at, bytes)
-    }
-
-    /// Writes the diagonals and masks of some blocks: their rows of the hint, `H = D A`, and then their slots.
-    fn write(&self, masks: &LinPirMasks, blocks: Vec<Range<usize>>) -> Result<()> {
-        let (params, seed) = (self.params, &self.params.seed);
-        let (layout, height) = (params.layout(), params.block_rows as usize);
-        let total = blocks.len() as u64;
-        self.out.progress("hint", 0, total);
-        for (done, blocks) in (1..).zip(blocks) {
-            let rows = blocks.start * height..(params.record_bytes as usize).min(blocks.end * height);
-            let read = |at, bytes: &mut [u8]| self.out.read_at(Section::Resident, at, bytes);
-            let words = HINTLESS.hint(seed, layout, rows, read, |_| ())?;
-            let rows = HintRows { words: &words, n: HINTLESS.n, blocks };
-            self.linpir.write(&rows, masks, |at, bytes| self.put(at, bytes))?;
-            self.out.progress("hint", done, total);
-        }
-        Ok(())
-    }
+    Ok(())
 }

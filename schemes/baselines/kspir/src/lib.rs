@@ -27,8 +27,7 @@
 //! |---|---|
 //! | [`ring`] | the paper's moduli and gadgets, and slots |
 //! | [`grid`] | the positions of records in matrices, and of matrices in the image |
-//! | [`literal`] | parameters as a catalog states them, with sizes and costs, and their selection |
-//! | [`bound`] | the noise bound |
+//! | [`literal`] | parameters as a catalog states them, with sizes, costs and bounds, and their selection |
 //! | [`keys`] | keys and queries: a seed for all masks, and bodies; admitted keys |
 //! | [`client`] | make keys, query, recover |
 //! | `encode` | tables into images, changes of them, and records out of them (feature `server`) |
@@ -36,7 +35,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod bound;
 pub mod client;
 #[cfg(feature = "server")]
 mod encode;

@@ -1,7 +1,7 @@
 //! Measured noise of the second pass against the formulas; `sotto-silent` has that of the first. The secrets are known to this
 //! test alone: it draws them a second time from the generator the client was given.
 
-use crate::setup::{Table, WIDEST, bytes, literal};
+use crate::{Table, WIDEST, bytes, literal};
 use sotto_core::{Artifact, Params as _};
 use sotto_doublepir::DoublePir;
 use sotto_silent::Client;

@@ -1,66 +1,16 @@
 //! Measured noise of both layers against the formulas. The key is known to this test alone: it draws the secret a second time
 //! from the generator the client was given.
 
-use crate::setup::{Table, bytes, literal};
-use sotto_inspire_two::literal::GROUP;
-use sotto_inspire_two::literal::ParamsLiteral;
-use sotto_lattice::encrypt::phase;
-use sotto_lattice::noise::steps;
-use sotto_lattice::ring::{ModulusLevel, Ring};
+use crate::{Table, bytes, literal};
+use sotto_inspire_two::literal::{GROUP, ParamsLiteral};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::unpack_words;
 use sotto_silent::bound::few_variances_and_margin;
-use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
+use sotto_silent::lattice::{LAW, N, Q, ring};
+use sotto_silent::measure::{Errors, average, phases};
 use sotto_silent::plain_modulus::PlainModulus;
-use sotto_silent::unit_vector::{MessageBits, bytes_of};
+use sotto_silent::unit_vector::bytes_of;
 use sotto_testkit::rng::seeded;
-
-/// Squares of errors in units of 1 modulo q, the largest error, and how many there were.
-#[derive(Default)]
-struct Errors {
-    squares: f64,
-    largest: f64,
-    count: f64,
-}
-
-impl Errors {
-    fn add(&mut self, error: f64) {
-        self.squares += error * error;
-        self.largest = self.largest.max(error.abs());
-        self.count += 1.0;
-    }
-
-    fn mean(&self) -> f64 {
-        self.squares / self.count
-    }
-}
-
-/// The phases, in units of 1 modulo q, of the first numbers of so many that are packed together.
-fn phases(
-    ring: &Ring,
-    secret: &SecretKey,
-    bits: MessageBits,
-    samples: usize,
-    mask: &[u64],
-    body: &[u64],
-) -> Vec<f64> {
-    // What a word stands for modulo q, to the nearest integer.
-    let lift = |x: u64, width: u32| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
-    let mut slots: Vec<u64> = mask.iter().map(|x| lift(*x, bits.mask)).collect();
-    ring.forward(ModulusLevel::Main, &mut slots);
-    let apart = (N / 2 / samples).max(1);
-    let mut all = vec![0; N];
-    all.iter_mut().step_by(apart).zip(body).for_each(|(x, body)| *x = lift(*body, bits.body));
-    ring.forward(ModulusLevel::Main, &mut all);
-    let phase = phase(ring, ModulusLevel::Main, secret, &slots, &all);
-    phase.iter().step_by(apart).take(body.len()).map(|x| *x as f64).collect()
-}
-
-/// Distance of a phase from that of a number.
-fn error(phase: f64, number: f64) -> f64 {
-    let q = Q as f64;
-    (phase - number * q / 65536.0 + q / 2.0).rem_euclid(q) - q / 2.0
-}
 
 /// Errors of both layers: of the first, of masks, and of bodies.
 fn noise(table: &Table, queries: u64) -> [Errors; 3] {
@@ -79,9 +29,9 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
             for numbers in groups {
                 let [mask, body] = ciphers.next().unwrap();
                 let samples = numbers.next_power_of_two();
-                for phase in phases(&ring, &secret, second, samples, mask, body) {
+                for phase in phases((&ring, &secret), second, samples, [mask, body]) {
                     let number = (phase * 65536.0 / Q as f64).round();
-                    errors[1 + kind].add(error(phase, number));
+                    errors[1 + kind].add(phase, number, 65536);
                     let number = number.rem_euclid(65536.0) as u16;
                     both[kind].extend(if kind == 0 { bytes_of(number) } else { number.to_le_bytes() });
                 }
@@ -91,28 +41,17 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
         let mask = unpack_words(&mask, first.mask, N).unwrap();
         let body = unpack_words(&body[..params.body_bytes()], first.body, params.numbers()).unwrap();
         let samples = params.numbers().next_power_of_two();
-        let phases = phases(&ring, &secret, first, samples, &mask, &body);
+        let phases = phases((&ring, &secret), first, samples, [&mask, &body]);
         for (phase, pair) in phases.iter().zip(record.chunks_exact(2)) {
-            errors[0].add(error(*phase, f64::from(pair[0] as i8) + 256.0 * f64::from(pair[1] as i8)));
+            errors[0].add(*phase, f64::from(pair[0] as i8) + 256.0 * f64::from(pair[1] as i8), 65536);
         }
     }
     errors
 }
 
-/// Errors that the formulas predict for numbers of this mean square, in place of the largest.
-fn predicted(samples: usize, words: u64, square: f64, bits: MessageBits) -> f64 {
-    let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
-    let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
-    words as f64 * square * steps::truncated(SIGMA, bits.dropped())
-        + steps::inspiring_few(N, samples, &DIGITS, (Q as f64).log2(), keys, NORM)
-        + unit(bits.mask).powi(2) * NORM / 12.0
-        + unit(bits.body).powi(2) / 12.0
-}
-
 /// Each step of either layer where it is the largest, and what both bounds have for it.
 #[test]
 fn noise_is_what_the_formulas_say() {
-    let uniform = 2f64.powi(32) / 12.0;
     let sizes = [128, 12, 4];
     let many = [128, 12_000, 4];
     let cases: [(&str, ParamsLiteral, u64); 5] = [
@@ -134,13 +73,13 @@ fn noise_is_what_the_formulas_say() {
         ];
         for (layer, (errors, (samples, words, bits))) in noise(&table, queries).iter().zip(layers).enumerate()
         {
-            let predicted = predicted(samples, words, uniform, bits);
+            let predicted = average(samples, words, 2f64.powi(32) / 12.0, 1, bits);
             let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
             assert!(apart.abs() < 0.3, "{name}, layer {layer}: {apart} bits");
             let (variances, margin) = few_variances_and_margin(samples, words, PlainModulus::BYTES, bits);
             let variance: f64 = variances.iter().sum();
             assert!(errors.mean() < variance * 1.2 || bits.body < 30, "{name}, layer {layer}");
-            assert!(errors.largest < margin + Q as f64 / 2f64.powi(19), "{name}, layer {layer}");
+            assert!(errors.largest() < margin + Q as f64 / 2f64.powi(19), "{name}, layer {layer}");
         }
     }
 }
@@ -155,5 +94,5 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(errors.mean() / variance)), "{}", errors.mean() / variance);
-    assert!(errors.largest < margin);
+    assert!(errors.largest() < margin);
 }

@@ -1,71 +1,47 @@
 //! Measured noise against the formulas. The key is known to this test alone: it draws the secret a second time from the
 //! generator the client was given.
 
-use crate::setup::{Table, bytes, literal};
+use crate::{Table, bytes, literal};
 use sotto_core::Params as _;
 use sotto_inspire::Inspire;
-use sotto_inspire::bound::variances_and_margin;
-use sotto_inspire::numbers::{self, NUMBER_BITS, P};
+use sotto_inspire::literal::{NUMBER_BITS, P, numbers};
 use sotto_inspire::selector::{BODY_DIGITS, MASK_DIGITS};
-use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
-use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::{pack_words, unpack_words};
 use sotto_silent::Params;
-use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
-use sotto_silent::unit_vector::MessageBits;
+use sotto_silent::lattice::{LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
+use sotto_silent::measure::{Errors, average, phases};
 use sotto_testkit::rng::seeded;
 
-/// Mean square and largest of what is in the answers besides the numbers, in units of 1 modulo q.
-fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
-    let ring = ring().unwrap();
-    let widths = table.params.bits();
-    let (mut squares, mut largest, mut count) = (0.0, 0f64, 0.0);
-    let mut client = table.client("prepare");
+/// What is in the answers besides the numbers.
+fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> Errors {
+    let (ring, mut errors, mut client) = (ring().unwrap(), Errors::default(), table.client("prepare"));
     for (i, index) in indices.enumerate() {
         let label = format!("noise {i}");
         let (_, answer, record) = table.lookup(&mut client, index, &label);
         assert_eq!(record, table.row(index), "{label}");
         let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
-        let whole = numbers::numbers(record.len() as u64) as usize;
+        let whole = numbers(record.len() as u64) as usize;
         let mut padded = record.clone();
         padded.resize((whole * NUMBER_BITS as usize).div_ceil(8), 0);
         let numbers = unpack_words(&padded, NUMBER_BITS, whole).unwrap();
         for ([mask, body], numbers) in answer.0.as_chunks().0.iter().zip(numbers.chunks(N)) {
-            let polynomial = |words: &[u64], width: u32| {
-                // What a word stands for modulo q, to the nearest integer.
-                let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
-                let mut slots: Vec<u64> = words.iter().map(|word| lift(*word)).collect();
-                ring.forward(ModulusLevel::Main, &mut slots);
-                slots
-            };
-            let (mask, body) = (polynomial(mask, widths.mask), polynomial(body, widths.body));
-            let phase = phase(&ring, ModulusLevel::Main, &secret, &mask, &body);
-            for (phase, number) in phase.iter().zip(numbers) {
-                let q = Q as f64;
-                let error = *phase as f64 - *number as f64 * q / f64::from(P);
-                let error = (error + q / 2.0).rem_euclid(q) - q / 2.0;
-                (squares, largest, count) = (squares + error * error, largest.max(error.abs()), count + 1.0);
-            }
+            let phases = phases((&ring, &secret), table.params.bits(), N, [mask, body]);
+            let both = phases.iter().zip(numbers);
+            both.for_each(|(phase, number)| errors.add(*phase, *number as f64, P.into()));
         }
     }
-    (squares / count, largest)
+    errors
 }
 
 /// Errors that the formulas predict for uniform numbers, of which t are rotated and added.
-fn predicted(words: u64, places: u64, bits: MessageBits, selector: [u32; 2]) -> f64 {
-    let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
-    let (log2_q, t) = ((Q as f64).log2(), places as f64);
-    let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
+fn predicted(params: &Params<Inspire>) -> f64 {
+    let rows = params.selector_bits().map(|kept| steps::truncated(SIGMA, Q_BITS - kept));
+    let digits = [&MASK_DIGITS, &BODY_DIGITS];
+    let product = steps::external_product(N, 1, digits, (Q as f64).log2(), rows, NORM);
     let square = f64::from(P).powi(2) / 12.0;
-    let rows = selector.map(|kept| steps::truncated(SIGMA, Q_BITS - kept));
-    let product = steps::external_product(N, 1, [&MASK_DIGITS, &BODY_DIGITS], log2_q, rows, NORM);
-    t * words as f64 * square * steps::truncated(SIGMA, bits.dropped())
-        + t * steps::inspiring(N, &DIGITS, log2_q, keys, NORM)
-        + (t - 1.0) * product
-        + unit(bits.mask).powi(2) * NORM / 12.0
-        + unit(bits.body).powi(2) / 12.0
+    average(N, params.columns(), square, params.places, params.bits()) + (params.places - 1) as f64 * product
 }
 
 #[test]
@@ -93,15 +69,14 @@ fn noise_is_what_the_formulas_say() {
             ),
             None => Table::checked(literal, bytes((shape[0] * shape[1]) as usize)),
         };
-        let (measured, largest) = noise(&table, [1, shape[1] - 1].into_iter());
-        let literal = table.params.literal();
-        let (m, t, bits) = (literal.columns(), literal.places, literal.bits());
-        let selector = table.params.selector_bits();
-        let apart = (measured.log2() - predicted(m, t, bits, selector).log2()) / 2.0;
+        let errors = noise(&table, [1, shape[1] - 1].into_iter());
+        let bits = table.params.bits();
+        let apart = (errors.mean().log2() - predicted(&table.params).log2()) / 2.0;
         assert!(apart.abs() < 0.3, "{name}: {apart} bits");
-        let (variances, margin) = variances_and_margin(m, t, bits, selector);
+        let (variances, margin) = table.params.noise();
         let variance: f64 = variances.iter().sum();
-        assert!(measured < variance || bits.body < 30, "{name}");
+        assert!(errors.mean() < variance || bits.body < 30, "{name}");
+        let largest = errors.largest();
         assert!(largest < margin + Q as f64 / 2f64.powi(bits.body as i32 + 1), "{name}: {largest} {margin}");
         tables.push(table);
     }
@@ -120,13 +95,11 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
         let all =
             (0..records).flat_map(|i| record.iter().map(move |byte| if i % 2 == 0 { *byte } else { 0 }));
         let table = Table::checked(literal, all.collect());
-        let m = table.params.columns();
-        let (variances, margin) =
-            variances_and_margin(m, 2, table.params.bits(), table.params.selector_bits());
-        let (measured, largest) = noise(&table, (0..queries).map(|i| 14 * i % records));
+        let (variances, margin) = table.params.noise();
+        let errors = noise(&table, (0..queries).map(|i| 14 * i % records));
         // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
-        let ratio = measured / variances.iter().sum::<f64>();
+        let ratio = errors.mean() / variances.iter().sum::<f64>();
         assert!((0.5..1.6).contains(&ratio), "{name}: {ratio}");
-        assert!(largest < margin);
+        assert!(errors.largest() < margin);
     }
 }

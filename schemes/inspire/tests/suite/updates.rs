@@ -1,6 +1,6 @@
 //! Records read back, and changed bytes.
 
-use crate::setup::{Table, bytes, literal};
+use crate::{Table, bytes, literal};
 use sotto_core::{Error, Image as _, Misuse, RecordChange, Section, Server as _, UpdateImage};
 use sotto_inspire::Inspire;
 use sotto_silent::MatrixScheme;

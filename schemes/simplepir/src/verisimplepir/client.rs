@@ -4,8 +4,7 @@
 //! answer is refused.
 
 use super::VeriSimplePir;
-use super::check::{CheckSums, Combinations, Digest, holds};
-use super::pass::{PassOutput, TablePass};
+use super::check::{CheckSums, Combinations, Digest, PassOutput, TablePass, holds};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Error, Misuse, Result};
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::encrypt::{LweVectorEncryptor, mask};

@@ -3,61 +3,44 @@
 use crate::setup::{Table, frodo, literal};
 use proptest::prelude::*;
 use sotto_core::{
-    Artifact, Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, Prepare as _,
-    RecordIndex, Wire,
+    Artifact, Client as _, Error, Misuse, OneServer, Params as _, PeerMisbehaved, Prepare as _, RecordIndex,
+    Wire,
 };
-use sotto_silent::Params;
 use sotto_silent::client::Prepare;
 use sotto_silent::message::Answer;
+use sotto_silent::{MatrixScheme, Params};
 use sotto_simplepir::SimplePir;
 use sotto_simplepir::literal::ParamsLiteral;
 use sotto_testkit::rng::seeded;
-
-fn field_of(literal: ParamsLiteral) -> &'static str {
-    match Params::<SimplePir>::check(literal) {
-        Err(Error::Params(ParamsError::Field { field, .. })) => field,
-        other => panic!("{other:?}"),
-    }
-}
+use sotto_testkit::served::refuses;
 
 #[test]
-fn literals_out_of_range() {
-    let good = literal(100, 100, 26, 12);
-    assert!(Params::<SimplePir>::check(good.clone()).is_ok());
-    for (record_bytes, records, query_bits, answer_bits, field) in [
-        (0, 100, 26, 12, "record_bytes"),
-        ((1 << 20) + 1, 100, 26, 12, "record_bytes"),
-        (u64::MAX, 100, 26, 12, "record_bytes"),
-        (100, 0, 26, 12, "records"),
-        (100, (1 << 19) + 1, 26, 12, "records"),
-        (100, u64::MAX, 26, 12, "records"),
-        (100, 100, 23, 12, "query_bits"),
-        (100, 100, 33, 12, "query_bits"),
-        (100, 100, 255, 12, "query_bits"),
-        (100, 100, 26, 8, "answer_bits"),
-        (100, 100, 26, 27, "answer_bits"),
-        (100, 100, 26, 0, "answer_bits"),
-    ] {
-        assert_eq!(field_of(literal(record_bytes, records, query_bits, answer_bits)), field);
-    }
-    assert_eq!(field_of(ParamsLiteral { set: "n512".into(), ..good.clone() }), "set");
+fn literals_that_promise_too_much_are_refused() {
+    let good = || literal(100, 100, 26, 12);
+    let unreliable = [(1 << 15, 1 << 15, 24, 24), (1, 1 << 19, 26, 26), (1 << 20, 1 << 15, 26, 9)];
+    let unreliable = unreliable.map(|(l, m, b, t)| literal(l, m, b, t));
+    let fields = [
+        ("record_bytes", literal(0, 100, 26, 12)),
+        ("record_bytes", literal((1 << 20) + 1, 100, 26, 12)),
+        ("record_bytes", literal(u64::MAX, 100, 26, 12)),
+        ("records", literal(100, 0, 26, 12)),
+        ("records", literal(100, (1 << 19) + 1, 26, 12)),
+        ("records", literal(100, u64::MAX, 26, 12)),
+        ("query_bits", literal(100, 100, 23, 12)),
+        ("query_bits", literal(100, 100, 33, 12)),
+        ("query_bits", literal(100, 100, 255, 12)),
+        ("answer_bits", literal(100, 100, 26, 8)),
+        ("answer_bits", literal(100, 100, 26, 27)),
+        ("answer_bits", literal(100, 100, 26, 0)),
+        ("set", ParamsLiteral { set: "n512".into(), ..good() }),
+        ("seed", ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..good() }),
+        ("records", frodo(100, (1 << 24) + 1)),
+        ("query_bits", ParamsLiteral { query_bits: 31, ..frodo(100, 100) }),
+        ("answer_bits", ParamsLiteral { answer_bits: 8, ..frodo(100, 100) }),
+    ];
+    refuses::<MatrixScheme<SimplePir>>(good(), unreliable, fields);
     // FrodoPIR's words are whole, and it has more records.
     assert!(Params::<SimplePir>::check(frodo(100, 1 << 24)).is_ok());
-    assert_eq!(field_of(frodo(100, (1 << 24) + 1)), "records");
-    assert_eq!(field_of(ParamsLiteral { query_bits: 31, ..frodo(100, 100) }), "query_bits");
-    assert_eq!(field_of(ParamsLiteral { answer_bits: 8, ..frodo(100, 100) }), "answer_bits");
-    assert_eq!(field_of(ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..good }), "seed");
-}
-
-#[test]
-fn noise_without_margin() {
-    for (l, m, b, t) in [(1 << 15, 1 << 15, 24, 24), (1, 1 << 19, 26, 26), (1 << 20, 1 << 15, 26, 9)] {
-        let result = Params::<SimplePir>::check(literal(l, m, b, t));
-        let Err(Error::Params(ParamsError::Unreliable { log2, required })) = result else {
-            panic!("{l} {m}")
-        };
-        assert!(log2 > f64::from(required));
-    }
 }
 
 #[test]

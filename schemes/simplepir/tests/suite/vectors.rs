@@ -4,7 +4,7 @@ use crate::setup::{HINT, Table, frodo, literal, words};
 use serde_json::{Value, json};
 use sotto_core::{Artifact, Image, Params as _, ParamsDigest, RecordChange, Section, UpdateImage};
 use sotto_silent::lwe::dense::FRODO;
-use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
+use sotto_silent::lwe::ring::PUBLIC_SEED;
 use sotto_silent::{MatrixScheme, Params};
 use sotto_simplepir::literal::{ParamsLiteral, SET};
 use sotto_simplepir::{ENTRY, SimplePir};
@@ -67,22 +67,6 @@ fn known_answers() {
     }
 }
 
-/// Row `i` of the public matrix, straight from the definition: no transform, no shared code.
-fn row_of_a(i: usize) -> Vec<i128> {
-    let mut stream = PUBLIC_SEED.stream("simplepir/1 matrix", (i / N) as u64);
-    let mut a = Vec::new();
-    while a.len() < N {
-        let mut word = [0; 4];
-        stream.fill(&mut word);
-        let word = u32::from_le_bytes(word);
-        if word < Q {
-            a.push(i128::from(word));
-        }
-    }
-    let i = i % N;
-    (0..N).map(|j| if j <= i { a[i - j] } else { -a[N + i - j] }).collect()
-}
-
 /// The hint of a dense matrix, from its definition: column j of rows k 1024 to k 1024 + 1023 is a stream of its own.
 #[test]
 fn a_dense_hint_is_the_product_too() {
@@ -103,20 +87,4 @@ fn a_dense_hint_is_the_product_too() {
         }
     }
     assert!(words(table.hint(), 32) == h.concat());
-}
-
-#[test]
-fn the_hint_is_the_dense_product() {
-    let (l, m) = (3, 1030);
-    let params = Params::<SimplePir>::check(literal(l, m, 28, 12)).unwrap();
-    let table = Table::new(literal(l, m, 28, 12), records(&params));
-    let mut h = vec![vec![0i128; N]; l as usize];
-    for c in 0..m {
-        let a = row_of_a(c as usize);
-        for (h, byte) in h.iter_mut().zip(table.row(c)) {
-            h.iter_mut().zip(&a).for_each(|(h, a)| *h += a * i128::from(*byte as i8));
-        }
-    }
-    let dense: Vec<u32> = h.iter().flatten().map(|h| h.rem_euclid(Q.into()) as u32).collect();
-    assert!(words(table.hint(), 32) == dense);
 }

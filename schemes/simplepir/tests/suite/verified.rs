@@ -3,20 +3,20 @@
 use crate::setup::sent;
 use proptest::prelude::*;
 use sotto_core::{
-    Artifact, Client as _, Error, OneServer, Params as _, ParamsError, PeerMisbehaved, Prepare as _,
-    RecordChange, RecordIndex, Server as _, UpdateImage, Wire,
+    Artifact, Client as _, Error, OneServer, PeerMisbehaved, Prepare as _, RecordChange, RecordIndex,
+    Server as _, UpdateImage, Wire,
 };
+use sotto_silent::MatrixScheme;
 use sotto_silent::client::{Client, Pending, Prepare};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, Q};
 use sotto_silent::message::{Answer, Query};
 use sotto_silent::server::Server;
-use sotto_silent::{MatrixScheme, Params};
 use sotto_simplepir::literal::SET;
 use sotto_simplepir::verisimplepir::literal::ParamsLiteral;
 use sotto_simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::InProcessServer;
+use sotto_testkit::served::{InProcessServer, is_not_canonical, refuses};
 use sotto_testkit::vectors::known_answers;
 use std::sync::Arc;
 
@@ -252,37 +252,25 @@ fn padding_that_is_not_zero_is_refused() {
 fn words_at_the_modulus_are_refused() {
     let table = Table::random(3, 5);
     for word in [Q, u32::MAX] {
-        let query = Query::take(&table.params, &bytes(&[0, 1, word, 2, 3]));
-        assert!(matches!(query, Err(Error::Peer(PeerMisbehaved::NotCanonical("query")))));
-        let answer = Answer::take(&table.params, &bytes(&[0, 1, word]));
-        assert!(matches!(answer, Err(Error::Peer(PeerMisbehaved::NotCanonical("answer")))));
+        assert!(is_not_canonical::<Query, _>(&table.params, &bytes(&[0, 1, word, 2, 3])));
+        assert!(is_not_canonical::<Answer, _>(&table.params, &bytes(&[0, 1, word])));
     }
 }
 
 #[test]
-fn hostile_literals() {
-    let most = (sotto_simplepir::literal::MAX_RECORD_BYTES, sotto_simplepir::literal::MAX_RECORDS);
-    let other_set = ParamsLiteral { set: "n512".into(), ..literal(1, 1) };
-    let other_seed = ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..literal(1, 1) };
-    for (literal, refused) in [
-        (literal(0, 1), "record_bytes"),
-        (literal(most.0 + 1, 1), "record_bytes"),
-        (literal(u64::MAX, 1), "record_bytes"),
-        (literal(1, 0), "records"),
-        (literal(1, most.1 + 1), "records"),
-        (literal(1, u64::MAX), "records"),
-        (other_set, "set"),
-        (other_seed, "seed"),
-    ] {
-        let result = Params::<VeriSimplePir>::check(literal).map(drop);
-        let is_it =
-            matches!(&result, Err(Error::Params(ParamsError::Field { field, .. })) if *field == refused);
-        assert!(is_it, "{refused}: {result:?}");
-    }
-    assert!(matches!(
-        Params::<VeriSimplePir>::check(literal(most.0, most.1)),
-        Err(Error::Params(ParamsError::Unreliable { .. }))
-    ));
+fn literals_that_promise_too_much_are_refused() {
+    let (l, m) = (sotto_simplepir::literal::MAX_RECORD_BYTES, sotto_simplepir::literal::MAX_RECORDS);
+    let fields = [
+        ("record_bytes", literal(0, 1)),
+        ("record_bytes", literal(l + 1, 1)),
+        ("record_bytes", literal(u64::MAX, 1)),
+        ("records", literal(1, 0)),
+        ("records", literal(1, m + 1)),
+        ("records", literal(1, u64::MAX)),
+        ("set", ParamsLiteral { set: "n512".into(), ..literal(1, 1) }),
+        ("seed", ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..literal(1, 1) }),
+    ];
+    refuses::<Scheme>(literal(1, 1), [literal(l, m)], fields);
 }
 
 #[test]

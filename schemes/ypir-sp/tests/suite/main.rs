@@ -1,4 +1,4 @@
-//! YPIR+SP from outside: noise, refusals, known answers.
+//! YPIR+SP from outside: noise, refusals, what a change touches, known answers.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -8,12 +8,87 @@
 )]
 
 mod noise;
-mod refusals;
-mod setup;
+
+use sotto_core::{Image as _, RecordChange, Section, UpdateImage};
+use sotto_silent::MatrixScheme;
+use sotto_silent::lattice::{N, PUBLIC_SEED, SET};
+use sotto_silent::message::Query;
+use sotto_silent::unit_vector::largest;
+use sotto_testkit::memory::MemorySink;
+use sotto_testkit::served::{InProcessServer, is_not_canonical, refuses, with_word};
+use sotto_testkit::vectors::bytes;
+use sotto_ypir_sp::YpirSp;
+use sotto_ypir_sp::literal::ParamsLiteral;
+
+/// A table, and a server that has it.
+type Table = InProcessServer<MatrixScheme<YpirSp>>;
+
+fn literal(
+    record_bytes: u64,
+    records: u64,
+    [query_bits, key_bits]: [u8; 2],
+    answer_bits: [u8; 2],
+) -> ParamsLiteral {
+    let (set, seed) = (SET.into(), PUBLIC_SEED);
+    ParamsLiteral { set, record_bytes, records, query_bits, key_bits, answer_bits, seed }
+}
 
 /// These bytes are the format, and may never change under the id `ypir-sp/1`.
 #[test]
 fn known_answers() {
-    let file = include_str!("../../vectors/ypir-sp-1.json");
-    sotto_testkit::vectors::known_answers(&sotto_ypir_sp::ENTRY, file);
+    sotto_testkit::vectors::known_answers(
+        &sotto_ypir_sp::ENTRY,
+        include_str!("../../vectors/ypir-sp-1.json"),
+    );
+}
+
+#[test]
+fn words_that_no_residue_is_cut_to_are_refused() {
+    let table = Table::checked(literal(5000, 9, [50, 50], [37, 30]), bytes(5000 * 9));
+    let (asked, _, _) = table.lookup(&mut table.client("prepare"), 3, "query");
+    // The first word of the vector, and the first coefficient of a key; the padding of nine words.
+    let key = 8 * asked.len() - N * 50;
+    for (at, bits, word) in [(0, 50, largest(50) + 1), (key, 50, largest(50) + 1), (9 * 50, 1, 1)] {
+        let bad = with_word(&asked, at, bits, word.into());
+        assert!(is_not_canonical::<Query, _>(&table.params, &bad), "{at}");
+    }
+}
+
+#[test]
+fn literals_that_promise_too_much_are_refused() {
+    let of = |record_bytes, records| literal(record_bytes, records, [42, 46], [26, 18]);
+    let good = || of(4096, 1000);
+    let fields = [
+        ("set", ParamsLiteral { set: "n1024".into(), ..good() }),
+        ("seed", ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
+        ("record_bytes", of(0, 10)),
+        ("record_bytes", of((1 << 20) + 1, 10)),
+        ("records", of(4096, (1 << 20) + 1)),
+        ("query_bits", ParamsLiteral { query_bits: 51, ..good() }),
+        ("key_bits", ParamsLiteral { key_bits: 39, ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [38, 18], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [26, 27], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [26, 17], ..good() }),
+    ];
+    refuses::<MatrixScheme<YpirSp>>(good(), [of(4096, 1 << 20)], fields);
+}
+
+/// One byte changes the weights of its group, and no others.
+#[test]
+fn a_change_touches_its_group_alone() {
+    let table = Table::checked(literal(5 * 4096, 3, [50, 50], [37, 30]), bytes(5 * 4096 * 3));
+    let mut rows = table.rows.clone();
+    rows[4 * 4096 + 7] ^= 1;
+    let change = RecordChange { record: 0, offset: 4 * 4096 + 7, bytes: vec![rows[4 * 4096 + 7]] };
+    let sink = MemorySink::holding(table.image.clone());
+    MatrixScheme::<YpirSp>::revise(&table.params, &[change], &sink).unwrap();
+    let revised = sink.into_image();
+    let matrix = table.params.layout().bytes();
+    let [old, new] =
+        [&table.image, &revised].map(|image| &image.section(Section::Resident).unwrap()[matrix..]);
+    // Three rows for each of 2048 numbers, with a byte for each of 4096 coefficients of a key.
+    let group = 3 * 2048 * 4096;
+    assert!(old[..4 * group] == new[..4 * group]);
+    assert!(old[4 * group..5 * group] != new[4 * group..5 * group]);
+    Table::opened(table.params.clone(), rows, revised).come_back("changed");
 }

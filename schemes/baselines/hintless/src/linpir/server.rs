@@ -8,8 +8,7 @@
 //!   masks     | for each block the mask of the sum over its diagonals, modulo two primes, packed
 //! ```
 
-use super::client::EncryptedSecret;
-use super::{CYCLE, N, RINGS, key_masks, rule, secret_mask};
+use super::{CYCLE, EncryptedSecret, N, RINGS, key_masks, rule, secret_mask};
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_lattice::bgv::mod_down::lower;
@@ -60,19 +59,11 @@ pub struct HintRows<'a> {
 }
 
 impl LinPir {
-    /// LinPIR for a hint of `rows` rows, in blocks of `block_rows`.
+    /// LinPIR for a hint of `rows` rows, in blocks of `block_rows`, in some of the rings.
     ///
     /// # Errors
     /// None for checked parameters.
-    pub fn new(rings: &[RnsRing<Pow2>; RINGS], seed: &PublicSeed, rows: [usize; 2]) -> Result<Self> {
-        Self::some(rings, 0..RINGS, seed, rows)
-    }
-
-    /// LinPIR in some of the rings.
-    ///
-    /// # Errors
-    /// Those of [`new`](Self::new).
-    pub fn some(
+    pub fn new(
         rings: &[RnsRing<Pow2>; RINGS],
         which: Range<usize>,
         seed: &PublicSeed,
@@ -88,16 +79,6 @@ impl LinPir {
         let some = rings.iter().enumerate().skip(which.start).take(which.len());
         let parts: Option<Vec<RingPart>> = some.map(part).collect();
         Ok(LinPir { first: which.start, parts: parts.ok_or_else(rule)?, block_rows, blocks })
-    }
-
-    /// The numbers of these rings.
-    pub fn rings(&self) -> Range<usize> {
-        self.first..self.first + self.parts.len()
-    }
-
-    /// Bytes in an image.
-    pub fn bytes(&self) -> u64 {
-        self.parts.iter().map(|part| part.bytes(self.blocks)).sum()
     }
 
     /// The blocks that are written together with any of these, each once.
@@ -152,7 +133,7 @@ impl LinPir {
     /// block, modulo the ring's first prime.
     ///
     /// # Panics
-    /// If `image` is not [`bytes`](Self::bytes) long.
+    /// If `image` is shorter than the data of these rings.
     pub fn answers(&self, image: &[u8], clients: &[&[EncryptedSecret]]) -> Vec<Vec<Vec<[Vec<u64>; 2]>>> {
         let mut out: Vec<Vec<_>> = clients.iter().map(|_| Vec::with_capacity(RINGS)).collect();
         for (k, (part, at)) in self.placed().into_iter().enumerate() {

@@ -1,10 +1,9 @@
 //! Measured noise against the formulas. The key is known to this test alone: it draws the secret a second time from the
 //! generator the client was given.
 
-use crate::setup::{Table, literal};
+use crate::{Table, literal};
 use sotto_core::Wire;
-use sotto_kspir::bound::Variances;
-use sotto_kspir::literal::ParamsLiteral;
+use sotto_kspir::literal::{ParamsLiteral, Variances};
 use sotto_kspir::ring::{LAW, N, NORM, T, log2_q, ring};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::ModulusLevel;
