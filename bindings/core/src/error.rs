@@ -1,39 +1,13 @@
 //! Errors as plain data: whose fault it is, a name for programs, and a fix for people.
 
 use serde::Serialize;
-use sotto_catalog::{CatalogError, TableName, TableNameError};
+use sotto_catalog::{TableName, TableNameError};
 use sotto_client::ClientError;
-use sotto_client::error::Fault as Whose;
-use sotto_client::transport::TransportError;
-use sotto_core::{Error, Misuse};
+pub use sotto_client::error::ErrorKind;
+use sotto_client::error::{Diagnose, Diagnosis};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// The kind of an error, which decides the exception that a language raises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ErrorKind {
-    /// The caller's fault.
-    Misuse,
-    /// The caller's fault: the table has no such row.
-    Row,
-    /// The parameters of the table are refused.
-    Params,
-    /// The fault of the server or the publisher: another signature, damaged answers.
-    Peer,
-    /// A fault of the network.
-    Network,
-    /// No response arrived in time.
-    Timeout,
-    /// A fault of this machine's disk, or of what replaces it.
-    Storage,
-    /// An unreadable answer, of unknown fault. A caller that requests the same row again at once
-    /// reveals that to the server, which may have damaged the answer for this purpose.
-    Unreadable,
-    /// A fault of this machine, or of sotto itself.
-    Machine,
-}
 
 /// An error of any binding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -99,35 +73,8 @@ pub fn name(text: &str) -> Result<TableName, BindingError> {
 
 impl From<ClientError> for BindingError {
     fn from(error: ClientError) -> Self {
-        BindingError::new(kind(&error), error.code(), error.to_string(), error.fix())
-    }
-}
-
-fn kind(error: &ClientError) -> ErrorKind {
-    match error.root() {
-        ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => core(error),
-        ClientError::RowProofInvalid { .. } => ErrorKind::Unreadable,
-        ClientError::Transport(TransportError::Timeout(_)) => ErrorKind::Timeout,
-        ClientError::Cache(_) | ClientError::State(_) | ClientError::Output(_) => ErrorKind::Storage,
-        other => match other.fault() {
-            Whose::Caller => ErrorKind::Misuse,
-            Whose::Server => ErrorKind::Peer,
-            Whose::Network => ErrorKind::Network,
-            Whose::Machine => ErrorKind::Machine,
-        },
-    }
-}
-
-/// The kind of a scheme's error.
-pub fn core(error: &Error) -> ErrorKind {
-    match error {
-        Error::Params(_) => ErrorKind::Params,
-        Error::Misuse(Misuse::IndexPastEnd { .. }) => ErrorKind::Row,
-        Error::Misuse(_) | Error::Exhausted(_) | Error::BatchCodeFailure => ErrorKind::Misuse,
-        Error::Peer(_) => ErrorKind::Peer,
-        Error::Unreadable => ErrorKind::Unreadable,
-        Error::Storage(_) => ErrorKind::Storage,
-        _ => ErrorKind::Machine,
+        let Diagnosis { kind, code, fix } = error.diagnosis();
+        BindingError::new(kind, code, error.to_string(), fix)
     }
 }
 

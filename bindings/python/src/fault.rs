@@ -4,10 +4,10 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use sotto_bench::BenchError;
-use sotto_binding::error::core;
 use sotto_binding::{ErrorKind, guarded};
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
+use sotto_client::error::Diagnose;
 use sotto_db::DbError;
 use sotto_server::StartError;
 
@@ -69,8 +69,8 @@ impl From<ClientError> for PyFault {
 impl From<DbError> for PyFault {
     fn from(error: DbError) -> Self {
         let (class, code) = match &error {
-            DbError::Scheme(error) => (core(error), "scheme"),
-            DbError::Catalog(CatalogError::Params(error)) => (core(error), "bad-params"),
+            DbError::Scheme(error) => (error.diagnosis().kind, "scheme"),
+            DbError::Catalog(CatalogError::Params(error)) => (error.diagnosis().kind, "bad-params"),
             DbError::Ingest(_) => (ErrorKind::Misuse, "bad-data"),
             DbError::Io { .. } | DbError::DiskFull { .. } | DbError::Image { .. } | DbError::Part { .. } => {
                 (ErrorKind::Storage, "storage")
@@ -98,7 +98,7 @@ impl From<StartError> for PyFault {
 impl From<BenchError> for PyFault {
     fn from(error: BenchError) -> Self {
         let class = match &error {
-            BenchError::Scheme { why, .. } => core(why),
+            BenchError::Scheme { why, .. } => why.diagnosis().kind,
             BenchError::UnknownScheme { .. } | BenchError::Params { .. } | BenchError::Definition(_) => {
                 ErrorKind::Misuse
             }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sotto_binding::ErrorKind;
 use sotto_catalog::Catalog;
+use sotto_client::error::Diagnose;
 use sotto_core::{AnyJoin, AnyServer, AnySession, Error, Image, ParamsDigest, SchemeEntry, Section};
 use sotto_db::image::FileKind;
 use sotto_db::progress::silent;
@@ -48,13 +49,9 @@ fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry, PyFault> {
 fn core(error: Error) -> PyFault {
     match error {
         Error::Peer(_) => refused(&Problem::new(Code::BadQuery, error.to_string())),
-        error => sotto_binding::BindingError::new(
-            sotto_binding::error::core(&error),
-            "scheme",
-            error.to_string(),
-            "",
-        )
-        .into(),
+        error => {
+            sotto_binding::BindingError::new(error.diagnosis().kind, "scheme", error.to_string(), "").into()
+        }
     }
 }
 

@@ -3,11 +3,15 @@
 //!
 //! Messages are the libraries'; if a message already contains the fix, none is added.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 use sotto_bench::{BenchError, DefinitionError};
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
 use sotto_client::cache::CacheError;
+use sotto_client::error::{Diagnose, ErrorKind};
 use sotto_client::session::WitnessError;
 use sotto_client::state::StateError;
 use sotto_client::transport::TransportError;
@@ -177,32 +181,7 @@ impl From<ClientError> for Failure {
             return Failure::missing(format!("no such row: the table has {len}"))
                 .fix("give a row number below that; rows are counted from 0");
         }
-        let exit = match error.root() {
-            ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
-            ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,
-            ClientError::Catalog(CatalogError::KeyText { .. }) => Exit::Usage,
-            ClientError::Refused(problem) => refusal(problem),
-            ClientError::Transport(TransportError::Address { .. })
-            | ClientError::Witness(
-                WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } | WitnessError::NoClock,
-            )
-            | ClientError::TableName(_)
-            | ClientError::TooManyRows { .. }
-            | ClientError::ServerCount { .. }
-            | ClientError::SameEndpoint { .. }
-            | ClientError::InsecurePlaintext { .. }
-            | ClientError::CannotStream { .. } => Exit::Usage,
-            ClientError::Output(_) | ClientError::Witness(WitnessError::Kept { .. }) => Exit::Storage,
-            ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. } => Exit::Refused,
-            ClientError::UnknownScheme { .. } => Exit::Params,
-            ClientError::NoEntropy => Exit::Internal,
-            ClientError::Cache(_) => Exit::Storage,
-            ClientError::StateNeeded { .. } | ClientError::State(StateError::NoAnchor) => Exit::Usage,
-            ClientError::State(StateError::Busy { .. }) => Exit::Refused,
-            ClientError::State(StateError::WrongState { .. }) => Exit::Input,
-            ClientError::State(_) => Exit::Storage,
-            _ => Exit::Peer,
-        };
+        let exit = client(&error);
         let fix = match &error {
             ClientError::StateNeeded { .. } => "give --state DIR, or set HOME or XDG_DATA_HOME",
             ClientError::State(StateError::NoAnchor) => "give --rollback-dir DIR",
@@ -219,6 +198,38 @@ impl From<ClientError> for Failure {
     }
 }
 
+/// The exit code of a client's error: that of its kind, except where a script has more to tell apart.
+fn client(error: &ClientError) -> Exit {
+    match error.root() {
+        ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
+        ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,
+        ClientError::Refused(problem) => refusal(problem),
+        ClientError::EpochChanged { .. }
+        | ClientError::NoCommonEpoch { .. }
+        | ClientError::State(StateError::Busy { .. }) => Exit::Refused,
+        ClientError::UnknownScheme { .. } => Exit::Params,
+        ClientError::Witness(WitnessError::Kept { .. }) => Exit::Storage,
+        ClientError::State(StateError::NoAnchor) => Exit::Usage,
+        ClientError::State(StateError::WrongState { .. }) => Exit::Input,
+        error => match error.diagnosis().kind {
+            ErrorKind::Misuse => Exit::Usage,
+            kind => kind.into(),
+        },
+    }
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Misuse | ErrorKind::Machine => Exit::Internal,
+            ErrorKind::Row => Exit::Missing,
+            ErrorKind::Params => Exit::Params,
+            ErrorKind::Peer | ErrorKind::Network | ErrorKind::Timeout | ErrorKind::Unreadable => Exit::Peer,
+            ErrorKind::Storage => Exit::Storage,
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::new(contract(&error), error.to_string())
@@ -228,12 +239,8 @@ impl From<Error> for Failure {
 /// The exit code of a scheme's error.
 fn contract(error: &Error) -> Exit {
     match error {
-        Error::Params(_) => Exit::Params,
-        Error::Misuse(Misuse::IndexPastEnd { .. }) => Exit::Missing,
-        Error::Peer(_) | Error::Unreadable => Exit::Peer,
         Error::Exhausted(_) | Error::BatchCodeFailure => Exit::Refused,
-        Error::Storage(_) => Exit::Storage,
-        _ => Exit::Internal,
+        error => error.diagnosis().kind.into(),
     }
 }
 

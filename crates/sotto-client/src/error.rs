@@ -2,13 +2,15 @@
 
 #[cfg(feature = "cache")]
 pub mod cache;
-mod describe;
+pub mod diagnosis;
 #[cfg(feature = "cache")]
 pub mod state;
+#[cfg(all(test, feature = "cache"))]
+mod tests;
 pub mod transport;
 pub mod witness;
 
-pub use describe::Fault;
+pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault};
 
 #[cfg(feature = "cache")]
 use cache::CacheError;

@@ -1,5 +1,6 @@
 //! Errors of the cache.
 
+use super::diagnosis::{Diagnose, Diagnosis, ErrorKind as FailureKind};
 use sotto_private_folder::NotPrivate;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -64,29 +65,25 @@ impl CacheError {
             () => CacheError::Io { path, source },
         }
     }
+}
 
-    /// A stable name of this error, for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            CacheError::Full { .. } => "cache-full",
-            CacheError::NotPrivate { .. } => NOT_PRIVATE,
-            CacheError::Io { .. } => "cache-io",
-            CacheError::Memory { .. } => "cache-memory",
-        }
-    }
-
-    /// What to do about this error.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            CacheError::Full { .. } => {
-                "free some space or choose another cache directory; the download continues where it stopped"
+impl Diagnose for CacheError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (code, fix) = match self {
+            CacheError::Full { .. } => (
+                "cache-full",
+                "free some space or choose another cache directory; the download continues where it stopped",
+            ),
+            CacheError::NotPrivate { .. } => (NOT_PRIVATE, FIX_NOT_PRIVATE),
+            CacheError::Io { .. } => {
+                ("cache-io", "check that the cache directory can be written, or choose another")
             }
-            CacheError::NotPrivate { .. } => FIX_NOT_PRIVATE,
-            CacheError::Io { .. } => "check that the cache directory can be written, or choose another",
-            CacheError::Memory { .. } => {
+            CacheError::Memory { .. } => (
+                "cache-memory",
                 "pin the table's key, and the file is written again; or forget the table (sotto forget), and the \
-                 next key seen is trusted"
-            }
-        }
+                 next key seen is trusted",
+            ),
+        };
+        FailureKind::Storage.diagnosis(code, fix)
     }
 }

@@ -2,6 +2,7 @@
 //! [`StateLoss`].
 
 use super::cache::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
+use super::diagnosis::{Diagnose, Diagnosis, ErrorKind};
 use sotto_private_folder::NotPrivate;
 use std::fmt;
 use std::io;
@@ -82,43 +83,34 @@ impl StateError {
             () => StateError::Io { path, source },
         }
     }
+}
 
-    /// A stable name of this error, for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            StateError::Busy { .. } => "state-busy",
-            StateError::Full { .. } => "state-full",
-            StateError::NotPrivate { .. } => NOT_PRIVATE,
-            StateError::Io { .. } => "state-io",
-            StateError::WrongState { .. } => "wrong-state",
-            StateError::Unusable { .. } => "state-unusable",
-            StateError::Broken => "state-broken",
-            StateError::NotBuilt => "state-not-built",
-            StateError::NoAnchor => "no-anchor",
-        }
-    }
-
-    /// What to do about this error.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            StateError::Busy { .. } => {
-                "wait for the other process or end it; a second client needs its own folder and its own preparation"
-            }
+impl Diagnose for StateError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let (code, fix) = match self {
+            StateError::Busy { .. } => (
+                "state-busy",
+                "wait for the other process or end it; a second client needs its own folder and its own preparation",
+            ),
             StateError::Full { .. } => {
-                "free some space and try again; no query was sent, and nothing is lost"
+                ("state-full", "free some space and try again; no query was sent, and nothing is lost")
             }
-            StateError::NotPrivate { .. } => FIX_NOT_PRIVATE,
-            StateError::Io { .. } => "check that the folder can be read and written",
+            StateError::NotPrivate { .. } => (NOT_PRIVATE, FIX_NOT_PRIVATE),
+            StateError::Io { .. } => ("state-io", "check that the folder can be read and written"),
             StateError::WrongState { .. } => {
-                "give another folder, or delete this one: its hints fit no other table"
+                ("wrong-state", "give another folder, or delete this one: its hints fit no other table")
             }
-            StateError::Unusable { .. } => {
-                "delete the folder; the client then streams the rows again, and has a new budget"
+            StateError::Unusable { .. } => (
+                "state-unusable",
+                "delete the folder; the client then streams the rows again, and has a new budget",
+            ),
+            StateError::Broken => ("state-broken", "repair the disk and open the table again"),
+            StateError::NotBuilt => {
+                ("state-not-built", "build sotto-client with feature `state`, or keep the state in memory")
             }
-            StateError::Broken => "repair the disk and open the table again",
-            StateError::NotBuilt => "build sotto-client with feature `state`, or keep the state in memory",
-            StateError::NoAnchor => "name a folder for the rollback counter (--rollback-dir)",
-        }
+            StateError::NoAnchor => ("no-anchor", "name a folder for the rollback counter (--rollback-dir)"),
+        };
+        ErrorKind::Storage.diagnosis(code, fix)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why no whole response came, and what an intermediary did.
 
+use super::diagnosis::{Diagnose, Diagnosis, ErrorKind};
 use std::fmt;
 
 /// No complete response arrived.
@@ -62,48 +63,43 @@ pub enum TransportError {
     Protocol(String),
 }
 
+impl Diagnose for TransportError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
+        let address = "check that the address is a sotto server's; tell its operator";
+        match self {
+            TransportError::Address { .. } => ErrorKind::Misuse.diagnosis(
+                "bad-address",
+                "give an address such as https://lookup.example or http://127.0.0.1:8080",
+            ),
+            TransportError::Connect { .. } => ErrorKind::Network
+                .diagnosis("no-connection", "check the address, and that the server runs"),
+            TransportError::Lost(_) => ErrorKind::Network.diagnosis(
+                "connection-lost",
+                "try again; with a cache, the download continues where it stopped",
+            ),
+            TransportError::Timeout(_) => ErrorKind::Timeout.diagnosis("timeout", "try again, or allow more time"),
+            TransportError::TooLarge { .. } => ErrorKind::Peer.diagnosis("response-too-large", address),
+            TransportError::Protocol(_) => ErrorKind::Peer.diagnosis("bad-http", address),
+            TransportError::UnknownHost { .. } => ErrorKind::Network.diagnosis(
+                "unknown-host",
+                "check the spelling of the address, and that this machine can resolve names",
+            ),
+            TransportError::NotTls { .. } => ErrorKind::Peer.diagnosis(
+                "no-tls",
+                "give an http:// address if the server is meant to be used without TLS; otherwise ask its operator",
+            ),
+            TransportError::Intermediary { found, .. } => {
+                ErrorKind::Network.diagnosis("intermediary", found.fix())
+            }
+            TransportError::Tls(_) => ErrorKind::Peer.diagnosis(
+                "tls",
+                "check the server's certificate, or name the root certificate that signed it",
+            ),
+        }
+    }
+}
+
 impl TransportError {
-    /// A stable name of this error, for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            TransportError::Address { .. } => "bad-address",
-            TransportError::Connect { .. } => "no-connection",
-            TransportError::Lost(_) => "connection-lost",
-            TransportError::Timeout(_) => "timeout",
-            TransportError::TooLarge { .. } => "response-too-large",
-            TransportError::Tls(_) => "tls",
-            TransportError::UnknownHost { .. } => "unknown-host",
-            TransportError::NotTls { .. } => "no-tls",
-            TransportError::Intermediary { .. } => "intermediary",
-            TransportError::Protocol(_) => "bad-http",
-        }
-    }
-
-    /// What to do about this error.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            TransportError::Address { .. } => {
-                "give an address such as https://lookup.example or http://127.0.0.1:8080"
-            }
-            TransportError::Connect { .. } => "check the address, and that the server runs",
-            TransportError::Lost(_) => "try again; with a cache, the download continues where it stopped",
-            TransportError::Timeout(_) => "try again, or allow more time",
-            TransportError::TooLarge { .. } | TransportError::Protocol(_) => {
-                "check that the address is a sotto server's; tell its operator"
-            }
-            TransportError::UnknownHost { .. } => {
-                "check the spelling of the address, and that this machine can resolve names"
-            }
-            TransportError::NotTls { .. } => {
-                "give an http:// address if the server is meant to be used without TLS; otherwise ask its operator"
-            }
-            TransportError::Intermediary { found, .. } => found.fix(),
-            TransportError::Tls(_) => {
-                "check the server's certificate, or name the root certificate that signed it"
-            }
-        }
-    }
-
     /// Whether the same bytes may be sent again at once.
     pub fn is_loss(&self) -> bool {
         matches!(

@@ -1,5 +1,7 @@
 //! Why a catalog is refused for want of witnesses.
 
+use super::diagnosis::ErrorKind::{Machine, Misuse, Peer};
+use super::diagnosis::{Diagnose, Diagnosis};
 use sotto_catalog::PublicKey;
 
 /// Why a catalog was refused by the check of its log.
@@ -95,57 +97,54 @@ pub enum WitnessError {
     NotBuilt,
 }
 
-impl WitnessError {
-    /// A stable name of this error, for programs.
-    pub fn code(&self) -> &'static str {
+impl Diagnose for WitnessError {
+    fn diagnosis(&self) -> Diagnosis<'_> {
         match self {
-            WitnessError::NotLogged { .. } => "not-logged",
-            WitnessError::Proof { .. } => "bad-log-proof",
-            WitnessError::NotWitnessed { is_old: true, .. } => "stale-witnesses",
-            WitnessError::NotWitnessed { .. } => "not-witnessed",
-            WitnessError::Fork { .. } => "log-fork",
-            WitnessError::Conflict { .. } => "log-conflict",
-            WitnessError::Unfollowed { .. } => "log-unfollowed",
-            WitnessError::Kept { .. } => "log-memory",
-            WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } => "number-of-witnesses",
-            WitnessError::NoClock => "no-clock",
-            WitnessError::NotBuilt => "witness-not-built",
-        }
-    }
-
-    /// What to do about this error.
-    pub fn fix(&self) -> &'static str {
-        match self {
-            WitnessError::NotLogged { .. } => {
+            WitnessError::NotLogged { .. } => Peer.diagnosis(
+                "not-logged",
                 "do not use the table, which may have been made for this client alone; ask the publisher whether it \
                  has a log (sotto encode --catalog-log), and the operator whether the log is served (sotto serve \
-                 --catalog-log)"
+                 --catalog-log)",
+            ),
+            WitnessError::Proof { .. } => {
+                Peer.diagnosis("bad-log-proof", "do not use the table: tell the operator and the publisher")
             }
-            WitnessError::Proof { .. } => "do not use the table: tell the operator and the publisher",
-            WitnessError::NotWitnessed { is_old: true, .. } => {
+            WitnessError::NotWitnessed { is_old: true, .. } => Peer.diagnosis(
+                "stale-witnesses",
                 "try again later, then ask the publisher why no witness has cosigned since: somebody may be serving \
-                 an old table"
-            }
-            WitnessError::NotWitnessed { .. } => {
+                 an old table",
+            ),
+            WitnessError::NotWitnessed { .. } => Peer.diagnosis(
+                "not-witnessed",
                 "try again later if the table was just published; then ask the publisher to have its log cosigned, and check \
-                 the witnesses' keys"
-            }
-            WitnessError::Fork { .. } => {
+                 the witnesses' keys",
+            ),
+            WitnessError::Fork { .. } => Peer.diagnosis(
+                "log-fork",
                 "do not trust the publisher, and show both checkpoints to others (sotto audit evidence): it shows \
-                 different tables to different people, or somebody else has its key"
-            }
-            WitnessError::Conflict { .. } => {
+                 different tables to different people, or somebody else has its key",
+            ),
+            WitnessError::Conflict { .. } => Peer.diagnosis(
+                "log-conflict",
                 "do not trust the publisher, and show the log to others (sotto log watch): it shows different \
-                 tables to different people, or somebody else has its key"
+                 tables to different people, or somebody else has its key",
+            ),
+            WitnessError::Unfollowed { .. } => Peer.diagnosis(
+                "log-unfollowed",
+                "try again later; if it happens again, do not use the table, and tell the operator",
+            ),
+            WitnessError::Kept { .. } => Machine
+                .diagnosis("log-memory", "move the file away; the client then forgets the log that it saw"),
+            WitnessError::Count { .. } => {
+                Misuse.diagnosis("number-of-witnesses", "name more witnesses, or require fewer")
             }
-            WitnessError::Unfollowed { .. } => {
-                "try again later; if it happens again, do not use the table, and tell the operator"
+            WitnessError::NoneNeeded { .. } => {
+                Misuse.diagnosis("number-of-witnesses", "require at least one witness, or name none")
             }
-            WitnessError::Kept { .. } => "move the file away; the client then forgets the log that it saw",
-            WitnessError::Count { .. } => "name more witnesses, or require fewer",
-            WitnessError::NoneNeeded { .. } => "require at least one witness, or name none",
-            WitnessError::NoClock => "set the time when opening the table",
-            WitnessError::NotBuilt => "build sotto-client with feature `witness`",
+            WitnessError::NoClock => Misuse.diagnosis("no-clock", "set the time when opening the table"),
+            WitnessError::NotBuilt => {
+                Peer.diagnosis("witness-not-built", "build sotto-client with feature `witness`")
+            }
         }
     }
 }

@@ -3,6 +3,7 @@ use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_catalog::SigningKey;
 use sotto_client::cache::keyring::{KeyringEntry, KeyringSlot};
 use sotto_client::cache::{Cache, CacheError, Keyring, KnownTable, lock::Lock};
+use sotto_client::error::Diagnose;
 use sotto_client::table::{TableBuilder, TableEvent};
 use sotto_client::transport::{Response, TransportError};
 use sotto_client::{ClientError, Fault, Table, Trust};
@@ -531,7 +532,7 @@ fn a_folder_that_others_can_write_in_is_not_used() {
             let opened = states.table().state_dir(state).anchor_dir(anchor).open();
             assert_eq!(opened.map(drop).unwrap_err().code(), "not-private");
         }
-        assert_eq!(Keyring::open(dir.path(), None).map(drop).unwrap_err().code(), "not-private");
+        assert_eq!(Keyring::open(dir.path(), None).map(drop).unwrap_err().diagnosis().code, "not-private");
     }
     mode(0o755);
     server.table().cache_dir(dir.path()).open().unwrap();

@@ -1,5 +1,6 @@
 //! Transports over a real socket: what is sent, what is refused, what is sent again.
 use crate::common::{http, http_response, server, value};
+use sotto_client::error::Diagnose;
 use sotto_client::transport::InProcessTransport;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
@@ -72,7 +73,7 @@ fn every_client_sends_the_same_headers() {
 #[test]
 fn a_body_shorter_than_declared_is_a_lost_connection() {
     let url = http(|_, _| b"HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 10\r\n\r\nshort".to_vec());
-    assert_eq!(call(&url).unwrap_err().code(), "connection-lost");
+    assert_eq!(call(&url).unwrap_err().diagnosis().code, "connection-lost");
 }
 
 #[test]
@@ -85,20 +86,20 @@ fn a_body_longer_than_declared_is_cut_there() {
 #[test]
 fn a_body_longer_than_allowed_is_not_read() {
     let declared = http(|_, _| b"HTTP/1.1 200 x\r\ncontent-length: 1000000000000\r\n\r\n".to_vec());
-    assert_eq!(call(&declared).unwrap_err().code(), "response-too-large");
+    assert_eq!(call(&declared).unwrap_err().diagnosis().code, "response-too-large");
     let endless = http(|_, _| {
         let head = b"HTTP/1.1 200 x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
         [head.as_slice(), &b"4\r\nmore\r\n".repeat(1000)].concat()
     });
-    assert_eq!(call(&endless).unwrap_err().code(), "response-too-large");
+    assert_eq!(call(&endless).unwrap_err().diagnosis().code, "response-too-large");
     let refusal = http(|_, _| http_response(400, "", &[b'x'; 1 << 20]));
-    assert_eq!(call(&refusal).unwrap_err().code(), "response-too-large");
+    assert_eq!(call(&refusal).unwrap_err().diagnosis().code, "response-too-large");
 }
 
 #[test]
 fn what_is_not_http_is_named() {
     let url = http(|_, _| b"220 smtp.example ready\r\n\r\n".to_vec());
-    assert_eq!(call(&url).unwrap_err().code(), "bad-http");
+    assert_eq!(call(&url).unwrap_err().diagnosis().code, "bad-http");
 }
 
 #[test]
@@ -123,8 +124,8 @@ fn what_stands_in_front_of_a_server_is_named() {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    assert_eq!(call(&secure).unwrap_err().code(), "no-tls");
-    assert_eq!(call("http://nosuch.invalid").unwrap_err().code(), "unknown-host");
+    assert_eq!(call(&secure).unwrap_err().diagnosis().code, "no-tls");
+    assert_eq!(call("http://nosuch.invalid").unwrap_err().diagnosis().code, "unknown-host");
 }
 
 /// A cache that answers a request for a range with the whole resource.
@@ -162,7 +163,7 @@ fn a_server_that_is_not_there_is_named() {
     let url = format!("http://{}", gone.local_addr().unwrap());
     drop(gone);
     let error = call(&url).unwrap_err();
-    assert_eq!(error.code(), "no-connection");
+    assert_eq!(error.diagnosis().code, "no-connection");
     assert!(error.to_string().contains(&url));
 }
 
@@ -172,7 +173,7 @@ fn addresses_are_checked_before_use() {
         ["", "localhost:8080", "ftp://h", "http://", "http:///x", "http://a@h", "http://h?x", "http://h /"]
     {
         let error = HttpTransport::new(url, &HttpSettings::default()).map(|_| ()).unwrap_err();
-        assert_eq!(error.code(), "bad-address", "{url:?}");
+        assert_eq!(error.diagnosis().code, "bad-address", "{url:?}");
     }
     assert_eq!(HttpTransport::new("HTTP://h:1/", &HttpSettings::default()).unwrap().origin(), "http://h:1");
 }
@@ -279,7 +280,7 @@ fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
 #[test]
 fn a_memory_server_may_not_send_more_than_a_real_one() {
     let mut transport = InProcessTransport::new(|_: &Request| Ok(Response::new(200, vec![0; 11])));
-    assert_eq!(transport.call(&post()).unwrap_err().code(), "response-too-large");
+    assert_eq!(transport.call(&post()).unwrap_err().diagnosis().code, "response-too-large");
 }
 
 /// Runs one test of this file in a process of its own, since the environment belongs to all threads.
@@ -356,8 +357,8 @@ fn a_root_in_a_file_is_trusted_and_no_other() {
     let trusting = HttpSettings::default().trust_file(&file).unwrap();
     assert_eq!(HttpTransport::new(&url, &trusting).unwrap().call(&get).unwrap().body, b"done");
     let stranger = HttpTransport::new(&url, &HttpSettings::default()).unwrap().call(&get).unwrap_err();
-    assert_eq!(stranger.code(), "tls", "{stranger}");
+    assert_eq!(stranger.diagnosis().code, "tls", "{stranger}");
     let (other, _) = tls_server();
     let mistaken = HttpTransport::new(&other, &trusting).unwrap().call(&get).unwrap_err();
-    assert_eq!(mistaken.code(), "tls", "{mistaken}");
+    assert_eq!(mistaken.diagnosis().code, "tls", "{mistaken}");
 }
