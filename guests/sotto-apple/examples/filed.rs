@@ -2,13 +2,10 @@
 //! ROWS VALUE_BYTES THREADS FOLDER`.
 #![expect(clippy::unwrap_used, reason = "an example that measures")]
 
-use sotto_apple::image::description::KeyCompression;
 use sotto_apple::image::{KeywordRows, PreviousEpoch, UseCaseOptions, encode, open};
-use sotto_apple::sets::{SETS, WeakParams};
-use sotto_catalog::ValueKind;
+use sotto_apple::sets::WeakParams;
 use sotto_db::encode::in_pool;
 use sotto_db::{Progress, TableDir};
-use sotto_layers::keyword::KeyForm;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -24,19 +21,7 @@ fn main() {
     let value = |i: usize| (0..value_bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<u8>>();
     let mut rows = KeywordRows::default();
     (0..count).for_each(|i| rows.push(format!("+15550{i:08}").as_bytes(), &value(i)).unwrap());
-    let how = UseCaseOptions {
-        name: "filed".into(),
-        set: SETS[1],
-        weak: WeakParams::Reject,
-        compression: KeyCompression::None,
-        value: ValueKind::Bytes,
-        value_bytes: 0,
-        form: KeyForm::Text,
-        shards: 1,
-        bucket_bytes: 1024,
-        buckets: None,
-        room: 0,
-    };
+    let how = UseCaseOptions::new("filed");
     let stages = Stages::new();
     in_pool(Some(threads), || encode(rows, &how, &lock, &|at| stages.at(at))).unwrap().unwrap();
     stages.say("written");

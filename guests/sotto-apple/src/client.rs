@@ -12,15 +12,11 @@
 //! decides how much a shard may reveal ([`ConfigPolicy`]), which by default is nothing. Until the
 //! request is sent, nothing else depends on the key.
 
-mod key_seed;
-mod shards;
-mod symmetric;
-mod table_info;
-
-pub use key_seed::KeySeed;
-pub use shards::{ConfigPolicy, NoShardFunction, ShardError, ShardFunction, ShardHistory};
-pub use symmetric::{BlindedKeys, RowKeys};
-
+pub use crate::client::shards::{ConfigPolicy, NoShardFunction, ShardError, ShardFunction, ShardHistory};
+pub use crate::client::symmetric::{BlindedKeys, RowKeys};
+use crate::client::table_info::{TableInfo, wrong};
+use crate::codec::Codec;
+use crate::config::ConfigDigest;
 use crate::keyword::hash;
 use crate::keyword::table::{found, requested_buckets};
 use crate::proto::{
@@ -31,11 +27,17 @@ use crate::sets::WeakParams;
 use crate::symmetric::RowKey;
 use bytes::Bytes;
 use prost::Message;
-use rand_core::CryptoRng;
+use rand_core::{CryptoRng, SeedableRng};
 use sotto_catalog::RowForm;
 use sotto_core::{Error, Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::SecretKey;
-use table_info::{TableInfo, wrong};
+use sotto_prg::ChaCha20Rng;
+use std::fmt;
+use zeroize::Zeroizing;
+
+mod shards;
+mod symmetric;
+mod table_info;
 
 /// Why a configuration is refused. No query was sent.
 #[derive(Debug, thiserror::Error)]
@@ -266,5 +268,59 @@ impl Client {
             });
         }
         Ok(out)
+    }
+}
+
+/// Context of the hash that derives a generator from a seed.
+const CONTEXT: &str = "sotto 2026 apple client keys v1";
+
+/// Seed of a client's keys, and their time of creation. Secret; wiped on drop.
+#[derive(Clone)]
+pub struct KeySeed {
+    seed: Zeroizing<[u8; 32]>,
+    made: u64,
+}
+
+impl KeySeed {
+    /// Draws a new seed. The server identifies keys by their time of creation, in seconds.
+    pub fn draw(made: u64, rng: &mut dyn CryptoRng) -> Self {
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(seed.as_mut());
+        KeySeed { seed, made }
+    }
+
+    /// Makes a seed from its bytes.
+    pub fn new(seed: Zeroizing<[u8; 32]>, made: u64) -> Self {
+        KeySeed { seed, made }
+    }
+
+    /// Bytes of the seed, to be stored. They are secret.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.seed
+    }
+
+    /// Time of creation of the keys, as the caller's clock has it.
+    pub fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Secret key of this seed. The purpose of the keys is part of the derivation, so that no two
+    /// configurations share a secret.
+    fn secret(&self, codec: &Codec, key_id: &ConfigDigest) -> SecretKey {
+        let material = Zeroizing::new([*self.seed, *key_id].concat());
+        let key = Zeroizing::new(blake3::derive_key(CONTEXT, &material));
+        let mut rng = ChaCha20Rng::from_seed(*key);
+        let secret = SecretKey::sample(codec.kit().ring(), &mut rng);
+        // Overwrites the whole generator; the black box keeps the optimizer from removing that.
+        rng = ChaCha20Rng::from_seed([0; 32]);
+        std::hint::black_box(&rng);
+        secret
+    }
+}
+
+/// Prints nothing of the seed.
+impl fmt::Debug for KeySeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeySeed(made at {})", self.made)
     }
 }

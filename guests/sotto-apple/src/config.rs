@@ -20,10 +20,8 @@ use std::collections::BTreeSet;
 const MULPIR: i32 = 1;
 
 /// Dialect of a configuration, which says which fields it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigDialect {
-    /// Every shard is listed, and the shard function is not named: release 1.0 of the library.
-    ReleaseOneZero,
     /// Every shard is listed: release 1.1, for clients before iOS 18.2.
     ShardList,
     /// Equal shards are described once: release 1.1, from iOS 18.2 on.
@@ -88,7 +86,7 @@ pub fn config(
                 server_public_key: key.bytes().to_vec().into(),
                 config_type: CONFIG_TYPE,
             }),
-            sharding_function: (dialect > ConfigDialect::ReleaseOneZero).then_some(sharding),
+            sharding_function: Some(sharding),
         }),
         algorithm: MULPIR,
         batch_size: batch as u64,

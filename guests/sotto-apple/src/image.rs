@@ -3,8 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`description`] | the description of a use case in its file |
-//! | [`ingest`] | reads a file of keys and values into such rows |
-//! | [`encode`](mod@encode) | encodes rows, by key or by number, as the file of the next epoch |
+//! | [`encode`](mod@encode) | encodes rows, by key or by number, or a file of them, as the file of the next epoch |
 //! | [`row_intake`] | rows of a table before it is encoded, from keys and values that are hashed or sealed |
 //! | [`oprf`] | the secret key of a symmetric table |
 //! | [`open`](mod@open) | opens a file as a use case |
@@ -19,18 +18,16 @@ mod buckets;
 pub mod description;
 pub mod encode;
 pub mod error;
-pub mod ingest;
 pub mod open;
 pub mod oprf;
 pub mod row_intake;
 pub mod update;
 
 pub use description::{UseCaseDescription, UseCaseKind};
-pub use encode::encode_index;
-pub use encode::{UseCaseOptions, UseCaseSummary, encode};
+pub use encode::{
+    IngestSummary, SourceFile, UseCaseOptions, UseCaseSummary, encode, encode_file, encode_index,
+};
 pub use error::ImageError;
-pub use ingest::{IngestSummary, SourceFile, encode_file};
 pub use open::{OpenUseCase, open, open_in};
-pub use row_intake::KeywordRows;
-pub use row_intake::RowIntake;
+pub use row_intake::{KeywordRows, RowIntake};
 pub use update::{PreviousEpoch, UseCaseUpdate};

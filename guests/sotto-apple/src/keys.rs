@@ -1,6 +1,7 @@
-//! Decodes and makes evaluation keys.
+//! Evaluation keys: decoded, made, and kept for users.
 
 use crate::codec::Codec;
+use crate::config::ConfigDigest;
 use crate::drbg::SEED_BYTES;
 use crate::proto::{
     SerializedCiphertext, SerializedCiphertextVec, SerializedEvaluationKey, SerializedGaloisKey,
@@ -13,6 +14,8 @@ use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, generate_squar
 use sotto_lattice::bgv::{Ciphertext, SecretKey};
 use sotto_lattice::encrypt::ErrorSource;
 use sotto_math::sample::Gaussian;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 const WHAT: &str = "evaluation key";
 
@@ -87,5 +90,50 @@ impl Codec {
             galois_key: Some(SerializedGaloisKey { key_switch_keys: galois }),
             relin_key: Some(SerializedRelinKey { relin_key: Some(square) }),
         }
+    }
+}
+
+/// Evaluation keys of a client, with their time of creation.
+#[derive(Debug, Clone)]
+pub struct StoredKeys {
+    /// Time of creation, by the client's own clock.
+    pub timestamp: u64,
+    /// The evaluation keys.
+    pub keys: Arc<Keys>,
+    /// Approximate bytes of the keys in memory.
+    pub bytes: usize,
+}
+
+/// Decodes keys from the message that contained them.
+pub type DecodeKeys<'a> = dyn Fn(&[u8]) -> Option<StoredKeys> + 'a;
+
+/// Storage of evaluation keys, by user name and by the digest of what they are for.
+pub trait KeyStore: Send + Sync {
+    /// Time of creation of a user's keys, by the client's own clock. The keys themselves are not
+    /// read.
+    fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64>;
+
+    /// Keys of a user. A store of messages calls `read` to decode the keys.
+    fn get(&self, user: &str, id: &ConfigDigest, read: &DecodeKeys<'_>) -> Option<StoredKeys>;
+
+    /// Stores the keys of a user in place of earlier ones, with the message that contained them.
+    fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, sent: &[u8]);
+}
+
+/// Keys in memory, by user and by the digest of what they are for.
+pub type KeyMap = Mutex<HashMap<(String, ConfigDigest), StoredKeys>>;
+
+impl KeyStore for KeyMap {
+    fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64> {
+        self.get(user, id, &|_| None).map(|stored| stored.timestamp)
+    }
+
+    fn get(&self, user: &str, id: &ConfigDigest, _: &DecodeKeys<'_>) -> Option<StoredKeys> {
+        let keys = self.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.get(&(user.to_owned(), *id)).cloned()
+    }
+
+    fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, _: &[u8]) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).insert((user.to_owned(), id), keys);
     }
 }

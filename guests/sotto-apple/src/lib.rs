@@ -24,18 +24,15 @@
 //! | [`codec`] | encodings of polynomials and ciphertexts, and the order of their values |
 //! | [`client`] | makes requests, and reads answers |
 //! | [`proto`] | the messages, field by field |
-//! | [`keys`] | decodes and makes evaluation keys |
+//! | [`keys`] | evaluation keys: decoded, made, and kept for users |
 //! | [`keyword`] | keys, buckets, and tables of rows |
 //! | [`length_prefix`] | entries of an index table that follow their lengths |
 //! | [`lookup`] | queries and responses |
 //! | [`config`] | configurations of tables for clients |
 //! | [`processed`] | the table files that Apple's tools write |
 //! | [`symmetric`](mod@symmetric) | rows that open with one evaluation of a function, and no others |
-//! | [`request_part`] | parts of a request: a lookup, or an evaluation |
-//! | `use_case` | a table that is served, and one lookup in it |
-//! | [`service`] | requests and answers, without sockets |
-//! | `refusal` | why a request is refused |
-//! | [`key_cache`] | recently used keys in memory |
+//! | `use_case` | a table that is served, and why a request is refused |
+//! | [`service`] | requests, their parts, and answers, without sockets |
 //! | `image` | use cases as files: encoded, mapped, and updated (feature `image`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -46,16 +43,12 @@ pub mod config;
 pub mod drbg;
 #[cfg(feature = "image")]
 pub mod image;
-pub mod key_cache;
-mod key_store;
 pub mod keys;
 pub mod keyword;
 pub mod length_prefix;
 pub mod lookup;
 pub mod processed;
 pub mod proto;
-mod refusal;
-pub mod request_part;
 pub mod service;
 pub mod sets;
 pub mod symmetric;

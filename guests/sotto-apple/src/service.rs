@@ -5,18 +5,14 @@
 //! parts are empty takes about forty times its bytes.
 
 use crate::config::{ConfigDigest, dialect};
-pub use crate::key_store::{DecodeKeys, KeyStore, StoredKeys};
 use crate::keys::most_bytes;
+pub use crate::keys::{DecodeKeys, KeyStore, StoredKeys};
 use crate::proto::{
     Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Request, Response,
     Responses, UrlFilterReport,
 };
-pub use crate::refusal::Refusal;
-use crate::refusal::{LACKING, refused};
-use crate::request_part::EvaluationTask;
-pub use crate::request_part::RequestPart;
-use crate::use_case::RequestKeys;
-pub use crate::use_case::{LookupTask, UseCase};
+use crate::use_case::{LACKING, RequestKeys, refused};
+pub use crate::use_case::{Refusal, RequestPart, UseCase, answer_bytes};
 use bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use prost::{DecodeError, Message};
@@ -232,7 +228,7 @@ impl Service {
             works.push(match (request.pir_request, request.oprf_request) {
                 (Some(lookup), None) => {
                     let use_case = self.with_config(&request.usecase, &lookup.configuration_hash)?.clone();
-                    RequestPart::Lookup(use_case.lookup(request.usecase, lookup, &mut keys)?)
+                    use_case.lookup(request.usecase, lookup, &mut keys)?
                 }
                 (None, Some(evaluation)) => {
                     evaluations += 1;
@@ -247,11 +243,7 @@ impl Service {
                         true => self.newest(&request.usecase)?,
                         false => self.with_config(&request.usecase, &evaluation.config_id)?,
                     };
-                    RequestPart::Evaluation(EvaluationTask::read(
-                        use_case.clone(),
-                        request.usecase,
-                        &evaluation,
-                    )?)
+                    use_case.clone().evaluation(request.usecase, &evaluation)?
                 }
                 _ => return refused(400, "expected one lookup or one evaluation in a request"),
             });

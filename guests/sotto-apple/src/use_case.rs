@@ -1,22 +1,23 @@
-//! A table that is served: its shards, its configuration for clients, and the answer to one lookup.
+//! A table that is served: its shards, its configuration for clients, and the answers to parts of
+//! requests, which are lookups and evaluations.
 
 use crate::codec::Codec;
-use crate::config::{self, ConfigDialect, ConfigDigest, ConfigExtras, id, key_config};
-use crate::key_store::{KeyStore, StoredKeys};
+use crate::config::{ConfigDialect, ConfigDigest, ConfigExtras, id, key_config};
+use crate::keys::{KeyStore, StoredKeys};
 use crate::keyword::table::Shard;
 use crate::proto::{
-    EncryptedIndices, EvaluationKey, EvaluationKeyConfig, EvaluationKeyMetadata, PirConfig, PirRequest,
-    PirResponse, SerializedEvaluationKey,
+    EncryptedIndices, EvaluationKey, EvaluationKeyConfig, EvaluationKeyMetadata, OprfRequest, OprfResponse,
+    PirConfig, PirRequest, Response, SerializedEvaluationKey,
 };
-use crate::refusal::{LACKING, NO_KEYS, Refusal, refused};
 use crate::sets::{ParamsSet, WeakParams};
 use crate::symmetric::OTHER_KEY;
-use crate::{keys, lookup};
+use crate::{config, keys, lookup};
 use prost::Message;
+use rand_core::CryptoRng;
 use sotto_bfv::mulpir::{Compression, EntryShape, Keys};
 use sotto_core::{Error, ParamsError};
 use sotto_oprf::OprfError;
-use sotto_oprf::p384::{PublicKey, SecretKey};
+use sotto_oprf::p384::{Element, PublicKey, SecretKey};
 use std::sync::Arc;
 
 /// A table under one configuration. Clients with that configuration may query it as long as it is
@@ -237,7 +238,7 @@ impl UseCase {
         name: String,
         request: PirRequest,
         keys: &mut RequestKeys<'_>,
-    ) -> Result<LookupTask, Refusal> {
+    ) -> Result<RequestPart, Refusal> {
         let Some(query) = request.query else { return refused(400, "the lookup has no query") };
         let shard = request.shard_index as usize;
         let Some(tables) = self.shards.get(shard) else {
@@ -250,7 +251,20 @@ impl UseCase {
             Some(sent) => keys.sent(&self, metadata, sent)?,
             None => (keys.stored(&self, metadata)?, 0),
         };
-        Ok(LookupTask { use_case: self, name, shard, query, keys, key_bytes })
+        Ok(RequestPart { use_case: self, name, task: PartTask::Lookup { shard, query, keys, key_bytes } })
+    }
+
+    /// Prepares an evaluation, if the table is symmetric and the bytes may be an element.
+    pub(crate) fn evaluation(
+        self: Arc<Self>,
+        name: String,
+        request: &OprfRequest,
+    ) -> Result<RequestPart, Refusal> {
+        self.evaluator()?;
+        match (&*request.query_element).try_into() {
+            Ok(element) => Ok(RequestPart { use_case: self, name, task: PartTask::Evaluation(element) }),
+            Err(_) => refused(400, NO_ELEMENT),
+        }
     }
 
     /// Checks that the metadata of keys fits this use case.
@@ -313,56 +327,142 @@ impl<'a> RequestKeys<'a> {
     }
 }
 
-/// One lookup, with everything that its answer needs.
+/// A part of a request, with everything that its answer needs: a lookup in a table, or an evaluation
+/// of the function that opens a row of a symmetric one.
 #[derive(Debug)]
-pub struct LookupTask {
+pub struct RequestPart {
     use_case: Arc<UseCase>,
     name: String,
-    shard: usize,
-    query: EncryptedIndices,
-    keys: Arc<Keys>,
-    /// Bytes of the keys, if the lookup contained them.
-    key_bytes: usize,
+    task: PartTask,
 }
 
-impl LookupTask {
+#[derive(Debug)]
+enum PartTask {
+    Lookup {
+        shard: usize,
+        query: EncryptedIndices,
+        keys: Arc<Keys>,
+        /// Bytes of the keys, if the lookup contained them.
+        key_bytes: usize,
+    },
+    /// A blinded element. The server cannot tell which row it is for.
+    Evaluation(Element),
+}
+
+impl RequestPart {
     /// Name of the use case.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes of the query.
-    pub fn query_bytes(&self) -> usize {
-        self.query.encoded_len()
+    /// Whether the part is an evaluation, which opens a row of a symmetric table. The number of
+    /// evaluations bounds what a client learns.
+    pub fn is_evaluation(&self) -> bool {
+        matches!(self.task, PartTask::Evaluation(_))
     }
 
-    /// Bytes of the keys in memory, if the lookup contained them and no earlier lookup did.
+    /// Bytes of the query.
+    pub fn query_bytes(&self) -> usize {
+        match &self.task {
+            PartTask::Lookup { query, .. } => query.encoded_len(),
+            PartTask::Evaluation(element) => element.len(),
+        }
+    }
+
+    /// Bytes of the keys in memory, if the part contained them and no earlier part did.
     pub fn key_bytes(&self) -> usize {
-        self.key_bytes
+        match self.task {
+            PartTask::Lookup { key_bytes, .. } => key_bytes,
+            PartTask::Evaluation(_) => 0,
+        }
     }
 
     /// Approximate upper bound on the bytes of the answer.
     pub fn answer_bytes(&self) -> usize {
-        let shard = self.use_case.shards.get(self.shard);
-        shard.map_or(0, |shard| lookup::answer_bytes(&self.use_case.codec, shard.shape()))
+        match self.task {
+            PartTask::Lookup { shard, .. } => {
+                let shard = self.use_case.shards.get(shard);
+                shard.map_or(0, |shard| lookup::answer_bytes(&self.use_case.codec, shard.shape()))
+            }
+            PartTask::Evaluation(_) => EVALUATION_BYTES,
+        }
     }
 
-    /// Computes the answer on the current thread pool.
+    /// Computes the answer on the current thread pool. The randomness is for the proofs of
+    /// evaluations.
     ///
     /// # Errors
     /// [`Refusal`] with the status: 400 for a query that does not fit this table.
-    pub fn answer(&self) -> Result<PirResponse, Refusal> {
-        let Some(shard) = self.use_case.shards.get(self.shard) else {
-            return refused(400, format!("expected a shard below {}", self.use_case.shards.len()));
+    pub fn answer(&self, rng: &mut dyn CryptoRng) -> Result<Response, Refusal> {
+        let use_case = &self.use_case;
+        let (shard, query, keys) = match &self.task {
+            PartTask::Lookup { shard, query, keys, .. } => (*shard, query, keys),
+            PartTask::Evaluation(element) => {
+                let evaluated = use_case.evaluator()?.evaluate(element, rng);
+                let evaluated = evaluated.map_err(|_| Refusal { status: 400, why: NO_ELEMENT.into() })?;
+                let oprf_response = Some(OprfResponse {
+                    evaluated_element: evaluated.element.to_vec().into(),
+                    proof: evaluated.proof.to_vec().into(),
+                });
+                return Ok(Response { oprf_response, ..Default::default() });
+            }
         };
-        let answer = self.use_case.codec.answer(&self.keys, &self.query, &shard.tables());
+        let Some(shard) = use_case.shards.get(shard) else {
+            return refused(400, format!("expected a shard below {}", use_case.shards.len()));
+        };
+        let answer = use_case.codec.answer(keys, query, &shard.tables());
         let answer = answer.map_err(|why| match why {
             Error::Peer(why) => Refusal { status: 400, why: why.to_string() },
             other => Refusal { status: 500, why: other.to_string() },
         })?;
-        match (self.use_case.whole.0)() {
-            true => Ok(answer),
+        match (use_case.whole.0)() {
+            true => Ok(Response { pir_response: Some(answer), ..Default::default() }),
             false => refused(503, "the table was written to while it was served"),
+        }
+    }
+}
+
+/// Bytes of an answer.
+pub fn answer_bytes(answer: &Response) -> usize {
+    answer.encoded_len()
+}
+
+/// Bytes of an element and a proof, with the tags and lengths of a message.
+const EVALUATION_BYTES: usize = 256;
+
+const NO_ELEMENT: &str = "the bytes to evaluate are not an element of the group";
+
+/// Refusal of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// HTTP status of the response.
+    pub status: u16,
+    /// Reason for the refusal.
+    pub why: String,
+}
+
+/// Message for a client that sends half of an evaluation key.
+pub(crate) const LACKING: &str = "the evaluation key or its metadata is missing";
+
+/// Message for a client whose keys are not stored. Phones read the status, request the
+/// configuration, and send their keys again.
+pub(crate) const NO_KEYS: &str = "the evaluation key is not stored here: send it again";
+
+pub(crate) fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal { status, why: why.into() })
+}
+
+impl Refusal {
+    /// Outcome of the request in one word, for metrics.
+    pub fn outcome(&self) -> &'static str {
+        match self.status {
+            400 if self.why == NO_KEYS => "no-keys",
+            400 => "malformed",
+            404 => "no-such-use-case",
+            410 => "retired",
+            413 => "too-large",
+            503 => "not-ready",
+            _ => "internal",
         }
     }
 }

@@ -5,14 +5,11 @@ use bytes::Bytes;
 use sotto_apple::client::{Client, ConfigPolicy, KeySeed, ShardHistory, config_request};
 use sotto_apple::image::description::KeyCompression;
 use sotto_apple::image::{KeywordRows, UseCaseOptions, encode};
-use sotto_apple::sets::{SETS, WeakParams};
-use sotto_catalog::ValueKind;
 use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
 use sotto_db::TableDir;
 use sotto_db::progress::silent;
 use sotto_guest_server::{AppleConfig, AppleKeys, GuestConfig};
-use sotto_layers::keyword::KeyForm;
 use sotto_server::{RunningServer, ServerConfig};
 use std::fs;
 use std::path::Path;
@@ -66,17 +63,8 @@ pub(super) fn fill(folder: &Path, users: usize, is_usual: bool) {
         let count = if is_usual { 100_000 } else { 2 };
         (0..count).for_each(|i| rows.push(format!("key {i}").as_bytes(), b"v").unwrap());
         let how = UseCaseOptions {
-            name: USE_CASE.into(),
-            set: SETS[1],
-            weak: WeakParams::Reject,
             compression: if is_usual { KeyCompression::None } else { KeyCompression::Most },
-            value: ValueKind::Bytes,
-            value_bytes: 0,
-            form: KeyForm::Text,
-            shards: 1,
-            bucket_bytes: 1024,
-            buckets: None,
-            room: 0,
+            ..UseCaseOptions::new(USE_CASE)
         };
         let lock = TableDir::create(&folder.join("table")).unwrap().lock().unwrap();
         encode(rows, &how, &lock, &silent).unwrap();

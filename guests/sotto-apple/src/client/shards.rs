@@ -9,6 +9,7 @@
 
 use crate::sets::WeakParams;
 use serde::{Deserialize, Serialize};
+use sotto_catalog::Hex;
 use sotto_math::divide::divide;
 use sotto_oprf::p384::PublicKey;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ impl ShardFunction {
     /// Makes a function from numbers that are not zero. Every function that reveals nothing is
     /// [`Self::ONE_SHARD`].
     pub(super) fn new(public_key: Option<&PublicKey>, modulus: u64, count: u64) -> Self {
-        let hex = |key: &PublicKey| key.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = |key: &PublicKey| Hex::from(*key.bytes()).to_string();
         let function = ShardFunction { public_key: None, modulus: modulus.max(1), count: count.max(1) };
         match function.parts() {
             1 => Self::ONE_SHARD,
@@ -142,10 +143,7 @@ impl FromStr for ShardFunction {
         let function = ShardFunction { public_key, modulus, count };
         // A function has one text form: what is printed is what is parsed.
         let is_canonical = function.to_string() == text;
-        let is_hex = |key: &String| {
-            key.len() == 2 * PUBLIC_KEY_BYTES
-                && key.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-        };
+        let is_hex = |key: &String| key.parse::<Hex<PUBLIC_KEY_BYTES>>().is_ok();
         let says_nothing = function.parts() == 1 && function != Self::ONE_SHARD;
         match is_canonical && !says_nothing && function.public_key.as_ref().is_none_or(is_hex) {
             true => Ok(function),

@@ -6,28 +6,27 @@ use crate::image::description::{
     FORMAT, FileLayout, KeyCompression, ShardShape, UseCaseDescription, UseCaseKind, check_name,
 };
 use crate::image::error::ImageError;
-use crate::image::row_intake::{KeywordRows, ShardRows};
+use crate::image::row_intake::{KeywordRows, RowIntake, ShardRows};
 use crate::keyword::bucket;
-use crate::keyword::cuckoo::{CuckooError, CuckooItems, CuckooTables, GROWTHS, TableError, grown};
+use crate::keyword::cuckoo::{CuckooItems, CuckooTables, TableError, place_all};
 use crate::keyword::table::plaintexts;
 use crate::length_prefix;
-use crate::sets::{ParamsSet, WeakParams};
+use crate::sets::{ParamsSet, SETS, WeakParams};
 use crate::use_case::UseCase;
 use sotto_bfv::mulpir::{EntryShape, ValueTable};
 use sotto_catalog::{Hex32, RowForm, ValueKind};
 use sotto_core::{Epoch, Section, Sink};
+use sotto_db::encode::in_pool;
 use sotto_db::image::header::FilePart;
+use sotto_db::ingest::{FileOptions, IngestProblem, KeyValueFile, LineError, Notes, PairColumns};
 use sotto_db::table::TableSource;
-use sotto_db::{ImageWriter, Progress, ProgressUnit, Watcher, WriteLock};
+use sotto_db::{DbError, ImageWriter, Progress, ProgressUnit, SourceColumns, Watcher, WriteLock};
 use sotto_layers::keyword::KeyForm;
-use sotto_oprf::p384::PublicKey;
-use std::path::PathBuf;
+use sotto_oprf::p384::{PublicKey, SecretKey};
+use std::path::{Path, PathBuf};
 
 /// Bytes of entries that are written together.
 pub(super) const BLOCK: usize = 1 << 20;
-
-/// Smallest number of buckets of a table: clients query no table of one bucket.
-const MIN_BUCKETS: usize = 2;
 
 /// Options of a use case's encoding.
 #[derive(Debug, Clone)]
@@ -54,6 +53,25 @@ pub struct UseCaseOptions {
     pub buckets: Option<usize>,
     /// Number of keys to reserve space for in a keyword table, besides those of the rows.
     pub room: u64,
+}
+
+impl UseCaseOptions {
+    /// Default options for a table with this name: text keys and values of any length, in one shard.
+    pub fn new(name: &str) -> Self {
+        UseCaseOptions {
+            name: name.to_owned(),
+            set: SETS[1],
+            weak: WeakParams::Reject,
+            compression: KeyCompression::None,
+            value: ValueKind::Bytes,
+            value_bytes: 0,
+            form: KeyForm::Text,
+            shards: 1,
+            bucket_bytes: 1024,
+            buckets: None,
+            room: 0,
+        }
+    }
 }
 
 /// Summary of a file that was written.
@@ -114,47 +132,31 @@ pub(super) fn keyword_shape(
     Ok(EntryShape::new(count, entry_bytes, plaintext_bytes, dimensions, crate::keyword::TABLES)?)
 }
 
-/// Places the rows of each shard in an equal number of buckets, so that all shards have one shape.
-/// Returns the bytes of a bucket too.
+/// Places the rows of each shard. Returns the bytes of a bucket too.
 fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables>, usize), ImageError> {
     let mut all = Vec::with_capacity(shards.len());
     for of in shards {
         let line = |row: u32| of.numbers.get(row as usize).map_or(0, |number| u64::from(*number) + 1);
         let items = CuckooItems::new(&of.hashes, &of.sizes, how.bucket_bytes).map_err(|fault| match fault {
-            CuckooError::Empty if shards.len() > 1 => {
+            TableError::Empty if shards.len() > 1 => {
                 ImageError::Asked(format!("one of {} shards has no rows: choose fewer shards", shards.len()))
             }
-            CuckooError::Empty => TableError::Empty.into(),
-            CuckooError::DuplicateKey(one, other) => {
+            TableError::DuplicateKey(one, other) => {
                 let (one, other) = (line(one), line(other));
                 ImageError::Twice { first: one.min(other), second: one.max(other) }
             }
-            CuckooError::TooLong(row) => {
+            TableError::TooLong(row) => {
                 let bytes = bucket::EMPTY + of.sizes.get(row as usize).map_or(0, |size| *size as usize);
                 ImageError::TooLong { row: line(row), bytes, bucket: how.bucket_bytes }
             }
+            other => other.into(),
         });
         all.push(items?);
     }
-    let more = how.room.div_ceil(shards.len().max(1) as u64);
-    let least = all.iter().map(|items| items.least(more)).max().unwrap_or(1);
-    let mut count = how.buckets.unwrap_or(least).max(MIN_BUCKETS);
-    let mut tried = count;
-    for _ in 0..GROWTHS {
-        tried = count;
-        let placed: Option<Vec<CuckooTables>> = all.iter().map(|items| items.place(count)).collect();
-        if let Some(placed) = placed {
-            let fullest = placed.iter().map(CuckooTables::entry_bytes).max().unwrap_or(bucket::EMPTY);
-            let fixed = how.buckets.is_some() || how.room > 0;
-            return Ok((placed, if fixed { how.bucket_bytes } else { fullest }));
-        }
-        if how.buckets.is_some() {
-            break;
-        }
-        count = grown(count);
-    }
-    let rows = shards.iter().map(|of| of.numbers.len()).sum();
-    Err(TableError::NoPlace { rows, buckets: tried, bytes: how.bucket_bytes }.into())
+    let placed = place_all(&all, how.buckets, how.room)?;
+    let fullest = placed.iter().map(CuckooTables::entry_bytes).max().unwrap_or(bucket::EMPTY);
+    let fixed = how.buckets.is_some() || how.room > 0;
+    Ok((placed, if fixed { how.bucket_bytes } else { fullest }))
 }
 
 /// Properties of the values for the description.
@@ -349,4 +351,78 @@ fn with_lengths(
         entries.append(&mut value);
     }
     Ok(entries)
+}
+
+/// A source file, and the options for reading it.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceFile<'a> {
+    /// Path of the file.
+    pub path: &'a Path,
+    /// Format of the file.
+    pub file: &'a FileOptions,
+    /// Columns of the file.
+    pub columns: PairColumns<'a>,
+}
+
+/// Summary of a file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IngestSummary {
+    /// Columns of the file, for later files about the same table.
+    pub origin: SourceColumns,
+    /// Notes on the file.
+    pub notes: Notes,
+}
+
+/// Reads a file of keys and values, and encodes it as the next epoch of a keyword table. The table
+/// is symmetric if there is a key to seal its rows with.
+///
+/// # Errors
+/// [`ImageError`], with the line of the error.
+pub fn encode_file(
+    from: SourceFile<'_>,
+    how: &UseCaseOptions,
+    sealing: Option<&SecretKey>,
+    lock: &WriteLock,
+    threads: Option<usize>,
+    watch: Watcher<'_>,
+) -> Result<(UseCaseSummary, IngestSummary), ImageError> {
+    let pairs = KeyValueFile::new(from.path, from.file, from.columns, watch)?;
+    let origin = pairs.origin()?;
+    let mut intake = RowIntake::new(sealing, threads);
+    let most = intake.most_bytes();
+    let width = from.columns.values.width.map_or(most, |width| width.min(most));
+    let mut notes = pairs.read(|key, value| {
+        if value.len() > width {
+            return Err(LineError::Line(IngestProblem::TooLong { bytes: value.len(), width }));
+        }
+        intake.push(key, value).map_err(|why| match why {
+            ImageError::Db(error) => LineError::Db(error),
+            ImageError::TooMany { .. } => {
+                LineError::Line(IngestProblem::Options("more than 2^32 rows in one table"))
+            }
+            // The length of the value was checked before.
+            _ => LineError::Line(IngestProblem::Options(
+                "expected keys of at most 65535 bytes in a symmetric table",
+            )),
+        })
+    })?;
+    if notes.lines == 0 {
+        return Err(DbError::from(pairs.fault(0, IngestProblem::Empty)).into());
+    }
+    let mut rows = intake.finish()?;
+    if from.columns.value.is_none() {
+        notes.repeated_keys = rows.drop_repeated();
+    }
+    let written = in_pool(threads, || encode(rows, how, lock, watch))?.or_else(|why| match why {
+        ImageError::Twice { first, second } => {
+            let [other, line] = pairs.lines([first, second])?;
+            Err(DbError::from(pairs.fault(line, IngestProblem::SameKey { other })).into())
+        }
+        ImageError::TooLong { row, bytes, bucket } => {
+            let [line, _] = pairs.lines([row, 0])?;
+            Err(ImageError::LongLine { path: from.path.to_owned(), line, bytes, bucket })
+        }
+        other => Err(other),
+    })?;
+    Ok((written, IngestSummary { origin, notes }))
 }

@@ -59,28 +59,17 @@ fn refuse(dir: &TableDir, why: OprfError) -> ImageError {
 
 /// Serializes a public key in a description as lower-case hexadecimal digits.
 pub(super) mod digits {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-    use sotto_oprf::p384::PublicKey;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use sotto_catalog::Hex;
+    use sotto_oprf::p384::{Element, PublicKey};
 
     pub(crate) fn serialize<S: Serializer>(key: &Option<PublicKey>, to: S) -> Result<S::Ok, S::Error> {
-        let digits =
-            |key: &PublicKey| key.bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        match key {
-            Some(key) => to.serialize_str(&digits(key)),
-            None => to.serialize_none(),
-        }
+        key.map(|key| Hex::from(*key.bytes())).serialize(to)
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<PublicKey>, D::Error> {
-        let text = String::deserialize(from)?;
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let byte = |pair: &[u8; 2]| {
-            let digits = std::str::from_utf8(pair).ok().filter(|_| pair.iter().all(is_digit));
-            digits.and_then(|digits| u8::from_str_radix(digits, 16).ok())
-        };
-        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
-        let key = bytes.filter(|_| rest.is_empty()).and_then(|bytes| PublicKey::from_bytes(&bytes).ok());
+        let key = Hex::<{ size_of::<Element>() }>::deserialize(from)?;
+        let key = PublicKey::from_bytes(&key.0).ok();
         key.map(Some).ok_or_else(|| D::Error::custom("invalid public key of the OPRF"))
     }
 }

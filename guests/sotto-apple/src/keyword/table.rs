@@ -1,6 +1,6 @@
 //! The tables of a shard, ready to answer. An index table is a shard with one table and no hashes.
 
-use super::cuckoo::{CuckooOptions, CuckooTables, KeywordRow, TableError};
+use super::cuckoo::{CuckooItems, CuckooOptions, KeywordRow, TableError, hashed, place_all};
 use super::{TABLES, bucket, buckets_of_secret};
 use crate::codec::Codec;
 use sotto_bfv::mulpir::keys::elements;
@@ -33,12 +33,15 @@ impl Shard {
     /// # Errors
     /// [`BuildError`] if rows find no place, or if memory is exhausted.
     pub fn build(codec: &Codec, rows: &[KeywordRow<'_>], options: CuckooOptions) -> Result<Self, BuildError> {
-        let placed = CuckooTables::new(rows, options)?;
+        let (hashes, sizes) = hashed(rows);
+        let items = CuckooItems::new(&hashes, &sizes, options.bucket_bytes)?;
+        let placed = place_all(&[items], options.buckets, 0)?.remove(0);
         let entry_bytes = options.buckets.map_or(placed.entry_bytes(), |_| options.bucket_bytes);
         let plaintexts = plaintexts(codec, placed.buckets(), entry_bytes);
         let dimensions = EntryShape::quickest(plaintexts);
-        Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, dimensions, |table, bucket, out| {
-            placed.write(rows, table, bucket, out);
+        let row = |i: &u32| Some((*hashes.get(*i as usize)?, rows.get(*i as usize)?.value));
+        Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, dimensions, |table, at, out| {
+            bucket::write(placed.rows(table, at).iter().filter_map(row), out);
         })?)
     }
 

@@ -1,8 +1,7 @@
 //! Our client and our server, on tables of our own.
 
-use crate::files::learn;
-use crate::index::same_file;
-use crate::recorded::{CODEC, kit, proofs};
+use crate::common::{CODEC, Served, kit, learn, post_as};
+use crate::lookups::same_file;
 use bytes::Bytes;
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
@@ -10,16 +9,16 @@ use rand_core::SeedableRng;
 use sotto_apple::client::{Client, config_request};
 use sotto_apple::codec::Codec;
 use sotto_apple::config::id;
-use sotto_apple::key_cache::KeyCache;
+use sotto_apple::keys::KeyMap;
 use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
-use sotto_apple::keyword::table::{Shard, found, requested_buckets};
+use sotto_apple::keyword::table::Shard;
 use sotto_apple::keyword::{hash, shard};
 use sotto_apple::processed;
 use sotto_apple::proto::{
     ConfigForm, ConfigRequest, ConfigResponse, EncryptedIndices, EvaluationKey, EvaluationKeys, PirConfig,
     PirRequest, Requests, SerializedEvaluationKey,
 };
-use sotto_apple::service::{HttpRequest, Refusal, Service, UseCase};
+use sotto_apple::service::{Service, UseCase};
 use sotto_apple::sets::{SETS, WeakParams};
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
@@ -74,29 +73,6 @@ fn every_entry_of_every_kind_of_table() {
     }
 }
 
-#[test]
-fn keys_that_are_there_and_keys_that_are_not() {
-    let mut rng = ChaCha20Rng::from_seed([2; 32]);
-    let secret = SecretKey::sample(kit().ring(), &mut rng);
-    let keys: Vec<String> = (0..500).map(|i| format!("user{i}@example.org")).collect();
-    let rows: Vec<KeywordRow<'_>> =
-        keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: &key.as_bytes()[..4] }).collect();
-    let shard = Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 600, buckets: None }).unwrap();
-    let elements = shard.elements(&CODEC, Compression::None);
-    let sent = CODEC.make_keys(&secret, &elements, &mut rng);
-    let session = CODEC.take_keys(&sent, &elements).unwrap();
-    for (key, expected) in
-        [("user0@example.org", true), ("user499@example.org", true), ("nobody@example.org", false)]
-    {
-        let places = requested_buckets(shard.shape(), hash(key.as_bytes()));
-        let query = CODEC.ask(&secret, shard.shape(), &places, &mut rng).unwrap();
-        let response = CODEC.answer(&session, &query, &shard.tables()).unwrap();
-        let opened = CODEC.open(&secret, shard.shape(), &places, &response).unwrap();
-        let value = found(hash(key.as_bytes()), &opened).unwrap();
-        assert_eq!(value, expected.then(|| b"user".to_vec()), "{key}");
-    }
-}
-
 /// Sets that pass the checks give readable answers, and refused sets would not.
 #[test]
 fn sets_whose_answers_are_readable() {
@@ -126,7 +102,7 @@ fn sets_whose_answers_are_readable() {
 }
 
 /// A service with rows in this many shards, and its keys in memory.
-fn served(rows: &[KeywordRow<'_>], shards: usize) -> (Service, KeyCache) {
+fn served(rows: &[KeywordRow<'_>], shards: usize) -> Served {
     let codec = UseCase::codec(&SETS[1], WeakParams::Reject).unwrap();
     let build = |s: usize| {
         let mine: Vec<KeywordRow<'_>> =
@@ -137,12 +113,7 @@ fn served(rows: &[KeywordRow<'_>], shards: usize) -> (Service, KeyCache) {
     let mut service = Service::new();
     let use_case = UseCase::new(SETS[1], codec.clone(), shards, Compression::None).unwrap();
     service.serve("users", use_case, 1);
-    (service, KeyCache::new(64 << 20))
-}
-
-fn post(served: &(Service, KeyCache), path: &str, agent: &str, body: Vec<u8>) -> Result<Bytes, Refusal> {
-    let asked = HttpRequest { path, user: Some("somebody"), agent: Some(agent), body: body.into() };
-    served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
+    (service, KeyMap::default())
 }
 
 #[test]
@@ -153,15 +124,19 @@ fn a_whole_session_of_ours() {
         keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: &key.as_bytes()[..6] }).collect();
     for (shards, agent) in [(1, "x iOS/18.2"), (2, "x iOS/18.0"), (2, "x iOS/18.2")] {
         let served = served(&rows, shards);
-        let told = post(&served, "/config", agent, config_request("users")).unwrap();
+        let told = post_as(agent, &served, "/config", config_request("users")).unwrap();
         let client = learn("users", told.clone(), shards as u64, &mut rng).unwrap();
         let wanted = ["user0@example.org", "user599@example.org", "nobody@example.org", ""];
         let wanted: Vec<&[u8]> = wanted.iter().map(|key| key.as_bytes()).collect();
         let (body, _) = client.ask(&wanted, &mut rng).unwrap();
-        assert_eq!(post(&served, "/queries", agent, body).unwrap_err().status, 400, "before the keys came");
-        post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
+        assert_eq!(
+            post_as(agent, &served, "/queries", body).unwrap_err().status,
+            400,
+            "before the keys came"
+        );
+        post_as(agent, &served, "/key", client.key_request(&mut rng)).unwrap();
         let (body, pending) = client.ask(&wanted, &mut rng).unwrap();
-        let answer = post(&served, "/queries", agent, body).unwrap();
+        let answer = post_as(agent, &served, "/queries", body).unwrap();
         let values = client.open(pending, answer).unwrap();
         let expected = [Some(b"user0@".to_vec()), Some(b"user59".to_vec()), None, None];
         assert_eq!(values, expected);
@@ -171,7 +146,7 @@ fn a_whole_session_of_ours() {
         let again = ConfigResponse::decode(told).unwrap();
         let existing_config_ids = vec![again.configs["users"].config_id.clone()];
         let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids }.encode_to_vec();
-        let told = ConfigResponse::decode(post(&served, "/config", agent, request).unwrap()).unwrap();
+        let told = ConfigResponse::decode(post_as(agent, &served, "/config", request).unwrap()).unwrap();
         assert_eq!(told.configs["users"].config, Some(ConfigForm::ReuseExistingConfig(true)));
         assert_eq!(told.key_info[0].timestamp, 77);
         let (_, pending) = client.ask(&wanted[..1], &mut rng).unwrap();
@@ -187,13 +162,17 @@ fn a_new_configuration_beside_the_old_one() {
         keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: b"old" }).collect();
     let agent = "x iOS/18.2";
     let (mut service, store) = served(&rows, 1);
-    let told =
-        post(&(std::mem::take(&mut service), KeyCache::new(0)), "/config", agent, config_request("users"));
+    let told = post_as(
+        agent,
+        &(std::mem::take(&mut service), KeyMap::default()),
+        "/config",
+        config_request("users"),
+    );
     assert_eq!(told.as_ref().map(|_| ()), Ok(()));
     let (first, _) = served(&rows, 1);
     let mut served = (first, store);
     let client = Client::learn("users", told.unwrap(), WeakParams::Reject, 1, &mut rng).unwrap();
-    post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
+    post_as(agent, &served, "/key", client.key_request(&mut rng)).unwrap();
     // Twice the buckets, then three times as many: the first configuration remains for one change.
     for (buckets, status) in [(48, 200), (72, 410)] {
         let codec = UseCase::codec(&SETS[1], WeakParams::Reject).unwrap();
@@ -201,7 +180,7 @@ fn a_new_configuration_beside_the_old_one() {
         let shard = Shard::build(&codec, &rows, options).unwrap();
         served.0.serve("users", UseCase::new(SETS[1], codec, vec![shard], Compression::Most).unwrap(), 1);
         let (body, pending) = client.ask(&[b"7"], &mut rng).unwrap();
-        match post(&served, "/queries", agent, body) {
+        match post_as(agent, &served, "/queries", body) {
             Ok(answer) => assert_eq!(
                 (client.open(pending, answer).unwrap(), status),
                 (vec![Some(b"old".to_vec())], 200)
@@ -216,7 +195,7 @@ fn configurations_that_contradict_themselves() {
     let mut rng = ChaCha20Rng::from_seed([6; 32]);
     let rows = [KeywordRow { key: b"a", value: b"b" }];
     let served = served(&rows, 1);
-    let told = post(&served, "/config", "x iOS/18.2", config_request("users")).unwrap();
+    let told = post_as("x iOS/18.2", &served, "/config", config_request("users")).unwrap();
     let mut learn = |change: &dyn Fn(&mut PirConfig)| {
         let mut told = ConfigResponse::decode(told.clone()).unwrap();
         let Some(ConfigForm::PirConfig(pir)) = &mut told.configs.get_mut("users").unwrap().config else {
@@ -247,7 +226,7 @@ fn one_table_has_one_id_whatever_the_system() {
     let served = served(&rows, 2);
     let told = |agent: &str, existing: Bytes| {
         let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids: vec![existing] };
-        let told = post(&served, "/config", agent, request.encode_to_vec()).unwrap();
+        let told = post_as(agent, &served, "/config", request.encode_to_vec()).unwrap();
         ConfigResponse::decode(told).unwrap().configs.remove("users").unwrap()
     };
     let [phone, old, mac, unknown] = [
@@ -274,18 +253,18 @@ fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
     let rows = [KeywordRow { key: b"a", value: b"here" }];
     let served = served(&rows, 1);
     let agent = "x iOS/18.2";
-    let told = post(&served, "/config", agent, config_request("users")).unwrap();
+    let told = post_as(agent, &served, "/config", config_request("users")).unwrap();
     let mut learn =
         |timestamp| Client::learn("users", told.clone(), WeakParams::Reject, timestamp, &mut rng).unwrap();
     let (client, other) = (learn(1), learn(1));
     let mut rng = ChaCha20Rng::from_seed([9; 32]);
     let key = EvaluationKeys::decode(&*client.key_request(&mut rng)).unwrap().keys.remove(0);
     // Status and result of each lookup of a request.
-    let mut ask = |served: &(Service, KeyCache), lookups: usize, change: &dyn Fn(&mut PirRequest)| {
+    let mut ask = |served: &Served, lookups: usize, change: &dyn Fn(&mut PirRequest)| {
         let (body, pending) = client.ask(&vec![&b"a"[..]; lookups], &mut rng).unwrap();
         let mut requests = Requests::decode(&*body).unwrap();
         requests.requests.iter_mut().filter_map(|part| part.pir_request.as_mut()).for_each(change);
-        let answer = post(served, "/queries", agent, requests.encode_to_vec()).map_err(|no| no.status)?;
+        let answer = post_as(agent, served, "/queries", requests.encode_to_vec()).map_err(|no| no.status)?;
         client.open(pending, answer).map_err(|_| 0)
     };
     let brought = |change: &dyn Fn(&mut EvaluationKey)| {
@@ -296,10 +275,10 @@ fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
     let here = |lookups| Ok(vec![Some(b"here".to_vec()); lookups]);
     assert_eq!(ask(&served, 1, &|_| ()), Err(400), "no keys yet");
     assert_eq!(ask(&served, 3, &brought(&|_| ())), here(3));
-    assert_eq!(served.1.bytes(), 0, "they are kept no longer than the request");
+    assert!(served.1.lock().unwrap().is_empty(), "they are kept no longer than the request");
     // Other keys of that user, with which this lookup is not made.
     let sent = EvaluationKeys::decode(&*other.key_request(&mut ChaCha20Rng::from_seed([1; 32]))).unwrap();
-    post(&served, "/key", agent, sent.encode_to_vec()).unwrap();
+    post_as(agent, &served, "/key", sent.encode_to_vec()).unwrap();
     assert_ne!(ask(&served, 1, &|_| ()), here(1));
     assert_eq!(ask(&served, 1, &brought(&|_| ())), here(1));
     // The metadata of keys may be omitted, but must not be of another configuration.

@@ -1,20 +1,20 @@
 //! Tables in files and tables in memory give the same answers, and invalid files are refused.
 
-use crate::files::{client, how, key, look_up, rows, serve, value, write};
-use crate::recorded::CODEC;
+use crate::common::{CODEC, client, how, key, look_up, rows, serve, value, write};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sotto_apple::image::{ImageError, KeywordRows, UseCaseOptions, encode_index, open};
+use serde_json::{Value, json};
+use sotto_apple::image::{ImageError, KeywordRows, PreviousEpoch, UseCaseDescription, UseCaseOptions, open};
 use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::sets::WeakParams;
-use sotto_bfv::mulpir::Compression;
-use sotto_bfv::mulpir::{EntryShape, ValueTable};
+use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_db::progress::silent;
 use sotto_db::table::TableSource;
 use sotto_db::{CopyBudget, DbError, ImageFile, ImageProblem, Residency, TableDir};
 use sotto_lattice::bgv::SecretKey;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 #[test]
 fn keys_are_found_in_a_file() {
@@ -115,34 +115,6 @@ impl TableSource for Numbered {
 }
 
 #[test]
-fn rows_by_number() {
-    let mut rng = ChaCha20Rng::from_seed([13; 32]);
-    for (count, bytes) in [(500, 30), (20, 3000)] {
-        let dir = tempfile::tempdir().unwrap();
-        let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
-        let source = Numbered(count, bytes);
-        let written = encode_index(&source, None, &how(1), &lock, &silent).unwrap();
-        let opened = open(&written.path, WeakParams::Reject).unwrap();
-        let shard = opened.use_case.shards().first().unwrap();
-        assert_eq!(
-            (shard.tables().len(), shard.shape().batch(), shard.shape().entries() as u64),
-            (1, 1, count)
-        );
-        let secret = SecretKey::sample(CODEC.kit().ring(), &mut rng);
-        let elements = shard.elements(&CODEC, Compression::None);
-        let keys = CODEC.take_keys(&CODEC.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
-        for i in [0, count - 1] {
-            let query = CODEC.ask(&secret, shard.shape(), &[i as usize], &mut rng).unwrap();
-            let response = CODEC.answer(&keys, &query, &shard.tables()).unwrap();
-            let mut expected = vec![0; bytes];
-            source.read(i, &mut expected).unwrap();
-            let got = CODEC.open(&secret, shard.shape(), &[i as usize], &response).unwrap();
-            assert_eq!(got[0][..], expected[..]);
-        }
-    }
-}
-
-#[test]
 fn what_is_refused_before_a_file_is_made() {
     let dir = tempfile::tempdir().unwrap();
     let refused =
@@ -228,4 +200,96 @@ fn strips_of_a_table_of_several_tiles() {
     })
     .unwrap();
     assert!(table.stored() == out);
+}
+
+/// A file with another description and valid digests.
+fn forge(whole: &[u8], text: &[u8]) -> Vec<u8> {
+    // The third entry of the section table at offset 64.
+    let entry = 64 + 2 * 64;
+    let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
+    let (at, end) = (number(entry + 8), number(entry + 8) + number(entry + 16));
+    assert_eq!((whole[entry], end), (9, whole.len()), "the description comes last");
+    let mut forged = [&whole[..at], text].concat();
+    let file_bytes = (forged.len() as u64).to_le_bytes();
+    forged[16..24].copy_from_slice(&file_bytes);
+    forged[entry + 16..entry + 24].copy_from_slice(&(text.len() as u64).to_le_bytes());
+    forged[entry + 32..entry + 64].copy_from_slice(blake3::hash(text).as_bytes());
+    let digest = blake3::Hasher::new().update(&forged[..32]).update(&forged[64..4096]).finalize();
+    forged[32..64].copy_from_slice(digest.as_bytes());
+    forged
+}
+
+fn described(path: &Path) -> (Vec<u8>, Value) {
+    let described = open(path, WeakParams::Reject).unwrap().description;
+    (std::fs::read(path).unwrap(), serde_json::to_value(described).unwrap())
+}
+
+#[test]
+fn descriptions_that_do_not_fit_their_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path(), rows(200), &how(2)).unwrap().path;
+    let (whole, described) = described(&path);
+    let forged = |change: &dyn Fn(&mut Value)| {
+        let mut changed = described.clone();
+        change(&mut changed);
+        std::fs::write(&path, forge(&whole, changed.to_string().as_bytes())).unwrap();
+        open(&path, WeakParams::Reject)
+    };
+    assert!(forged(&|_| ()).is_ok());
+    // Opened by its folder, the epoch must match the file's name.
+    assert!(
+        forged(&|told| told["epoch"] = json!(2)).is_ok() && open(dir.path(), WeakParams::Reject).is_err()
+    );
+    let shard =
+        |field: &'static str, to: Value| move |told: &mut Value| told["shards"][1][field] = to.clone();
+    let changes: Vec<Box<dyn Fn(&mut Value)>> = vec![
+        Box::new(|told| told["format"] = json!("sotto-apple/2")),
+        Box::new(|told| told["name"] = json!("")),
+        Box::new(|told| told["name"] = json!("a".repeat(257))),
+        Box::new(|told| told["set"] = json!("n_1")),
+        Box::new(|told| told["set"] = json!("n_4096_logq_27_28_28_logt_4")),
+        Box::new(|told| told["kind"] = json!("index")),
+        Box::new(|told| told["kind"] = json!("range")),
+        Box::new(|told| told["compression"] = json!("all")),
+        Box::new(|told| told["more"] = json!(1)),
+        Box::new(|told| told["tables"] = json!("00".repeat(32))),
+        Box::new(|told| told["shards"] = json!([])),
+        Box::new(|told| told["shards"] = Value::Array(vec![told["shards"][0].clone(); 70_000])),
+        Box::new(|told| drop(told["shards"].as_array_mut().unwrap().pop())),
+        Box::new(shard("entries", json!(0))),
+        Box::new(shard("entries", json!(1))),
+        Box::new(shard("entries", json!(u64::MAX))),
+        Box::new(shard("entry_bytes", json!(0))),
+        Box::new(shard("entry_bytes", json!(u64::MAX))),
+        Box::new(shard("dimensions", json!([0, 0]))),
+        Box::new(shard("dimensions", json!([1u64 << 40, 1u64 << 40]))),
+        Box::new(shard("dimensions", json!([1u64 << 25, 1]))),
+        Box::new(shard("dimensions", json!([1, 2, 3]))),
+    ];
+    for (i, change) in changes.iter().enumerate() {
+        assert!(forged(change).is_err(), "{i}");
+        let lock = TableDir::open(dir.path()).unwrap().lock().unwrap();
+        assert!(PreviousEpoch::open(&lock, WeakParams::Reject).is_err(), "{i}");
+    }
+    std::fs::write(&path, forge(&whole, b"no JSON")).unwrap();
+    assert!(matches!(open(&path, WeakParams::Reject), Err(ImageError::Description { .. })));
+}
+
+/// Any text gives a description or an error.
+#[test]
+fn any_text_is_read_to_an_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path(), rows(20), &how(1)).unwrap().path;
+    let text = described(&path).1.to_string().into_bytes();
+    assert!(UseCaseDescription::parse(&text).is_ok());
+    for at in 0..text.len() {
+        for byte in [0, b'"', b'9', b'}', b'-', 0xFF] {
+            let mut changed = text.clone();
+            changed[at] = byte;
+            if let Ok(described) = UseCaseDescription::parse(&changed) {
+                let _ = described.places(&crate::common::CODEC);
+            }
+        }
+        assert!(UseCaseDescription::parse(&text[..at]).is_err());
+    }
 }

@@ -1,6 +1,6 @@
 //! Rows by number that contain their length: in files, updated, and requested over a whole session.
 
-use crate::files::{how, post, serve};
+use crate::common::{how, post, serve};
 use bytes::Bytes;
 use prost::Message;
 use rand_chacha::ChaCha20Rng;

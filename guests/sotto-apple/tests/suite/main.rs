@@ -13,17 +13,12 @@
     reason = "a failed check fails its test"
 )]
 
-mod arithmetic;
 mod client;
-mod files;
-mod forged;
-mod hostile;
+mod common;
 mod image;
-mod index;
-mod keyword;
 mod lengths;
+mod lookups;
 mod primitives;
-mod recorded;
 mod sessions;
 mod shards;
 mod symmetric;

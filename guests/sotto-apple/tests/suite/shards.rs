@@ -1,8 +1,7 @@
 //! Lookups reveal nothing of their keys but what the caller allowed, for every configuration that a
 //! client accepts.
 
-use crate::files::{self, how, post, serve};
-use crate::recorded::CODEC;
+use crate::common::{self, CODEC, how, post, serve};
 use bytes::Bytes;
 use proptest::prelude::*;
 use prost::Message;
@@ -301,7 +300,7 @@ fn shards_that_follow_another_use_case_tell_as_much_as_they_do() {
 fn one_hash_function() {
     let codec = &*CODEC;
     let count = 64;
-    let keys: Vec<String> = (0..100).map(files::key).collect();
+    let keys: Vec<String> = (0..100).map(common::key).collect();
     let fill = |i: usize, out: &mut [u8]| {
         let mine = keys.iter().map(|key| hash(key.as_bytes())).filter(|hash| buckets(*hash, count)[0] == i);
         bucket::write(mine.map(|hash| (hash, &b"value"[..])), out);
@@ -343,10 +342,10 @@ fn one_hash_function() {
 #[test]
 fn by_default_a_lookup_tells_nothing_of_its_key() {
     let dir = tempfile::tempdir().unwrap();
-    files::write(dir.path(), files::rows(60), &how(3)).unwrap();
+    common::write(dir.path(), common::rows(60), &how(3)).unwrap();
     let served = serve(sotto_apple::image::open(dir.path(), WeakParams::Reject).unwrap());
     let told = post(&served, "/config", config_request("users")).unwrap();
     let learned = Client::learn("users", told.clone(), WeakParams::Reject, 1, &mut rng(1));
     assert!(matches!(refused(learned), ShardError::TooMany { parts: 3, max: 1, .. }));
-    assert_eq!(files::learn("users", told, 3, &mut rng(1)).unwrap().parts_told(), 3);
+    assert_eq!(common::learn("users", told, 3, &mut rng(1)).unwrap().parts_told(), 3);
 }

@@ -2,7 +2,7 @@
 //! that follow the protocol or do not. There is no recording of Apple's: known answers come from
 //! RFC 9497, and from another program.
 
-use crate::files::{Served, client, how, key, post, serve, value, write};
+use crate::common::{Served, client, how, key, post, serve, value, write};
 use bytes::Bytes;
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
@@ -226,7 +226,7 @@ fn answers_that_are_not_the_key_s_are_refused() {
             panic!("no table")
         };
         change(pir);
-        let learned = crate::files::learn("users", told.encode_to_vec().into(), 64, &mut rng(6));
+        let learned = crate::common::learn("users", told.encode_to_vec().into(), 64, &mut rng(6));
         learned.map(|client| client.is_symmetric())
     };
     let symmetric = |pir: &mut PirConfig| {

@@ -1,7 +1,7 @@
 //! Updates: the next epoch contains the same rows as if they were encoded, possibly in other
 //! places.
 
-use crate::files::{client, how, key, look_up, rows, serve, value, write};
+use crate::common::{client, how, key, look_up, rows, serve, value, write};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::image::{
@@ -11,6 +11,7 @@ use sotto_apple::sets::WeakParams;
 use sotto_bfv::mulpir::ValueTable;
 use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
+use sotto_db::table::TableSource;
 use sotto_db::update::ChangeCounts;
 use sotto_db::{DbError, TableDir, WriteLock};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ fn check(written: &UseCaseSummary) {
             let entry = |i: usize, out: &mut [u8]| {
                 out.copy_from_slice(&mine[i * shape.entry_bytes()..][..shape.entry_bytes()]);
             };
-            let made = ValueTable::encode(crate::recorded::kit(), shape, entry).unwrap();
+            let made = ValueTable::encode(crate::common::kit(), shape, entry).unwrap();
             assert!(made.stored() == table.stored());
             entries = rest;
         }
@@ -163,7 +164,14 @@ fn rows_by_number_change() {
         let dir = tempfile::tempdir().unwrap();
         let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
         let source = crate::image::Numbered(count, bytes);
-        encode_index(&source, None, &how(1), &lock, &silent).unwrap();
+        let first = encode_index(&source, None, &how(1), &lock, &silent).unwrap();
+        let opened = open(&first.path, WeakParams::Reject).unwrap();
+        let [shard] = opened.use_case.shards() else { panic!("one shard") };
+        assert_eq!((shard.shape().batch(), shard.shape().entries() as u64), (1, count));
+        let mut all = vec![0; count as usize * bytes];
+        source.read(0, &mut all).unwrap();
+        assert!(opened.image.file().bytes_of(FilePart::Entries) == Some(&all));
+        check(&first);
         let before = PreviousEpoch::open(&lock, WeakParams::Reject).unwrap();
         assert_eq!(before.description().kind, UseCaseKind::Index);
         let new: BTreeMap<u64, Vec<u8>> = [(0, vec![9; bytes]), (count - 1, vec![8; bytes])].into();

@@ -5,7 +5,7 @@ use crate::secret::{SecretRng, hidden, hide, pick, show, source, timed};
 use bytes::Bytes;
 use sotto_apple::client::{Client, ConfigPolicy, KeySeed, ShardHistory, config_request};
 use sotto_apple::codec::Codec;
-use sotto_apple::key_cache::KeyCache;
+use sotto_apple::keys::KeyMap;
 use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::keyword::{hash, shard};
@@ -54,14 +54,14 @@ fn built(codec: &Codec, rows: &[KeywordRow<'_>]) -> Shard {
 /// A server of one use case, which reads what it is sent as everybody could, and a client of it with a secret seed.
 struct Exchange {
     service: Service,
-    store: KeyCache,
+    store: KeyMap,
     client: Client,
 }
 
 impl Exchange {
     fn new(use_case: UseCase) -> Self {
         let max_shards = use_case.shards().len() as u64;
-        let (mut service, store) = (Service::new(), KeyCache::new(64 << 20));
+        let (mut service, store) = (Service::new(), KeyMap::default());
         service.serve(NAME, use_case, 0);
         let response = post(&service, &store, "/config", config_request(NAME));
         let mut policy = ConfigPolicy { max_shards, ..ConfigPolicy::default() };
@@ -77,7 +77,7 @@ impl Exchange {
     }
 }
 
-fn post(service: &Service, store: &KeyCache, path: &str, mut body: Vec<u8>) -> Bytes {
+fn post(service: &Service, store: &KeyMap, path: &str, mut body: Vec<u8>) -> Bytes {
     show(body.as_mut_slice());
     let request = HttpRequest { path, user: Some("a"), agent: Some("x iOS/18.2"), body: body.into() };
     service.answer(&request, store, &mut seeded("service")).expect("an answer").into()
