@@ -3,43 +3,40 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `config` | the section `[apple]` |
-//! | `routes` | `/config`, `/key`, `/queries` and `/report` |
+//! | this one | the section `[apple]`, and the state of a server |
+//! | `routes` | `/config`, `/key`, `/queries` and `/report`: lookups step by step, reports in a file |
 //! | `use_cases` | where use cases come from, and how newer ones replace live ones |
 //! | `keys` | users' keys: in memory, and on disk across restarts |
-//! | `lookup_job` | a request for lookups, answered step by step between the passes |
 //! | `metrics` | what is counted of lookups and of users' keys |
-//! | `reports` | addresses that filters on devices have blocked, if the operator collects them |
 //!
 //! The messages are decoded by [`sotto_apple::service`]. Users' keys are identified by a name in
 //! the request, and stored under a keyed hash of it, which is in no log and no metric. Fair queuing
 //! and limits do not use that name, since a client can invent any.
 
-mod config;
-mod keys;
-mod lookup_job;
-pub(crate) mod metrics;
-mod reports;
-mod routes;
-mod use_cases;
-
-pub use config::{AppleConfig, AppleKeys};
-pub use use_cases::{UseCaseEpoch, UseCaseSource};
-
-use crate::tokens::{self, Tokens};
+use crate::apple::keys::UserKeyStore;
+use crate::apple::metrics::{AppleMetrics, PREFIX};
+use crate::apple::routes::ReportLog;
+use crate::apple::use_cases::UseCaseSet;
+pub use crate::apple::use_cases::{UseCaseEpoch, UseCaseSource};
+use crate::tokens::Tokens;
+use crate::{TokenConfig, tokens};
 use axum::Router;
-use keys::UserKeyStore;
-use metrics::{AppleMetrics, PREFIX};
-use reports::ReportLog;
+use serde::Deserialize;
 use serde_json::json;
-use sotto_server::StartError;
+use sotto_server::config::at_least_one;
 use sotto_server::database::CopyTo;
 use sotto_server::extension::{
     Extension, ExtensionContext, ExtensionNeeds, ExtensionReload, ExtensionSetup, Host, now,
 };
+use sotto_server::{SessionConfig, StartError};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use use_cases::UseCaseSet;
+
+mod keys;
+pub(crate) mod metrics;
+mod routes;
+mod use_cases;
 
 /// Apple's private lookups with their settings, not opened yet.
 pub struct AppleSetup {
@@ -149,6 +146,109 @@ impl Extension for Apple {
             changed: outcomes.iter().any(|outcome| outcome.changed),
             failures: outcomes.iter().filter(|outcome| outcome.refused.is_some()).count() as u64,
             report: Some(("use_cases", report.collect())),
+        }
+    }
+}
+
+/// Tables for phones in Apple's protocol, with `POST /config`, `/key` and `/queries` next to the
+/// routes of all other tables.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppleConfig {
+    /// Files of `sotto encode --apple`, or folders of their epochs, which are checked for new ones.
+    pub use_cases: Vec<PathBuf>,
+    /// Number of configurations of a use case before its newest one that still answer clients that
+    /// know them; other clients are notified that theirs is retired (410), and request the newest.
+    pub configurations_kept: usize,
+    /// Whether to serve parameters below 128 bits of security.
+    pub allow_insecure_params: bool,
+    /// Maximum number of lookup requests that wait. A further one replaces one of the requester
+    /// that has the most lookups waiting, which gets 429: an address, or a token if requests bring
+    /// tokens. If no requester has more than the sender, the further one gets it.
+    pub max_requests: usize,
+    /// Limits on users' keys.
+    pub keys: AppleKeys,
+    /// Tokens that requests have to bring; without them any client may make requests.
+    pub tokens: Option<TokenConfig>,
+    /// File to which reports of URL filters on supervised devices are appended, a line of JSON
+    /// each. Without it they are dropped.
+    pub reports: Option<PathBuf>,
+    /// Maximum bytes of the report file; later reports are dropped.
+    pub max_report_bytes: u64,
+}
+
+/// Limits on users' keys, over all use cases. A user whose keys were evicted is asked to send them
+/// again.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppleKeys {
+    /// Maximum bytes of keys in memory, ready for lookups; the least recently used of the address
+    /// that has the most are evicted first, and read again from the state directory.
+    pub max_bytes: u64,
+    /// Maximum bytes of keys in the state directory, as users sent them, evicted in the same order.
+    /// Their file is half as large again.
+    pub max_stored_bytes: u64,
+    /// Time in seconds after which unused keys expire.
+    pub ttl_seconds: u64,
+    /// Maximum number of keys of one address. 0: any number, since phones use relays, which many
+    /// share.
+    pub sessions_per_client: usize,
+    /// Number of uploads of one address that may arrive at once, and how many more each minute
+    /// allows; others get 429. 0: any number.
+    pub registrations_per_minute: u32,
+}
+
+impl Default for AppleConfig {
+    fn default() -> Self {
+        AppleConfig {
+            use_cases: Vec::new(),
+            configurations_kept: 1,
+            allow_insecure_params: false,
+            max_requests: 128,
+            keys: AppleKeys::default(),
+            tokens: None,
+            reports: None,
+            max_report_bytes: 1 << 30,
+        }
+    }
+}
+
+impl Default for AppleKeys {
+    fn default() -> Self {
+        AppleKeys {
+            max_bytes: 4 << 30,
+            max_stored_bytes: 16 << 30,
+            ttl_seconds: 30 * 86_400,
+            sessions_per_client: 0,
+            registrations_per_minute: 0,
+        }
+    }
+}
+
+impl AppleConfig {
+    /// Checks the rules that the types do not express.
+    fn check(&self) -> Result<(), String> {
+        self.tokens.as_ref().map_or(Ok(()), TokenConfig::check)?;
+        at_least_one(&[("apple.max_requests", self.max_requests as u64)])
+    }
+}
+
+impl AppleKeys {
+    /// These limits as those of other clients' keys are expressed.
+    pub(crate) fn sessions(&self) -> SessionConfig {
+        let AppleKeys {
+            max_bytes,
+            max_stored_bytes,
+            ttl_seconds,
+            sessions_per_client,
+            registrations_per_minute,
+        } = *self;
+        SessionConfig {
+            max_bytes,
+            max_stored_bytes,
+            ttl_seconds,
+            sessions_per_client,
+            registrations_per_minute,
         }
     }
 }

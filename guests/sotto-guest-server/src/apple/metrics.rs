@@ -7,8 +7,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use sotto_apple::proto::Response;
-use sotto_apple::request_part::answer_bytes;
-use sotto_apple::service::{Refusal, RequestPart, Service, StoredKeys};
+use sotto_apple::service::{Refusal, RequestPart, Service, StoredKeys, answer_bytes};
 use sotto_server::extension::{MediumLabel, Sessions, gauge_value};
 use std::time::Duration;
 

@@ -5,9 +5,16 @@
 //! refused as on every route; others with the statuses that phones know. The token of a request is
 //! verified before its body is read, and spent once the body has arrived: an interrupted request
 //! costs none.
+//!
+//! Lookups and evaluations are answered step by step between the passes: each is one turn of its
+//! requester, and turns of others come in between.
+//!
+//! A report names no user, and its token does not reveal one. If the operator collects reports, each
+//! is a line of JSON in a file of a maximum size; later reports are dropped, as are all if the
+//! operator does not collect them.
 
-use super::Apple;
-use super::lookup_job::{LookupJob, refusal};
+use crate::apple::Apple;
+use crate::apple::metrics::AppleMetrics;
 use crate::tokens::routes::authorization;
 use axum::Router;
 use axum::body::Body;
@@ -16,12 +23,22 @@ use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::routing::post;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sotto_apple::service::{HttpRequest, RequestPart, reported, responses};
-use sotto_server::extension::{Host, HttpError, HttpResult, Peer, Permit, Requester, holding, now};
+use prometheus_client::metrics::gauge::Gauge;
+use serde_json::json;
+use sotto_apple::proto;
+use sotto_apple::service::{HttpRequest, Refusal, RequestPart, reported, responses};
+use sotto_server::StartError;
+use sotto_server::extension::{
+    Host, HttpError, HttpResult, Peer, Permit, Requester, StepOutcome, StepWork, holding, now,
+};
 use sotto_wire::Code;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::io::Write;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use tokio::sync::oneshot;
 
 const CONFIG: &str = "/config";
 const KEY: &str = "/key";
@@ -224,4 +241,185 @@ async fn queries(served: Served, request: Request) -> HttpResult {
     host.submit_steps(Box::new(job))?;
     let (body, memory) = reply.await.map_err(|_| Code::Internal)??;
     Ok(holding(answer(body), memory))
+}
+
+/// Seconds after which a table that is not ready may be.
+const NOT_READY: u64 = 10;
+
+/// The refusal of a request.
+fn refusal(refused: Refusal) -> HttpError {
+    let outcome = refused.outcome();
+    let no = HttpError::foreign(refused.status, refused.why + "\n", outcome);
+    if refused.status == 503 { no.with_header(header::RETRY_AFTER, NOT_READY) } else { no }
+}
+
+/// The body of an answer with its memory permit, or the refusal.
+type Reply = Result<(Vec<u8>, Permit), HttpError>;
+
+/// An entry in a gauge for as long as the value exists.
+struct Counted(Gauge);
+
+impl Counted {
+    fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Counted(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// The memory of a request: its bytes, and the keys that it contains.
+type RequestPermits = (Permit, Option<Permit>);
+
+/// A request for lookups in the queue.
+struct LookupJob {
+    peer: Peer,
+    requester: Requester,
+    left: std::vec::IntoIter<RequestPart>,
+    answers: Vec<proto::Response>,
+    /// Memory of the answers, until they are sent.
+    answer_memory: Permit,
+    reply: Option<(oneshot::Sender<Reply>, RequestPermits, Counted)>,
+    metrics: Arc<AppleMetrics>,
+}
+
+impl LookupJob {
+    /// A job for these parts of a request, and the receiver of its answer.
+    fn new(
+        peer: Peer,
+        requester: Requester,
+        parts: Vec<RequestPart>,
+        metrics: Arc<AppleMetrics>,
+        held: RequestPermits,
+        answer_memory: Permit,
+    ) -> (Self, oneshot::Receiver<Reply>) {
+        let (reply, receiver) = oneshot::channel();
+        let answers = Vec::with_capacity(parts.len());
+        let counted = Counted::new(&metrics.open_requests);
+        let (left, reply) = (parts.into_iter(), Some((reply, held, counted)));
+        (LookupJob { peer, requester, left, answers, answer_memory, reply, metrics }, receiver)
+    }
+
+    fn end(&mut self, reply: Reply) -> StepOutcome {
+        if let Some((waiting, held, counted)) = self.reply.take() {
+            // Released first: a client that has its answer may send the next request at once.
+            drop((held, counted));
+            // The client may be gone.
+            let _ = waiting.send(reply);
+        }
+        StepOutcome::Done
+    }
+}
+
+impl StepWork for LookupJob {
+    fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    fn requester(&self) -> Requester {
+        self.requester
+    }
+
+    fn left(&self) -> usize {
+        self.left.len()
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.reply.as_ref().is_some_and(|(reply, ..)| !reply.is_closed())
+    }
+
+    fn step(&mut self) -> StepOutcome {
+        if let Some(part) = self.left.next() {
+            let began = Instant::now();
+            let mut rng = match sotto_prg::system_rng() {
+                Ok(rng) => rng,
+                Err(error) => {
+                    tracing::error!(%error, "no proof could be made");
+                    return self.end(Err(Code::Internal.into()));
+                }
+            };
+            let answer = part.answer(&mut rng);
+            self.metrics.answered(&part, &answer, began.elapsed());
+            match answer {
+                Ok(answer) => self.answers.push(answer),
+                Err(refused) => return self.end(Err(refusal(refused))),
+            }
+        }
+        match self.left.len() {
+            0 => {
+                let answers = std::mem::take(&mut self.answers);
+                let memory = self.answer_memory.split();
+                self.end(Ok((responses(answers), memory)))
+            }
+            _ => StepOutcome::Continues,
+        }
+    }
+
+    fn refuse(mut self: Box<Self>, code: Code) {
+        self.end(Err(code.into()));
+    }
+}
+
+/// Maximum bytes of a device's description in a report.
+const MAX_AGENT: usize = 256;
+
+/// The log of reports, or none.
+pub(crate) struct ReportLog {
+    file: Option<Mutex<BoundedFile>>,
+}
+
+/// A file that lines are appended to, up to a maximum size.
+struct BoundedFile {
+    file: File,
+    bytes: u64,
+    max_bytes: u64,
+}
+
+impl ReportLog {
+    /// Opens the file, and makes it if it does not exist, readable for this user alone.
+    ///
+    /// # Errors
+    /// [`StartError::Config`], with the path of the file.
+    pub(crate) fn open(path: Option<&Path>, max_bytes: u64) -> Result<Self, StartError> {
+        let Some(path) = path else { return Ok(ReportLog { file: None }) };
+        let failed = |error: io::Error| StartError::Config { file: path.to_owned(), why: error.to_string() };
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(failed)?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        Ok(ReportLog { file: Some(Mutex::new(BoundedFile { file, bytes, max_bytes })) })
+    }
+
+    /// Appends a report, if reports are collected and the file has space. Blocks on the disk.
+    fn append(&self, received_at: u64, agent: &str, urls: &[String]) {
+        let Some(file) = &self.file else { return };
+        let agent: String = agent.chars().take(MAX_AGENT).collect();
+        let line = json!({ "received_at": received_at, "user_agent": agent, "urls": urls });
+        let appended =
+            file.lock().unwrap_or_else(PoisonError::into_inner).append(format!("{line}\n").as_bytes());
+        match appended {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!("the reports file is full; a report is dropped"),
+            Err(error) => tracing::error!(%error, "a report could not be written and is dropped"),
+        }
+    }
+}
+
+impl BoundedFile {
+    /// Appends a line. Returns whether there was space.
+    fn append(&mut self, line: &[u8]) -> io::Result<bool> {
+        let after = self.bytes.saturating_add(line.len() as u64);
+        if after > self.max_bytes {
+            return Ok(false);
+        }
+        // Counted first, since a line that is written in part takes space too.
+        self.bytes = after;
+        self.file.write_all(line).map(|()| true)
+    }
 }

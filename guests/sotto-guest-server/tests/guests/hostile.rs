@@ -42,17 +42,7 @@ fn bad_requests_are_refused_with_the_status_that_phones_know() {
     let world = world(|_| ());
     assert_eq!(world.changed(|_| ()), 200);
     assert_eq!(world.changed(|it| it.configuration_hash = vec![1; 32].into()), 410);
-    assert_eq!(world.changed(|it| it.shard_index = 1), 400);
     assert_eq!(world.changed(|it| it.query = None), 400);
-    assert_eq!(world.changed(|it| it.evaluation_key_metadata.as_mut().unwrap().timestamp += 1), 400);
-    assert_eq!(world.changed(|it| it.query.as_mut().unwrap().ciphertexts.clear()), 400);
-    assert_eq!(world.changed(|it| it.query.as_mut().unwrap().num_pir_calls = 3), 400);
-    let cut = |it: &mut PirRequest| {
-        for cipher in &mut it.query.as_mut().unwrap().ciphertexts {
-            *cipher = Default::default();
-        }
-    };
-    assert_eq!(world.changed(cut), 400, "ciphertexts without bytes");
     // Another user has no keys.
     let (body, _) = world.user.client.ask(&[b"x"], &mut seeded("other")).unwrap();
     assert_eq!(post(world.running.public, "/queries", "another", &body).status, 400);
@@ -77,8 +67,6 @@ fn bodies_are_limited_before_they_are_read_and_bombs_cost_nothing() {
     let at = world.running.public;
     for path in ["/config", "/key", "/queries"] {
         assert_eq!(world.status(path, &[0xFF; 100]), 400, "{path}");
-        assert_eq!(world.status(path, &[0x0A, 0xFF, 0xFF, 0xFF, 0x7F]), 400, "{path}");
-        assert_eq!(world.status(path, &[0x0B; 1000]), 400, "{path}");
         // A body that is announced, and never sent.
         let length = (1_u64 << 40).to_string();
         let headers = [("user-identifier", "user"), ("user-agent", AGENT), ("content-length", &length)];
@@ -90,19 +78,6 @@ fn bodies_are_limited_before_they_are_read_and_bombs_cost_nothing() {
     assert_eq!(world.changed(|it| it.query = Some(Message::decode(&*bomb).unwrap())), 400);
     world.user.reads(at, 1);
     eventually("all memory is given back", || metric(&world.running, "sotto_request_memory_bytes") == 0.0);
-}
-
-#[test]
-fn keys_of_wrong_form_change_nothing() {
-    let world = world(|_| ());
-    let sent = world.user.client.key_request(&mut seeded("keys"));
-    assert_eq!(world.status("/key", &sent[..sent.len() / 2]), 400);
-    let mut unreduced = sent.clone();
-    let middle = sent.len() / 2;
-    unreduced[middle..middle + 64].fill(0xFF);
-    assert_eq!(world.status("/key", &unreduced), 400, "words that are not reduced");
-    world.user.reads(world.running.public, 1);
-    assert_eq!(world.status("/key", &sent), 200);
 }
 
 #[test]

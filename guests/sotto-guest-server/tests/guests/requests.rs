@@ -15,8 +15,8 @@ use sotto_apple::proto::{EvaluationKeys, PirConfig, Requests, UrlFilterReport};
 use sotto_apple::service::UseCase;
 use sotto_apple::sets::{WeakParams, find};
 use sotto_bfv::mulpir::Compression;
-use sotto_guest_server::apple::{AppleConfig, AppleSetup, UseCaseEpoch, UseCaseSource};
-use sotto_server::{RunningServer, Server, ServerConfig, SourceError};
+use sotto_guest_server::apple::{AppleConfig, AppleSetup, UseCaseEpoch};
+use sotto_server::{RunningServer, Server, ServerConfig};
 use sotto_testkit::rng::seeded;
 use std::io::Read;
 use std::path::PathBuf;
@@ -161,18 +161,6 @@ fn shard(codec: &Codec, case: &str, config: &PirConfig, s: usize) -> Shard {
     Shard::of_entries(codec, count, config.entry_size as usize, dimensions, entry).unwrap()
 }
 
-struct Recorded(UseCaseEpoch);
-
-impl UseCaseSource for Recorded {
-    fn name(&self) -> String {
-        "recorded".into()
-    }
-
-    fn open_newest(&self, _: usize, _: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
-        Ok(vec![self.0.clone()])
-    }
-}
-
 fn found(name: &str, case: &str, compression: Compression) -> UseCaseEpoch {
     let set = find(SET).unwrap();
     let codec = UseCase::codec(&set, WeakParams::Reject).unwrap();
@@ -183,7 +171,7 @@ fn found(name: &str, case: &str, compression: Compression) -> UseCaseEpoch {
 }
 
 fn start_recorded(config: &ServerConfig, found: &UseCaseEpoch) -> RunningServer {
-    let apple = AppleSetup::with_sources(AppleConfig::default(), vec![Box::new(Recorded(found.clone()))]);
+    let apple = AppleSetup::with_sources(AppleConfig::default(), vec![Box::new(FixedUseCase(found.clone()))]);
     Server::start_with_all(config, Vec::new(), vec![Box::new(apple)], |_| ()).unwrap()
 }
 

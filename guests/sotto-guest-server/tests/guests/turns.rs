@@ -5,26 +5,13 @@ use crate::harness::{EncodedTable, Probe, Response, TestSource, eventually, fram
 use crate::use_case::*;
 use sotto_apple::image;
 use sotto_apple::sets::WeakParams;
-use sotto_guest_server::apple::{AppleConfig, AppleSetup, UseCaseEpoch, UseCaseSource};
-use sotto_server::{Server, ServerConfig, SourceError};
+use sotto_guest_server::apple::{AppleConfig, AppleSetup, UseCaseEpoch};
+use sotto_server::{Server, ServerConfig};
 use sotto_testkit::rng::seeded;
 use sotto_wire::{SessionId, routes};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-
-/// A table that is open already.
-struct FixedUseCase(UseCaseEpoch);
-
-impl UseCaseSource for FixedUseCase {
-    fn name(&self) -> String {
-        "opened".into()
-    }
-
-    fn open_newest(&self, _: usize, _: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
-        Ok(vec![self.0.clone()])
-    }
-}
 
 /// Posts from another address of this machine.
 fn post_from(client: u8, at: SocketAddr, user: &str, body: &[u8]) -> Response {

@@ -3,15 +3,13 @@
 use crate::harness::{self, Response, http};
 use bytes::Bytes;
 use sotto_apple::client::{Client, config_request};
-use sotto_apple::image::description::KeyCompression;
 use sotto_apple::image::{KeywordRows, UseCaseOptions, encode};
-use sotto_apple::sets::{SETS, WeakParams};
-use sotto_catalog::ValueKind;
+use sotto_apple::sets::WeakParams;
 use sotto_db::progress::silent;
 use sotto_db::{TableDir, WriteLock};
-use sotto_guest_server::{AppleConfig, GuestConfig};
-use sotto_layers::keyword::KeyForm;
-use sotto_server::{RunningServer, ServerConfig, StartError};
+use sotto_guest_server::apple::UseCaseEpoch;
+use sotto_guest_server::{AppleConfig, GuestConfig, UseCaseSource};
+use sotto_server::{RunningServer, ServerConfig, SourceError, StartError};
 use sotto_testkit::rng::seeded;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,19 +25,8 @@ pub(crate) fn write(dir: &Path, name: &str, buckets: usize, epoch: u8) {
 
 /// Writes rows as the next epoch of a use case.
 pub(crate) fn write_rows(rows: KeywordRows, name: &str, buckets: usize, lock: &WriteLock) {
-    let how = UseCaseOptions {
-        name: name.into(),
-        set: SETS[1],
-        weak: WeakParams::Reject,
-        compression: KeyCompression::None,
-        value: ValueKind::Bytes,
-        value_bytes: 0,
-        form: KeyForm::Text,
-        shards: 1,
-        bucket_bytes: 512,
-        buckets: Some(buckets),
-        room: 0,
-    };
+    let (bucket_bytes, buckets) = (512, Some(buckets));
+    let how = UseCaseOptions { bucket_bytes, buckets, ..UseCaseOptions::new(name) };
     encode(rows, &how, lock, &silent).unwrap();
 }
 
@@ -49,6 +36,19 @@ pub(crate) fn key(i: usize) -> String {
 
 pub(crate) fn value(i: usize, epoch: u8) -> Vec<u8> {
     vec![epoch, i as u8]
+}
+
+/// A table that is open already.
+pub(crate) struct FixedUseCase(pub(crate) UseCaseEpoch);
+
+impl UseCaseSource for FixedUseCase {
+    fn name(&self) -> String {
+        "opened".into()
+    }
+
+    fn open_newest(&self, _: usize, _: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
+        Ok(vec![self.0.clone()])
+    }
 }
 
 /// The configuration of a server and of its guests.
